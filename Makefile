@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(addpre
 
 DEV_EXTRAS := ort,plots,frames,xlsx,gpu,grpc,postgres,storage,serve,convert
 # All of pyproject.toml but cu12, which contradicts cu13.
-LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu grpc ray trt cu13 cupti
+LOCKED_EXTRAS := ort plots xlsx images detection yaml frames notebook convert postgres storage serve gpu grpc ray trt cu13 cupti
 
 .DEFAULT_GOAL := help
 .PHONY: help audit demo docs dist test test-docs test-pages test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults fuzz reference clean

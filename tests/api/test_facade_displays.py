@@ -36,10 +36,9 @@ def test_a_graph(plan: Path, tmp_path: Path) -> None:
     assert found.elements == ["div", "img"]
     assert dict(found.attributes)["alt"].startswith("Layers of small_convnet")
     assert whole.save(tmp_path / "g.svg").read_text().startswith("<svg")
-    assert whole.save(tmp_path / "g.dot").read_text().startswith("digraph")
     part = view.graph(only=["type:Pooling"])
     assert len(part._repr_html_()) < len(whole._repr_html_())
-    with pytest.raises(UsageError, match=r"\.svg, \.png or \.dot|cannot save"):
+    with pytest.raises(UsageError, match="cannot save"):
         whole.save(tmp_path / "g.gif")
 
 

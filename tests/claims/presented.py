@@ -30,7 +30,7 @@ from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
 from enginescope.render.base.answer_tables import answer_markdown as written_markdown
 from enginescope.render.base.text import runs_table, stacked
 from enginescope.render.base.text_table import as_text
-from enginescope.render.charts.distribution import latency_boxes, latency_distribution, percentiles
+from enginescope.render.charts.distribution import latency_distribution, percentiles
 from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.contend.contend_answer import contend_answer
@@ -87,7 +87,7 @@ def of_run(run: Run) -> Iterator[tuple[str, Any]]:
     yield "notebook", words(run_html(view))
     yield "suite row", [figures(run_figures(run))]
     yield "suite row of three", [figures(pooled_figures([run_figures(run)] * 3))]
-    for chart in (percentiles(view), latency_distribution(view), latency_boxes([("a", view)])):
+    for chart in (percentiles(view), latency_distribution(view)):
         if chart is not None:
             yield f"chart {chart.key}", chart_text(chart)
 

@@ -45,7 +45,7 @@ def test_two_results_do_not_go_into_one_file(plan, tmp_path, capsys) -> None:
 
 def test_a_dash_is_no_file(plan, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["explore", str(plan), "--dot", "-"]) == 2
+    assert main(["explore", str(plan), "--svg", "-"]) == 2
     assert "standard output" in capsys.readouterr().err
     assert not (tmp_path / "-").exists()
 

@@ -17,7 +17,7 @@ from enginescope.formats.onnx.onnx_graph import annotated_onnx, read_onnx_graph
 from enginescope.notebook.plan import OpenedPlan
 from enginescope.records.plan.plan import Plan
 from enginescope.render.base.text import as_text
-from enginescope.render.graph.write.svg import SvgLook, draw, svg
+from enginescope.render.graph.write.svg import draw, svg
 from enginescope.render.plans.explore_data import explore_csv
 from enginescope.render.plans.explore_text import explore_text
 from enginescope.rules.base import LintInput
@@ -46,7 +46,7 @@ def every_view(plan: Plan) -> str:
         assert len({len(values) for values in columns.values()}) <= 1
     lint(LintInput(plan=plan, profile=profile))
     for coloring in ("type", "precision"):
-        svg(draw(plan_graph(plan, tensors="all"), view.attribution), SvgLook(coloring=coloring))
+        svg(draw(plan_graph(plan, tensors="all"), view.attribution), coloring=coloring)
     align(plan, plan)
     found = explored(plan, profile)
     rows = list(csv.reader(io.StringIO(explore_csv(found.layers).decode())))
@@ -124,7 +124,7 @@ def test_one_type_in_two_spellings_is_no_conversion() -> None:
 def test_a_picture_from_python(coloring: str) -> None:
     """The report card's SVG button is TypeError, colored by precision NameError too."""
     plan = plan_of(chain(("a", "kgen", "x", "y")), "x", "y")
-    text = svg(draw(plan_graph(plan)), SvgLook(coloring=coloring))
+    text = svg(draw(plan_graph(plan)), coloring=coloring)
     assert text.startswith("<svg")
     assert f"colored by {coloring}" in text
 

@@ -169,7 +169,7 @@ class GraphDisplay:
         return f"<GraphDisplay {self._name}>"
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the picture to `path`: ``.svg``, ``.png``, or ``.dot``.
+        """Write the picture to `path`: ``.svg`` or ``.png``.
 
         Raises:
             UsageError: Another ending.
@@ -181,10 +181,8 @@ class GraphDisplay:
             data = self._picture.svg().encode()
         elif kind == ".png":
             data = self._picture.png()
-        elif kind == ".dot":
-            data = self._picture.dot().encode()
         else:
-            raise UsageError(f"cannot save a graph as {target.name}", hint=".svg, .png or .dot")
+            raise UsageError(f"cannot save a graph as {target.name}", hint=".svg or .png")
         write_atomic(target, data)
         return target
 

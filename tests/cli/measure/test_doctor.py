@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.metadata import PackageNotFoundError, metadata
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -12,6 +12,7 @@ from enginescope.services.measurement import doctor as capabilities
 from enginescope.services.measurement.doctor import doctor
 from tests.plants.in_process import without_warm_up, workers_in_process
 from tests.probe.test_nvml import fake_nvml
+from tests.test_lock import PROJECT
 
 
 def test_screen(capsys) -> None:
@@ -80,7 +81,7 @@ def test_what_is_missing_comes_with_the_way_to_get_it() -> None:
 
 
 def test_every_extra_is_listed() -> None:
-    declared = set(metadata("enginescope").get_all("Provides-Extra") or ())
+    declared = set(PROJECT["project"]["optional-dependencies"])
     assert {one.name for one in doctor().extras} == declared
 
 

@@ -22,15 +22,14 @@ def texts(path: Path) -> list[str]:
     return [one.text or "" for one in ElementTree.parse(path).getroot().iter(f"{SVG}text")]
 
 
-def test_three_files_at_once(plan, tmp_path, capsys) -> None:
+def test_two_files_at_once(plan, tmp_path, capsys) -> None:
     pytest.importorskip("vl_convert")
-    files = {one: tmp_path / f"x.{one}" for one in ("svg", "png", "dot")}
+    files = {one: tmp_path / f"x.{one}" for one in ("svg", "png")}
     options = [word for one, path in files.items() for word in (f"--{one}", str(path))]
     assert main(["explore", plan, *options]) == 0
     said = capsys.readouterr().err
     assert all(f"written: {path}" in said for path in files.values())
     assert files["png"].read_bytes().startswith(b"\x89PNG")
-    assert files["dot"].read_text(encoding="utf-8").startswith(f'digraph "{NAME}"')
 
 
 @pytest.mark.parametrize("coloring", ["type", "precision", "time", "lint"])
@@ -75,7 +74,7 @@ def test_only_what_is_meant(plan, tmp_path) -> None:
         (["--svg", "x.svg", "--png-scale", "2"], "it is of the PNG"),
         (["--svg", "x.svg", "--filter", "type:Nothing"], "no layer of type 'Nothing'"),
         (["--svg", "x.svg", "--filter", "("], "regular expression"),
-        (["--svg", "x.svg", "--dot", "x.svg"], "two results"),
+        (["--svg", "x.svg", "--png", "x.svg"], "two results"),
         (["--png", "x.png", "--png-scale", "8", "--details", "all"], "too large"),
     ],
 )

@@ -6,14 +6,13 @@ import dataclasses
 import html
 import json
 
-import numpy as np
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.render.base.text import as_text
-from enginescope.render.charts.distribution import latency_boxes
+from enginescope.render.charts.estimates import latency_medians
 from enginescope.render.depth import depth_figures as depth_module
 from enginescope.render.depth.depth_figures import (
     depth_figures,
@@ -46,16 +45,13 @@ def test_one_side_without_known_depth_has_two_panels() -> None:
     assert "apart" not in text
 
 
-def test_boxes_are_the_samples_percentiles() -> None:
+def test_medians_have_their_intervals() -> None:
     found = depth_benchmark(THREE)
-    chart = latency_boxes([(one.label, one.view) for one in found.sides])
+    chart = latency_medians([(one.label, one.view) for one in found.sides])
     assert chart is not None
     row = chart.spec["data"]["values"][1]
-    values = found.sides[1].view.run.headline.values_ms
-    low, high = np.percentile(values, (5, 95), method="inverted_cdf")
-    assert (row["p5"], row["p95"]) == (pytest.approx(low), pytest.approx(high))
-    assert row["low"] <= row["m"] <= row["high"]
-    assert row["beyond"].startswith("25 beyond")
+    assert row["value"] == found.sides[1].view.latency.median_ms
+    assert row["low"] <= row["value"] <= row["high"]
     text = speed_figure(found)
     assert "median ms" in text
     assert "one after the other" in text

@@ -61,7 +61,7 @@ def test_runs_of_one_job_go_by_their_ids() -> None:
     assert list(bars(chart)) == ["trt (013ac0)", "trt (023ac0)"]
 
 
-def test_many_runs_are_boxes() -> None:
+def test_many_runs_are_medians() -> None:
     chart = overview_chart([run(at, 1 + at / 10, f"b{at}") for at in range(8)])
     assert chart is not None
     assert chart.key == "all_runs"

@@ -70,7 +70,10 @@ MISSED = """
     if (!link.checkVisibility()) continue;
     scrollTo(0, 0);
     link.click();
-    for (let wait = 0; wait < 100 && (await still(), document.documentElement.dataset.charts !== "drawn"); wait++);
+    for (let wait = 0, calm = 0; wait < 100 && calm < 3; wait++) {  // what is drawn late moves it, and it comes back
+      await still();
+      calm = document.documentElement.dataset.charts === "drawn" ? calm + 1 : 0;
+    }
     const place = document.getElementById(link.hash.slice(1));
     const heading = place.matches("h1, h2, h3") ? place : place.querySelector("h1, h2, h3");
     const top = heading.getBoundingClientRect().top;

@@ -65,12 +65,6 @@ file_options = add_options(
     option("--svg", "svg_file", type=FILE, help="Draw the plan as an SVG graph to FILE."),
     option("--png", "png_file", type=FILE, help="Draw the plan as a PNG graph to FILE."),
     option(
-        "--dot",
-        "dot_file",
-        type=FILE,
-        help="Write the plan's graph as DOT to FILE, for any Graphviz.",
-    ),
-    option(
         "--png-scale",
         type=Finite(0, 8, min_open=True),
         help="Pixels per unit of the PNG.  [default: 2, or 1 if that is too large]",
@@ -121,7 +115,7 @@ file_options = add_options(
         help="Write one 16:9 PNG for a slide or a chat to FILE.",
     ),
 )
-_DRAWING = (*("color", "details", "beam", "filter", "highlight", "fold", "regions", "constants"),)
+_DRAWING = ("color", "details", "beam", "filter", "highlight", "fold", "regions", "constants")
 
 
 def files_of(options: dict[str, Any]) -> ExploreFiles:

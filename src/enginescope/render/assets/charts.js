@@ -39,7 +39,7 @@ pageStart(() => {
 
   function showTip(_handler, event, item, value) {
     const isShown = value && typeof value === "object";
-    pageTip(event, isShown ? [...Object.entries(value), ...moreOf(event, item?.datum, value)] : null);
+    pageTip(event, isShown ? [...Object.entries(value), ...moreOf(event, item?.datum, value)].map(pageWorded) : null);
   }
 
   // The interpreter (ast) does not need eval, which the page's policy forbids.
@@ -105,11 +105,7 @@ pageStart(() => {
     const figure = place.closest("figure");
     figure.querySelector(".chart-tools")?.remove();
     const name = place.id.replace(/^.*chart-/, ""), tools = pageElement("div", { className: "chart-tools" });
-    const add = (textContent, title, act) => {
-      const button = pageElement("button", { type: "button", textContent, title });
-      button.addEventListener("click", act);
-      tools.append(button);
-    };
+    const add = (text, title, act) => tools.append(pageButton(text, act, { title }));
     if (charts.get(place).usermeta?.zooms) {
       add("Reset zoom", "Drag to move; to zoom, turn the wheel with Ctrl held, or pinch", () => draw(place));
     }

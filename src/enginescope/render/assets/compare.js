@@ -9,20 +9,11 @@ pageStart(() => {
   const list = box.querySelector(".pair-list"), detail = box.querySelector(".pair-detail");
   const select = document.getElementById("pairs-filter"), same = document.getElementById("pairs-same");
   const search = box.querySelector("input[type=search]"), output = box.querySelector(".tools output");
-  const inner = document.createElement("div");
+  const inner = pageElement("div");
   list.append(inner);
 
-  function value(name, row) {
-    const { words, at, values } = columns[name];
-    return words ? words[at[row]] : values[row];
-  }
-  function element(name, text, className) {
-    const one = document.createElement(name);
-    if (text !== undefined) one.textContent = text;
-    if (className) one.className = className;
-    return one;
-  }
-  const counted = (count, noun) => count.toLocaleString("en-US") + " " + noun + (count === 1 ? "" : "s");
+  const value = (name, row) => pageValue(columns[name], row);
+  const element = (name, textContent = "", className = "") => pageElement(name, { textContent, className });
   function number(amount, places, signed) {
     if (amount === null) return "—";
     const text = Math.abs(amount).toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
@@ -58,32 +49,21 @@ pageStart(() => {
     return [value("a_type", row), value("b_type", row)].filter((one) => one !== null)
       .flatMap((one) => one.split(" + ")).map((one) => one.replace(/^\d+ /, ""));
   }
-  const types = new Set();
-  for (let row = 0; row < pairs.length; row++) for (const one of typesOf(row)) types.add(one);
+  const every = Array.from({ length: pairs.length }, (_, row) => row), types = new Set(every.flatMap(typesOf));
   const groups = { differ: "that differ in", type: "of a type", reason: "of one reason" };
   for (const one of [...types].sort()) tests.set("type " + one, (row) => typesOf(row).includes(one));
   pairs.steps.forEach(([text], step) => tests.set("reason " + text, (row) => value("step", row) === step));
+  const options = { differ: [], type: [], reason: [] };
   for (const [key, test] of tests) {
-    let count = 0;
-    for (let row = 0; row < pairs.length; row++) if (test(row)) count++;
-    const [, kind, name] = key.match(/^(type|reason) (.*)$/s) ?? [null, "differ", titles[key]];
+    const count = every.filter(test).length, [, kind, name] = key.match(/^(type|reason) (.*)$/s) ?? [null, "differ", titles[key]];
     if (!count && kind !== "reason") { tests.delete(key); continue; }
-    const option = element("option", name + " (" + count.toLocaleString("en-US") + ")");
-    option.value = key;
-    group(key === "all" ? null : groups[kind]).append(option);
+    options[kind].push(pageElement("option", { value: key, textContent: `${name} (${count.toLocaleString("en-US")})` }));
   }
-  function group(label) {
-    if (label === null) return select;
-    const found = [...select.children].find((one) => one.label === label && one.tagName === "OPTGROUP");
-    if (found) return found;
-    const made = element("optgroup");
-    made.label = label;
-    select.append(made);
-    return made;
-  }
+  select.append(...options.differ.splice(0, 1));
+  for (const [kind, label] of Object.entries(groups)) if (options[kind].length) select.append(pageElement("optgroup", { label }, ...options[kind]));
   if (pairs.only) select.value = tests.has(pairs.only) ? pairs.only : tests.has("type " + pairs.only) ? "type " + pairs.only : "all";
   const folded = pairs.length - unfolded;
-  same.nextElementSibling.textContent = "with " + counted(folded, "unchanged pair");
+  same.nextElementSibling.textContent = "with " + pageCount(folded, "unchanged pair");
   same.parentElement.hidden = folded === 0;
   same.checked = unfolded === 0;
 
@@ -112,23 +92,15 @@ pageStart(() => {
   const picked = () => (select.value === "all" && !search.value.trim() ? null : shown);
 
   function line(at) {
-    const row = shown[at], one = element("div", undefined, "pair-row");
-    one.style.top = at * ROW + "px";
-    one.id = "pair-" + row;
-    one.setAttribute("role", "option");
-    one.setAttribute("aria-selected", String(row === chosen));
-    one.setAttribute("aria-posinset", at + 1);
-    one.setAttribute("aria-setsize", shown.length);
-    const a = value("a_name", row), b = value("b_name", row), name = element("span", a ?? b);
-    name.title = a === null || b === null || a === b ? a ?? b : "A: " + a + "\nB: " + b;
+    const row = shown[at], a = value("a_name", row), b = value("b_name", row), isSame = a === null || b === null || a === b, differs = value("differs", row);
     const types = [...new Set([value("a_type", row), value("b_type", row)].filter((kind) => kind !== null))].join(" → ");
-    name.append(element("small", a === null || b === null || a === b ? types : types + " · in B: " + b));
-    one.append(name, time("a_ms", row), time("b_ms", row));
-    one.append(element("span", number(value("difference_ms", row), places, true)));
-    one.append(element("span", number(value("share_pct", row), 1)));
-    const differs = element("span", value("differs", row));
-    differs.title = value("differs", row);
-    one.append(differs);
+    const small = element("small", isSame ? types : `${types} · in B: ${b}`);
+    const name = pageElement("span", { textContent: a ?? b, title: isSame ? a ?? b : `A: ${a}\nB: ${b}` });
+    name.append(small);
+    const one = pageElement("div", { className: "pair-row", id: "pair-" + row, role: "option", ariaSelected: String(row === chosen), ariaPosInSet: at + 1, ariaSetSize: shown.length }, name,
+      time("a_ms", row), time("b_ms", row), element("span", number(value("difference_ms", row), places, true)), element("span", number(value("share_pct", row), 1)),
+      pageElement("span", { textContent: differs, title: differs }));
+    one.style.top = at * ROW + "px";
     return one;
   }
   function time(name, row) {
@@ -146,7 +118,7 @@ pageStart(() => {
     inner.replaceChildren(...lines);
     if (chosen !== null) list.setAttribute("aria-activedescendant", "pair-" + chosen);
     else list.removeAttribute("aria-activedescendant");
-    output.textContent = shown.length.toLocaleString("en-US") + " of " + counted(pairs.length, "pair");
+    output.textContent = shown.length.toLocaleString("en-US") + " of " + pageCount(pairs.length, "pair");
   }
 
   // Show one pair side by side. Each build names layers and tensors: mark only what the changes
@@ -217,12 +189,7 @@ pageStart(() => {
     const row = event.target.closest(".pair-row");
     if (row) { choose(Number(row.id.slice(5))); draw(); }
   });
-  let waiting = false;
-  list.addEventListener("scroll", () => {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => { waiting = false; draw(); });
-  });
+  list.addEventListener("scroll", draw);
   for (const one of [select, same]) one.addEventListener("change", () => filter());
   search.addEventListener("input", () => filter());
   // The reader selected a layer in a graph.
@@ -239,7 +206,7 @@ pageStart(() => {
     get row() { return chosen; },
     get rows() { return picked(); },
     get shown() { return shown; },
-    value, counted, number: (amount) => number(amount, places, true), go: move,
+    value, number: (amount) => number(amount, places, true), go: move,
     // List the pairs of a filter; null lists all changes.
     only(key) {
       search.value = "";

@@ -12,6 +12,29 @@ function pageElement(name, properties, ...children) {
   return one;
 }
 
+function pageButton(textContent, act, more) {
+  const one = pageElement("button", { type: "button", textContent, ...more });
+  one.addEventListener("click", () => act(one));
+  return one;
+}
+
+// A list of titles and texts.
+function pageList(pairs, properties) {
+  const line = ([name, text]) => pageElement("div", {}, pageElement("dt", { textContent: name }), pageElement("dd", { textContent: text }));
+  return pageElement("dl", properties, ...pairs.map(line));
+}
+
+// Colors of canvases: a part of the way from one to another, and the ink that is read on one.
+function pageChannels(hex) { return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)); }
+function pageMixed(from, to, part) {
+  const end = pageChannels(to);
+  return "#" + pageChannels(from).map((one, at) => Math.round(one + (end[at] - one) * part).toString(16).padStart(2, "0")).join("");
+}
+function pageInk(hex) {
+  const [r, g, b] = pageChannels(hex).map((one) => one / 255).map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+}
+
 // Return light or dark: by the reader's switch, otherwise by preference.
 function pageTheme() {
   const chosen = document.documentElement.dataset.theme;
@@ -104,13 +127,21 @@ function pageTimes(id, key) {
   }
   return pageMilliseconds.get(column);
 }
-function pageMs(ms) {
+function pageMs(ms, precision = 3) {
   if (Number.isNaN(ms)) return "not known";
   if (ms >= 10000) return Math.round(ms / 1000).toLocaleString("en-US") + " s";
-  const digits = (value) => (value >= 100 ? Math.round(value).toLocaleString("en-US") : Number(value.toPrecision(3)).toString());
+  const digits = (value) => (value >= 10 ** (precision - 1) ? Math.round(value).toLocaleString("en-US") : Number(value.toPrecision(precision)).toString());
   return ms > 0 && ms < 1 ? digits(1000 * ms) + " µs" : digits(ms) + " ms";
 }
 function pageShare(part, whole) { return Number(((100 * part) / whole).toPrecision(2)) + " %"; }
+// A fact in words: times and bytes with their units, which the title names otherwise.
+function pageWorded([title, text]) {
+  const [, what, unit] = /^(.*?),? (ms|µs|MiB|bytes)$/.exec(title) ?? [], value = Number(String(text).replaceAll(",", ""));
+  if (!unit || Number.isNaN(value)) return [title, text];
+  if (unit === "ms" || unit === "µs") return [what, pageMs(unit === "ms" ? value : value / 1000, 4)];
+  const bytes = unit === "MiB" ? value * 2 ** 20 : value, step = bytes < 1024 ? 0 : bytes < 2 ** 20 ? 1 : 2;
+  return [what, Number((bytes / 1024 ** step).toPrecision(3)).toLocaleString("en-US") + [" B", " KiB", " MiB"][step]];
+}
 function pageCount(count, noun) { return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`; }
 
 // The tooltip: text only, and the page's styles of tables do not apply. Without pairs it hides.
@@ -121,7 +152,7 @@ function pageTip({ clientX: x, clientY: y }, pairs) {
   const tip = pageTipBox;
   tip.hidden = !pairs;
   if (tip.hidden) return;
-  tip.replaceChildren(...pairs.map(([name, text]) => pageElement("div", {}, pageElement("dt", { textContent: name }), pageElement("dd", { textContent: text }))));
+  tip.replaceChildren(...pageList(pairs).children);
   const { offsetWidth: width, offsetHeight: height } = tip;
   tip.style.left = Math.max(4, x + 14 + width > innerWidth ? x - width - 14 : x + 14) + "px";
   tip.style.top = Math.max(4, y + 14 + height > innerHeight ? y - height - 10 : y + 14) + "px";

@@ -13,7 +13,7 @@ pageStart(() => {
     constructor(article) {
       this.prefix = article.dataset.prefix;
       this.article = article;
-      this.place = article.querySelector(".panel");
+      this.place = article.querySelector(".where .panel");
       this.lines = [...article.querySelectorAll(".where tr[data-row]")];
       for (const line of this.lines) line.addEventListener("click", () => pageSelect(this.prefix, null, Number(line.dataset.row), "look"));
       document.addEventListener("layer", ({ detail }) => { if (detail.prefix === this.prefix) this.show(detail.row); });
@@ -23,16 +23,15 @@ pageStart(() => {
     show(row) {
       const { prefix, place } = this, [[, name], ...facts] = pageKnown(prefix, row, ["name", ...FACTS]);
       for (const line of this.lines) line.classList.toggle("marked", Number(line.dataset.row) === row);
-      const list = pageElement("dl", {}, ...facts.map(([title, text]) => pageElement("div", {}, pageElement("dt", { textContent: title }), pageElement("dd", { textContent: text }))));
       this.near = pageElement("div");
-      place.replaceChildren(pageElement("h3", { textContent: name }), this.acts(row, name), list, ...this.findings(row), this.near);
+      place.replaceChildren(pageElement("h3", { textContent: name }), this.acts(row, name), pageList(facts), ...this.findings(row), this.near);
       place.hidden = false;
       this.row = row;
       setTimeout(() => this.row === row && this.neighbors(row), 50);
     }
 
     acts(row, name) {
-      const line = pageElement("p", { className: "acts" }), copy = pageElement("button", { type: "button", textContent: "Copy name" });
+      const line = pageElement("p", { className: "acts" });
       const lead = (anchor, text) => {
         const link = pageElement("a", { href: "#" + this.prefix + anchor, textContent: text });
         link.addEventListener("click", () => pageSelect(this.prefix, null, row));
@@ -40,8 +39,7 @@ pageStart(() => {
       };
       if (document.getElementById(this.prefix + "graph-data")) lead("graph", "In the graph");
       lead("layers", "In the table");
-      copy.addEventListener("click", () => pageCopy(name, copy));
-      line.append(copy);
+      line.append(pageButton("Copy name", (button) => pageCopy(name, button)));
       return line;
     }
 
@@ -73,8 +71,7 @@ pageStart(() => {
       const layer = (one) => {
         const there = plan.rows[one], name = strings[nodes.name[one]];
         if (there < 0) return pageElement("li", { textContent: name });
-        const go = pageElement("button", { type: "button", textContent: pageShorten([name], 40).get(name) ?? name, title: name });
-        go.addEventListener("click", () => pageSelect(this.prefix, null, there, "look"));
+        const go = pageButton(pageShorten([name], 40).get(name) ?? name, () => pageSelect(this.prefix, null, there, "look"), { title: name });
         return pageElement("li", {}, go, " " + (Number.isNaN(nodes.ms[one]) ? "" : pageMs(nodes.ms[one])));
       };
       const near = (from, to) => {
@@ -88,7 +85,7 @@ pageStart(() => {
     }
   }
   const articles = [...document.querySelectorAll("article.run")];
-  for (const article of articles) if (article.querySelector(".panel") && pageLayers(article.dataset.prefix)) new Panel(article);
+  for (const article of articles) if (article.querySelector(".where .panel") && pageLayers(article.dataset.prefix)) new Panel(article);
 
   // One search over layers, tactics, tensors and findings of all runs of the page.
   const field = document.getElementById("find");
@@ -164,7 +161,7 @@ pageStart(() => {
     ["← →", "picture of time: from layer to layer"], ["Enter", "picture of time: zoom to the layer's group"],
     ["↑ ↓ ← →", "graph: along the edges and to neighbors"], ["+ − 0", "graph: zoom, fit"],
   ];
-  const keys = pageElement("dialog", { className: "keys", ariaLabel: "Keys" }, pageElement("h3", { textContent: "Keys" }), pageElement("dl", {}, ...KEYS.map(([key, text]) => pageElement("div", {}, pageElement("dt", {}, pageElement("kbd", { textContent: key })), pageElement("dd", { textContent: text })))));
+  const keys = pageElement("dialog", { className: "keys", ariaLabel: "Keys" }, pageElement("h3", { textContent: "Keys" }), pageList(KEYS));
   document.body.append(keys);
   keys.addEventListener("click", () => keys.close());
   addEventListener("keydown", (event) => {

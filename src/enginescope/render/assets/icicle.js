@@ -3,8 +3,6 @@
 pageStart(() => {
   const ROW = 24, DEEPEST = 6, LETTER = 7.2, FARTHEST = 10, DOT = 9;
   const TIP = ["time", "raw", "distance", "bound", "precision", "tactic", "type", "findings"];
-  const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  const channel = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
 
   class Icicle {
     constructor(box, prefix, data) {
@@ -114,16 +112,14 @@ pageStart(() => {
     fill(from, to) {
       const ratio = this.ratio(from, to), { near, far, blank } = this.colors;
       if (ratio === null) return blank;
-      const part = Math.min(1, Math.max(0, Math.log(ratio) / Math.log(FARTHEST))), a = channels(near), b = channels(far);
-      return "#" + a.map((one, at) => Math.round(one + (b[at] - one) * part).toString(16).padStart(2, "0")).join("");
+      return pageMixed(near, far, Math.min(1, Math.max(0, Math.log(ratio) / Math.log(FARTHEST))));
     }
     rect(x, y, width, height, fill, label) {
       const { pen } = this, letters = Math.floor((width - 8) / LETTER);
       pen.fillStyle = fill;
       pen.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6), height - 1);
       if (!label || letters < 3) return;
-      const [r, g, b] = channels(fill).map(channel);
-      pen.fillStyle = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+      pen.fillStyle = pageInk(fill);
       pen.fillText(pageShorten([label], letters).get(label) ?? label, x + 4, y + Math.min(height, ROW) / 2);
     }
 

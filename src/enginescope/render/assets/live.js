@@ -25,26 +25,6 @@ window.enginescopeLive ??= (() => {
     tip.style.top = Math.max(4, Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 4)) + "px";
   }
 
-  // A chart without a zoom of its own: Ctrl and the wheel, drag to move, a double click resets.
-  function zoomPicture(svg) {
-    const whole = svg.getAttribute("viewBox"), scale = () => svg.viewBox.baseVal.width / svg.clientWidth;
-    const to = (x, y, width, height) => svg.setAttribute("viewBox", [x, y, width, height].join(" "));
-    const most = Number(whole.split(" ")[2]);
-    svg.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      const { x, y, width, height } = svg.viewBox.baseVal, box = svg.getBoundingClientRect();
-      const by = Math.min(Math.exp(event.deltaY / 400), most / width);
-      const at = [x + (event.clientX - box.left) * scale(), y + (event.clientY - box.top) * scale()];
-      to(at[0] - (at[0] - x) * by, at[1] - (at[1] - y) * by, width * by, height * by);
-    }, { passive: false });
-    svg.addEventListener("pointermove", (event) => {
-      const { x, y, width, height } = svg.viewBox.baseVal;
-      if (event.buttons === 1 && width < most) to(x - event.movementX * scale(), y - event.movementY * scale(), width, height);
-    });
-    svg.addEventListener("dblclick", () => svg.setAttribute("viewBox", whole));
-  }
-
   async function chart(key, spec) {
     const vega = await window.enginescopeVega;
     for (const box of boxes(key)) {
@@ -53,9 +33,9 @@ window.enginescopeLive ??= (() => {
       const view = new vega.View(vega.parse(spec), { renderer: "svg", hover: true });
       await view.tooltip(showTip).initialize(place).runAsync();
       box.querySelector("img").replaceWith(place);
+      if (!spec.usermeta?.zooms) continue;
       place.title = "Drag to move; to zoom, turn the wheel with Ctrl held; a double click resets";
-      if (!spec.usermeta?.zooms) zoomPicture(place.querySelector("svg"));
-      else place.addEventListener("dblclick", () => { delete box.dataset.live; place.replaceWith(new Image()); chart(key, spec); });
+      place.addEventListener("dblclick", () => { delete box.dataset.live; place.replaceWith(new Image()); chart(key, spec); });
     }
   }
   // The graph has a page of its own, apart from the notebook's; the picture goes when that runs.

@@ -21,9 +21,7 @@
 
   // Commands have a button that copies them.
   for (const command of document.querySelectorAll("pre.command")) {
-    const copy = pageElement("button", { type: "button", textContent: "Copy", className: "copy" });
-    copy.addEventListener("click", () => pageCopy(command.textContent, copy));
-    command.after(copy);
+    command.after(pageButton("Copy", (button) => pageCopy(command.textContent, button), { className: "copy" }));
   }
 
   // The address has what is chosen: a copy of it shows the same to others.
@@ -113,8 +111,7 @@
   document.addEventListener("layer", ({ detail }) => {
     if (detail.from !== "chart") { picked.hidden = true; return; }
     const to = (anchor, text) => document.getElementById(detail.prefix + anchor) && pageElement("a", { href: "#" + detail.prefix + anchor, textContent: text });
-    const close = pageElement("button", { type: "button", textContent: "×", title: "Close" });
-    close.addEventListener("click", () => { picked.hidden = true; });
+    const close = pageButton("×", () => { picked.hidden = true; }, { title: "Close" });
     const links = [to("graph", "in the graph"), to("layers", "in the table")].filter(Boolean);
     picked.replaceChildren(pageElement("strong", { textContent: detail.name }), " ", ...links.flatMap((one) => [one, " "]), close);
     picked.hidden = false;

@@ -7,36 +7,28 @@ pageStart(() => {
   const keys = Object.keys(cells);
   let opener = null;
 
-  const shown = ({ words, at, values, places }, row) => {
-    const value = words ? words[at[row]] : values[row];
-    return places === null || value === null ? value : Number(value.toPrecision(6)).toLocaleString("en-US", { maximumFractionDigits: 12 });
+  const shown = (column, row) => {
+    const value = pageValue(column, row);
+    return column.places === null || value === null ? value : Number(value.toPrecision(6)).toLocaleString("en-US", { maximumFractionDigits: 12 });
   };
-  function button(textContent, act, more) {
-    const made = pageElement("button", { type: "button", textContent, ...more });
-    made.addEventListener("click", () => act(made));
-    return made;
-  }
   function command(text) {
-    const copy = button("Copy", async (self) => {
-      await navigator.clipboard.writeText(text).then(() => { self.textContent = "Copied"; }, () => { self.textContent = "Select it"; });
-    });
+    const copy = pageButton("Copy", (button) => pageCopy(text, button));
     return pageElement("div", { className: "command" }, pageElement("code", { textContent: text }), copy);
   }
   function open(key) {
     const { row, title, why, detail, commands } = cells[key];
     const facts = columns.map((one) => [one.title, shown(one, row)]).filter(([, value]) => value !== null && value !== undefined && value !== "");
-    const list = pageElement("dl", { className: "facts" }, ...facts.map(([name, value]) => pageElement("div", {}, pageElement("dt", { textContent: name }), pageElement("dd", { textContent: value }))));
     const there = pageElement("a", { href: "#table-cells", textContent: "In the table of cells" });
     there.dataset.table = "table-cells";
     there.dataset.row = row;
     there.addEventListener("click", () => close());
     panel.replaceChildren(
-      button("Close", close, { className: "close", title: "Esc" }),
+      pageButton("Close", close, { className: "close", title: "Esc" }),
       pageElement("h2", { textContent: title }),
       ...(why ? [pageElement("p", { className: "failure", textContent: why })] : []),
       ...(detail ? [pageElement("pre", { textContent: detail })] : []),
       ...(commands.length ? [pageElement("h3", { textContent: "Open the run" }), ...commands.map(command)] : []),
-      list,
+      pageList(facts, { className: "facts" }),
       pageElement("p", {}, there),
     );
     panel.setAttribute("aria-label", title);

@@ -76,8 +76,7 @@ pageStart(() => {
         if (column.is_mark) tools.append(this.mark(column));
       }
       this.output = pageElement("output", { ariaLive: "polite" });
-      const save = pageElement("button", { type: "button", textContent: "CSV", title: "These rows and columns as a file, numbers not rounded" });
-      save.addEventListener("click", () => this.save());
+      const save = pageButton("CSV", () => this.save(), { title: "These rows and columns as a file, numbers not rounded" });
       tools.append(this.output, save);
       if (this.columns.length >= MANY_COLUMNS) tools.append(this.makeChooser());
       if (this.aside) tools.append(this.others());
@@ -93,11 +92,7 @@ pageStart(() => {
         box.addEventListener("change", () => pick(this.columns.filter((one) => this.boxes.get(one).checked)));
         return pageElement("label", { title: column.meaning ?? "" }, box, " " + column.title);
       });
-      const button = (textContent, columns) => {
-        const made = pageElement("button", { type: "button", textContent });
-        made.addEventListener("click", () => pick(columns));
-        return made;
-      };
+      const button = (text, columns) => pageButton(text, () => pick(columns));
       this.count = pageElement("summary");
       const list = pageElement("div", { className: "column-list", role: "group", ariaLabel: "Columns" }, ...labels);
       return pageElement("details", { className: "columns" }, this.count, list, button("All", this.columns), " ", button("Usual", usual));
@@ -158,8 +153,7 @@ pageStart(() => {
 
     makeHeads() {
       const heads = this.shownColumns.map((column) => {
-        const title = column.meaning ?? "", sorter = pageElement("button", { type: "button", textContent: column.title, title });
-        sorter.addEventListener("click", () => this.sortBy(column));
+        const title = column.meaning ?? "", sorter = pageButton(column.title, () => this.sortBy(column), { title });
         const head = pageElement("th", { scope: "col", title, className: column.places === null ? "" : "number" }, sorter);
         head.dataset.title = column.title;
         head.style.width = width(column, this.length) + "px";
@@ -202,12 +196,7 @@ pageStart(() => {
     }
 
     listen() {
-      let waiting = false;
-      this.scroll.addEventListener("scroll", () => {
-        if (waiting) return;
-        waiting = true;
-        requestAnimationFrame(() => { waiting = false; this.draw(); });
-      });
+      this.scroll.addEventListener("scroll", () => this.draw());
       this.scroll.addEventListener("copy", (event) => this.copy(event));
       addEventListener("hashchange", () => this.boxes && this.readAddress());
       if (this.key === "layers") this.listenToPicks();

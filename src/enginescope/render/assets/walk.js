@@ -13,12 +13,12 @@ pageStart(() => {
   }
   function reason(at) {
     const [text, ms] = steps[at], { length } = pairList.shown;
-    return [ms === null ? null : pairList.number(ms) + " ms", text, length ? pairList.counted(length, "pair") : "belongs to no layer"];
+    return [ms === null ? null : pairList.number(ms) + " ms", text, length ? pageCount(length, "pair") : "belongs to no layer"];
   }
   function tell() {
     const { shown, row } = pairList, at = isReasons() ? step ?? -1 : shown.indexOf(row);
     const count = isReasons() ? steps.length : shown.length, noun = isReasons() ? "reason" : "change";
-    part("at").textContent = at < 0 ? pairList.counted(count, noun) : (at + 1).toLocaleString("en-US") + " of " + count.toLocaleString("en-US");
+    part("at").textContent = at < 0 ? pageCount(count, noun) : (at + 1).toLocaleString("en-US") + " of " + count.toLocaleString("en-US");
     const words = isReasons() ? (step === null ? [] : reason(step)) : row === null ? [] : change(row);
     part("now").textContent = words.filter(Boolean).join(" · ");
     for (const name of ["previous", "next"]) part(name).disabled = !count;

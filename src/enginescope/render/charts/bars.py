@@ -11,23 +11,26 @@ from enginescope.judge.units import format_significant
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
 from enginescope.render.base.short_names import shorten_apart
+from enginescope.render.charts.card.wording import table_of_tips
 from enginescope.render.html.images import (
     X_TICKS,
     Chart,
-    ChartTable,
     Spec,
+    marks,
     picked,
     quantity,
-    tooltip,
     with_tips,
 )
 
 ROW_HEIGHT = 19
 #: Letters of a name that have room in a wide picture and in a narrow one.
 _NAME_LENGTHS = (40, 18)
-LABEL_EXPR = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
+_LABEL = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
 #: Less than half of a narrow page.
 LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
+#: Where the longest bar ends: its figure has room beside it, on a phone too.
+_END = {"expr": "max(0.5 * width, width - 62)"}
+X_TITLE = "time per iteration, ms"
 
 
 def group_color(
@@ -40,51 +43,101 @@ def group_color(
     return {"field": "group", "type": "nominal", "scale": scale, **shown}
 
 
-def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> Spec:
-    """Return bars of the field ``value``, in the order of the rows.
+def row_axis(**more: object) -> Spec:
+    """Return the channel of rows below each other, with the names of `labels_of`."""
+    axis = {"labelExpr": _LABEL, "labelLimit": LABEL_WIDTH, "ticks": False, **more}
+    return {"field": "row", "type": "nominal", "sort": None, "title": None, "axis": axis}
+
+
+def bar_chart(
+    rows: list[Spec],
+    x_title: str,
+    tips: dict[str, str],
+    color: Spec | None = None,
+    *,
+    key: str,
+    title: str,
+    subtitle: tuple[str, ...] = (),
+    is_whole: bool = False,
+    is_wide: bool = False,
+) -> Chart:
+    """Return bars of the field ``value``, in the order of the rows, each with its figure.
 
     Args:
         rows: With ``row`` (the same for parts of one bar), ``label``, ``value``, and what `tips`
             and `color` name.
         x_title: With the unit.
-        tips: Fields of the tooltip and their titles; ``#`` at the end: a number.
+        tips: Fields of tooltip and table, and their titles; ``#`` at the end: a number.
         color: The channel.
+        is_whole: Whether the parts of every bar are all of it, 100 %, which needs no figure.
     """
-    names = labels_of(rows)
+    return Chart(
+        key=key,
+        title=title,
+        subtitle=subtitle,
+        spec=_bars(rows, x_title, tips, color, is_whole=is_whole),
+        table=table_of_tips(rows, tips),
+        height=rows_height(len({row["row"] for row in rows})),
+        is_wide=is_wide,
+    )
+
+
+def rows_height(count: int) -> int:
+    """Return the pixels that so many rows need."""
+    return max(40, (ROW_HEIGHT + 4) * count)
+
+
+def _bars(
+    rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec | None, *, is_whole: bool
+) -> Spec:
     counts = all(isinstance(row["value"], int) for row in rows)
     whole = {"tickMinStep": 1, "format": ",.0f"} if counts else {}
     told, tips_channel = with_tips(rows, tips)
-    spec: Spec = {
-        "data": {"values": [{**one, "part": at} for at, one in enumerate(told)]},
-        "mark": {"type": "bar", "height": {"band": 0.72}},
-        "params": [{"name": "names", "value": names}],
-        "encoding": {
-            "y": {
-                "field": "row",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False},
-            },
-            "x": quantity("value", x_title, axis={**X_TICKS, **whole}),
-            "order": {"field": "part", "type": "quantitative"},
-            "color": color,
-            "tooltip": tips_channel,
-        },
-    }
-    return picked(spec)
+    sums: dict[str, float] = {}
+    for row in rows:
+        sums[row["row"]] = sums.get(row["row"], 0) + (row["value"] or 0)
+    most = max(sums.values(), default=0) or 1
+    scale: Spec = {"domain": [0, most], "nice": False}
+    if not is_whole:
+        scale["range"] = [0, _END]
+    x = quantity("value", x_title, axis={**X_TICKS, **whole}, scale=scale)
+    y = {**row_axis(), "scale": {"domain": list(sums)}}
+    bar = marks(
+        None,
+        {"type": "bar", "height": {"band": 0.72}},
+        y=y,
+        x=x,
+        order={"field": "part", "type": "quantitative"},
+        tooltip=tips_channel,
+        **({"color": color} if color else {}),
+    )
+    figures = [
+        {"row": row, "value": total, "text": _bar_text(total, x_title, most)}
+        for row, total in sums.items()
+    ]
+    text = {"type": "text", "align": "left", "dx": 4}
+    words = marks(figures, text, y=y, x=x, text={"field": "text", "type": "nominal"})
+    return picked(
+        {
+            "data": {"values": [{**one, "part": at} for at, one in enumerate(told)]},
+            "params": [{"name": "names", "value": labels_of(rows)}],
+            "layer": [bar] if is_whole else [bar, words],
+        }
+    )
+
+
+def _bar_text(value: float, title: str, most: float) -> str:
+    if title.endswith(", ms") and most < 1:
+        return f"{format_significant(1e3 * value)} µs"
+    unit = {"ms": " ms", "s": " s", "%": " %", "MiB": " MiB"}.get(title.rpartition(", ")[2], "")
+    return f"{value:,}" if isinstance(value, int) else format_significant(value) + unit
 
 
 def labels_of(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
-    """Return the name beside each bar for a wide and for a narrow picture, see `LABEL_EXPR`."""
+    """Return the name beside each bar for a wide and for a narrow picture, see `row_axis`."""
     names = [row["label"] for row in rows]
     both = zip(*(shorten_apart(names, length) for length in _NAME_LENGTHS), strict=True)
     return {row["row"]: label for row, label in zip(rows, both, strict=True)}
-
-
-def height_of(rows: list[Spec]) -> int:
-    """Return the pixels that so many bars need."""
-    return max(40, (ROW_HEIGHT + 4) * len({row["row"] for row in rows}))
 
 
 _MOST = 15
@@ -101,52 +154,26 @@ def tuning_bars(story: BuildTrace) -> Chart | None:
             "row": f"{rank:03}",
             "label": one.name or f"unnamed: {one.kind}s",
             "name": one.name or f"unnamed: {one.kind}s",
-            "s": one.tuning_s,
+            "value": one.tuning_s,
             "share": one.share_pct,
             "trials": one.trials,
         }
         for rank, one in enumerate(costs[:_MOST])
     ]
+    tips = {"name": "layer", "value": "tuning, s#", "share": "share, %#", "trials": "tactics timed"}
     share = sum(cost.share_pct or 0.0 for cost in costs[:_MOST])
     part = f"{format_significant(share)} % of {format_significant(total_s)} s"
-    return Chart(
+    return bar_chart(
+        rows,
+        "time of tuning, s",
+        tips,
         key="build_tuning",
         title="Layers by what their tuning took",
         subtitle=(f"{len(rows)} of {len(costs):,} timed entries: {part}",),
-        spec=_spec(rows),
-        height=ROW_HEIGHT * len(rows),
     )
 
 
-def _spec(rows: list[Spec]) -> Spec:
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": {"band": 0.72}},
-        "params": [{"name": "names", "value": labels_of(rows)}],
-        "encoding": {
-            "y": {
-                "field": "row",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False},
-            },
-            "x": quantity("s", "time of tuning, s", axis=X_TICKS),
-            "tooltip": tooltip(
-                name="layer", s="tuning, s#", share="share, %#", trials="tactics timed"
-            ),
-        },
-    }
-
-
-X_TITLE = "time per iteration, ms"
 _TIPS = {"value": "time, ms#", "share": "share of the sum, %#"}
-
-#: Whether by precision -> what colors mean, and the color.
-_COLORED: dict[bool, tuple[str, Callable[[str | None], str]]] = {
-    True: ("precision", precision_color),
-    False: ("kind of work", family_color),
-}
 
 
 def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
@@ -154,34 +181,37 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
 
     Of a profile alone neither is known. ``None`` without layer times.
     """
-    every = slowest_first(view.layers)
-    timed = [row for row in every if row.took_time and not row.is_container]
+    timed = [row for row in slowest_first(view.layers) if row.took_time and not row.is_container]
     rows = timed[:topk]
     if not rows:
         return None
-    by_precision = any(row.precision for row in rows)
-    name, color = _COLORED[by_precision]
-    has_groups = by_precision or any(row.type for row in rows)
-    groups = [
-        row.precision or "not known" if by_precision else type_family(row.type) for row in rows
-    ]
+    if any(row.precision for row in rows):
+        name = "precision"
+        groups = [row.precision or "not known" for row in rows]
+    else:
+        name = "kind of work"
+        groups = [type_family(row.type) for row in rows]
+    has_groups = name == "precision" or any(row.type for row in rows)
     both = enumerate(zip(rows, groups, strict=True))
     data = [_row(rank, row, group) for rank, (row, group) in both]
     share = sum(row.share_pct or 0.0 for row in rows)
-    some = len(rows) < len(timed)
     whole = f"All {len(rows)} timed layers" if len(rows) > 1 else "The only timed layer"
-    which = f"The {len(rows)} slowest of {len(timed):,} timed layers" if some else whole
-    return Chart(
+    some = f"The {len(rows)} slowest of {len(timed):,} timed layers"
+    which = some if len(rows) < len(timed) else whole
+    tips = {"name": "layer", **_TIPS, "type": "type", "tactic": "tactic"}
+    return bar_chart(
+        data,
+        X_TITLE,
+        tips,
+        group_color(
+            name,
+            groups,
+            precision_color if name == "precision" else family_color,
+            legend=has_groups,
+        ),
         key="per_layer_time",
         title=f"Layers by time, colored by {name}" if has_groups else "Layers by time",
         subtitle=(f"{which}: {format_significant(share)} % of the sum over layers",),
-        spec=bars(
-            data,
-            X_TITLE,
-            {"name": "layer", **_TIPS, "type": "type", "tactic": "tactic"},
-            group_color(name, groups, color, legend=has_groups),
-        ),
-        height=ROW_HEIGHT * len(rows),
     )
 
 
@@ -202,30 +232,15 @@ def time_by_type(view: RunView) -> Chart | None:
         }
         for place, one in enumerate(shares)
     ]
-    top = data[0]
-    table = ChartTable(
-        headers=("Type", "Layers", "Time, ms", "Share of the sum, %"),
-        rows=tuple(
-            (one["name"], str(one["layers"]), _figure(one["value"]), _figure(one["share"]))
-            for one in data
-        ),
-    )
-    return Chart(
+    groups = [one["group"] for one in data]
+    return bar_chart(
+        data,
+        X_TITLE,
+        {"name": "type", **_TIPS, "layers": "layers"},
+        group_color("type", groups, type_color, legend=False),
         key="time_by_type",
-        title=f"Time by type: {top['label']} takes {format_significant(top['share'] or 0)} %",
-        spec=bars(
-            data,
-            X_TITLE,
-            {"name": "type", **_TIPS, "layers": "layers"},
-            group_color("type", [one["group"] for one in data], type_color, legend=False),
-        ),
-        table=table,
-        height=height_of(data),
+        title=f"Time by type: {groups[0]} takes {format_significant(data[0]['share'] or 0)} %",
     )
-
-
-def _figure(value: float | None) -> str:
-    return "—" if value is None else format_significant(value, 4)
 
 
 def _row(rank: int, row: LayerRow, group: str) -> Spec:

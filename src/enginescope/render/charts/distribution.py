@@ -1,7 +1,4 @@
-"""How latency is distributed.
-
-Also latency of several runs as boxes on one scale.
-"""
+"""How latency is distributed."""
 
 from __future__ import annotations
 
@@ -12,27 +9,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from enginescope.analysis.claims.percentile import (
-    MARKED,
     SHOWN,
-    cell,
     mark_text,
     percentile_name,
     range_or_mark,
     shown_texts,
 )
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.judge.samples import Array, Percentile, Summary
-from enginescope.judge.stats.describe import Histogram, describe_values
+from enginescope.judge.samples import Percentile, Summary
+from enginescope.judge.stats.describe import Histogram
 from enginescope.judge.units import format_ms, format_significant
-from enginescope.render.base.figures import figure
 from enginescope.render.base.phrases import count_text, in_text, metric_title
+from enginescope.render.charts.card.wording import figure
 from enginescope.render.charts.overlay import is_skewed
-from enginescope.render.charts.series import colored
 from enginescope.render.html.images import (
     X_TICKS,
     Chart,
     ChartTable,
     Spec,
+    marks,
     quantity,
     tooltip,
     zoomable,
@@ -52,14 +47,19 @@ _X_AXIS = {**X_TICKS, "grid": False}
 def latency_distribution(view: RunView) -> Chart | None:
     """Histogram of the headline series with median, its interval, p95 and p99.
 
-    Samples far outside are folded into an end bin that says how many they are, so that one spike
-    does not flatten the rest. ``None`` without samples.
+    Samples far outside are counted in the subtitle, so that one spike does not flatten the rest.
+    ``None`` without samples.
     """
     latency, histogram, samples = view.latency, view.histogram, view.run.headline
     if latency is None or histogram is None or samples is None:
         return None
-    is_log = is_skewed(samples.values_ms)
-    bins = _log_bins(samples.values_ms) if is_log else _bins(histogram)
+    edges, counts = np.asarray(histogram.edges_ms), np.asarray(histogram.counts)
+    if is_log := is_skewed(values_ms := samples.values_ms):
+        edges = np.geomspace(values_ms.min(), values_ms.max(), _LOG_BINS + 1)
+        edges[-1] = values_ms.max()  # rounding leaves out no sample
+        counts, _ = np.histogram(values_ms, edges)
+    pairs = zip(edges.tolist(), edges[1:].tolist(), counts.tolist(), strict=False)
+    bins = [{"low": low, "high": high, "n": n} for low, high, n in pairs]
     ends = (bins[0]["low"], bins[-1]["high"])
     rules = _rules(latency, *ends, is_log=is_log)
     x = log_axis(ends) if is_log else {"scale": _X_SCALE, "axis": _X_AXIS}
@@ -69,10 +69,13 @@ def latency_distribution(view: RunView) -> Chart | None:
         title=f"Distribution of {in_text(latency.metric)}",
         subtitle=(
             " · ".join((f"{_median(latency)}, {count_text(latency)}", *shown_texts(latency))),
-            *((_LOG,) if is_log else _folded_text(histogram)),
+            *((_LOG,) if is_log else _outside(histogram)),
         ),
         spec=zoomable(layers),
-        table=_table(bins),
+        table=ChartTable(
+            headers=("From, ms", "To, ms", "Samples"),
+            rows=tuple((figure(one["low"]), figure(one["high"]), f"{one['n']:,}") for one in bins),
+        ),
     )
 
 
@@ -80,97 +83,34 @@ def _median(latency: Summary) -> str:
     return f"median {format_ms(latency.median_ms)}"
 
 
-def _log_bins(values_ms: Array) -> list[Spec]:
-    """Return bins of equal ratio over all samples."""
-    edges = np.geomspace(values_ms.min(), values_ms.max(), _LOG_BINS + 1)
-    edges[-1] = values_ms.max()  # rounding leaves out no sample
-    counts, _ = np.histogram(values_ms, edges)
-    return [
-        {"low": float(low), "high": float(high), "n": int(n), "folded": False, "where": ""}
-        for low, high, n in zip(edges, edges[1:], counts, strict=False)
-    ]
-
-
-def _bins(histogram: Histogram) -> list[Spec]:
-    edges, counts = histogram.edges_ms, histogram.counts
-    bins = [
-        {"low": float(low), "high": float(high), "n": int(n), "folded": False, "where": ""}
-        for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True)
-    ]
-    width = float(edges[1] - edges[0])
-    if histogram.n_below:
-        start = float(edges[0]) - 2 * width
-        below = {"low": start, "high": start + 1.6 * width, "n": histogram.n_below}
-        bins.insert(0, {**below, "folded": True, "where": f"all below {edges[0]:.4g} ms"})
-    if histogram.n_above:
-        start = float(edges[-1]) + 0.4 * width
-        above = {"low": start, "high": start + 1.6 * width, "n": histogram.n_above}
-        bins.append({**above, "folded": True, "where": f"all above {edges[-1]:.4g} ms"})
-    return bins
-
-
-def _table(bins: list[Spec]) -> ChartTable:
-    rows = (
-        (one["where"],) * 2 if one["folded"] else (_ms(one["low"]), _ms(one["high"]))
-        for one in bins
+def _outside(histogram: Histogram) -> tuple[str, ...]:
+    ends = (
+        (histogram.n_below, f"below {histogram.edges_ms[0]:.4g} ms"),
+        (histogram.n_above, f"above {histogram.edges_ms[-1]:.4g} ms"),
     )
-    counts = (f"{one['n']:,}" for one in bins)
-    return ChartTable(
-        headers=("From, ms", "To, ms", "Samples"),
-        rows=tuple((*row, n) for row, n in zip(rows, counts, strict=True)),
-    )
-
-
-def _ms(value: float) -> str:
-    return format_significant(value, 4)
-
-
-def _folded_text(histogram: Histogram) -> tuple[str, ...]:
-    parts = []
-    if histogram.n_below:
-        parts.append(f"{histogram.n_below:,} below {histogram.edges_ms[0]:.4g} ms")
-    if histogram.n_above:
-        parts.append(f"{histogram.n_above:,} above {histogram.edges_ms[-1]:.4g} ms")
-    return (f"Folded into the gray end bars: {', '.join(parts)}",) if parts else ()
+    parts = [f"{count:,} {where}" for count, where in ends if count]
+    return (f"Samples outside the scale: {', '.join(parts)}",) if parts else ()
 
 
 def _bars(bins: list[Spec], x: Spec) -> Spec:
-    most = max(one["n"] for one in bins)
-    folded = any(one["folded"] for one in bins)
-    return {
-        "data": {"values": bins},
-        "layer": [
-            _bar_layer("datum.folded == false", "bar", most, x),
-            *([_bar_layer("datum.folded == true", "folded", most, x)] if folded else []),
-        ],
-    }
-
-
-def _bar_layer(only: str, style: str, most: int, x: Spec) -> Spec:
-    counted = {"domain": [0, most * 1.3], "nice": False}
-    return {
-        "transform": [{"filter": only}],
-        "mark": {"type": "bar", "style": style, "binSpacing": 1, "clip": True},
-        "encoding": {
-            "x": quantity("low", "latency, ms", bin="binned", **x),
-            "x2": {"field": "high"},
-            "y": quantity("n", "samples", scale=counted, axis={"tickCount": 5}),
-            "tooltip": tooltip(low="from, ms#", high="to, ms#", n="samples", where="folded"),
-        },
-    }
+    scale = {"domain": [0, 1.3 * max(one["n"] for one in bins)], "nice": False}
+    return marks(
+        bins,
+        {"type": "bar", "binSpacing": 1, "clip": True},
+        x=quantity("low", "latency, ms", bin="binned", **x),
+        x2={"field": "high"},
+        y=quantity("n", "samples", scale=scale, axis={"tickCount": 5}),
+        tooltip=tooltip(low="from, ms#", high="to, ms#", n="samples"),
+    )
 
 
 def _interval(latency: Summary) -> list[Spec]:
     interval = latency.median_interval
     if interval is None:
         return []
-    return [
-        {
-            "data": {"values": [{"low": interval.low, "high": interval.high}]},
-            "mark": {"type": "rect", "style": "accent-band", "clip": True},
-            "encoding": {"x": quantity("low", ""), "x2": {"field": "high"}},
-        }
-    ]
+    band = {"type": "rect", "style": "accent-band", "clip": True}
+    ends = [{"low": interval.low, "high": interval.high}]
+    return [marks(ends, band, x=quantity("low", ""), x2={"field": "high"})]
 
 
 def _rules(latency: Summary, low: float, high: float, *, is_log: bool) -> list[Spec]:
@@ -204,16 +144,14 @@ def _placed(rules: list[Spec]) -> list[Spec]:
 
 def _rule(rule: Spec) -> Spec:
     dash = {"strokeDash": [4, 3]} if rule["weak"] else {}
-    return {
-        "data": {"values": [rule]},
-        "mark": {"type": "rule", "strokeWidth": 1.4, "clip": True, **dash},
-        "encoding": {
-            "x": quantity("x", "latency, ms"),
-            "y": {"value": rule["row"] - _LABEL_STEP / 2},
-            "y2": {"value": "height"},
-            "tooltip": tooltip(label="mark", x="ms#"),
-        },
-    }
+    return marks(
+        [rule],
+        {"type": "rule", "strokeWidth": 1.4, "clip": True, **dash},
+        x=quantity("x", "latency, ms"),
+        y={"value": rule["row"] - _LABEL_STEP / 2},
+        y2={"value": "height"},
+        tooltip=tooltip(label="mark", x="time, ms#"),
+    )
 
 
 def _labels(rules: list[Spec]) -> list[Spec]:
@@ -223,117 +161,9 @@ def _labels(rules: list[Spec]) -> list[Spec]:
 
 def _label(rule: Spec, style: str) -> Spec:
     side = {"align": "right", "dx": -6} if rule["right"] else {"align": "left", "dx": 6}
-    return {
-        "data": {"values": [rule]},
-        "mark": {"type": "text", "style": style, "baseline": "middle", "clip": True, **side},
-        "encoding": {
-            "x": quantity("x", ""),
-            "y": {"value": rule["row"]},
-            "text": {"field": "label"},
-        },
-    }
-
-
-_ROW = 46
-#: Ends of whiskers and boxes.
-_ENDS = (5.0, 25.0, 75.0, 95.0)
-
-
-def latency_boxes(
-    labelled: Sequence[tuple[str, RunView]],
-    *,
-    key: str = "latency_boxes",
-    title: str = "Latency of single images",
-) -> Chart | None:
-    """Quartiles, median with its interval, p5 and p95 of each run; ``None`` without samples."""
-    rows = [row for label, view in labelled if (row := _row(label, view)) is not None]
-    if not rows:
-        return None
-    return Chart(
-        key=key,
-        title=title,
-        subtitle=(
-            "Box: quartiles; line: median, dark band: its 95 % interval; whiskers: p5 … p95",
-            f"Samples beyond the whiskers are counted at their right; in the table {MARKED}",
-        ),
-        spec=_spec(rows),
-        table=ChartTable(
-            headers=("Model", "p5, ms", "p25, ms", "Median, ms", "p75, ms", "p95, ms", "n"),
-            rows=tuple(
-                (
-                    row["run"],
-                    *row["cells"][:2],
-                    figure(row["m"]),
-                    *row["cells"][2:],
-                    f"{row['n']:,}",
-                )
-                for row in rows
-            ),
-        ),
-        height=_ROW * len(rows) + 20,
-    )
-
-
-def _row(label: str, view: RunView) -> Spec | None:
-    samples, latency = view.run.headline, view.latency
-    if samples is None or latency is None:
-        return None
-    values = samples.values_ms
-    stated = describe_values(values, percentiles=_ENDS).percentiles
-    p5, q1, q3, p95 = (one.value_ms for one in stated)
-    interval = latency.median_interval
-    return {
-        "run": label,
-        "p5": p5,
-        "q1": q1,
-        "m": latency.median_ms,
-        "q3": q3,
-        "p95": p95,
-        "cells": [cell(one, figure) for one in stated],
-        "low": interval.low if interval else latency.median_ms,
-        "high": interval.high if interval else latency.median_ms,
-        "n": int(values.size),
-        "beyond": f"{int((values > p95).sum()):,} beyond, to {format_significant(values.max())} ms",
-    }
-
-
-def _spec(rows: list[Spec]) -> Spec:
-    low, high = min(row["p5"] for row in rows), max(row["p95"] for row in rows)
-    margin = 0.06 * (high - low) or 0.01 * high
-    domain = [max(0.0, low - margin), high + 5 * margin]  # room for what is said at the right
-    names = [row["run"] for row in rows]
-    y = {
-        "field": "run",
-        "type": "nominal",
-        "title": None,
-        "sort": None,
-        "axis": {"labelLimit": 260, "ticks": False, "domain": False, "labelPadding": 8},
-    }
-    color = colored("run", names, legend=None)
-    scale = {"zero": False, "nice": False, "domain": domain}
-    tips = tooltip(run="run", m="median, ms#", q1="p25, ms#", q3="p75, ms#", p95="p95, ms#")
-
-    def layer(mark: Spec, x: str, x2: str | None = None, **more: Spec) -> Spec:
-        ends: Spec = {"x2": {"field": x2}} if x2 else {}
-        where = quantity(x, "latency, ms", scale=scale, axis={"tickCount": 8})
-        return {"mark": mark, "encoding": {"x": where, "y": y, **ends, "tooltip": tips, **more}}
-
-    return {
-        "data": {"values": rows},
-        "layer": [
-            layer({"type": "rule", "strokeWidth": 1.4}, "p5", "p95", color=color),
-            layer({"type": "tick", "size": 12, "thickness": 1.4}, "p5", color=color),
-            layer({"type": "tick", "size": 12, "thickness": 1.4}, "p95", color=color),
-            layer({"type": "bar", "size": 24, "opacity": 0.45}, "q1", "q3", color=color),
-            layer({"type": "bar", "size": 24}, "low", "high", color=color),
-            layer({"type": "tick", "size": 24, "thickness": 2}, "m"),
-            layer(
-                {"type": "text", "align": "left", "dx": 8, "fontSize": 11},
-                "p95",
-                text={"field": "beyond"},
-            ),
-        ],
-    }
+    text = {"type": "text", "style": style, "baseline": "middle", "clip": True, **side}
+    place = {"x": quantity("x", ""), "y": {"value": rule["row"]}}
+    return marks([rule], text, **place, text={"field": "label"})
 
 
 _TICKS = (0, 50, 75, 90, 95, 99, 99.9)
@@ -352,9 +182,17 @@ def percentiles(view: RunView) -> Chart | None:
     marked = [one for one in rows if one["marked"]]
     enough = [one for one in marked if one["stated"]]
     few = [one for one in marked if not one["stated"]]
-    layers = [*_intervals(enough), _line(rows)]
-    layers += [_points(enough, filled=True)] if enough else []
-    layers += [_points(few, filled=False)] if few else []
+    ends = {"y": quantity("low", "latency, ms"), "y2": {"field": "high"}}
+    ends_tips = tooltip(name="percentile", low="95 % from, ms#", high="to, ms#")
+    band = {"type": "rule", "style": "accent-band", "strokeWidth": 9}
+    line = {"type": "line", "strokeWidth": 1.5}
+    tips = tooltip(name="percentile", y="latency, ms#", sure="sure")
+    y = quantity("y", "latency, ms", scale={"zero": False})
+    layers = [marks(enough, band, x=_x(), **ends, tooltip=ends_tips)] if enough else []
+    layers += [marks(rows, line, x=_x(), y=y)]
+    for points, is_filled in ((enough, True), (few, False)):
+        point = {"type": "point", "size": 30, "filled": is_filled}
+        layers += [marks(points, point, x=_x(), y=y, tooltip=tips)] if points else []
     return Chart(
         key="percentiles",
         title=f"{metric_title(latency.metric)} by percentile",
@@ -400,81 +238,13 @@ def _x() -> Spec:
     )
 
 
-def _line(rows: list[Spec]) -> Spec:
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "line", "strokeWidth": 1.5},
-        "encoding": {"x": _x(), "y": quantity("y", "latency, ms", scale={"zero": False})},
-    }
-
-
-def _points(rows: list[Spec], *, filled: bool) -> Spec:
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "point", "size": 30, "filled": filled},
-        "encoding": {
-            "x": _x(),
-            "y": quantity("y", "latency, ms"),
-            "tooltip": tooltip(name="percentile", y="latency, ms#", sure="sure"),
-        },
-    }
-
-
-def _intervals(rows: list[Spec]) -> list[Spec]:
-    if not rows:
-        return []
-    return [
-        {
-            "data": {"values": rows},
-            "mark": {"type": "bar", "style": "accent-band", "width": 9},
-            "encoding": {
-                "x": _x(),
-                "y": quantity("low", "latency, ms"),
-                "y2": {"field": "high"},
-                "tooltip": tooltip(name="percentile", low="95 % from, ms#", high="to, ms#"),
-            },
-        }
-    ]
-
-
-_MOST_TICKS = 9
-#: Fine to coarse.
-_STEPS = (
-    tuple(1 + at / 20 for at in range(180)),
-    tuple(1 + at / 5 for at in range(45)),
-    (1, 1.5, 2, 3, 4, 5, 6, 8),
-    (1, 2, 5),
-    (1, 3),
-    (1,),
-)
-#: 12k rather than 12,000, but 0.2 rather than 200m.
-_LABEL = "datum.value < 1000 ? format(datum.value, '~r') : format(datum.value, '~s')"
-
-
 def log_axis(values: Sequence[float]) -> Spec:
     """Return `scale` and `axis` of a channel over `values`, which are positive; at least one."""
     low, high = min(values), max(values)
-    margin = max(10 ** (0.04 * _decades(low, high)), 1.15)
+    decades = math.log10(high) - math.log10(low)  # high ÷ low may be too large a number
+    margin = max(10 ** (0.04 * decades), 1.15)
     domain = [low / margin or low, min(high * margin, sys.float_info.max)]
     return {
         "scale": {"type": "log", "domain": domain, "nice": False},
-        "axis": {"values": _ticks(*domain), "labelExpr": _LABEL},
+        "axis": {"tickCount": 6, "format": ".6~g"},
     }
-
-
-def _decades(low: float, high: float) -> float:
-    return math.log10(high) - math.log10(low)  # high ÷ low may be too large a number
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers between two: as many as can be read."""
-    powers: Sequence[int] = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found: list[float] = []
-    for steps in _STEPS:
-        if steps != _STEPS[-1] and len(steps) * _decades(low, high) > 10 * _MOST_TICKS:
-            continue  # far too many
-        every = (float(f"{step:.6g}e{power}") for power in powers for step in steps)
-        found = [one for one in every if low <= one <= high]
-        if len(found) <= _MOST_TICKS:
-            return found
-    return found[:: max(1, -(-len(found) // _MOST_TICKS))]

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.judge.difference import NOT_DETECTED
 from enginescope.judge.units import format_significant
 from enginescope.judge.verdict import RatioEstimate
 from enginescope.render.base.data_table import ends_of
 from enginescope.render.base.palette import BETTER, BLUE, GREY, SKY, WORSE
-from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, height_of, labels_of
-from enginescope.render.html.images import X_TICKS, Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.charts.bars import labels_of, row_axis, rows_height
+from enginescope.render.html.images import (
+    X_TICKS,
+    Chart,
+    ChartTable,
+    Spec,
+    marks,
+    quantity,
+    tooltip,
+)
 
 #: Kind of an estimate -> its color; the legend names those that there are.
 _COLORS = {
@@ -30,6 +39,7 @@ _COLORS = {
     "search": SKY,
     "build": BLUE,
     "inconclusive": GREY,
+    "run": BLUE,
 }
 
 
@@ -53,34 +63,51 @@ def ratio_estimate(name: str, ratio: RatioEstimate, kind: str) -> Estimate:
     return Estimate(name=name, value=ratio.ratio, kind=kind, low=low, high=high)
 
 
+def latency_medians(
+    labelled: Sequence[tuple[str, RunView]],
+    *,
+    key: str = "latency_medians",
+    title: str = "Latency of single images",
+) -> Chart | None:
+    """Return the median of each run with its interval; ``None`` without samples."""
+    estimates = [
+        Estimate(name=label, value=one.median_ms, kind="run", low=low, high=high)
+        for label, view in labelled
+        if (one := view.latency) is not None
+        for low, high in [ends_of(one.median_interval)]
+    ]
+    axis = "median latency, ms"
+    return estimate_chart(key, title, estimates, axis=axis, reference=None) if estimates else None
+
+
 def estimate_chart(
     key: str,
     title: str,
     estimates: Sequence[Estimate],
     *,
     axis: str,
-    reference: float,
+    reference: float | None,
     lines: str = "95 % intervals",
     dashed: str = "equal",
 ) -> Chart | None:
-    """Return the chart; ``None`` without an interval to show.
+    """Return the chart; ``None`` where nothing is compared, and no interval is known.
 
     Args:
         axis: What the figures are, with their unit.
-        reference: Where the dashed line stands.
+        reference: Where the dashed line stands; ``None``: there is none.
         lines, dashed: What the lines are.
     """
     rows = [_row(at, estimate) for at, estimate in enumerate(estimates)]
-    if all("low" not in row for row in rows):
+    if reference is not None and all("low" not in row for row in rows):
         return None
     cells = ((row["name"], format_significant(row["value"], 4), row["ends"]) for row in rows)
     return Chart(
         key=key,
         title=title,
-        subtitle=(f"Lines: {lines}; dashed: {dashed}",),
+        subtitle=(f"Lines: {lines}" + (f"; dashed: {dashed}" if reference is not None else ""),),
         spec=_spec(rows, axis, reference, lines),
         table=ChartTable(headers=("", axis, lines), rows=tuple(cells)),
-        height=height_of(rows),
+        height=rows_height(len(rows)),
         is_wide=True,
     )
 
@@ -101,7 +128,7 @@ def _row(at: int, estimate: Estimate) -> Spec:
     return row
 
 
-def _spec(rows: list[Spec], axis: str, reference: float, lines: str) -> Spec:
+def _spec(rows: list[Spec], axis: str, reference: float | None, lines: str) -> Spec:
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     legend = {"title": None, "symbolType": "circle"} if len(kinds) > 1 else None
     color = {
@@ -111,37 +138,21 @@ def _spec(rows: list[Spec], axis: str, reference: float, lines: str) -> Spec:
         "legend": legend,
     }
     x = quantity("value", axis, axis=X_TICKS, scale={"zero": False, "nice": False, "padding": 12})
-    y = {
-        "field": "row",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False},
-    }
-    tips = tooltip(name="of", kind="verdict", value=f"{axis}#", ends=lines)
+    y = {**row_axis(), "scale": {"domain": [row["row"] for row in rows]}}
+    verdict = {} if reference is None else {"kind": "verdict"}
+    tips = tooltip(name="of", **verdict, value=f"{axis}#", ends=lines)
+    dashed = {"type": "rule", "strokeDash": [4, 4], "strokeWidth": 1}
+    lasting = [] if reference is None else [marks([{"value": reference}], dashed, x=x)]
+    known = [row for row in rows if "low" in row]
+    line = {"type": "rule", "strokeWidth": 3}
+    ends: Spec = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
+    point = {"type": "point", "filled": True, "size": 90, "opacity": 1}
     return {
         "data": {"values": rows},
         "params": [{"name": "names", "value": labels_of(rows)}],
         "layer": [
-            {
-                "mark": {"type": "rule", "strokeDash": [4, 4], "strokeWidth": 1},
-                "data": {"values": [{"value": reference}]},
-                "encoding": {"x": x},
-            },
-            {
-                "mark": {"type": "rule", "strokeWidth": 3},
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "encoding": {
-                    "y": y,
-                    "x": {**x, "field": "low"},
-                    "x2": {"field": "high"},
-                    "color": color,
-                    "tooltip": tips,
-                },
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-                "encoding": {"y": y, "x": x, "color": color, "tooltip": tips},
-            },
+            *lasting,
+            marks(known, line, y=y, color=color, tooltip=tips, **ends),
+            marks(None, point, y=y, x=x, color=color, tooltip=tips),
         ],
     }

@@ -17,10 +17,17 @@ from enginescope.judge.samples import Array
 from enginescope.judge.stats.describe import percentile, shown_range
 from enginescope.judge.units import format_ms, format_significant, range_text
 from enginescope.render.base.data_table import UNKNOWN
-from enginescope.render.base.phrases import in_text, metric_title, shorten
-from enginescope.render.base.shared_options import told_apart
+from enginescope.render.base.phrases import in_text
 from enginescope.render.charts.series import colored, dashed, shaped
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
+from enginescope.render.html.images import (
+    Chart,
+    ChartTable,
+    Spec,
+    marks,
+    quantity,
+    tooltip,
+    zoomable,
+)
 
 #: More series than these are not told apart by color and dashes.
 MOST_OVERLAID = 6
@@ -60,84 +67,59 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
     is_log: bool
     cuts: tuple[tuple[float, float], ...] = ()
 
-    def chart(
-        self, key: str, title: str, lines: tuple[str, ...] = (), *, only: str | None = None
-    ) -> Chart:
-        """Return the series over each other.
-
-        Samples outside the scale are counted in the subtitle.
-
-        Args:
-            only: The label of a series drawn alone, low, on the scale of all, with the first one's
-                median beside its own.
-        """
-        shown = [at for at, label in enumerate(self.labels) if only in (None, label)]
+    def chart(self, key: str, title: str, lines: tuple[str, ...] = ()) -> Chart:
+        """Return the series over each other; the subtitle counts samples outside the scale."""
         left = ", ".join(
-            f"{self.outside[at]:,}" + (f" of {self.labels[at]}" if only is None else "")
-            for at in shown
-            if self.outside[at]
+            f"{count:,} of {label}"
+            for label, count in zip(self.labels, self.outside, strict=True)
+            if count
         )
         cuts = " and ".join(f"{range_text(low, high, 3)} ms" for low, high in self.cuts)
         cut = f"The axis leaves out {cuts}, without samples; each part has a scale of its own"
+        outside = f"Samples outside the scale: {left}"
         return Chart(
             key=key,
             title=title,
-            subtitle=(
-                *lines,
-                *((cut,) if cuts else ()),
-                *((f"Samples outside the scale: {left}",) if left else ()),
-            ),
-            spec=self._spec(shown, is_alone=only is not None),
-            table=self._table(shown),
-            height=230 if only is None else 74,
+            subtitle=(*lines, *([cut] if cuts else []), *([outside] if left else [])),
+            spec=self._spec(),
+            table=self._table(),
+            height=230,
             is_wide=True,
         )
 
-    def _spec(self, shown: Sequence[int], *, is_alone: bool) -> Spec:
-        legend = None if is_alone else series_legend(self.labels)
-        color = colored(self.what, self.labels, legend=legend)
-        dashes = {"strokeDash": dashed(self.what, self.labels, legend=legend)}
+    def _spec(self) -> Spec:
+        what, legend = self.what, series_legend(self.labels)
+        color = colored(what, self.labels, legend=legend)
+        dashes = {"strokeDash": dashed(what, self.labels, legend=legend)}
         title = "time, ms (log)" if self.is_log else "time, ms"
         scale, axis = self._axis()
-        most: Spec = {"domain": [0, max(float(of.max()) for of in self.shares)]}
-        share = "samples, %" if is_alone else f"samples of the {self.what}, %"
-        encoding = {
+        y = quantity("share", f"samples of the {what}, %", stack=None, axis={"tickCount": 5})
+        ends = {"low": "from, ms#", "high": "to, ms#", "share": "samples, %#"}
+        encoding: Spec = {
             "x": quantity("low", title, scale=scale, axis=axis),
-            "y": quantity(
-                "share",
-                share,
-                stack=None,
-                axis={"tickCount": 5},
-                **({"scale": most} if is_alone else {}),
-            ),
+            "y": y,
             "color": color,
-            "tooltip": tooltip(
-                **{self.what: self.what}, low="from, ms#", high="to, ms#", share="samples, %#"
-            ),
+            "tooltip": tooltip(**{what: what}, **ends),
         }
-        rule = {
+        rule: Spec = {
             "x": quantity("x", title),
             "color": color,
-            **dashes,
-            "tooltip": tooltip(**{self.what: self.what}, x="median, ms#"),
+            "tooltip": tooltip(**{what: what}, x="median, ms#"),
         }
-        rows = {"data": {"values": self._rows(shown)}}
-        rules = {"data": {"values": self._rules({0, *shown})}}
+        rows = self._rows()
         step = {"interpolate": "step-after", "clip": True}
-        area = {"type": "area", "fillOpacity": 0.22, **step}
-        line = {"type": "line", "strokeWidth": 1.6, **step}
-        median = {"type": "rule", "strokeWidth": 1.6, "clip": True}
-        layers: list[Spec] = [
-            {**rows, "mark": area, "encoding": encoding},
-            {**rows, "mark": line, "encoding": {**encoding, **dashes}},
-            {**rules, "mark": median, "encoding": rule},
+        layers = [
+            marks(rows, {"type": "area", "fillOpacity": 0.22, **step}, **encoding),
+            marks(rows, {"type": "line", "strokeWidth": 1.6, **step}, **encoding, **dashes),
+            marks(
+                self._rules(), {"type": "rule", "strokeWidth": 1.6, "clip": True}, **rule, **dashes
+            ),
         ]
         if not self.cuts:
             return zoomable(layers)
         middles = [{"x": (low + high) / 2} for low, high in self.cuts]
         cut = {"type": "rule", "strokeDash": [2, 3], "style": "folded", "strokeWidth": 4}
-        mark = {"data": {"values": middles}, "mark": cut, "encoding": {"x": quantity("x", title)}}
-        return {"layer": [*layers, mark]}
+        return {"layer": [*layers, marks(middles, cut, x=quantity("x", title))]}
 
     def _axis(self) -> tuple[Spec, Spec]:
         """Return scale and axis of the times; what a cut leaves out takes no room."""
@@ -160,35 +142,34 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             {**axis, "values": ticks, "format": ".6~g", "labelBound": False},
         )
 
-    def _rows(self, shown: Sequence[int]) -> list[Spec]:
+    def _rows(self) -> list[Spec]:
         """Return a row for each bin of each series; the step's last edge has to be drawn too."""
         edges = [*self.edges, self.edges[-1]]
         return [
-            {self.what: self.labels[at], "low": float(low), "high": float(high), "share": float(of)}
-            for at in shown
-            for low, high, of in zip(edges, edges[1:], [*self.shares[at], 0.0], strict=False)
+            {self.what: label, "low": float(low), "high": float(high), "share": float(share)}
+            for label, shares in zip(self.labels, self.shares, strict=True)
+            for low, high, share in zip(edges, edges[1:], [*shares, 0.0], strict=False)
         ]
 
-    def _rules(self, shown: set[int]) -> list[Spec]:
+    def _rules(self) -> list[Spec]:
         low, high = self.edges[0], self.edges[-1]
         return [
             {self.what: label, "x": median}
-            for at, (label, median) in enumerate(zip(self.labels, self.medians, strict=True))
-            if at in shown and median is not None and low <= median <= high
+            for label, median in zip(self.labels, self.medians, strict=True)
+            if median is not None and low <= median <= high
         ]
 
-    def _table(self, shown: Sequence[int]) -> ChartTable:
-        shares = [self.shares[at] for at in shown]
+    def _table(self) -> ChartTable:
         rows = (
             (
-                format_significant(float(self.edges[at]), 5),
-                format_significant(float(self.edges[at + 1]), 5),
-                *(f"{of[at]:.2f}" for of in shares),
+                format_significant(float(low), 5),
+                format_significant(float(high), 5),
+                *(f"{share:.2f}" for share in shares),
             )
-            for at in range(len(self.edges) - 1)
-            if any(of[at] for of in shares)
+            for low, high, *shares in zip(self.edges, self.edges[1:], *self.shares, strict=False)
+            if any(shares)
         )
-        names = (f"{self.labels[at]}, %" for at in shown)
+        names = (f"{label}, %" for label in self.labels)
         return ChartTable(headers=("From, ms", "To, ms", *names), rows=tuple(rows))
 
 
@@ -259,38 +240,20 @@ def _ticks(low: float, high: float) -> list[float]:
     return [at * step for at in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-_NAME = 48
-
-
 def side_distributions(found: MeasuredComparison) -> tuple[Chart, ...]:
-    """Share of each side's samples by time, on one scale; none without samples of one metric.
-
-    Two sides share a chart; of more, each has its own.
-    """
+    """Share of each side's samples by time, on one scale; none without samples of one metric."""
     metric = found.pairs[0].headline.metric
     series = [(side.label, _pooled(side, metric)) for side in found.sides]
-    if any(values.size == 0 for _, values in series):
+    if len(series) > MOST_OVERLAID or any(values.size == 0 for _, values in series):
         return ()
     verdicts = [pair.headline for pair in found.pairs]
     medians = [verdicts[0].a, *(verdict.b for verdict in verdicts)]
-    drawn = overlay("side", series, medians)
-    if len(series) <= 2:
-        (a, b), of = drawn.labels, (UNKNOWN if one is None else format_ms(one) for one in medians)
-        title = "{a}'s median {what} is {}, {b}'s is {}".format(*of, a=a, b=b, what=in_text(metric))
-        lines = ("All processes of each side; vertical lines are the medians of their medians",)
-        return (drawn.chart("sides_hist", title, lines),)
-    names = told_apart([side.name for side in found.sides]).labels
-    scale = (f"{metric_title(metric)}, every side on one scale",)
-    return tuple(
-        drawn.chart(
-            f"side_{label}",
-            f"{label}: {shorten(name, _NAME)}"
-            + (f", median {format_ms(median)}" if median is not None else ""),
-            scale if at == 0 else (),
-            only=label,
-        )
-        for at, (label, name, median) in enumerate(zip(drawn.labels, names, medians, strict=True))
-    )
+    told = [UNKNOWN if one is None else format_ms(one) for one in medians]
+    (a, *others), (first, *rest) = (label for label, _ in series), told
+    each = ", ".join(f"{label}'s is {of}" for label, of in zip(others, rest, strict=True))
+    title = f"{a}'s median {in_text(metric)} is {first}, {each}"
+    lines = ("All processes of each side; vertical lines are the medians of their medians",)
+    return (overlay("side", series, medians).chart("sides_hist", title, lines),)
 
 
 def process_medians(found: MeasuredComparison) -> Chart | None:
@@ -343,21 +306,17 @@ def _process_spec(rows: list[Spec], labels: list[str], each: str) -> Spec:
     margin = 0.06 * (max(values) - min(values)) or 0.01 * max(values)
     domain = [min(values) - margin, max(values) + margin]
     whole = {"tickMinStep": 1, "format": "d", "tickCount": 12, "grid": False}
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "point", "filled": True, "size": 62, "opacity": 0.9},
-        "encoding": {
-            "x": quantity(
-                "x", each, scale={"nice": False, "zero": False, "padding": 12}, axis=whole
-            ),
-            "y": quantity(
-                "median",
-                "median, ms",
-                scale={"zero": False, "nice": False, "domain": domain},
-                axis={"tickCount": 5},
-            ),
-            "color": colored("side", labels, legend=legend),
-            "shape": shaped("side", labels, legend=legend),
-            "tooltip": tooltip(side="side", x=f"{each}#", median="median, ms#", run="run"),
-        },
-    }
+    return marks(
+        rows,
+        {"type": "point", "filled": True, "size": 62, "opacity": 0.9},
+        x=quantity("x", each, scale={"nice": False, "zero": False, "padding": 12}, axis=whole),
+        y=quantity(
+            "median",
+            "median, ms",
+            scale={"zero": False, "nice": False, "domain": domain},
+            axis={"tickCount": 5},
+        ),
+        color=colored("side", labels, legend=legend),
+        shape=shaped("side", labels, legend=legend),
+        tooltip=tooltip(side="side", x=f"{each}#", median="median, ms#", run="run"),
+    )

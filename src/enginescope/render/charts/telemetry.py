@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import cycle
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -13,15 +13,13 @@ from enginescope.judge.samples import Array
 from enginescope.judge.units import format_significant
 from enginescope.records.run import telemetry as channel
 from enginescope.render.base.facts import backend_text
-from enginescope.render.base.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.charts.series import extremes, lines_of_runs
+from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
 _MIB = 1 << 20
 _PERCENT = (0, 100)
 _BUCKETS = 400
 _TABLE_ROWS = 24
-_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, GREY)
-_DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
 _TIME = "time since requests began, s"
 #: So that pictures below each other have one time axis.
 _AXIS_WIDTH = 58
@@ -149,19 +147,16 @@ def _spec(panel: Panel, lines: Sequence[_Line], *, with_legend: bool) -> Spec:
     if domain:
         scale["domain"] = list(domain)
     names = [line.run for line in lines]
-    color: Spec = {} if len(lines) == 1 else _told_apart(names, with_legend=with_legend)
     axis = {"tickCount": 4, "minExtent": _AXIS_WIDTH}
-    return {
-        "data": {"values": rows},
+    return marks(
+        rows,
         # a path breaks where there was no value
-        "mark": {"type": "line", "invalid": "break-paths-filter-domains", "strokeWidth": 1.6},
-        "encoding": {
-            "x": quantity("x", _TIME, scale={"nice": False}, axis={"tickCount": 10}),
-            "y": quantity("y", panel.axis, scale=scale, axis=axis),
-            **color,
-            "tooltip": tooltip(run="run", x=f"{_TIME}#", y=f"{panel.axis}#"),
-        },
-    }
+        {"type": "line", "invalid": "break-paths-filter-domains", "strokeWidth": 1.6},
+        x=quantity("x", _TIME, scale={"nice": False}, axis={"tickCount": 10}),
+        y=quantity("y", panel.axis, scale=scale, axis=axis),
+        **({} if len(lines) == 1 else lines_of_runs(names, has_legend=with_legend)),
+        tooltip=tooltip(run="run", x=f"{_TIME}#", y=f"{panel.axis}#"),
+    )
 
 
 def _around(lines: Sequence[_Line]) -> tuple[float, float] | None:
@@ -173,56 +168,26 @@ def _around(lines: Sequence[_Line]) -> tuple[float, float] | None:
     return (0.9 * value, 1.1 * value) if value else (0.0, 1.0)
 
 
-def _told_apart(names: Sequence[str], *, with_legend: bool) -> Spec:
-    colors = [color for color, _ in zip(cycle(_COLORS), names, strict=False)]
-    dashes = [list(dash) for dash, _ in zip(cycle(_DASHES), names, strict=False)]
-    legend = {"title": None, "columns": 1, "labelLimit": 600} if with_legend else None
-    common: Spec = {"field": "run", "type": "nominal", "legend": legend}
-    return {
-        "color": {**common, "scale": {"domain": list(names), "range": colors}},
-        "strokeDash": {**common, "scale": {"domain": list(names), "range": dashes}},
-    }
-
-
 def _rows(line: _Line) -> list[Spec]:
     """Return the points of a line; of a long one the least and the greatest of each stretch."""
     if line.values.size <= 2 * _BUCKETS:
-        points = list(zip(line.time_s.tolist(), line.values.tolist(), strict=True))
+        points: Iterable[tuple[float, float]] = zip(
+            line.time_s.tolist(), line.values.tolist(), strict=True
+        )
     else:
-        points = [
-            point
-            for times, values in _stretches(line, _BUCKETS)
-            for point in ((float(times[0]), _least(values)), (float(times[-1]), _most(values)))
-        ]
+        found = extremes(line.time_s, line.values, _BUCKETS)
+        points = chain.from_iterable(((one.x, one.low), (one.x, one.high)) for one in found)
     return [{"run": line.run, "x": x, "y": y if np.isfinite(y) else None} for x, y in points]
 
 
-def _stretches(line: _Line, count: int) -> list[tuple[Array, Array]]:
-    times = np.array_split(line.time_s, min(count, line.time_s.size))
-    return list(zip(times, np.array_split(line.values, len(times)), strict=True))
-
-
-def _least(values: Array) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.min()) if known.size else float("nan")
-
-
-def _most(values: Array) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.max()) if known.size else float("nan")
-
-
 def _table(panel: Panel, lines: Sequence[_Line]) -> ChartTable:
+    several = len(lines) > 1
     rows = []
     for line in lines:
-        for times, values in _stretches(line, _TABLE_ROWS):
-            figures = (_least(values), _most(values))
-            texts = (
-                format_significant(figure, 4) if np.isfinite(figure) else "none"
-                for figure in figures
-            )
-            named = (line.run,) if len(lines) > 1 else ()
-            rows.append((*named, f"{times[0]:.2f}", *texts))
-    head = ("Run",) if len(lines) > 1 else ()
+        for bucket in extremes(line.time_s, line.values, _TABLE_ROWS):
+            ends = (bucket.low, bucket.high)
+            texts = (format_significant(one, 4) if np.isfinite(one) else "none" for one in ends)
+            rows.append((*([line.run] if several else []), f"{bucket.x:.2f}", *texts))
+    head = ("Run",) if several else ()
     headers = (*head, "From, s", f"Least, {panel.axis}", f"Greatest, {panel.axis}")
     return ChartTable(headers=headers, rows=tuple(rows))

@@ -9,8 +9,16 @@ from enginescope.judge.samples import Interval
 from enginescope.judge.units import format_significant
 from enginescope.render.base.data_table import number_column
 from enginescope.render.base.palette import BETTER, BLUE, SIDES, WORSE
-from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, ROW_HEIGHT, labels_of
-from enginescope.render.html.images import X_TICKS, Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.charts.bars import LABEL_WIDTH, ROW_HEIGHT, labels_of, row_axis
+from enginescope.render.html.images import (
+    X_TICKS,
+    Chart,
+    ChartTable,
+    Spec,
+    marks,
+    quantity,
+    tooltip,
+)
 
 _MORE, _LESS, _TOTAL = "more time", "less time", "measured"
 #: Kind of a bar -> its color.
@@ -66,22 +74,27 @@ def waterfall_chart(
 
 
 def _rows(bars: Sequence[Bar]) -> list[Spec]:
-    steps = iter(number_column([bar.value_ms for bar in bars if bar.kind == "step"], signed=True))
-    totals = iter(number_column([bar.value_ms for bar in bars if bar.kind != "step"]))
     rows = []
     for at, bar in enumerate(bars):
-        kind, text = bar.kind, next(steps if bar.kind == "step" else totals)
-        if kind == "step":
-            kind = _MORE if bar.value_ms >= 0 else _LESS
+        step = _MORE if bar.value_ms >= 0 else _LESS
         start, end = sorted((bar.start_ms, bar.end_ms))
-        row: Spec = {"row": f"{at:05}", "label": bar.name, "what": bar.name, "kind": kind}
-        row |= {"start": start, "end": end, "value": bar.value_ms, "text": text, "ends": "—"}
+        row: Spec = {"row": f"{at:05}", "label": bar.name, "what": bar.name}
+        row |= {"kind": step if bar.kind == "step" else bar.kind}
+        row |= {"start": start, "end": end, "value": bar.value_ms, "ends": "—"}
         if bar.interval is not None:
             # the interval of a step is drawn around its far end
             shift, low, high = bar.end_ms - bar.value_ms, bar.interval.low, bar.interval.high
             ends = f"{format_significant(low, 4)} … {format_significant(high, 4)}"
             row |= {"low": low + shift, "high": high + shift, "ends": ends}
         rows.append(row)
+    # as the axis: see `in_readable_units`
+    places = (abs(row.get(name, 0.0)) for row in rows for name in ("start", "end", "low", "high"))
+    unit = 1e3 if max(places) < 1 else 1.0
+    for is_step in (True, False):
+        of = [at for at, bar in enumerate(bars) if (bar.kind == "step") is is_step]
+        texts = number_column([unit * bars[at].value_ms for at in of], signed=is_step)
+        for at, text in zip(of, texts, strict=True):
+            rows[at]["text"] = text
     return rows
 
 
@@ -96,39 +109,30 @@ def _spec(rows: list[Spec], title: str, scale: Sequence[Bar], *, is_cut: bool) -
     low, middle, high = _with_room(scale, is_cut=is_cut)
     x = quantity("start", title, scale={"domain": [low, high], "nice": False}, axis=X_TICKS)
     extent = {"minExtent": LABEL_WIDTH} if is_cut else {}  # charts on one scale have one width
-    y = {
-        "field": "row",
-        "type": "nominal",
-        "scale": {"domain": [row["row"] for row in rows]},
-        "title": None,
-        "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False, **extent},
-    }
+    y = {**row_axis(**extent), "scale": {"domain": [row["row"] for row in rows]}}
     tips = tooltip(what="what", kind="kind", value="time, ms#", ends="95 % interval, ms")
     dimmed = {"condition": {"test": "!chosen || datum.what === chosen", "value": 1}, "value": 0.3}
     shared = {"y": y, "color": color, "tooltip": tips}
     bar = {"type": "bar", "height": {"band": 0.72}, "minBandSize": 2, "cursor": "pointer"}
     total = {"type": "tick", "thickness": 3, "height": 17} if is_cut else bar
     ends = {} if is_cut else {"x2": {"field": "end"}}
-    steps = {"filter": f"datum.kind === '{_MORE}' || datum.kind === '{_LESS}'"}
-    layers: list[Spec] = [
-        {
-            "transform": [steps],
-            "mark": bar,
-            "encoding": {"x": x, "x2": {"field": "end"}, "opacity": dimmed, **shared},
-        },
-        {
-            "transform": [{"filter": f"!({steps['filter']})"}],
-            "mark": total,
-            "encoding": {"x": x, **ends, **shared},
-        },
-        _figures(y, "end", f"datum.start <= {middle}"),
-        _figures(y, "start", f"datum.start > {middle}"),
+    steps = [row for row in rows if row["kind"] in (_MORE, _LESS)]
+    others = [row for row in rows if row["kind"] not in (_MORE, _LESS)]
+    layers = [
+        marks(steps, bar, x=x, x2={"field": "end"}, opacity=dimmed, **shared),
+        marks(others, total, x=x, **ends, **shared),
     ]
-    if any("low" in row for row in rows):
-        rule = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y, "tooltip": tips}
-        known = {"filter": "isValid(datum.low)"}
-        mark = {"type": "rule", "strokeWidth": 2}
-        layers.append({"transform": [known], "mark": mark, "encoding": rule})
+    # figures stand beside the end of their bars that has room
+    for end, align, dx in (("end", "left", 6), ("start", "right", -6)):
+        shown = [row for row in rows if (row["start"] <= middle) == (end == "end")]
+        text = {"type": "text", "align": align, "dx": dx}
+        place = {"y": y, "x": {"field": end, "type": "quantitative"}}
+        layers.append(marks(shown, text, **place, text={"field": "text", "type": "nominal"}))
+    known = [row for row in rows if "low" in row]
+    if known:
+        rule = {"type": "rule", "strokeWidth": 2}
+        interval: Spec = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
+        layers.append(marks(known, rule, **interval, y=y, tooltip=tips))
     params = [{"name": "names", "value": labels_of(rows)}, {"name": "chosen", "value": None}]
     return {"data": {"values": rows}, "params": params, "layer": layers}
 
@@ -146,17 +150,3 @@ def _with_room(bars: Sequence[Bar], *, is_cut: bool) -> tuple[float, float, floa
     right = max((end[1] for end in ends if end[0] <= middle), default=low)
     first = max(0.0, low - 0.04 * span) if is_cut else min(0.0, *(end[0] for end in ends))
     return first, middle, max(high + 0.04 * span, right + _FIGURE * span)
-
-
-def _figures(y: Spec, end: str, which: str) -> Spec:
-    """Write figures beside the end of their bars that has room."""
-    align, dx = ("left", 6) if end == "end" else ("right", -6)
-    return {
-        "transform": [{"filter": which}],
-        "mark": {"type": "text", "align": align, "dx": dx},
-        "encoding": {
-            "y": y,
-            "x": {"field": end, "type": "quantitative"},
-            "text": {"field": "text", "type": "nominal"},
-        },
-    }

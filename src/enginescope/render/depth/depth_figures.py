@@ -19,7 +19,7 @@ from enginescope.core.record import Record
 from enginescope.render.accuracy.task_answer import task_figure
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.palette import document, letters, line, picture, words
-from enginescope.render.charts.distribution import latency_boxes
+from enginescope.render.charts.estimates import latency_medians
 from enginescope.render.charts.series import worker_memory
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture
 from enginescope.render.depth.depth_writers import (
@@ -212,9 +212,9 @@ def depth_figures(found: DepthBenchmark) -> dict[str, bytes]:
 
 
 def speed_figure(found: DepthBenchmark) -> str:
-    """Return boxes of every side's latency over a table of its figures, as SVG."""
+    """Return the medians of every side's latency over a table of its figures, as SVG."""
     labels = short_labels(found, 34)
-    chart = latency_boxes(
+    chart = latency_medians(
         [(label, one.view) for label, one in zip(labels, found.sides, strict=True)]
     )
     drawn = svg_text(chart) if chart else ""

@@ -1,4 +1,4 @@
-"""What is written on and about each node of a drawing.
+"""What is written on and about each node of a drawing, and beside and about each edge.
 
 How wide text will be, before any font is known.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from enginescope.analysis.graph.plan_graph import GraphNode
+from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
-from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Attribution, Layer
@@ -50,7 +49,7 @@ NAME_CHARACTERS = 30
 GROUP_CHARACTERS = 44
 #: Of a title, beside the name, which is never cut.
 _TITLE_CHARACTERS = 4000
-#: Of a line and lines of a name, where everything is written.
+#: Characters of a line and lines of a name, where everything is written.
 _LONG, _NAME_LINES = 52, 8
 # Estimated pixels per character, line height, and free space around the text.
 _WIDE, _NARROW, _LINE = 7.8, 7.0, 15.0
@@ -64,8 +63,7 @@ class Wording(Record, frozen=True, kw_only=True):
     """How much is written on nodes.
 
     Attributes:
-        details: Type and name; also the time; also the whole name, the implementation and the
-            tactic.
+        details: Type and name; also the time; also the whole name, implementation and tactic.
         findings: What lint says, by `Layer.index`; the layers' codes are written on them.
         works: What layers compute, by `Layer.index`.
         short_names: What to write for a name that is too long.
@@ -76,11 +74,9 @@ class Wording(Record, frozen=True, kw_only=True):
     works: Mapping[int, LayerWork] = {}
     short_names: Mapping[str, str] = {}
 
-    def checked(self) -> Wording:
-        """Return itself."""
-        if self.details not in DETAILS:
-            raise UsageError(f"no such details: {self.details!r}", hint=", ".join(DETAILS))
-        return self
+
+#: What is written unless something else is asked for.
+USUAL = Wording()
 
 
 class Times(Record, frozen=True, kw_only=True):
@@ -132,12 +128,12 @@ def is_reformat(node: GraphNode) -> bool:
     return node.layer is not None and "reformat" in node.layer.type.lower()
 
 
-def face_of(node: GraphNode, times: Times | None, wording: Wording | None = None) -> NodeLabel:
+def face_of(node: GraphNode, times: Times | None, wording: Wording = USUAL) -> NodeLabel:
     """Return what is written on and about a node."""
     if node.layers:
-        heading, lines, title = _of_group(node, times, wording or Wording())
+        heading, lines, title = _of_group(node, times, wording)
     elif node.layer is not None:
-        heading, lines, title = _of_layer(node, node.layer, times, wording or Wording())
+        heading, lines, title = _of_layer(node, node.layer, times, wording)
     else:
         heading, lines, title = _of_tensor(node)
     longest = max([text_width(heading, _WIDE), *(text_width(line, _NARROW) for line in lines)])
@@ -169,7 +165,7 @@ def _of_layer(
     if is_reformat(node) and layer.attributes.get("Origin") == "QDQ":
         heading = f"{heading} (Q/DQ)"
     change = _change(layer) if is_reformat(node) else None
-    time = _time_text(layer, times)
+    time = _time_text((layer,), times)
     found = wording.findings.get(layer.index, ())
     codes = " ".join(dict.fromkeys(one.code for one in found))
     few = (change or wording.short_names.get(layer.name) or shortened(layer.name),)
@@ -213,11 +209,8 @@ def _of_group(
     types = Counter(layer.type for layer in node.layers)
     found = (one for layer in node.layers for one in wording.findings.get(layer.index, ()))
     codes = " ".join(sorted({one.code for one in found}))
-    time = None
-    if times is not None and wording.details != "few":
-        time_ms = times.sum_of_ms(node.layers)
-        time = _time_words(time_ms, times) if time_ms is not None else None
-    lines = (count, time, shortened(codes) if wording.details != "few" else None)
+    time = _time_text(node.layers, times)
+    lines = (count, *((time, shortened(codes)) if wording.details != "few" else ()))
     about = (count, time, codes, *(f"{name} × {number:,}" for name, number in types.most_common()))
     name = wording.short_names.get(node.name) or shortened(node.name, GROUP_CHARACTERS)
     return name, tuple(filter(None, lines)), "\n".join(filter(None, about))
@@ -226,14 +219,11 @@ def _of_group(
 def _whole(layer: Layer) -> list[str | None]:
     """The name, a line for each of its parts; the implementation; the tactic."""
     parts = layer.name.split(" + ")
-    lines: list[str | None] = [
-        shortened(f"{'+ ' if number else ''}{part}", _LONG)
-        for number, part in enumerate(parts[:_NAME_LINES])
-    ]
+    lines = [f"+ {part}" if at else part for at, part in enumerate(parts[:_NAME_LINES])]
     if len(parts) > _NAME_LINES:
         lines.append(f"+ {len(parts) - _NAME_LINES:,} more")
     how = layer.subtype if layer.subtype != layer.type else None
-    return [*lines, *(shortened(one, _LONG) if one else None for one in (how, layer.tactic_name))]
+    return [shortened(one, _LONG) if one else None for one in (*lines, how, layer.tactic_name)]
 
 
 def _title(name: str, about: str) -> str:
@@ -280,14 +270,10 @@ def _storage(tensor: Tensor) -> str:
     return " ".join([*parts, tensor.layout.name] if tensor.layout else parts)
 
 
-def _time_text(layer: Layer, times: Times | None) -> str | None:
-    time_ms = times.time_ms.get(layer.index) if times else None
+def _time_text(layers: Iterable[Layer], times: Times | None) -> str | None:
+    time_ms = times.sum_of_ms(layers) if times else None
     if times is None or time_ms is None:
         return None
-    return _time_words(time_ms, times)
-
-
-def _time_words(time_ms: float, times: Times) -> str:
     text = format_ms(time_ms, 3)
     if not times.sum_ms:
         return text
@@ -298,3 +284,37 @@ def ordinal(number: int) -> str:
     """Return ``1st``, ``2nd``, ``11th``."""
     special = {1: "st", 2: "nd", 3: "rd"}
     return f"{number}{'th' if number % 100 in (11, 12, 13) else special.get(number % 10, 'th')}"
+
+
+#: Characters beside an edge, and of each end's name in its title; whole names are on the nodes.
+LABEL_CHARACTERS = 36
+_END_CHARACTERS = 120
+_NAME_CHARACTERS = 2_000
+
+#: Source, kind and tensor: edges that have all three alike carry one tensor to several readers.
+Flow = tuple[int, str, str]
+
+
+def flow_of(edge: GraphEdge) -> Flow:
+    """Return what makes edges of one tensor from one node alike."""
+    return edge.source, edge.kind, edge.tensor.name if edge.tensor else ""
+
+
+def edge_labels(graph: PlanGraph) -> Iterator[str | None]:
+    """Yield shape, precision and format for each edge; ``None`` where a node at its end says so."""
+    for edge in graph.edges:
+        ends = graph.nodes[edge.source], graph.nodes[edge.target]
+        if edge.tensor is None or edge.kind != "data" or any(end.tensor for end in ends):
+            yield None
+        else:
+            yield shortened(tensor_text(edge.tensor), LABEL_CHARACTERS) or None
+
+
+def edge_titles(graph: PlanGraph) -> Iterator[str]:
+    """Yield for each edge what flows along it, and from where to where."""
+    for edge in graph.edges:
+        ends = graph.nodes[edge.source], graph.nodes[edge.target]
+        between = " → ".join(shortened(end.name, _END_CHARACTERS) for end in ends)
+        tensor = edge.tensor
+        said = (shortened(tensor.name, _NAME_CHARACTERS), tensor_text(tensor)) if tensor else ()
+        yield "\n".join(filter(None, (*said, between)))

@@ -12,27 +12,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
+from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record, replace
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Attribution
-from enginescope.render.base.palette import ORANGE, OTHER, SKY, VERMILLION
-from enginescope.render.base.short_names import shorten_apart
-from enginescope.render.graph.categories import (
-    Category,
-    categories,
-    category_of,
-    edge_category,
-    legend_text,
+from enginescope.render.base.palette import (
+    ORANGE,
+    OTHER,
+    SKY,
+    VERMILLION,
+    family_color,
+    precision_color,
+    type_family,
 )
+from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.graph.node_labels import (
+    DETAILS,
     GROUP_CHARACTERS,
     NAME_CHARACTERS,
+    USUAL,
     NodeLabel,
     Times,
     Wording,
@@ -58,10 +61,11 @@ class GraphScene(Record, frozen=True, kw_only=True):
 
 
 def sketch(
-    graph: PlanGraph, attribution: Attribution | None = None, wording: Wording | None = None
+    graph: PlanGraph, attribution: Attribution | None = None, wording: Wording = USUAL
 ) -> GraphScene:
     """Return what is to be drawn, with times on layers where they are known."""
-    wording = (wording or Wording()).checked()
+    if wording.details not in DETAILS:
+        raise UsageError(f"no such details: {wording.details!r}", hint=", ".join(DETAILS))
     short: dict[str, str] = {}
     for is_group, limit in ((False, NAME_CHARACTERS), (True, GROUP_CHARACTERS)):
         named = [
@@ -84,42 +88,31 @@ def findings_by_layer(findings: Iterable[Finding]) -> Mapping[int, tuple[Finding
     return {index: tuple(those) for index, those in found.items()}
 
 
+class Category(Record, frozen=True, kw_only=True):
+    """A color, what has it, and the words of the legend.
+
+    Attributes:
+        ink: Color of text on it, where boxes are filled with it; ``None``: boxes are tinted.
+    """
+
+    name: str
+    color: str
+    text: str
+    ink: str | None = None
+
+
 #: Viridis at eight equal distances, dark for little.
 STEPS = (
     *("#440154", "#46327e", "#365c8d", "#277f8e"),
     *("#1fa187", "#4ac16d", "#a0da39", "#fde725"),
 )
 _LIGHT_FROM = 4  # steps from here on carry dark text
-_LIGHT, _DARK = "#ffffff", "#14171c"
 _LEAST_FACTOR, _MOST_FACTOR = 1.1, 2.0
-UNTIMED = "no time"
-
-
-def heat(given: GraphScene) -> tuple[tuple[Category, ...], tuple[str | None, ...]]:
-    """Return the steps that occur, the slowest first, and each node's."""
-    times = given.times
-    if times is None:
-        raise UsageError(
-            "colors by time need layer times",
-            hint="--profile FILE, as trtexec --exportProfile writes it",
-        )
-    scale = _scale(given, times)
-    members: defaultdict[int | None, list[GraphNode]] = defaultdict(list)
-    steps = []
-    for node in given.graph.nodes:
-        steps.append(scale.step(times.sum_of_ms(node.held_layers)))
-        if node.held_layers:
-            members[steps[-1]].append(node)
-    found = [
-        _category(step, nodes, scale, times)
-        for step, nodes in sorted(
-            members.items(), key=lambda one: -1 if one[0] is None else one[0], reverse=True
-        )
-    ]
-    return tuple(found), tuple(
-        _name(step) if node.held_layers else None
-        for node, step in zip(given.graph.nodes, steps, strict=True)
-    )
+UNTIMED, _NOTHING = "no time", "nothing found"
+#: Worst severity → its color, the worst first.
+SEVERITIES = {"error": VERMILLION, "warning": ORANGE, "info": SKY, _NOTHING: OTHER}
+COLORINGS = ("type", "precision", "time", "lint")
+_WORDS = {"time": "time of a layer", "lint": "the worst finding"}
 
 
 class _Scale(NamedTuple):
@@ -128,23 +121,33 @@ class _Scale(NamedTuple):
     slowest_ms: float
     factor: float
 
-    def step(self, time_ms: float | None) -> int | None:
-        """Return the place in `STEPS`; ``None`` without a time."""
+    def step(self, time_ms: float | None) -> str:
+        """Return the place in `STEPS` as a name."""
         if time_ms is None:
-            return None
+            return UNTIMED
         if not time_ms > 0:
-            return 0
+            return "0"
         # logarithms apart: the quotient of extreme times is too large a number
         below = (math.log(self.slowest_ms) - math.log(time_ms)) / math.log(self.factor)
-        return max(0, len(STEPS) - 1 - math.floor(below))
+        return str(max(0, len(STEPS) - 1 - math.floor(below)))
 
-    def end_ms(self, step: int) -> float:
-        """Return the longest time of a step."""
-        return self.slowest_ms / self.factor ** (len(STEPS) - 1 - step)
+    def ends(self, step: int) -> str:
+        """Return the shortest and the longest time of a step."""
+        low, high = (
+            self.slowest_ms / self.factor ** (len(STEPS) - 1 - at) for at in (step - 1, step)
+        )
+        first = format_ms(low, 3).removesuffix(" ms") if step else "0"
+        return f"{first} … {format_ms(high, 3)}"
 
 
-def _scale(given: GraphScene, times: Times) -> _Scale:
+def _scale(given: GraphScene) -> _Scale:
     """The whole plan's, so that a part has the colors of the whole; groups may be slower."""
+    times = given.times
+    if times is None:
+        raise UsageError(
+            "colors by time need layer times",
+            hint="--profile FILE, as trtexec --exportProfile writes it",
+        )
     known = sorted(value for value in times.time_ms.values() if value > 0)
     groups = (times.sum_of_ms(node.layers) for node in given.graph.nodes if node.layers)
     slowest = max([0.0, *known, *(group for group in groups if group is not None)])
@@ -155,65 +158,12 @@ def _scale(given: GraphScene, times: Times) -> _Scale:
     return _Scale(slowest, min(_MOST_FACTOR, max(_LEAST_FACTOR, factor)))
 
 
-def _name(step: int | None) -> str:
-    return UNTIMED if step is None else str(step)
-
-
-def _category(step: int | None, nodes: list[GraphNode], scale: _Scale, times: Times) -> Category:
-    layers = sum(len(node.held_layers) for node in nodes)
-    count = f"{layers:,} layer{'s' if layers != 1 else ''}"
-    if step is None:
-        return Category(name=UNTIMED, color=OTHER, text=f"no time: {count}")
-    low = format_ms(scale.end_ms(step - 1), 3).removesuffix(" ms") if step else "0"
-    sum_ms = sum(times.sum_of_ms(node.held_layers) or 0.0 for node in nodes)
-    share = f" · {format_significant(100 * sum_ms / times.sum_ms, 3)} %" if times.sum_ms else ""
-    return Category(
-        name=_name(step),
-        color=STEPS[step],
-        ink=_DARK if step >= _LIGHT_FROM else _LIGHT,
-        text=f"{low} … {format_ms(scale.end_ms(step), 3)}: {count}{share}",
-    )
-
-
-#: Worst severity → its color, the worst first.
-SEVERITIES = {"error": VERMILLION, "warning": ORANGE, "info": SKY, "nothing found": OTHER}
-
-
-def severities(given: GraphScene) -> tuple[tuple[Category, ...], tuple[str | None, ...]]:
-    """Return the severities that occur, the worst first, and each node's."""
-    found = given.wording.findings
-    layers: Counter[str] = Counter()
-    time_ms: defaultdict[str, float] = defaultdict(float)
-    of_nodes: list[str | None] = []
-    for node in given.graph.nodes:
-        names = set()
-        for layer in node.held_layers:
-            worst = found.get(layer.index)
-            name = worst[0].severity.value if worst else "nothing found"
-            names.add(name)
-            layers[name] += 1
-            if given.times:
-                time_ms[name] += given.times.time_ms.get(layer.index, 0.0)
-        of_nodes.append(next((severity for severity in SEVERITIES if severity in names), None))
-    return tuple(
-        Category(
-            name=name, color=color, text=legend_text(name, layers[name], time_ms[name], given.times)
-        )
-        for name, color in SEVERITIES.items()
-        if layers[name]
-    ), tuple(of_nodes)
-
-
-COLORINGS = ("type", "precision", "time", "lint")
-_WORDS = {"time": "time of a layer", "lint": "the worst finding"}
-
-
 class Paint(Record, frozen=True, kw_only=True):
     """Colors of one drawing.
 
     Attributes:
         categories: In the legend's order.
-        nodes, edges: Each one's place in `categories`.
+        nodes, edges: Each one's place in `categories`; ``None`` for tensors and constants.
         words: What it is colored by.
     """
 
@@ -224,23 +174,81 @@ class Paint(Record, frozen=True, kw_only=True):
 
 
 def paint(given: GraphScene, coloring: str) -> Paint:
-    """Return the colors of `given`."""
+    """Return the colors of `given`; of a group: what most of its layers have, or the worst."""
     if coloring not in COLORINGS:
         raise UsageError(f"no such coloring: {coloring!r}", hint=", ".join(COLORINGS))
-    of_nodes: tuple[str | None, ...]
-    of_edges: tuple[str | None, ...] = (None,) * len(given.graph.edges)
-    if coloring == "time":
-        found, of_nodes = heat(given)
-    elif coloring == "lint":
-        found, of_nodes = severities(given)
-    else:
-        found = categories(given.graph, coloring, given.times)
-        of_nodes = tuple(category_of(node, coloring) for node in given.graph.nodes)
-        of_edges = tuple(edge_category(edge, coloring) for edge in given.graph.edges)
-    number: dict[str | None, int] = {one.name: place for place, one in enumerate(found)}
+    scale = _scale(given) if coloring == "time" else None
+    layers: Counter[str] = Counter()
+    time_ms: defaultdict[str, float] = defaultdict(float)
+    of_nodes: list[str | None] = []
+    for node in given.graph.nodes:
+        names = _names(node, given, coloring, scale)
+        for name, layer in zip(names, node.held_layers, strict=True):
+            layers[name] += 1
+            time_ms[name] += given.times.time_ms.get(layer.index, 0.0) if given.times else 0.0
+        most = Counter(names).most_common(1)[0][0] if names else None
+        worst = next((one for one in SEVERITIES if one in names), None)
+        of_nodes.append(worst if coloring == "lint" else most)
+    of_edges = [_flowing(edge) if coloring == "precision" else None for edge in given.graph.edges]
+    layers.update(dict.fromkeys(filter(None, of_edges), 0))
+    orders: dict[str, Callable[[str], Any]] = {
+        "time": lambda name: -1 if name == UNTIMED else int(name),
+        "lint": lambda name: -list(SEVERITIES).index(name),
+    }
+    ordered = sorted(sorted(layers), key=lambda name: (time_ms[name], layers[name]), reverse=True)
+    if coloring in orders:
+        ordered = sorted(layers, key=orders[coloring], reverse=True)
+    found = [
+        _category(name, layers[name], time_ms[name], given.times, coloring, scale)
+        for name in ordered
+    ]
+    number: dict[str | None, int] = {name: place for place, name in enumerate(ordered)}
     return Paint(
-        categories=found,
+        categories=tuple(found),
         nodes=tuple(map(number.get, of_nodes)),
         edges=tuple(map(number.get, of_edges)),
         words=_WORDS.get(coloring, coloring),
     )
+
+
+def _names(node: GraphNode, given: GraphScene, coloring: str, scale: _Scale | None) -> list[str]:
+    """Return the category of each layer of a node."""
+    held, findings = node.held_layers, given.wording.findings
+    if scale is not None and given.times is not None:
+        return [scale.step(given.times.sum_of_ms(held))] * len(held)
+    if coloring == "type":
+        return [type_family(layer.type) for layer in held]
+    if coloring == "precision":
+        return [layer.precision.value if layer.precision else "unknown" for layer in held]
+    worst = [findings.get(layer.index) for layer in held]
+    return [found[0].severity.value if found else _NOTHING for found in worst]
+
+
+def _flowing(edge: GraphEdge) -> str | None:
+    """Return the precision of what flows."""
+    return edge.tensor.dtype.value if edge.tensor and edge.tensor.dtype else None
+
+
+def _category(
+    name: str,
+    layers: int,
+    time_ms: float,
+    times: Times | None,
+    coloring: str,
+    scale: _Scale | None,
+) -> Category:
+    share = ""
+    if times is not None and times.sum_ms:
+        share = f" · {format_significant(100 * time_ms / times.sum_ms, 3)} %"
+    if scale is None:
+        own = family_color(name) if coloring == "type" else precision_color(name)
+        color = OTHER if name == "unknown" and coloring == "precision" else own
+        text = f"{name} {layers:,}{share}" if layers else f"{name} (tensors)"
+        return Category(name=name, color=SEVERITIES.get(name, color), text=text)
+    count = f"{layers:,} layer{'s' if layers != 1 else ''}"
+    if name == UNTIMED:
+        return Category(name=name, color=OTHER, text=f"no time: {count}")
+    step = int(name)
+    ink = "#14171c" if step >= _LIGHT_FROM else "#ffffff"
+    text = f"{scale.ends(step)}: {count}{share}"
+    return Category(name=name, color=STEPS[step], ink=ink, text=text)

@@ -16,6 +16,7 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.judge.units import format_significant
+from enginescope.render.base.figures import Figures
 from enginescope.render.base.palette import (
     AMOUNT_STOPS,
     LABEL_BOUND,
@@ -89,6 +90,17 @@ class Chart(Record, frozen=True, kw_only=True):
     least_width: int = 0
 
     @property
+    def figures(self) -> Figures | None:
+        """What the picture shows, as a table of the page."""
+        table = self.table
+        if table is None:
+            return None
+        caption = f"{self.title}: data"
+        return Figures(
+            caption=caption, headers=table.headers, rows=table.rows, numbers=table.numbers
+        )
+
+    @property
     def box_height(self) -> int:
         """Pixels of a page that the picture takes: its plotting areas, axes and legends."""
         parts = self.spec.get("vconcat", (self.spec,))
@@ -100,17 +112,18 @@ class Chart(Record, frozen=True, kw_only=True):
 
         In a container it fills exactly `box_height`, and the entries of its legend switch series.
         """
+        spec = in_readable_units(self.spec)
         lines = [line for text in self.subtitle for line in wrap(text, _LINE)]
         title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
-        if "vconcat" in self.spec:  # pictures above each other have a size each
+        if "vconcat" in spec:  # pictures above each other have a size each
             size = {"width": width, "height": self.height}
-            stacked = [{**size, **part} for part in self.spec["vconcat"]]
+            stacked = [{**size, **part} for part in spec["vconcat"]]
             return {"$schema": SCHEMA, **title, "vconcat": stacked}
         if width != "container":
-            return {"$schema": SCHEMA, **title, "width": width, "height": self.height, **self.spec}
+            return {"$schema": SCHEMA, **title, "width": width, "height": self.height, **spec}
         size = {"width": width, "height": self.box_height}
         fit = {"autosize": {"type": "fit", "contains": "padding"}, "padding": _PADDING}
-        return {"$schema": SCHEMA, **title, **size, **fit, **_switchable(self.spec)}
+        return {"$schema": SCHEMA, **title, **size, **fit, **_switchable(spec)}
 
 
 #: Pixels around a picture in a page: its last label is not cut.
@@ -168,6 +181,53 @@ def _switchable(spec: Spec) -> Spec:
     return switched(spec)
 
 
+_MS = re.compile(r", ms\b")
+_ENDLESS = float("inf")
+#: Ticks of a logarithmic axis that have no room have no label.
+_IN_US = "datum.label && format(1000 * datum.value, ',.6~r')"
+
+
+def in_readable_units(spec: Spec) -> Spec:
+    """Return the specification with axes in µs where all times along them are below 1 ms."""
+    short = {name for name in ("x", "y") if _longest_ms(spec, name) < 1}
+
+    def told(part: Spec) -> Spec:
+        if "layer" in part:
+            return {**part, "layer": [told(inner) for inner in part["layer"]]}
+        channels = part.get("encoding", {})
+        axes = {name: channels[name] for name in short if _is_ms(channels.get(name))}
+        in_us = {
+            name: {
+                **one,
+                "title": _MS.sub(", µs", one["title"]),
+                "axis": {**one.get("axis", {}), "labelExpr": _IN_US},
+            }
+            for name, one in axes.items()
+        }
+        return {**part, "encoding": {**channels, **in_us}} if in_us else part
+
+    return told(spec) if short else spec
+
+
+def _is_ms(channel: Spec | None) -> bool:
+    return bool(channel and _MS.search(channel.get("title") or ""))
+
+
+def _longest_ms(spec: Spec, axis: str, rows: Sequence[Spec] = ()) -> float:
+    """Return the longest time along an axis of milliseconds; infinity for another axis."""
+    rows = spec.get("data", {}).get("values", rows)
+    if "layer" in spec:
+        found = [_longest_ms(part, axis, rows) for part in spec["layer"]]
+        return max((one for one in found if one != _ENDLESS), default=_ENDLESS)
+    channels = spec.get("encoding", {})
+    if not _is_ms(channels.get(axis)):
+        return _ENDLESS
+    fields = [
+        channels[one]["field"] for one in (axis, f"{axis}2") if "field" in channels.get(one, {})
+    ]
+    return max((abs(row.get(field) or 0.0) for row in rows for field in fields), default=_ENDLESS)
+
+
 def zoomable(layers: Sequence[Spec]) -> Spec:
     """Return layers whose x axis zooms: drag to move, the wheel with Ctrl (or two fingers)."""
     zoom = {
@@ -191,21 +251,30 @@ PICKED = "picked"
 
 
 def picked(spec: Spec) -> Spec:
-    """Return bars that frame the one whose field ``name`` is the chosen layer's."""
+    """Return layers whose first frames the bar whose field ``name`` is the chosen layer's."""
     is_picked = f"datum.name === {PICKED}"
     frame = {
         "stroke": {"condition": {"test": is_picked, "value": "currentColor"}, "value": None},
         "strokeWidth": {"condition": {"test": is_picked, "value": 2}, "value": 0},
     }
-    return {
-        **spec,
-        "params": [*spec.get("params", ()), {"name": PICKED, "value": None}],
-        "encoding": {**spec["encoding"], **frame},
-    }
+    bar, *others = spec["layer"]
+    framed = {**bar, "encoding": {**bar["encoding"], **frame}}
+    params = [*spec.get("params", ()), {"name": PICKED, "value": None}]
+    return {**spec, "params": params, "layer": [framed, *others]}
 
 
 #: As many ticks of an x axis as have room for their labels.
 X_TICKS: Spec = {"tickCount": {"expr": "clamp(floor(width / 75), 2, 8)"}}
+
+
+def marks(rows: list[Spec] | None, mark: Spec, **channels: Any) -> Spec:
+    """Return one layer of a picture: its rows, how they are drawn, and by which channels.
+
+    Args:
+        rows: ``None``: those of the whole picture.
+    """
+    data = {} if rows is None else {"data": {"values": rows}}
+    return {**data, "mark": mark, "encoding": channels}
 
 
 def quantity(field: str, title: str, **more: Any) -> Spec:

@@ -14,7 +14,7 @@ from enginescope.render.base.facts import backend_text
 from enginescope.render.base.figures import UNKNOWN, Figures, cells_without_samples, interval_cell
 from enginescope.render.base.phrases import in_text, outcome_text
 from enginescope.render.base.shared_options import BETWEEN, told_apart
-from enginescope.render.charts.distribution import latency_boxes
+from enginescope.render.charts.estimates import latency_medians
 from enginescope.render.charts.overlay import MOST_OVERLAID, overlay
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.verdict_phrases import side_names
@@ -73,7 +73,7 @@ def _cells(view: RunView) -> tuple[str, str, str, str]:
 
 
 def overview_chart(views: Sequence[RunView]) -> Chart | None:
-    """Return the runs on one scale: their distributions, boxes where there are many.
+    """Return the runs on one scale: their distributions, medians where there are many.
 
     Of the metric that most runs have; ``None`` where no two have one in common.
     """
@@ -84,7 +84,7 @@ def overview_chart(views: Sequence[RunView]) -> Chart | None:
     series = [(label, found.values_ms) for label, found in samples if found is not None]
     title = f"{_title(labelled)} of all runs, on one scale"
     if len(series) > MOST_OVERLAID:
-        return latency_boxes(labelled, key="all_runs", title=title)
+        return latency_medians(labelled, key="all_runs", title=title)
     medians = [view.latency.median_ms if view.latency else None for _, view in labelled]
     lines = ("Vertical lines are medians; a name in the legend shows its run alone",)
     return overlay("run", series, medians).chart("all_runs", title, lines)

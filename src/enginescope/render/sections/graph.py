@@ -11,7 +11,7 @@ from enginescope.judge.units import counted, format_ms
 from enginescope.records.plan.plan import Attribution
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import Canvas, canvas, container, packed
-from enginescope.render.graph.write.svg import SvgLook, draw, svg
+from enginescope.render.graph.write.svg import draw, svg
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
@@ -50,8 +50,8 @@ def still(graph: PlanGraph, made: Canvas, attribution: Attribution | None) -> Ma
     """Return the graph as it opens, for paper and for readers without JavaScript."""
     if len(made.seen.members) > MOST_STILL:
         return None
-    look = SvgLook(theme="light", is_titled=False)
-    return Markup(svg(draw(folded(graph, made.seen), attribution), look))  # noqa: S704 - ours, escaped
+    drawing = draw(folded(graph, made.seen), attribution)
+    return Markup(svg(drawing, theme="light", is_titled=False))  # noqa: S704 - ours, escaped
 
 
 def _sentence(subject: PageSubject, found: PlanGraph) -> str:

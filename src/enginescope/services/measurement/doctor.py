@@ -27,7 +27,6 @@ from enginescope.store.machine_records import SELF_TESTS
 #: extra -> (module that shows it is there, what it is for)
 EXTRAS = {
     "plots": ("vl_convert", "PNG plots in reports, PNG of explore's drawings"),
-    "graphviz": ("pygraphviz", "Graphviz, to draw the files of explore --dot in Python"),
     "images": ("PIL", "images as inputs of validate and depth"),
     "detection": ("pycocotools", "validate --task detection"),
     "convert": ("onnx_ir", "ort-cpu:fp16 and its like, symbolic shapes for ort-trt"),

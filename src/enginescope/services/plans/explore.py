@@ -115,7 +115,6 @@ def explore(
     card: str | PathLike[str] | None = None,
     svg: str | PathLike[str] | None = None,
     png: str | PathLike[str] | None = None,
-    dot: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
     **drawing: Any,
 ) -> Explored:
@@ -141,7 +140,7 @@ def explore(
         perfetto: Write the layers of one inference, and recorded requests, as a trace.
         html: Write everything as one page.
         card: Write one 16:9 PNG for a slide: the figure, the slowest layers, the conditions.
-        svg, png, dot: Write the plan as a graph.
+        svg, png: Write the plan as a graph.
         store: Store of the runs; by default the command line's.
         **drawing: Options of the graph: ``color``, ``details``, ``regions``,
             ``constants``, ``beam``, ``fold``, ``filter``, ``highlight``, ``png_scale``.
@@ -166,7 +165,6 @@ def explore(
         "card": card,
         "svg": svg,
         "png": png,
-        "dot": dot,
     }
     request = ExploreRequest(
         plan=what,
@@ -206,7 +204,7 @@ def check_options(request: ExploreRequest) -> None:
     files = request.files
     if request.sort not in ORDERS:
         raise UsageError(f"`sort` is {request.sort!r}", hint=f"one of {', '.join(ORDERS)}")
-    is_drawn = files.svg or files.png or files.dot
+    is_drawn = files.svg or files.png
     if request.drawing is not None and not is_drawn:
         defaults = type(request.drawing)()
         names = request.drawing.__struct_fields__
@@ -214,7 +212,7 @@ def check_options(request: ExploreRequest) -> None:
             name for name in names if getattr(request.drawing, name) != getattr(defaults, name)
         )
         field = next(changed, names[0])
-        hint = "`svg` FILE, `png` FILE or `dot` FILE"
+        hint = "`svg` FILE or `png` FILE"
         why = "it is of the drawing"
         raise UsageError(f"`{_OPTIONS.get(field, field)}`", why=why, hint=hint)
     if request.context.overlay is not None and files.html is None:
@@ -261,7 +259,7 @@ def write_files(
             observer.file_written(requested[name])
     if "model_explorer" in requested and request.context.onnx is None:
         requested |= _write_times(explored, requested["model_explorer"], observer)
-    if any(name in requested for name in ("svg", "png", "dot")):
+    if any(name in requested for name in ("svg", "png")):
         _draw(explored, request, observer)
     return tuple(requested.values())
 
@@ -345,7 +343,6 @@ def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -
     makers: dict[str, Callable[[], bytes]] = {
         "svg": lambda: picture.svg().encode(),
         "png": lambda: picture.png(request.png_scale),
-        "dot": lambda: picture.dot().encode(),
     }
     requested = {name: path for name, path in files.requested().items() if name in makers}
     if source.plan is None:

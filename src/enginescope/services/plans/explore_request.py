@@ -150,7 +150,6 @@ class ExploreFiles:
     card: Path | None = None
     svg: Path | None = None
     png: Path | None = None
-    dot: Path | None = None
 
     def requested(self) -> dict[str, Path]:
         """Return the paths by the name of their field."""

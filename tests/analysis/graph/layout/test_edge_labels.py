@@ -60,16 +60,6 @@ def test_a_label_is_beside_the_begin_of_its_edge() -> None:
     assert 0 < y - line_y < 20
 
 
-def test_a_label_keeps_off_a_line_if_there_is_room_on_the_other_side() -> None:
-    """A fork: the label to the right of the left line would lie on the right line."""
-    found = laid_out(4, [(0, 1), (1, 2), (1, 3)], width=200.0)
-    ((_, x, _),) = place_labels(found, {1: 150.0}, LABEL_HEIGHT)
-    left, right = sorted((found.route(1)[0][0], found.route(2)[0][0]))
-    mine = found.route(1)[0][0]
-    assert left < right
-    assert (x < mine) == (mine == left)
-
-
 def test_only_what_is_asked_for_has_a_label() -> None:
     found = laid_out(3, [(0, 1), (1, 2)])
     assert [edge for edge, _, _ in place_labels(found, {1: 30.0}, LABEL_HEIGHT)] == [1]

@@ -14,7 +14,7 @@ from enginescope.records.plan.plan import Plan
 from enginescope.render.graph.node_labels import Times
 from enginescope.render.graph.view.canvas import (
     MOST_UNFOLDED,
-    StringTable,
+    Names,
     canvas,
     container,
     packed,
@@ -56,9 +56,9 @@ def test_a_container_reads_back() -> None:
 
 
 def test_strings_are_there_once_and_can_be_written() -> None:
-    table = StringTable()
-    assert [table.number(one) for one in (None, "", "x", "y\ud800", "x")] == [0, 0, 1, 2, 1]
-    assert table.strings == ["", "x", "y?"]
+    names = Names()
+    assert names.numbers((None, "", "x", "y\ud800", "x")) == [0, 0, 1, 2, 1]
+    assert names.packed()["strings"] == ["", "x", "y?"]
 
 
 def test_nodes_and_edges_point_at_their_words() -> None:

@@ -388,7 +388,7 @@ def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
 
 def test_hovering_tells_what_a_box_is(tab, tmp_path) -> None:
     opened(tab, page_of(tmp_path, transformer(32)))
-    tip = f"{VIEW}.part('tip')"
+    tip = "document.querySelector('.tip')"
     tab.evaluate(f"{VIEW}.canvas.scrollIntoView({{behavior:'instant', block: 'center'}})")
     settle(tab)
     for box, words in (

@@ -3,31 +3,28 @@
   const SEVERITY_COLORS = { none: "#7A869A", info: "#56B4E9", warning: "#E69F00", error: "#D55E00" };
   const PLAIN = "#7A869A";
 
-  function channels(hex) { return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)); }
-
   function viridis(part) {
     const at = Math.max(0, Math.min(1, part)) * (VIRIDIS.length - 1), low = Math.min(VIRIDIS.length - 2, Math.floor(at));
-    const a = channels(VIRIDIS[low]), b = channels(VIRIDIS[low + 1]);
-    return "#" + a.map((one, k) => Math.round(one + (b[k] - one) * (at - low)).toString(16).padStart(2, "0")).join("");
+    return pageMixed(VIRIDIS[low], VIRIDIS[low + 1], at - low);
   }
 
   // Less time is blue, more time is vermillion; the square root makes small changes visible.
   const LESS = "#0072b2", MORE = "#d55e00";
-  function diverging(part, neutral) {
-    const end = channels(part < 0 ? LESS : MORE), start = channels(neutral), at = Math.sqrt(Math.min(1, Math.abs(part)));
-    return "#" + start.map((one, k) => Math.round(one + (end[k] - one) * at).toString(16).padStart(2, "0")).join("");
-  }
+  function diverging(part, neutral) { return pageMixed(neutral, part < 0 ? LESS : MORE, Math.sqrt(Math.min(1, Math.abs(part)))); }
 
-  function inkOn(hex) {
-    const [r, g, b] = channels(hex).map((one) => one / 255).map((one) => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.24 ? "#14171c" : "#ffffff";
-  }
-
-  function legendRow(tag, color, words) {
-    const row = element(tag), dot = element("span", null, "graph-dot");
+  // A color and what it means; a button where a click does something.
+  function legendRow(color, words, act) {
+    const row = act ? pageButton("", act, { title: "Show only these" }) : pageElement("span"), dot = pageElement("span", { className: "graph-dot" });
     dot.style.background = color;
-    row.append(dot, element("span", words));
+    row.append(dot, pageElement("span", { textContent: words }));
     return row;
+  }
+
+  // A scale of colors between two words.
+  function legendScale(from, to, color) {
+    const bar = pageElement("span", { className: "graph-heat" });
+    bar.style.background = `linear-gradient(to right, ${Array.from({ length: 17 }, (_, at) => color(at / 16)).join(", ")})`;
+    return [pageElement("span", { textContent: from }), bar, pageElement("span", { textContent: to })];
   }
 
   class Coloring {
@@ -123,7 +120,7 @@
       const [table, column] = this.table;
       return plan.parts(layers, column).map(({ key, count, weight }) => ({
         color: table[key][1], key: this.mode[0] + table[key][0],
-        words: [table[key][0], count.toLocaleString("en-US"), plan.isTimed ? "· " + (shareText(weight, plan.totalMs) || "0 %") : ""].join(" "),
+        words: [table[key][0], count.toLocaleString("en-US"), plan.isTimed ? "· " + (shareText(weight, plan.total_ms) || "0 %") : ""].join(" "),
         has: (node) => plan.isLayer[node] && column[node] === key,
       }));
     }

@@ -1,29 +1,41 @@
-  // The rows above the graph: folding, color, search, filter, legend.
+  // What one graph and two side by side have in common: folding, color, zoom, the whole window.
+  function furnish(host, foldings) {
+    const { part } = host, on = (name, kind, act) => part(name).addEventListener(kind, (event) => act(event.target.value));
+    for (const option of [...part("folding").options]) if (!foldings.includes(option.value)) option.remove();
+    part("folding").closest("label").hidden = part("folding").options.length < 2;
+    on("folding", "change", (value) => host.refold(value));
+    on("color", "change", (value) => host.colorBy(value));
+    on("unfold", "click", () => host.all(true));
+    on("fold", "click", () => host.all(false));
+    on("fit", "click", () => host.fit(false));
+    on("in", "click", () => host.zoom(STEP));
+    on("out", "click", () => host.zoom(1 / STEP));
+    on("wide", "click", () => widen(host));
+    return on;
+  }
+
+  function widen({ box, part, canvas }) {
+    const isWide = box.classList.toggle("wide");
+    part("wide").textContent = isWide ? "Back to the page" : "Whole window";
+    document.documentElement.classList.toggle("graph-wide", isWide);
+    canvas?.focus({ preventScroll: true });
+  }
+
+  // The rows above one graph: also search, filter, legend.
   class Controls {
     constructor(view) {
       this.view = view;
-      const { plan, state } = view, part = view.part;
-      for (const option of [...part("folding").options]) if (!Object.hasOwn(plan.foldings, option.value)) option.remove();
-      if (part("folding").options.length < 2) part("folding").closest("label").hidden = true;
+      const { plan, state, part } = view;
       if (plan.overlay) part("color").append(new Option(plan.overlay.title, "overlay"));
       if (!plan.isTimed) part("color").querySelector('[value="time"]').remove();
-      this.on("folding", "change", (value) => view.refold(value));
-      this.on("color", "change", (value) => { state.mode = value; state.only = null; view.recolor(); view.showSelected(); view.keep(); });
-      this.on("near", "input", (value) => { state.near = Number(value) || 0; this.filtered(); });
-      this.on("search", "input", (value) => { state.words = value.trim(); this.found = null; this.at = -1; this.filtered(); });
+      const on = furnish(view, Object.keys(plan.foldings));
+      on("near", "input", (value) => { state.near = Number(value) || 0; this.filtered(); });
+      on("search", "input", (value) => { state.words = value.trim(); this.found = null; this.at = -1; this.filtered(); });
       part("search").addEventListener("keydown", (event) => this.searching(event));
-      part("unfold").addEventListener("click", () => view.all(true));
-      part("fold").addEventListener("click", () => view.all(false));
-      part("fit").addEventListener("click", () => view.fit(false));
-      part("shapes").addEventListener("click", () => { state.shapes = state.shapes ? "" : "1"; this.show(); view.changed(); });
-      part("in").addEventListener("click", () => view.zoom(STEP));
-      part("out").addEventListener("click", () => view.zoom(1 / STEP));
-      part("wide").addEventListener("click", () => this.widen());
+      on("shapes", "click", () => { state.shapes = state.shapes ? "" : "1"; this.show(); view.changed(); });
       this.at = -1;
       this.show();
     }
-
-    on(name, kind, act) { this.view.part(name).addEventListener(kind, (event) => act(event.target.value)); }
 
     filtered() { this.view.remark(); this.view.keep(); }
 
@@ -41,7 +53,7 @@
     matches() {
       const { plan, state } = this.view;
       if (!state.words) return null;
-      if (!this.found || this.sought !== state.words) { this.found = plan.search(state.words); this.sought = state.words; this.at = -1; }
+      if (!this.found || this.sought !== state.words) Object.assign(this, { found: plan.search(state.words), sought: state.words, at: -1 });
       return this.found;
     }
 
@@ -57,39 +69,25 @@
     said() {
       const { view } = this, { plan, state, part } = view, found = this.matches(), words = [];
       if (found) words.push(found.length ? (this.at >= 0 ? (this.at + 1).toLocaleString("en-US") + " of " : "") + found.length.toLocaleString("en-US") + " found" + (this.at < 0 ? ", Enter goes there" : "") : "nothing found");
-      if (view.passing !== plan.layerCount) words.push(view.passing.toLocaleString("en-US") + " of " + countText(plan.layerCount, "layer") + " shown");
+      if (view.passing !== plan.layerCount) words.push(view.passing.toLocaleString("en-US") + " of " + pageCount(plan.layerCount, "layer") + " shown");
       if (state.near && view.marks.selected < 0) words.push("choose a layer to see what is around it");
       part("said").textContent = words.join(" · ");
     }
 
     legend() {
-      const hasGroups = this.view.folding.parent.length > 1;
-      for (const name of ["unfold", "fold"]) this.view.part(name).hidden = !hasGroups;
-      const { view } = this, { coloring, state } = view, place = view.part("legend");
-      if (coloring.mode !== state.mode) { state.mode = coloring.mode; view.part("color").value = coloring.mode; }
-      if (coloring.mode === "time" || coloring.mode === "overlay") {
-        const isTime = coloring.mode === "time", bar = element("span", null, "graph-heat");
-        bar.style.background = "linear-gradient(to right, " + Array.from({ length: 9 }, (_, at) => viridis(at / 8)).join(", ") + ")";
+      const { view } = this, { coloring, state, part, plan } = view, isTime = coloring.mode === "time";
+      for (const name of ["unfold", "fold"]) part(name).hidden = view.folding.parent.length < 2;
+      part("color").value = state.mode = coloring.mode;
+      if (isTime || coloring.mode === "overlay") {
         const [from, to] = isTime ? ["time of a layer or group: up to " + msText(coloring.least), msText(coloring.most) + ", logarithmic"]
-          : [view.plan.overlay.title + ": " + number(coloring.least), number(coloring.most) + "; of a group, its largest"];
-        place.replaceChildren(element("span", from), bar, element("span", to));
+          : [plan.overlay.title + ": " + number(coloring.least), number(coloring.most) + "; of a group, its largest"];
+        part("legend").replaceChildren(...legendScale(from, to, viridis));
         return;
       }
-      place.replaceChildren(...coloring.legend().map((one) => {
-        const button = legendRow("button", one.color, one.words);
-        button.type = "button";
-        button.title = "Show only these";
+      part("legend").replaceChildren(...coloring.legend().map((one) => {
+        const button = legendRow(one.color, one.words, () => { state.only = state.only === one.key ? null : one.key; view.remark(); this.legend(); view.keep(); });
         button.setAttribute("aria-pressed", String(state.only === one.key));
-        button.addEventListener("click", () => { state.only = state.only === one.key ? null : one.key; view.remark(); this.legend(); view.keep(); });
         return button;
       }));
-    }
-
-    widen() {
-      const { view } = this, isWide = view.box.classList.toggle("wide");
-      view.part("wide").textContent = isWide ? "Back to the page" : "Whole window";
-      document.documentElement.classList.toggle("graph-wide", isWide);
-      view.canvas.focus({ preventScroll: true });
-      requestAnimationFrame(() => view.redraw());
     }
   }

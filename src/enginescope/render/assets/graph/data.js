@@ -23,8 +23,6 @@
       this.isTimed = this.nodes.ms.some((one) => !Number.isNaN(one));
       this.isLayer = this.nodes.kind.map((kind) => (kind === 0 ? 1 : 0));
       this.layerCount = this.isLayer.reduce((sum, one) => sum + one, 0);
-      // Sum over the whole profile: layers that are not drawn take time too.
-      this.totalMs = this.total_ms;
     }
 
     // Return a folding with the group that holds each node, and the sums of each group.
@@ -140,16 +138,7 @@
 
   function add(map, key, weight) { map.set(key, (map.get(key) ?? 0) + weight); }
 
-  function msText(ms) {
-    if (ms === null || ms === undefined || Number.isNaN(ms)) return "";
-    const [value, unit] = ms && ms < 1 ? [1000 * ms, " µs"] : [ms, " ms"];
-    return (value >= 100 ? Math.round(value).toLocaleString("en-US") : Number(value.toPrecision(3)).toString()) + unit;
-  }
+  function msText(ms) { return ms === null || ms === undefined || Number.isNaN(ms) ? "" : pageMs(ms); }
   function number(value) { return Number(value.toPrecision(4)).toLocaleString("en-US"); }
-  function shareText(ms, total) {
-    return ms && total ? Number(((100 * ms) / total).toPrecision(2)) + " %" : "";
-  }
-  function countText(count, what) {
-    return count.toLocaleString("en-US") + " " + what + (count === 1 ? "" : "s");
-  }
+  function shareText(ms, total) { return ms && total ? pageShare(ms, total) : ""; }
   function shortened(text, limit) { return pageShorten([text], limit).get(text) ?? text; }

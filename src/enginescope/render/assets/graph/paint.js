@@ -8,10 +8,7 @@
     return { paper: of("paper"), panel: of("panel"), ink: of("ink"), soft: of("soft"), line: of("line"), accent: of("accent"), bad: of("bad"), warn: of("warn") };
   }
 
-  function withAlpha(hex, alpha) {
-    const [r, g, b] = channels(hex);
-    return "rgba(" + r + "," + g + "," + b + "," + alpha + ")";
-  }
+  function withAlpha(hex, alpha) { return hex + Math.round(255 * alpha).toString(16).padStart(2, "0"); }
 
   class Painter {
     constructor(canvas) {
@@ -186,13 +183,13 @@
         return;
       }
       if (isGroup) for (const shift of [8, 4]) this.shape(x + shift, y + shift, w, h, radius, look.paper, color ?? look.soft);
-      const fill = color === null ? look.paper : coloring.isFilled ? color : mixed(color, look.paper, 0.2);
+      const fill = color === null ? look.paper : coloring.isFilled ? color : pageMixed(look.paper, color, 0.2);
       if (!isGroup && plan.isAlone?.[id]) this.ring(box, look.ink, 2);
       pen.lineWidth = Math.max(1.2, 0.8 / k);
       if (isRound) pen.setLineDash([4, 2]);
       this.shape(x, y, w, h, radius, fill, coloring.isFilled ? look.soft : color ?? look.soft);
       pen.setLineDash([]);
-      this.words(id, x, y, w, h, coloring.isFilled && color !== null ? inkOn(color) : look.ink);
+      this.words(id, x, y, w, h, coloring.isFilled && color !== null ? pageInk(color) : look.ink);
       if (isGroup) this.parts(-1 - id, x, y, w, h);
       const severity = isGroup ? scene.folding.sums[-1 - id].severity : plan.severity[id];
       if (severity >= 2) this.badge(x + w / 2 - 4, y - h / 2 + 4, severity);
@@ -214,10 +211,10 @@
     words(id, x, y, w, h, ink) {
       const { pen, shown } = this, { scene } = shown, { plan, folding } = scene;
       const isGroup = id < 0, sum = isGroup ? folding.sums[-1 - id] : null, ms = isGroup ? sum.ms : plan.nodes.ms[id];
-      const part = plan.change ? plan.changeText(folding, id) : plan.isTimed && (isGroup || plan.isLayer[id]) ? shareText(ms, plan.totalMs) || "0 %" : "";
+      const part = plan.change ? plan.changeText(folding, id) : plan.isTimed && (isGroup || plan.isLayer[id]) ? shareText(ms, plan.total_ms) || "0 %" : "";
       const time = [plan.isTimed && ms !== null && !Number.isNaN(ms) ? msText(ms) : "", part].filter(Boolean).join(" · ");
       const first = isGroup ? "▸ " + plan.shortGroup(folding, -1 - id) : plan.heading(id);
-      const lines = isGroup ? [[plan.strings[folding.repeat[-1 - id]], countText(sum.layers, "layer")].filter(Boolean).join(" · "), time] : [plan.shortName(id), time];
+      const lines = isGroup ? [[plan.strings[folding.repeat[-1 - id]], pageCount(sum.layers, "layer")].filter(Boolean).join(" · "), time] : [plan.shortName(id), time];
       pen.fillStyle = ink;
       pen.textAlign = "center";
       pen.textBaseline = "middle";
@@ -247,7 +244,7 @@
       pen.arc(x, y, 7.5, 0, 2 * Math.PI);
       pen.fillStyle = color;
       pen.fill();
-      pen.fillStyle = inkOn(color);
+      pen.fillStyle = pageInk(color);
       pen.font = "700 11px " + FONT;
       pen.textAlign = "center";
       pen.textBaseline = "middle";
@@ -271,11 +268,6 @@
     path.lineTo(x - dx + sideX, y - dy + sideY);
     path.lineTo(x - dx - sideX, y - dy - sideY);
     path.closePath();
-  }
-
-  function mixed(hex, paper, part) {
-    const a = channels(hex), b = channels(paper);
-    return "rgb(" + a.map((one, at) => Math.round(one * part + b[at] * (1 - part))).join(",") + ")";
   }
 
   // The map in a corner shows the whole graph and its visible part; a tall plan is compressed to fit.

@@ -31,26 +31,30 @@
     folding(plan) { return this.first ?? plan.first; }
 
     furnish() {
-      const { part, views, shared } = this, on = (name, kind, act) => part(name).addEventListener(kind, act);
-      for (const option of [...part("folding").options]) if (!shared.includes(option.value)) option.remove();
-      part("folding").closest("label").hidden = part("folding").options.length < 2;
-      part("folding").value = views[0].state.folding;
+      const { part, views, shared } = this;
       if (!this.isTimed) part("color").querySelector('[value="change"]').remove();
+      furnish(this, shared);
+      part("folding").value = views[0].state.folding;
       part("color").value = views[0].state.mode;
-      on("folding", "change", (event) => {
-        for (const view of views) { Object.assign(view.state, { folding: event.target.value, open: new Set(), selected: null }); view.rebuild(false); }
-        this.fit(true);
-        this.show({ row: this.row, rows: this.rows });
-      });
-      on("color", "change", (event) => { for (const view of views) { view.state.mode = event.target.value; view.recolor(); } this.redraw(); });
-      for (const [name, isOpen] of [["unfold", true], ["fold", false]]) {
-        on(name, "click", () => { for (const view of views) view.all(isOpen); this.fit(true); });
-      }
-      on("in", "click", () => views[0].zoom(STEP));
-      on("out", "click", () => views[0].zoom(1 / STEP));
-      on("fit", "click", () => this.fit(false));
-      on("wide", "click", () => this.widen());
     }
+
+    refold(folding) {
+      for (const view of this.views) { Object.assign(view.state, { folding, open: new Set(), selected: null }); view.rebuild(false); }
+      this.fit(true);
+      this.show({ row: this.row, rows: this.rows });
+    }
+
+    colorBy(mode) {
+      for (const view of this.views) { view.state.mode = mode; view.recolor(); }
+      this.redraw();
+    }
+
+    all(isOpen) {
+      for (const view of this.views) view.all(isOpen);
+      this.fit(true);
+    }
+
+    zoom(factor) { this.views[0].zoom(factor); }
 
     other(view) { return this.views[view === this.views[0] ? 1 : 0]; }
 
@@ -167,12 +171,6 @@
       this.fly(places, scale);
     }
 
-    widen() {
-      const isWide = this.box.classList.toggle("wide");
-      this.part("wide").textContent = isWide ? "Back to the page" : "Whole window";
-      document.documentElement.classList.toggle("graph-wide", isWide);
-    }
-
     redraw() {
       if (this.waiting) return;
       this.waiting = true;
@@ -219,14 +217,9 @@
       const [view] = this.views, place = this.part("legend");
       if (!view?.coloring) return;
       const { mode, most } = view.coloring, alone = this.plans.some((plan) => plan.isAlone.some(Boolean));
-      const rows = alone ? [element("span", null, "pair-alone"), element("span", "only in one plan")] : [];
-      if (mode !== "change") {
-        const kinds = new Map(this.views.filter((one) => one?.coloring).flatMap((one) => one.coloring.kinds()));
-        place.replaceChildren(...[...kinds].map(([name, color]) => legendRow("span", color, name)), ...rows);
-        return;
-      }
-      const bar = element("span", null, "graph-heat");
-      bar.style.background = "linear-gradient(to right, " + Array.from({ length: 17 }, (_, at) => diverging(at / 8 - 1, view.look.line)).join(", ") + ")";
-      place.replaceChildren(element("span", "less time in B, −" + msText(most)), bar, element("span", "+" + msText(most) + ", more time in B"), ...rows);
+      const rows = alone ? [pageElement("span", { className: "pair-alone" }), pageElement("span", { textContent: "only in one plan" })] : [];
+      if (mode === "change") rows.unshift(...legendScale("less time in B, −" + msText(most), "+" + msText(most) + ", more time in B", (part) => diverging(2 * part - 1, view.look.line)));
+      else rows.unshift(...[...new Map(this.views.filter((one) => one?.coloring).flatMap((one) => one.coloring.kinds()))].map(([name, color]) => legendRow(color, name)));
+      place.replaceChildren(...rows);
     }
   }

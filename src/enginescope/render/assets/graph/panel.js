@@ -1,199 +1,111 @@
-  // Details in the side panel, the live region and the tooltip. Text only, never markup.
-  function element(tag, text, className) {
-    const made = document.createElement(tag);
-    if (text !== undefined && text !== null) made.textContent = text;
-    if (className) made.className = className;
-    return made;
+  // What is known of a box, in the side panel, the live region and the tooltip.
+  const FEW = 12, BARE = new Set(["Time", "Type", "Repeats", "Precision", "Tactic", "Difference"]);
+
+  // Titles and texts; what is not known is left out.
+  function factsOf(scene, box) {
+    const { plan, folding } = scene, id = scene.ids[box], sum = id < 0 ? folding.sums[-1 - id] : null;
+    const { nodes, strings } = plan, ms = sum ? sum.ms : nodes.ms[id], isLayer = sum ? false : plan.isLayer[id];
+    const time = [msText(ms), shareText(ms, plan.total_ms)].filter(Boolean).join(" · ");
+    const facts = [["Time", plan.isTimed && (sum || isLayer) ? time || "not in the profile" : time], ["Difference", plan.changeText(folding, id)]];
+    if (sum) facts.push(["Layers", sum.layers.toLocaleString("en-US")], ["Repeats", strings[folding.repeat[-1 - id]]]);
+    else facts.push(["Type", [isLayer ? "#" + nodes.index[id] : "", plan.heading(id), strings[nodes.subtype[id]]].filter(Boolean).join(" · ")]);
+    if (isLayer) facts.push(["Precision", plan.precisions[nodes.precision[id]][0]], ["Tactic", strings[nodes.tactic[id]]]);
+    if (isLayer && plan.overlay) facts.push([plan.overlay.title, Number.isNaN(plan.overlay.of[id]) ? "not in the file" : number(plan.overlay.of[id])]);
+    return facts.filter(([, text]) => text);
+  }
+
+  // What a tooltip says of a box: also its name and its first findings.
+  function tipOf(scene, box) {
+    const found = (scene.plan.findingsOf.get(scene.ids[box]) ?? []).slice(0, 3).map((one) => [one[0], one[2]]);
+    return [["Name", scene.label(box)], ...factsOf(scene, box), ...found];
+  }
+
+  // A box in one line, for screen readers.
+  function spoken(scene, box) {
+    const { after, before } = scene.near, [[, name], ...facts] = tipOf(scene, box), isGroup = scene.ids[box] < 0;
+    const ends = `${before[box].length} in, ${after[box].length} out`, said = ([title, text]) => (title === "Layers" ? `group of ${text} layers` : BARE.has(title) ? text : `${title} ${text}`);
+    return [name, ...facts.map(said), ends, isGroup ? "Enter unfolds" : ""].filter(Boolean).join(", ");
+  }
+
+  // A list with a title; of a long one the first, and how many more there are.
+  function listed(title, items, most = FEW) {
+    if (!items.length) return "";
+    const more = items.length > most ? [pageElement("li", { textContent: `and ${(items.length - most).toLocaleString("en-US")} more` })] : [];
+    return pageElement("div", {}, pageElement("h4", { textContent: title }), pageElement("ul", {}, ...items.slice(0, most).map((one) => pageElement("li", {}, ...one)), ...more));
   }
 
   class Panel {
-    constructor(place, act) {
-      this.place = place;
-      this.act = act;
+    constructor(view) {
+      this.view = view;
+      this.place = view.part("panel");
     }
 
-    empty(scene) {
-      const { plan } = scene;
-      const hint = element("p", "Choose a layer or a group to see what is known of it.", "quiet");
-      const sum = element("p", countText(plan.layerCount, "layer") + (plan.isTimed ? ", " + msText(plan.totalMs) + " in sum" : "; no profile: they have no times"), "quiet");
-      this.place.replaceChildren(element("h3", plan.groupName(scene.folding, 0)), sum, hint);
+    empty({ plan, folding }) {
+      const sum = pageCount(plan.layerCount, "layer") + (plan.isTimed ? `, ${msText(plan.total_ms)} in sum` : "; no profile: they have no times");
+      const lines = [sum, "Choose a layer or a group to see what is known of it."];
+      this.place.replaceChildren(pageElement("h3", { textContent: plan.groupName(folding, 0) }), ...lines.map((textContent) => pageElement("p", { className: "quiet", textContent })));
     }
 
     show(scene, box) {
-      const id = scene.ids[box];
-      const parts = id >= 0 ? this.node(scene, id) : this.group(scene, -1 - id);
-      this.place.replaceChildren(...parts.filter(Boolean), ...this.neighbours(scene, box));
+      const id = scene.ids[box], parts = id >= 0 ? this.node(scene.plan, id) : this.group(scene, -1 - id);
+      const facts = [...factsOf(scene, box), ...parts.facts.map(pageWorded)];
+      this.place.replaceChildren(pageElement("h3", { textContent: scene.label(box) }), parts.acts, pageList(facts), this.findings(parts.findings), ...parts.more, ...this.neighbors(scene, box));
       this.place.scrollTop = 0;
     }
 
-    node(scene, node) {
-      const { plan } = scene, { nodes, strings } = plan, isLayer = plan.isLayer[node], ms = nodes.ms[node];
-      const about = [isLayer ? "#" + nodes.index[node] : null, plan.heading(node), strings[nodes.subtype[node]] || null].filter(Boolean);
-      const facts = [];
-      if (isLayer) {
-        facts.push(["Time", plan.isTimed ? [msText(ms) || "not in the profile", shareText(ms, plan.totalMs)].filter(Boolean).join(" · ") : "no profile"]);
-        if (plan.overlay) facts.push([plan.overlay.title, Number.isNaN(plan.overlay.of[node]) ? "not in the file" : number(plan.overlay.of[node])]);
-        facts.push(["Precision", plan.precisions[nodes.precision[node]][0]]);
-        if (nodes.tactic[node]) facts.push(["Tactic", strings[nodes.tactic[node]]]);
-        facts.push(...this.act.facts(node));
+    node(plan, node) {
+      const { view } = this, { nodes, strings } = plan, isLayer = plan.isLayer[node], row = view.rowOf(node), fields = isLayer && pageFields(view.prefix, row);
+      const span = (from, to) => Array.from({ length: to - from }, (_, at) => [pageElement("code", { textContent: strings[nodes.tensor[from + at]] }), " " + strings[nodes.text[from + at]]]);
+      const [first, last, outputs] = [nodes.starts[node], nodes.starts[node + 1], nodes.outputs[node]];
+      const onnx = Array.from(nodes.onnx.slice(nodes.onnxStarts[node], nodes.onnxStarts[node + 1]), (one) => [strings[one]]);
+      const tensors = isLayer ? [listed("Inputs", span(first, outputs), Infinity), listed("Outputs", span(outputs, last), Infinity)] : [listed("Tensor", span(first, last))];
+      return {
+        acts: isLayer ? this.acts(plan.name(node), row) : "", findings: plan.findingsOf.get(node) ?? [],
+        facts: row < 0 ? [] : pageFacts(view.prefix, row, SAID).filter(([, text]) => !/^0x[0-9a-f]+$/i.test(text)),
+        more: [...tensors, listed("ONNX nodes", onnx), fields ? this.fields(fields) : ""],
+      };
+    }
+
+    group({ plan, folding, coloringParts }, group) {
+      const found = plan.within(folding, group).flatMap((node) => plan.findingsOf.get(node) ?? []);
+      return {
+        acts: pageElement("p", { className: "acts" }, pageButton("Unfold (Enter)", () => this.view.toggle(group))), findings: [...new Set(found)],
+        facts: coloringParts(group).map(([, part, name]) => [name, Math.round(100 * part) + " %"]), more: [],
+      };
+    }
+
+    acts(name, row) {
+      const { view } = this, { selected } = view.state, line = pageElement("p", { className: "acts" }), table = view.prefix + "table-layers";
+      if (view.folding.home[selected] > 0) line.append(pageButton("Fold around it", () => view.foldAround()));
+      if (row >= 0 && document.getElementById(table)) {
+        const link = pageElement("a", { href: "#" + table, textContent: "In the table of layers" });
+        Object.assign(link.dataset, { table, row });
+        link.addEventListener("click", () => view.box.classList.contains("wide") && widen(view));
+        line.append(link);
       }
-      const outputs = nodes.outputs[node], [first, last] = [nodes.starts[node], nodes.starts[node + 1]];
-      const tensor = (at) => [strings[nodes.tensor[at]], strings[nodes.text[at]]];
-      const span = (from, to) => Array.from({ length: to - from }, (_, at) => tensor(from + at));
-      const onnx = Array.from(nodes.onnx.slice(nodes.onnxStarts[node], nodes.onnxStarts[node + 1]), (one) => strings[one]);
-      return [
-        element("h3", plan.name(node)), element("p", about.join(" · "), "quiet"), isLayer ? this.row(plan.name(node)) : null,
-        this.facts(facts), this.findings(plan.findingsOf.get(node)),
-        isLayer ? this.tensors("Inputs", span(first, outputs)) : this.tensors("Tensor", span(first, last)),
-        isLayer ? this.tensors("Outputs", span(outputs, last)) : null,
-        onnx.length ? this.list(countText(onnx.length, "ONNX node"), onnx) : null,
-        isLayer ? this.fields() : null,
-      ];
+      line.append(pageButton("Copy name", (button) => pageCopy(name, button)));
+      return line;
     }
 
     // The layer as the plan's file has it, inflated when first asked for.
-    fields() {
-      const { table, row } = this.act.line(), said = pageFields(table, row);
-      const box = element("details"), text = element("pre", "reading …"), copy = element("button", "Copy");
+    fields(said) {
       const shown = said.then((one) => (one ? JSON.stringify(one, null, 2) : "The page leaves it out; enginescope explore --json has it."), (error) => error.message);
-      copy.type = "button";
-      text.tabIndex = 0;
-      copy.addEventListener("click", async () => pageCopy(await shown, copy));
+      const text = pageElement("pre", { textContent: "reading …", tabIndex: 0 }), copy = pageButton("Copy", async (button) => pageCopy(await shown, button));
+      const box = pageElement("details", {}, pageElement("summary", { textContent: "JSON in the plan" }), copy, text);
       box.addEventListener("toggle", async () => { text.textContent = await shown; });
-      box.append(element("summary", "JSON in the plan"), copy, text);
       return box;
-    }
-
-    group(scene, group) {
-      const { plan, folding } = scene, sum = folding.sums[group];
-      const repeat = plan.strings[folding.repeat[group]], facts = [["Layers", sum.layers.toLocaleString("en-US")]];
-      if (repeat) facts.push(["Repeats", repeat]);
-      if (plan.isTimed) facts.push(["Time", [msText(sum.ms) || "not in the profile", shareText(sum.ms, plan.totalMs)].filter(Boolean).join(" · ")]);
-      const kinds = scene.coloringParts(group).map(([, part, name]) => [name, Math.round(100 * part) + " %"]);
-      const found = new Map();
-      for (const node of plan.within(folding, group)) for (const one of plan.findingsOf.get(node) ?? []) add(found, one, 1);
-      const open = element("button", "Unfold (Enter)");
-      open.type = "button";
-      open.addEventListener("click", () => this.act.unfold(group));
-      const row = element("p", null, "graph-acts");
-      row.append(open);
-      return [
-        element("h3", plan.groupPath(folding, group)), element("p", repeat ? "repeats" : "group", "quiet"), row,
-        this.facts([...facts, ...kinds]), this.findings([...found.keys()]),
-      ];
-    }
-
-    row(name) {
-      const row = element("p", null, "graph-acts"), around = element("button", "Fold around it"), copy = element("button", "Copy name");
-      copy.type = "button";
-      copy.addEventListener("click", () => pageCopy(name, copy));
-      around.type = "button";
-      around.addEventListener("click", () => this.act.foldAround());
-      row.append(around);
-      around.hidden = !this.act.isInGroup();
-      const { table, row: line } = this.act.line();
-      if (line >= 0 && document.getElementById(table)) {
-        const link = element("a", "In the table of layers");
-        Object.assign(link.dataset, { table, row: line });
-        link.href = "#" + table;
-        link.addEventListener("click", () => this.act.leave());
-        row.append(link);
-      }
-      row.append(copy);
-      return row;
-    }
-
-    facts(pairs) {
-      const list = element("dl");
-      for (const [name, value] of pairs) list.append(element("dt", name), element("dd", value));
-      return list;
     }
 
     findings(found) {
-      if (!found?.length) return null;
-      const box = element("div");
-      box.append(element("h4", countText(found.length, "finding")));
-      for (const [code, severity, message, advice, saving] of found.slice(0, 12)) {
-        const one = element("p", null, "graph-finding " + severity);
-        one.append(element("strong", code + " " + severity), element("span", " " + message + (saving ? " (saves " + saving + ")" : "")), element("br"), element("em", "→ " + advice));
-        box.append(one);
-      }
-      if (found.length > 12) box.append(element("p", "and " + (found.length - 12).toLocaleString("en-US") + " more", "quiet"));
-      return box;
+      return listed(pageCount(found.length, "finding"), found.map(([code, severity, message, advice, saving]) => [pageElement("p", { className: "graph-finding " + severity },
+        pageElement("strong", { textContent: `${code} ${severity}` }), ` ${message}${saving ? ` (saves ${saving})` : ""}`, pageElement("br"), pageElement("em", { textContent: "→ " + advice }))]));
     }
 
-    tensors(title, pairs) {
-      if (!pairs.length) return null;
-      const box = element("div"), list = element("ul");
-      for (const [name, text] of pairs) {
-        const one = element("li");
-        one.append(element("code", name), element("span", text ? " " + text : ""));
-        list.append(one);
-      }
-      box.append(element("h4", title), list);
-      return box;
-    }
-
-    list(title, texts) {
-      const box = element("details"), list = element("ul");
-      box.open = texts.length <= 6;
-      box.append(element("summary", title), list);
-      for (const one of texts.slice(0, 200)) list.append(element("li", one));
-      if (texts.length > 200) list.append(element("li", "and " + (texts.length - 200).toLocaleString("en-US") + " more"));
-      return box;
-    }
-
-    neighbours(scene, box) {
+    neighbors(scene, box) {
       const { after, before } = scene.near;
-      return [["Fed by", before[box]], ["Feeds", after[box]]].filter(([, found]) => found.length).map(([title, found]) => {
-        const part = element("div"), list = element("ul", null, "graph-near");
-        part.append(element("h4", title), list);
-        const short = pageShorten(found.slice(0, 12).map((one) => scene.label(one)), 44);
-        for (const one of found.slice(0, 12)) {
-          const item = element("li"), go = element("button", short.get(scene.label(one)) ?? scene.label(one));
-          go.type = "button";
-          go.title = scene.label(one);
-          go.addEventListener("click", () => this.act.select(one));
-          item.append(go);
-          list.append(item);
-        }
-        if (found.length > 12) list.append(element("li", "and " + (found.length - 12) + " more"));
-        return part;
+      return [["Fed by", before[box]], ["Feeds", after[box]]].map(([title, found]) => {
+        const short = pageShorten(found.slice(0, FEW).map((one) => scene.label(one)), 44);
+        return listed(title, found.map((one) => [pageButton(short.get(scene.label(one)) ?? scene.label(one), () => this.view.select(one, true), { title: scene.label(one) })]));
       });
     }
-  }
-
-  // A fact of the table of layers in words: bytes and times with their units.
-  function worded([title, text]) {
-    const value = Number(text.replaceAll(",", "")), [what, unit] = title.split(/, (?=bytes$)| (?=ms$)/);
-    if (!unit || Number.isNaN(value)) return [title, text];
-    const size = value < 1024 ? value + " B" : value < 2 ** 20 ? Number((value / 1024).toPrecision(3)) + " KiB" : Number((value / 2 ** 20).toPrecision(3)).toLocaleString("en-US") + " MiB";
-    return [what, unit === "ms" ? msText(value) : size];
-  }
-
-  // What a tooltip says of a box: name, time, precision, tactic, findings.
-  function tipOf(scene, box) {
-    const { plan, folding } = scene, id = scene.ids[box], isLayer = id >= 0 && plan.isLayer[id], sum = id < 0 ? folding.sums[-1 - id] : null;
-    const ms = sum ? sum.ms : plan.nodes.ms[id], facts = [["Time", [msText(ms), shareText(ms, plan.totalMs)].filter(Boolean).join(" · ")], ["Difference", plan.changeText(folding, id)]];
-    if (sum) facts.push(["Layers", sum.layers.toLocaleString("en-US")]); else facts.push(["Type", plan.heading(id)]);
-    if (isLayer) facts.push(["Precision", plan.precisions[plan.nodes.precision[id]][0]], ["Tactic", plan.strings[plan.nodes.tactic[id]]]);
-    facts.push(...(plan.findingsOf.get(id) ?? []).slice(0, 3).map((one) => [one[0], one[2]]));
-    const list = element("dl");
-    for (const [name, value] of facts) if (value) list.append(element("dt", name), element("dd", value));
-    return [element("strong", scene.label(box)), list];
-  }
-
-  // Describe a box in one line, for screen readers.
-  function spoken(scene, box) {
-    const { plan, folding } = scene, id = scene.ids[box], { after, before } = scene.near;
-    const ends = before[box].length + " in, " + after[box].length + " out";
-    if (id < 0) {
-      const sum = folding.sums[-1 - id];
-      return [plan.groupPath(folding, -1 - id), "group of " + countText(sum.layers, "layer"), msText(sum.ms), shareText(sum.ms, plan.totalMs), plan.changeText(folding, id), ends, "Enter unfolds"].filter(Boolean).join(", ");
-    }
-    const found = plan.findingsOf.get(id) ?? [];
-    return [
-      plan.name(id), plan.heading(id), plan.isLayer[id] ? plan.precisions[plan.nodes.precision[id]][0] : "",
-      msText(plan.nodes.ms[id]), shareText(plan.nodes.ms[id], plan.totalMs), plan.changeText(folding, id), ends, ...found.slice(0, 3).map((one) => one[0] + " " + one[2]),
-    ].filter(Boolean).join(", ");
   }

@@ -32,7 +32,7 @@
       this.down.set(event.pointerId, this.place(event));
       this.moved = this.down.size > 1;
       this.start = this.place(event);
-      this.hide();
+      pageTip(event, null);
     }
 
     move(event) {
@@ -82,17 +82,10 @@
     point(event, [px, py]) {
       const { view } = this;
       if (event.pointerType === "touch" || !view.grid) return;
-      const box = view.grid.boxAt(...view.world(px, py)), tip = view.part("tip");
+      const box = view.grid.boxAt(...view.world(px, py));
       view.canvas.style.cursor = box >= 0 ? "pointer" : "";
-      if (box < 0) { this.hide(); return; }
-      tip.replaceChildren(...tipOf(view.scene, box));
-      tip.hidden = false;
-      const { clientX: x, clientY: y } = event, { offsetWidth: width, offsetHeight: height } = tip;
-      tip.style.left = Math.max(4, x + 14 + width > innerWidth ? x - width - 14 : x + 14) + "px";
-      tip.style.top = Math.max(4, Math.min(y + 18, innerHeight - height - 8)) + "px";
+      pageTip(event, box < 0 ? null : tipOf(view.scene, box));
     }
 
-    hide() { this.view.part("tip").hidden = true; }
-
-    leave() { if (!this.down.size) this.hide(); }
+    leave(event) { if (!this.down.size) pageTip(event, null); }
   }

@@ -2,7 +2,7 @@
   class Side extends View {
     furnish() {
       this.panel = { empty() {}, show() {} };
-      this.controls = { legend: () => this.pair.legend(), show() {}, said() {}, matches: () => null, widen: () => this.pair.widen() };
+      this.controls = { legend: () => this.pair.legend(), show() {}, said() {}, matches: () => null };
       Object.assign(this.state, { mode: this.pair.isTimed ? "change" : "precision", folding: this.pair.folding(this.plan), open: new Set() });
     }
 
@@ -44,7 +44,7 @@
 
     key(event) {
       const isWide = event.key === "Escape" && this.pair.box.classList.contains("wide");
-      if (isWide) this.pair.widen();
+      if (isWide) widen(this.pair);
       else if (event.key === "/") { event.preventDefault(); document.querySelector('#pairs input[type="search"]').focus(); }
       else super.key(event);
     }

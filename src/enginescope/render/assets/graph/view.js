@@ -26,18 +26,7 @@
     }
 
     furnish() {
-      this.panel = new Panel(this.part("panel"), {
-        unfold: (group) => this.toggle(group), foldAround: () => this.foldAround(), select: (one) => this.select(one, true),
-        isInGroup: () => this.state.selected >= 0 && this.folding.home[this.state.selected] > 0,
-        line: () => ({ table: this.prefix + "table-layers", row: this.rowOf(this.state.selected) }),
-        facts: (node) => this.factsOf(node),
-        leave: () => this.box.classList.contains("wide") && this.controls.widen(),
-      });
-      // What the table of layers has of a node, but for what is said in the graph's own words.
-      this.factsOf = (node) => {
-        const row = this.rowOf(node);
-        return row < 0 ? [] : pageFacts(this.prefix, row, SAID).filter(([, text]) => !/^0x[0-9a-f]+$/i.test(text)).map(worded);
-      };
+      this.panel = new Panel(this);
       this.controls = new Controls(this);
     }
 
@@ -86,6 +75,13 @@
       const { selected } = this.state;
       if (selected === null) return -1;
       return selected >= 0 ? this.scene.boxOf[selected] : this.scene.ofGroup.get(-1 - selected) ?? -1;
+    }
+
+    colorBy(mode) {
+      Object.assign(this.state, { mode, only: null });
+      this.recolor();
+      this.showSelected();
+      this.keep();
     }
 
     redraw() {
@@ -279,7 +275,7 @@
         "+": () => this.zoom(STEP), "=": () => this.zoom(STEP), "-": () => this.zoom(1 / STEP), 0: () => this.fit(false),
         "/": () => this.part("search").focus(),
         Enter: () => (selected >= 0 && this.scene.ids[selected] < 0 ? this.toggle(-1 - this.scene.ids[selected]) : this.foldAround()),
-        Escape: () => (this.box.classList.contains("wide") ? this.controls.widen() : this.select(-1)),
+        Escape: () => (this.box.classList.contains("wide") ? widen(this) : this.select(-1)),
       };
       const act = key.startsWith("Arrow") ? () => this.walk(key) : Object.hasOwn(acts, key) ? acts[key] : null;
       if (!act) return;

@@ -9,9 +9,9 @@ from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted
 from enginescope.render.base.palette import PURPLE, SKY
 from enginescope.render.base.phrases import shorten
-from enginescope.render.charts.bars import bars, group_color, height_of
+from enginescope.render.charts.bars import bar_chart, group_color
 from enginescope.render.charts.card.wording import figure, table_of
-from enginescope.render.html.images import X_TICKS, Chart, Spec, quantity, tooltip
+from enginescope.render.html.images import X_TICKS, Chart, Spec, marks, quantity, tooltip
 
 _MIB = 1 << 20
 _COLORS = {"weights": PURPLE, "activations": SKY}
@@ -33,29 +33,14 @@ def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
     unknown = len(view.facts) - sum(row.size.footprint_bytes is not None for row in view.facts)
     left = (f"{counted(unknown, 'layer')} not counted: unknown size",) if unknown else ()
     shown = f"{min(top, len(ranked)):,} of {counted(len(ranked), 'layer')}"
-    return Chart(
+    return bar_chart(
+        rows,
+        "activations and weights, MiB",
+        {"name": "layer", "group": "of it", "value": "size, MiB#", "type": "type"},
+        group_color("of it", list(_COLORS), lambda one: _COLORS[one or "weights"]),
         key="footprint-per-layer",
         title="Layers by footprint: activations read and written, and weights",
         subtitle=(f"The largest {shown}; all together {format_bytes(whole)}", *left),
-        spec=bars(
-            rows,
-            "MiB",
-            {"name": "layer", "group": "of it", "value": "MiB#", "type": "type"},
-            group_color("of it", list(_COLORS), lambda one: _COLORS[one or "weights"]),
-        ),
-        table=table_of(
-            ("Layer", "Activations, bytes", "Weights, bytes", "Together, bytes"),
-            [
-                (
-                    row.layer.name,
-                    f"{row.size.activation_bytes:,}",
-                    f"{row.size.weights_bytes:,}",
-                    f"{row.size.footprint_bytes:,}",
-                )
-                for row in ranked[:top]
-            ],
-        ),
-        height=height_of(rows),
         is_wide=True,
     )
 
@@ -87,20 +72,18 @@ def live_activations(view: PlanView) -> Chart | None:
             _LIFE,
             *(unknown if found.unknown else ()),
         ),
-        spec={
-            "data": {"values": rows},
-            "mark": {"type": "area", "line": True, "opacity": 0.35, "interpolate": "step"},
-            "encoding": {
-                "x": quantity(
-                    "x",
-                    "position among the layers that do work",
-                    scale={"zero": False, "nice": False},
-                    axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
-                ),
-                "y": quantity("y", "alive, MiB", axis={"tickCount": 5}),
-                "tooltip": tooltip(x="position#", name="layer", y="alive, MiB#"),
-            },
-        },
+        spec=marks(
+            rows,
+            {"type": "area", "line": True, "opacity": 0.35, "interpolate": "step"},
+            x=quantity(
+                "x",
+                "position among the layers that do work",
+                scale={"zero": False, "nice": False},
+                axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
+            ),
+            y=quantity("y", "alive, MiB", axis={"tickCount": 5}),
+            tooltip=tooltip(x="position#", name="layer", y="alive, MiB#"),
+        ),
         table=table_of(
             ("Position", "Layer", "Alive, MiB"),
             [(f"{row['x']:,}", row["name"], figure(row["y"])) for row in rows],
@@ -108,10 +91,6 @@ def live_activations(view: PlanView) -> Chart | None:
         height=180,
         is_wide=True,
     )
-
-
-def _mib(value: int | None) -> float | None:
-    return None if value is None else value / _MIB
 
 
 def _parts(rank: int, row: LayerFacts) -> list[Spec]:
@@ -123,7 +102,7 @@ def _parts(rank: int, row: LayerFacts) -> list[Spec]:
             "name": row.layer.name,
             "type": row.layer.type,
             "group": name,
-            "value": _mib(size),
+            "value": size / _MIB,
         }
         for name, size in sizes.items()
         if size

@@ -27,27 +27,19 @@ class PlanChart(Record, frozen=True, kw_only=True):
     make: Callable[..., Chart | None]
 
 
-# name, what is seen, options, function
-_Entry = tuple[str, str, tuple[str, ...], Callable[..., "Chart | None"]]
-_TABLE: tuple[_Entry, ...] = (
-    (
-        "latency-per-layer",
-        "the slowest layers and the rest",
-        ("top", "color", "kinds"),
-        slowest_layers,
-    ),
-    ("latency-per-type", "time by type, split by precision", (), types.time_per_type),
-    ("latency-per-tactic", "time by tactic", ("top",), types.by_tactic),
-    ("precision-rollup", "what part each precision has", (), types.rollup),
-    ("precision-changes", "layers by what they read and write", (), types.precision_changes),
-    ("footprint-per-layer", "the largest layers", ("top",), amounts.largest_layers),
-    ("live-activations", "activations alive at each layer", (), amounts.live_activations),
-    ("scatter", "any two quantities of layers", ("x", "y", "color", "kinds"), scatter),
+_CHARTS = (
+    ("latency-per-layer", "the slowest layers", "top color kinds", slowest_layers),
+    ("latency-per-type", "time by type, split by precision", "", types.time_per_type),
+    ("latency-per-tactic", "time by tactic", "top", types.by_tactic),
+    ("precision-rollup", "what part each precision has", "", types.rollup),
+    ("precision-changes", "layers by what they read and write", "", types.precision_changes),
+    ("footprint-per-layer", "the largest layers", "top", amounts.largest_layers),
+    ("live-activations", "activations alive at each layer", "", amounts.live_activations),
+    ("scatter", "any two quantities of layers", "x y color kinds", scatter),
 )
-
 PLAN_CHARTS = {
-    name: PlanChart(name=name, shows=shows, options=options, make=make)
-    for name, shows, options, make in _TABLE
+    name: PlanChart(name=name, shows=shows, options=tuple(options.split()), make=make)
+    for name, shows, options, make in _CHARTS
 }
 
 

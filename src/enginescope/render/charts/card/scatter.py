@@ -6,6 +6,7 @@ What the color of a layer can mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from operator import itemgetter
 
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
@@ -21,9 +22,8 @@ from enginescope.analysis.roofline.matrix_product import kernel_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.judge.units import counted, format_significant
+from enginescope.judge.units import counted
 from enginescope.render.base.palette import (
-    AMOUNTS,
     BLUE,
     GREEN,
     GREY,
@@ -38,9 +38,9 @@ from enginescope.render.base.palette import (
     type_family,
 )
 from enginescope.render.charts.bars import group_color
-from enginescope.render.charts.card.wording import NOT_KNOWN, figure, shape, table_of
+from enginescope.render.charts.card.wording import NOT_KNOWN, shape, table_of_tips
 from enginescope.render.charts.distribution import log_axis
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, with_tips
+from enginescope.render.html.images import Chart, Spec, marks, quantity, with_tips
 
 _IN_TURN = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW, GREY)
 
@@ -80,53 +80,17 @@ GROUPS = {
     ),
     "kernel": Coloring(name="kernel", group=lambda row: shape(kernel_of(row.layer))),
 }
-#: Few numbers, so that they have room below a short scale.
-AMOUNT_LEGEND = {
-    "titleLimit": 400,
-    "gradientLength": 200,
-    "tickCount": 3,
-    "labelOverlap": "greedy",
-    "labelSeparation": 6,
-}
-#: What `color` can be anywhere.
-COLORS = (*GROUPS, *QUANTITIES)
 
 
-def check_color(color: str) -> None:
-    if color not in COLORS:
+def coloring_named(name: str) -> Coloring:
+    """Return one of `GROUPS`; raise with those that there are."""
+    if name not in GROUPS:
         raise UsageError(
-            f"{color!r} is not a color of layers",
-            why=f"there are {', '.join(COLORS)}",
-            hint=did_you_mean(color, COLORS),
+            f"{name!r} is not a color of layers",
+            why=f"there are {', '.join(GROUPS)}",
+            hint="amounts go on an axis" if name in QUANTITIES else did_you_mean(name, GROUPS),
         )
-
-
-def amount_channel(name: str) -> Spec:
-    """Return the channel of an amount, in the field ``shade``; gray where it is not known."""
-    return {
-        "condition": {"test": "!isValid(datum.shade)", "value": OTHER},
-        "field": "shade",
-        "type": "quantitative",
-        "title": QUANTITIES[name].title,
-        "scale": {"scheme": AMOUNTS, "zero": True},
-        "legend": AMOUNT_LEGEND,
-    }
-
-
-def color_channel(color: str, groups: Sequence[str]) -> Spec:
-    """Return the channel for `color`; `groups` are those of the rows, in the legend's order."""
-    return GROUPS[color].channel(groups) if color in GROUPS else amount_channel(color)
-
-
-def color_fields(color: str, row: LayerFacts) -> Spec:
-    if color in GROUPS:
-        return {"group": GROUPS[color].group(row)}
-    return {"shade": QUANTITIES[color].value(row)}
-
-
-def color_title(color: str) -> str:
-    """Return what the color means, as it stands within a title."""
-    return GROUPS[color].name if color in GROUPS else QUANTITIES[color].title
+    return GROUPS[name]
 
 
 def scatter(
@@ -144,24 +108,40 @@ def scatter(
             ``"intensity"`` …
         color: ``"precision"``, ``"output_precision"``, ``"work"`` or ``"kernel"``.
     """
-    if color not in GROUPS:
-        raise UsageError(
-            f"{color!r} is not a color of points",
-            why=f"there are {', '.join(GROUPS)}",
-            hint="amounts go on an axis" if color in COLORS else None,
-        )
+    coloring = coloring_named(color)
     across, up = quantity_named(x), quantity_named(y)
-    rows = [row for row in view.facts if kinds is None or row.layer.type in kinds]
-    found = clusters(rows, across.value, up.value, GROUPS[color].group)
+    facts = [row for row in view.facts if kinds is None or row.layer.type in kinds]
+    found = clusters(facts, across.value, up.value, coloring.group)
     if not found.points:
         return None
     points = sorted(found.points, key=lambda one: -one.layers)
+    rows: list[Spec] = [
+        {
+            "name": point.example.layer.name,
+            "type": point.example.layer.type,
+            "x": point.x,
+            "y": point.y,
+            "group": point.key,
+            "layers": point.layers,
+            "ms": point.time_ms,
+        }
+        for point in points
+    ]
+    tips = {
+        "name": "layer",
+        "type": "type",
+        "x": f"{across.title}#",
+        "y": f"{up.title}#",
+        "group": coloring.name,
+        "layers": "layers#",
+        "ms": "together, ms#",
+    }
     return Chart(
         key=f"{x}-{y}",
         title=f"{_short(up.title).capitalize()} against {_short(across.title)}",
         subtitle=_notes(found),
-        spec=_spec(points, across, up, color_channel(color, _legend(points))),
-        table=_table(points, across, up, GROUPS[color].name),
+        spec=_spec(rows, tips, across, up, coloring.channel(_legend(points))),
+        table=table_of_tips(sorted(rows, key=itemgetter("y"), reverse=True), tips),
         height=300,
     )
 
@@ -189,62 +169,20 @@ def _notes(found: Clusters) -> tuple[str, ...]:
     return (f"{drawn}{left}",)
 
 
-def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) -> Spec:
-    rows = [
-        {
-            "x": point.x,
-            "y": point.y,
-            "group": point.key,
-            "layers": point.layers,
-            "ms": point.time_ms,
-            "name": point.example.layer.name,
-            "type": point.example.layer.type,
-        }
-        for point in points
-    ]
-    titles = {
-        "name": "layer",
-        "type": "type",
-        "x": f"{across.title}#",
-        "y": f"{up.title}#",
-        "group": "color",
-        "layers": "layers#",
-        "ms": "together, ms#",
-    }
+def _spec(
+    rows: list[Spec], titles: dict[str, str], across: Quantity, up: Quantity, color: Spec
+) -> Spec:
     told, tips = with_tips(rows, titles)
-    several = any(point.layers > 1 for point in points)
+    several = any(row["layers"] > 1 for row in rows)
     size = quantity("layers", "layers in a point", scale={"range": [30, 400]})
-    return {
-        "data": {"values": told},
-        "mark": {"type": "point", "filled": True, "size": 55, "opacity": 0.7},
-        "encoding": {
-            "x": quantity("x", across.title, **log_axis([point.x for point in points])),
-            "y": quantity("y", up.title, **log_axis([point.y for point in points])),
-            "color": color,
-            "shape": {
-                "field": "group",
-                "type": "nominal",
-                "legend": color.get("legend"),  # equal ones become one
-                "scale": {"domain": color["scale"]["domain"]},
-            },
-            **({"size": size} if several else {}),
-            "tooltip": tips,
-        },
-    }
-
-
-def _table(points: list[Cluster], across: Quantity, up: Quantity, color: str) -> ChartTable:
-    ranked = sorted(points, key=lambda one: -one.y)
-    return table_of(
-        (up.title.capitalize(), across.title.capitalize(), color.capitalize(), "Layers", "Slowest"),
-        [
-            (
-                format_significant(one.y, 4),
-                format_significant(one.x, 4),
-                one.key,
-                figure(one.layers, 1),
-                one.example.layer.name,
-            )
-            for one in ranked
-        ],
+    return marks(
+        told,
+        {"type": "point", "filled": True, "size": 55, "opacity": 0.7},
+        x=quantity("x", across.title, **log_axis([row["x"] for row in rows])),
+        y=quantity("y", up.title, **log_axis([row["y"] for row in rows])),
+        color=color,
+        # legends of equal names become one
+        shape={**color, "scale": {"domain": color["scale"]["domain"]}},
+        **({"size": size} if several else {}),
+        tooltip=tips,
     )

@@ -15,16 +15,14 @@ from enginescope.analysis.report_card.layer_groups import (
 )
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.render.base.palette import AMOUNTS, precision_color, type_color
-from enginescope.render.charts.bars import bars, group_color, height_of
-from enginescope.render.charts.card.scatter import AMOUNT_LEGEND
-from enginescope.render.charts.card.wording import NOT_KNOWN, figure, table_of
-from enginescope.render.html.images import Chart, Spec, with_tips
+from enginescope.render.base.palette import precision_color, type_color
+from enginescope.render.charts.bars import X_TITLE, bar_chart, group_color
+from enginescope.render.charts.card.wording import NOT_KNOWN
+from enginescope.render.html.images import Chart, Spec
 
 _MOST_TYPES = 20
 _MOST_TACTICS = 24
 _SUMS = {"layers": "layers#", "ms": "time, ms#", "share": "share of the sum, %#"}
-_TIPS = {"type": "type", **_SUMS}
 
 
 def time_per_type(view: PlanView) -> Chart | None:
@@ -47,17 +45,14 @@ def time_per_type(view: PlanView) -> Chart | None:
         for one in shown
     ]
     color = group_color("precision", _precisions(pairs), precision_color)
-    x_title = "time per iteration, ms" if timed else "layers"
-    return Chart(
+    return bar_chart(
+        rows,
+        X_TITLE if timed else "layers",
+        {"type": "type", "group": "precision", **_SUMS},
+        color,
         key="latency-per-type",
         title=f"{'Time' if timed else 'Layers'} by type, split by precision",
         subtitle=_left_out(len(order)),
-        spec=bars(rows, x_title, {"group": "precision", **_TIPS}, color),
-        table=table_of(
-            ("Type", "Precision", "Layers", "Time, ms", "Share, %"),
-            [(one.key[0], one.key[1], *_cells(one)) for one in shown],
-        ),
-        height=height_of(rows),
     )
 
 
@@ -67,10 +62,6 @@ def _by_type(view: PlanView) -> tuple[LayerGroup[str], ...]:
 
 def _tips(one: LayerGroup[Any], name: str) -> Spec:
     return {"type": name, "layers": one.layers, "ms": one.time_ms, "share": one.share_pct}
-
-
-def _cells(one: LayerGroup[Any]) -> tuple[str, ...]:
-    return (f"{one.layers:,}", figure(one.time_ms), figure(one.share_pct))
 
 
 def _precisions(pairs: tuple[LayerGroup[tuple[str, str]], ...]) -> list[str]:
@@ -104,25 +95,14 @@ def by_tactic(view: PlanView, *, top: int = _MOST_TACTICS) -> Chart | None:
         for rank, one in enumerate(found[:top])
     ]
     color = group_color("type", [row["group"] for row in rows], type_color)
-    return Chart(
+    return bar_chart(
+        rows,
+        X_TITLE,
+        {"name": "tactic", "group": "type", **_SUMS},
+        color,
         key="latency-per-tactic",
         title=f"Time by tactic: {counted(len(found), 'tactic')}, colored by type of layer",
         subtitle=(f"The {len(rows)} with the most time",) if len(rows) < len(found) else (),
-        spec=bars(rows, "time, ms", {"name": "tactic", "group": "type", **_SUMS}, color),
-        table=table_of(
-            ("Tactic", "Types", "Layers", "Time, ms", "Share, %"),
-            [
-                (
-                    one.tactic or NOT_KNOWN,
-                    ", ".join(one.types),
-                    f"{one.layers:,}",
-                    figure(one.time_ms),
-                    figure(one.share_pct),
-                )
-                for one in found
-            ],
-        ),
-        height=height_of(rows),
         is_wide=True,
     )
 
@@ -154,26 +134,15 @@ def rollup(view: PlanView) -> Chart | None:
     ]
     tips = {"label": "of", "group": "precision", "value": "share, %#", "amount": "amount"}
     color = group_color("precision", [part.precision for part in parts], precision_color)
-    spec = bars(rows, "share, %", tips, color)
-    spec["encoding"]["x"]["scale"] = {"domain": [0, 100]}
-    return Chart(
+    return bar_chart(
+        rows,
+        "share, %",
+        tips,
+        color,
         key="precision-rollup",
         title=f"Precisions: {_most(parts, measures)}",
         subtitle=("Of the layers' first inputs; each bar is all of what is known",),
-        spec=spec,
-        table=table_of(
-            ("Of", "Precision", "Amount", "Share, %"),
-            [
-                (
-                    part.measure,
-                    part.precision,
-                    _TEXTS[part.measure](part.value),
-                    figure(part.share_pct),
-                )
-                for part in parts
-            ],
-        ),
-        height=height_of(rows),
+        is_whole=True,
     )
 
 
@@ -194,31 +163,24 @@ def precision_changes(view: PlanView) -> Chart | None:
     timed = any(pair.time_ms for pair in pairs)
     rows: list[Spec] = [
         {
-            "from": pair.key[0],
-            "to": pair.key[1],
-            "layers": pair.layers,
-            "ms": pair.time_ms,
-            "share": pair.share_pct,
-            "shade": pair.time_ms if timed else pair.layers,
-            "text": f"{pair.layers:,}" + (f" · {format_ms(pair.time_ms, 3)}" if timed else ""),
+            **_tips(pair, " → ".join(pair.key)),
+            "row": f"{rank:03}",
+            "label": " → ".join(pair.key),
+            "group": pair.key[1],
+            "value": (pair.time_ms or 0.0) if timed else pair.layers,
         }
-        for pair in pairs
+        for rank, pair in enumerate(pairs)
     ]
     changed = sum(pair.layers for pair in pairs if pair.key[0] != pair.key[1])
-    extents = len({one["from"] for one in rows})
-    return Chart(
+    color = group_color("writes", [pair.key[1] for pair in pairs], precision_color)
+    return bar_chart(
+        rows,
+        X_TITLE if timed else "layers",
+        {"type": "reads → writes", **_SUMS},
+        color,
         key="precision-changes",
         title=_changed_text(changed, len(view.facts)),
-        subtitle=("Rows: type of the first input; columns: of the first output",),
-        spec=_matrix(rows, "time, ms" if timed else "layers"),
-        table=table_of(
-            ("Reads", "Writes", "Layers", "Time, ms", "Share, %"),
-            [
-                (*pair.key, f"{pair.layers:,}", figure(pair.time_ms), figure(pair.share_pct))
-                for pair in pairs
-            ],
-        ),
-        height=max(60, 40 * extents),
+        subtitle=("Type of the first input → type of the first output",),
     )
 
 
@@ -227,43 +189,3 @@ def _changed_text(changed: int, layers: int) -> str:
     if changed != 1:
         verb = "write another type than they read"
     return f"{changed:,} of {counted(layers, 'layer')} {verb}"
-
-
-def _matrix(rows: list[Spec], shade_title: str) -> Spec:
-    top = max(row["shade"] or 0.0 for row in rows)
-    place = {
-        "y": {"field": "from", "type": "nominal", "title": "reads", "sort": None},
-        "x": {
-            "field": "to",
-            "type": "nominal",
-            "title": "writes",
-            "sort": None,
-            "axis": {"orient": "top", "labelAngle": 0},
-        },
-    }
-    told, tips = with_tips(
-        rows,
-        {"from": "reads", "to": "writes", "layers": "layers#", "ms": "time, ms#", "share": "%#"},
-    )
-    shade = {
-        "field": "shade",
-        "type": "quantitative",
-        "title": shade_title,
-        "scale": {"scheme": AMOUNTS, "domain": [0, top or 1]},
-        "legend": AMOUNT_LEGEND,
-    }
-    ink = {
-        "condition": {"test": f"datum.shade > {0.55 * top}", "value": "#1b1f27"},
-        "value": "#ffffff",
-    }
-    return {
-        "data": {"values": told},
-        "encoding": place,
-        "layer": [
-            {"mark": {"type": "rect"}, "encoding": {"color": shade, "tooltip": tips}},
-            {
-                "mark": {"type": "text"},
-                "encoding": {"text": {"field": "text"}, "color": ink, "tooltip": tips},
-            },
-        ],
-    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from enginescope.judge.units import format_significant
@@ -34,6 +34,19 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 def shape(extents: Sequence[int] | None) -> str:
     return "×".join(str(extent) for extent in extents) if extents else NOT_KNOWN
+
+
+def table_of_tips(rows: Sequence[Mapping[str, object]], tips: Mapping[str, str]) -> ChartTable:
+    """Return the rows under the titles of their tooltips."""
+    headers = (title.removesuffix("#") for title in tips.values())
+    cells = (tuple(_cell(row[field]) for field in tips) for row in rows)
+    return table_of(tuple(f"{one[:1].upper()}{one[1:]}" for one in headers), cells, len(rows))
+
+
+def _cell(value: object) -> str:
+    if value is None or isinstance(value, float):
+        return figure(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def table_of(

@@ -70,44 +70,24 @@ def container(value: Any) -> str:
     return base64.b64encode(zlib.compress(whole, _LEVEL)).decode("ascii")
 
 
-class StringTable:
-    """Each string once, found by its number; 0 is the empty one."""
-
-    def __init__(self) -> None:
-        self._number: dict[str, int] = {"": 0}
-
-    def number(self, text: str | None) -> int:
-        """Return the number of `text`, which is added if it is new; 0 for ``None``."""
-        if not text:
-            return 0
-        return self._number.setdefault(text, len(self._number))
-
-    def numbers(self, texts: Iterable[str | None]) -> list[int]:
-        found = self._number
-        return [found.setdefault(text, len(found)) if text else 0 for text in texts]
-
-    @property
-    def strings(self) -> list[str]:
-        """Every string, in the order of the numbers.
-
-        What no file can hold, lone surrogates, is ``?``.
-        """
-        return [one.encode("utf-8", "replace").decode("utf-8") for one in self._number]
-
-
 KINDS = ("layer", "input", "output", "constant", "tensor")
 EDGE_KINDS = ("data", "reuse", "order")
 _CARRIED = 4
 
 
 class Names:
-    """The tables that nodes and edges point into."""
+    """The tables that nodes and edges point into; the empty string is number 0."""
 
     def __init__(self) -> None:
-        self.strings = StringTable()
+        self._strings: dict[str, int] = {"": 0}
         self.families: dict[str, int] = {}
         self.precisions: dict[str, int] = {"unknown": 0}
         self._texts: dict[Any, int] = {}
+
+    def numbers(self, texts: Iterable[str | None]) -> list[int]:
+        """Return the numbers of texts, which are added where they are new; 0 for ``None``."""
+        found = self._strings
+        return [found.setdefault(text, len(found)) if text else 0 for text in texts]
 
     def family(self, layer: Layer) -> int:
         """Return the number of the kind of work a layer does."""
@@ -127,13 +107,15 @@ class Names:
             words = [shape_text(tensor.shape)] if tensor.shape is not None else []
             words += [dtype.value] if dtype else []
             words += [tensor.layout.name] if tensor.layout else []
-            found = self._texts[key] = self.strings.number(" ".join(words))
+            (found,) = self.numbers((" ".join(words),))
+            self._texts[key] = found
         return found
 
     def packed(self) -> dict[str, Any]:
         """Return the tables, colors beside what they stand for."""
         return {
-            "strings": self.strings.strings,
+            # no file holds lone surrogates
+            "strings": [one.encode("utf-8", "replace").decode("utf-8") for one in self._strings],
             "families": [[name, family_color(name)] for name in self.families],
             "precisions": [
                 [name, OTHER if name == "unknown" else precision_color(name)]
@@ -146,7 +128,7 @@ def packed_nodes(
     graph: PlanGraph, names: Names, times_ms: Mapping[int, float | None]
 ) -> dict[str, Any]:
     """Return the nodes by columns; tensors and ONNX nodes of all, one after the other."""
-    numbers = names.strings.numbers
+    numbers = names.numbers
     layers = [node.layer for node in graph.nodes]
     starts, onnx_starts = [0], [0]
     ends: list[int] = []
@@ -181,7 +163,7 @@ def packed_nodes(
 
 
 def packed_edges(graph: PlanGraph, names: Names) -> dict[str, Any]:
-    numbers = names.strings.numbers
+    numbers = names.numbers
     edges = graph.edges
     kinds = [EDGE_KINDS.index(edge.kind) + _CARRIED * edge.is_carried for edge in edges]
     tensors = [edge.tensor for edge in edges]
@@ -387,7 +369,7 @@ def _trees(graph: PlanGraph) -> dict[str, Group]:
 def _packed_folding(
     found: Sequence[Level], open_: Sequence[Group], names: Names, layouts: LevelLayouts
 ) -> dict[str, Any]:
-    numbers = names.strings.numbers
+    numbers = names.numbers
     place = {id(one.group): at for at, one in enumerate(found)}
     starts, members, edge_starts, edges = [0], [], [0], []
     for level in found:

@@ -1,1 +1,1 @@
-"""Graphs as SVG, PNG and DOT."""
+"""Graphs as SVG and PNG."""

@@ -1,18 +1,17 @@
 """From a plan to pictures of it: which part, which words, which colors, whose layout.
 
-A drawing as PNG, and how large one may be; as DOT.
+A drawing as PNG, and how large one may be.
 """
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
-from enginescope.analysis.graph.folding.fold import folded
+from enginescope.analysis.graph.folding.fold import fold, folded
 from enginescope.analysis.graph.folding.levels import left_out
-from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph, plan_graph
+from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.graph.plan_graph_part import (
     GraphPart,
     named,
@@ -27,140 +26,11 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.plan.plan import Attribution, Plan, Profile
-from enginescope.render.base.data_table import printable
-from enginescope.render.base.palette import LIGHT
-from enginescope.render.graph.categories import Category, edge_labels, edge_titles
-from enginescope.render.graph.node_labels import NodeLabel, Wording, is_reformat
-from enginescope.render.graph.paint import GraphScene, Paint, findings_by_layer, paint, sketch
-from enginescope.render.graph.write.svg import Drawing, SvgLook, drawn, svg
+from enginescope.records.plan.plan import Plan, Profile
+from enginescope.render.graph.node_labels import Wording
+from enginescope.render.graph.paint import findings_by_layer, sketch
+from enginescope.render.graph.write.svg import Drawing, drawn, svg
 from enginescope.render.html.images import svg_png
-
-# Graphviz reads at most 16,384 bytes of a string at once; pieces may be joined by +. A character
-# becomes at most five bytes here.
-_PIECE = 2_000
-
-
-def dot_string(text: str) -> str:
-    """Return `text` as a quoted string that Graphviz shows as it is.
-
-    Control characters become pictures, as in SVG; ``&`` is escaped because Graphviz takes entities
-    for characters, backslashes because it takes what follows for commands.
-    """
-    return _joined(printable(text), "\\\\")
-
-
-def dot_tooltip(text: str) -> str:
-    """Return `text` as `dot_string` does, for tooltips: Graphviz reads backslashes there twice."""
-    return _joined(printable(text), "\\" * 4)
-
-
-def _joined(shown: str, backslash: str) -> str:
-    pieces = [shown[start : start + _PIECE] for start in range(0, len(shown), _PIECE)] or [""]
-    return " + ".join(f'"{_escaped(piece, backslash)}"' for piece in pieces)
-
-
-def dot_html(text: str) -> str:
-    """Return `text` for a label in Graphviz's HTML."""
-    return html.escape(printable(text))
-
-
-def attributes(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return an attribute list; values are quoted already."""
-    return "[" + " ".join(f"{name}={value}" for name, value in pairs) + "]"
-
-
-def _escaped(text: str, backslash: str) -> str:
-    return (
-        text.replace("&", "&amp;")
-        .replace("\\", backslash)
-        .replace('"', '\\"')
-        .replace("\r", "")
-        .replace("\n", "\\n")
-    )
-
-
-_TINT = "33"  # alpha, as our SVG tints boxes
-_FONT = '"Helvetica,Arial,sans-serif"'
-_HEAD = f"""\
-  graph [rankdir=TB ranksep=0.55 nodesep=0.33 labelloc=t labeljust=l fontname={_FONT} \
-fontcolor="{LIGHT.ink}" bgcolor="{LIGHT.background}"]
-  node [shape=box style="rounded,filled" fontname={_FONT} fontsize=11 fontcolor="{LIGHT.ink}" \
-color="{LIGHT.soft}" fillcolor="{LIGHT.background}" margin="0.15,0.06"]
-  edge [fontname={_FONT} fontsize=9 fontcolor="{LIGHT.soft}" color="{LIGHT.soft}" arrowsize=0.7]
-"""
-
-
-def dot(given: GraphScene, coloring: str = "type", part: GraphPart | None = None) -> str:
-    """Return DOT text with the words, colors and tooltips of the SVG, and without places.
-
-    Args:
-        part: Where `given` is a part: its centers are framed.
-    """
-    colors = paint(given, coloring)
-    centres = set(part.centres) if part else set()
-    lines = [f"digraph {dot_string(given.graph.name)} {{\n", _HEAD]
-    lines.append(f"  label=<{_title(given, colors)}>\n")
-    for node, face in zip(given.graph.nodes, given.faces, strict=True):
-        color = colors.nodes[node.id]
-        category = None if color is None else colors.categories[color]
-        pairs = _node(node, face, category, is_centre=node.id in centres)
-        lines.append(f"  n{node.id} {attributes(pairs)}\n")
-    words = zip(edge_labels(given.graph), edge_titles(given.graph), strict=True)
-    shows_labels = given.wording.details != "few"
-    for edge, color, (label, title) in zip(given.graph.edges, colors.edges, words, strict=True):
-        category = None if color is None else colors.categories[color]
-        pairs = _edge(edge, (label if shows_labels else None, title), category)
-        lines.append(f"  n{edge.source} -> n{edge.target} {attributes(pairs)}\n")
-    return "".join([*lines, "}\n"])
-
-
-def _title(given: GraphScene, colors: Paint) -> str:
-    rows = [
-        f'<TR><TD COLSPAN="2" ALIGN="LEFT"><B>{dot_html(given.graph.name)}</B></TD></TR>',
-        f'<TR><TD COLSPAN="2" ALIGN="LEFT">colored by {dot_html(colors.words)}</TD></TR>',
-        *(
-            f'<TR><TD WIDTH="16" BGCOLOR="{category.color}"> </TD>'
-            f'<TD ALIGN="LEFT">{dot_html(category.text)}</TD></TR>'
-            for category in colors.categories
-        ),
-    ]
-    return f'<TABLE BORDER="0" CELLSPACING="3" CELLPADDING="1">{"".join(rows)}</TABLE>'
-
-
-def _node(
-    node: GraphNode, face: NodeLabel, category: Category | None, *, is_centre: bool
-) -> Iterator[tuple[str, str]]:
-    yield "label", dot_string("\n".join((face.heading, *face.lines)))
-    yield "tooltip", dot_tooltip(face.title)
-    if category is not None:
-        tint = "" if category.ink else _TINT
-        yield "color", f'"{category.color}"'
-        yield "fillcolor", f'"{category.color}{tint}"'
-        if category.ink:
-            yield "fontcolor", f'"{category.ink}"'
-    if is_reformat(node):
-        yield "style", '"rounded,filled,dashed"'
-    if is_centre or not (node.layer or node.layers):
-        yield "penwidth", "4" if is_centre else "2"
-
-
-def _edge(
-    edge: GraphEdge, words: tuple[str | None, str], category: Category | None
-) -> Iterator[tuple[str, str]]:
-    label, title = words
-    if label:
-        yield "label", dot_string(label)
-        yield "labeltooltip", dot_tooltip(title)
-    yield "tooltip", dot_tooltip(title)
-    if category is not None:
-        yield "color", f'"{category.color}"'
-    if edge.is_carried:
-        yield "style", '"dashed,bold"'
-        yield "constraint", "false"
-    elif edge.kind != "data":
-        yield "style", '"dashed"' if edge.kind == "reuse" else '"dotted"'
-
 
 #: Pixels of one side that viewers show, and of the whole: 4 bytes of memory each.
 MOST_SIDE, MOST_PIXELS = 32_767, 100_000_000
@@ -246,15 +116,11 @@ class Picture:
 
     def svg(self, theme: str = "auto") -> str:
         """Return the picture as SVG."""
-        return svg(self._drawing, SvgLook(coloring=self.wish.coloring, theme=theme), self._part)
+        return svg(self._drawing, coloring=self.wish.coloring, theme=theme, part=self._part)
 
     def png(self, scale: float | None = None) -> bytes:
         """Return the picture as PNG, on white."""
         return graph_png(self.svg(theme="light"), scale)
-
-    def dot(self) -> str:
-        """Return it as DOT text."""
-        return dot(self._sketch, self.wish.coloring, self._part)
 
     @cached_property
     def _whole(self) -> PlanGraph:
@@ -268,8 +134,6 @@ class Picture:
                 why="it is of the whole plan: layers in a group cannot be chosen",
                 hint="remove --beam, --filter and --highlight",
             )
-        from enginescope.analysis.graph.folding.fold import fold, folded
-
         tree = fold(graph, wish.fold)
         if tree is None:
             self._note(_UNFOLDED[wish.fold])
@@ -282,38 +146,29 @@ class Picture:
     @cached_property
     def _part(self) -> GraphPart | None:
         wish = self.wish
-        if not (wish.beam or wish.filters or wish.highlights):
-            return None
-
         return selected(
             self._whole, beam=wish.beam, filters=wish.filters, highlights=wish.highlights
         )
 
     @cached_property
-    def _sketch(self) -> GraphScene:
+    def _drawing(self) -> Drawing:
         graph = self._part.graph if self._part is not None else self._whole
-        return sketch(graph, self._attribution, self._wording)
-
-    @property
-    def _attribution(self) -> Attribution | None:
-        return attribute(self._plan, self._profile) if self._profile is not None else None
+        times = attribute(self._plan, self._profile) if self._profile is not None else None
+        return drawn(sketch(graph, times, self._wording))
 
     @property
     def _wording(self) -> Wording:
         works = layer_work(self._plan)
         of_layer = {one.index: work for one, work in zip(self._plan.layers, works, strict=True)}
-        if self.wish.coloring != "lint":
-            return Wording(details=self.wish.details, works=of_layer)
+        wish = self.wish
+        if wish.coloring != "lint":
+            return Wording(details=wish.details, works=of_layer)
         from enginescope.rules.base import LintInput
         from enginescope.rules.engine import lint
 
         given = LintInput(plan=self._plan, profile=self._profile, device=self._device)
         found = findings_by_layer(lint(given).findings)
-        return Wording(details=self.wish.details, findings=found, works=of_layer)
-
-    @cached_property
-    def _drawing(self) -> Drawing:
-        return drawn(self._sketch)
+        return Wording(details=wish.details, findings=found, works=of_layer)
 
 
 def selected(
@@ -331,6 +186,8 @@ def selected(
         filters, highlights: As `queried` reads them. What the filters do not mean is folded, run by
             run.
     """
+    if not (beam or filters or highlights):
+        return None
     centres, radius = set[int](), 0
     if beam:
         name, radius = parse_beam(beam)
@@ -342,8 +199,6 @@ def selected(
         drawn = folded(graph, whole)
         place = {old: at for at, old in enumerate(whole.members) if isinstance(old, int)}
         centres, framed = ({place[one] for one in those} for those in (centres, framed))
-    if not (beam or filters or highlights):
-        return None
     kept = within(drawn, centres, radius) if beam else {node.id for node in drawn.nodes}
     part = part_of(drawn, kept, framed & kept)
     return GraphPart(

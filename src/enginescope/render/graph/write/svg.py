@@ -2,60 +2,49 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, lay_out
 from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.analysis.graph.plan_graph_part import GraphPart
+from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
 from enginescope.judge.units import format_ms
 from enginescope.records.plan.plan import Attribution
 from enginescope.render.base.data_table import xml_text
-from enginescope.render.graph.categories import Flow, edge_labels, edge_titles, flow_of, style_sheet
+from enginescope.render.base.palette import DARK, FONT, LIGHT, Theme
 from enginescope.render.graph.node_labels import (
+    Flow,
     NodeLabel,
-    Times,
+    edge_labels,
+    edge_titles,
+    flow_of,
     is_reformat,
     shortened,
     text_width,
 )
-from enginescope.render.graph.paint import GraphScene, Paint, paint, sketch
+from enginescope.render.graph.paint import Category, GraphScene, Paint, paint, sketch
 
 #: Estimated pixels per character beside an edge.
 LABEL_CHARACTER = 6.8
 
 
-class EdgeLabel(Record, frozen=True, kw_only=True, gc=False):
-    """Words beside an edge, around a center, in pixels."""
-
-    edge: int
-    text: str
-    x: float
-    y: float
-
-
 class Drawing(Record, frozen=True, kw_only=True, eq=False):
-    """A graph, what is written on its nodes, and where they lie.
+    """A graph with its words, and where they lie.
 
     Attributes:
-        faces: One per node.
         laid_out: Nodes and edges in the graph's order.
-        labels: One for each tensor that found room.
-        sketch: The same without places.
+        labels: Words beside edges and their centers in pixels, one for each tensor that found room.
     """
 
-    graph: PlanGraph
-    faces: tuple[NodeLabel, ...]
-    times: Times | None
+    scene: GraphScene
     laid_out: LaidOut
-    labels: tuple[EdgeLabel, ...]
-    sketch: GraphScene
+    labels: tuple[tuple[str, float, float], ...]
 
 
 def draw(graph: PlanGraph, attribution: Attribution | None = None) -> Drawing:
@@ -63,70 +52,48 @@ def draw(graph: PlanGraph, attribution: Attribution | None = None) -> Drawing:
     return drawn(sketch(graph, attribution))
 
 
-def drawn(given: GraphScene) -> Drawing:
-    """Return `given` with its places."""
-    laid_out = lay_out(boxes_of(given))
+def drawn(scene: GraphScene) -> Drawing:
+    """Return `scene` with its places."""
+    laid_out = lay_out(boxes_of(scene))
     with gc_paused():
-        labels = _edge_labels(given, laid_out) if given.wording.details != "few" else ()
-    return Drawing(
-        graph=given.graph,
-        faces=given.faces,
-        times=given.times,
-        laid_out=laid_out,
-        labels=labels,
-        sketch=given,
-    )
+        labels = tuple(_edge_labels(scene, laid_out)) if scene.wording.details != "few" else ()
+    return Drawing(scene=scene, laid_out=laid_out, labels=labels)
 
 
-def boxes_of(given: GraphScene) -> Boxes:
+def boxes_of(scene: GraphScene) -> Boxes:
     """Return the sizes of the nodes and the edges, those of one tensor in one group."""
-    graph, faces = given.graph, given.faces
-    groups: dict[Flow, int] = {}
+    edges, groups = scene.graph.edges, dict[Flow, int]()
+    ends = [(edge.source, edge.target) for edge in edges]
     return Boxes(
-        widths=np.array([face.width for face in faces], dtype=np.float64),
-        heights=np.array([face.height for face in faces], dtype=np.float64),
-        edges=np.array(
-            [(edge.source, edge.target) for edge in graph.edges], dtype=np.int64
-        ).reshape(len(graph.edges), 2),
+        widths=np.array([face.width for face in scene.faces], dtype=np.float64),
+        heights=np.array([face.height for face in scene.faces], dtype=np.float64),
+        edges=np.array(ends, dtype=np.int64).reshape(len(edges), 2),
         groups=np.array(
-            [groups.setdefault(flow_of(edge), len(groups)) for edge in graph.edges], dtype=np.int64
+            [groups.setdefault(flow_of(edge), len(groups)) for edge in edges], dtype=np.int64
         ),
     )
 
 
-def _edge_labels(given: GraphScene, laid_out: LaidOut) -> tuple[EdgeLabel, ...]:
+def _edge_labels(scene: GraphScene, laid_out: LaidOut) -> Iterator[tuple[str, float, float]]:
     """One label a tensor: beside the edge that has the most of its line to itself."""
-    texts: dict[int, str] = {}
+    edges = scene.graph.edges
+    texts = {at: text for at, text in enumerate(edge_labels(scene.graph)) if text is not None}
+    begins = laid_out.points[laid_out.starts[:-1], 1].tolist() if texts else []
     shown: dict[Flow, int] = {}
-    first_y = laid_out.points[laid_out.starts[:-1], 1].tolist() if len(given.graph.edges) else []
-    for index, (edge, text) in enumerate(
-        zip(given.graph.edges, edge_labels(given.graph), strict=True)
-    ):
-        if text is None:
-            continue
-        texts[index] = text
-        flow = flow_of(edge)
-        before = shown.setdefault(flow, index)
-        if first_y[index] < first_y[before]:
-            shown[flow] = index
-    wanted = sorted(shown.values())
-    sizes = {one: text_width(texts[one], LABEL_CHARACTER) for one in wanted}
-    return tuple(
-        EdgeLabel(edge=edge, text=texts[edge], x=x, y=y)
-        for edge, x, y in place_labels(laid_out, sizes, LABEL_HEIGHT)
-    )
+    for at in texts:
+        before = shown.setdefault(flow_of(edges[at]), at)
+        if begins[at] < begins[before]:
+            shown[flow_of(edges[at])] = at
+    widths = {at: text_width(texts[at], LABEL_CHARACTER) for at in sorted(shown.values())}
+    for at, x, y in place_labels(laid_out, widths, LABEL_HEIGHT):
+        yield texts[at], x, y
 
 
 #: Pixels that a line of words needs, from top to bottom.
 LABEL_HEIGHT = 12.0
-# Of the grid that says what is near what; between a line and the words beside it; how many rows of
-# cells of one line are looked at.
+# Of the grid that says what is near what; between a line and the words beside it.
 _CELL_WIDTH, _CELL_HEIGHT = 256.0, 96.0
-_BESIDE, _MOST_ROWS = 5.0, 400
-#: Along and aside, as parts of the whole, of a curve whose ends are upright: at 1/6, 2/6, …
-_CURVE = tuple(
-    (1.5 * t * (1 - t) + t**3, t * t * (3 - 2 * t)) for t in (k / 6 for k in range(1, 7))
-)
+_BESIDE = 5.0
 
 #: Left, top, right, bottom.
 Rectangle = tuple[float, float, float, float]
@@ -137,26 +104,23 @@ def place_labels(
 ) -> Iterator[tuple[int, float, float]]:
     """Yield edge and center for each label that fits beside its edge.
 
-    Tried are both sides where the edge begins, then where it ends. A label that would lie on a
-    node, on another label or, if it can be helped, on a line is not placed there; one that fits
-    nowhere is left out. Linear in what there is, but for cells that hold much.
+    Tried are both sides where the edge begins, then where it ends. No label lies on a node or on
+    another label; one that fits nowhere is left out. Linear in what there is, but for cells that
+    hold much.
 
     Args:
         widths: Edge to the width of its label, in pixels.
         height: Of every label.
     """
-    taken, lines = _Grid(), _Grid()
-    for box in _boxes(laid_out):
-        taken.add(box)
+    taken = _Grid()
+    rows = (one.tolist() for one in (laid_out.x, laid_out.y, laid_out.widths, laid_out.heights))
+    for x, y, wide, high in zip(*rows, strict=True):
+        taken.add((x - wide / 2, y - high / 2, x + wide / 2, y + high / 2))
     points, starts = laid_out.points.tolist(), laid_out.starts.tolist()
-    for edge in range(len(starts) - 1):
-        for line in _lines(points[starts[edge] : starts[edge + 1]]):
-            lines.add(line)
     for edge, width in widths.items():
-        route = points[starts[edge] : starts[edge + 1]]
-        found = [one for one in _places(route, width, height) if not taken.meets(one)]
-        if found:
-            place = next((one for one in found if not lines.meets(one)), found[0])
+        places = _places(points[starts[edge] : starts[edge + 1]], width, height)
+        place = next((one for one in places if not taken.meets(one)), None)
+        if place is not None:
             taken.add(place)
             yield edge, (place[0] + place[2]) / 2, (place[1] + place[3]) / 2
 
@@ -181,36 +145,9 @@ class _Grid:
 
 
 def _cells(one: Rectangle) -> Sequence[tuple[int, int]]:
-    left, right = int(one[0] // _CELL_WIDTH), int(one[2] // _CELL_WIDTH)
-    top, bottom = int(one[1] // _CELL_HEIGHT), int(one[3] // _CELL_HEIGHT)
-    if left == right and top == bottom:
-        return ((left, top),)
-    rows = range(top, min(bottom, top + _MOST_ROWS) + 1)
-    return [(column, row) for row in rows for column in range(left, right + 1)]
-
-
-def _boxes(laid_out: LaidOut) -> Iterator[Rectangle]:
-    rows = (one.tolist() for one in (laid_out.x, laid_out.y, laid_out.widths, laid_out.heights))
-    for x, y, width, height in zip(*rows, strict=True):
-        yield x - width / 2, y - height / 2, x + width / 2, y + height / 2
-
-
-def _lines(route: list[list[float]]) -> Iterator[Rectangle]:
-    """Upright and level lines, and pieces of the curves that begin and end upright."""
-    for (x, y), (a, b) in itertools.pairwise(route):
-        if x == a or y == b:
-            yield min(x, a) - 1, min(y, b) - 1, max(x, a) + 1, max(y, b) + 1
-            continue
-        before = x, y
-        for along, aside in _CURVE:
-            now = x + (a - x) * aside, y + (b - y) * along
-            yield (
-                min(before[0], now[0]),
-                min(before[1], now[1]),
-                max(before[0], now[0]),
-                max(before[1], now[1]),
-            )
-            before = now
+    columns = range(int(one[0] // _CELL_WIDTH), int(one[2] // _CELL_WIDTH) + 1)
+    rows = range(int(one[1] // _CELL_HEIGHT), int(one[3] // _CELL_HEIGHT) + 1)
+    return [(column, row) for row in rows for column in columns]
 
 
 def _places(route: list[list[float]], width: float, height: float) -> Iterator[Rectangle]:
@@ -223,6 +160,74 @@ def _places(route: list[list[float]], width: float, height: float) -> Iterator[R
             yield left, middle - height / 2, left + width, middle + height / 2
 
 
+THEMES = ("auto", "light", "dark")
+
+
+def style_sheet(found: Iterable[Category], theme: str) -> str:
+    """Return CSS; with ``"auto"`` the viewer's preference decides, light where it has none.
+
+    Plain rules without variables: converters to PNG know no more.
+    """
+    if theme not in THEMES:
+        raise UsageError(f"no such theme: {theme!r}", hint=", ".join(THEMES))
+    colored = list(found)
+    first = DARK if theme == "dark" else LIGHT
+    text = _SHAPES.format(font=FONT) + _surface(first) + _colored(colored)
+    if theme == "auto":
+        text += f"@media (prefers-color-scheme: dark) {{\n{_surface(DARK)}{_colored(colored)}}}\n"
+    return text
+
+
+_SHAPES = """\
+text {{ font-family: {font}; font-size: 11px; text-anchor: middle; }}
+.h {{ font-size: 12px; font-weight: 600; }}
+.l {{ text-anchor: start; }}
+.x {{ font-size: 10px; paint-order: stroke; stroke-width: 3; stroke-linejoin: round; }}
+.t {{ font-size: 16px; font-weight: 600; text-anchor: start; }}
+.n rect {{ stroke-width: 1.2; fill-opacity: .2; }}
+.n .bar {{ stroke: none; fill-opacity: .85; }}
+.r .box {{ stroke-dasharray: 4 2; }}
+.c .box {{ stroke-width: 4; }}
+.io .box {{ fill-opacity: 1; stroke-width: 2; }}
+.e path {{ fill: none; stroke-width: 1.4; }}
+.e:hover path {{ stroke-width: 4; }}
+.reuse path {{ stroke-dasharray: 6 4; }}
+.order path {{ stroke-dasharray: 2 4; }}
+.back path {{ stroke-dasharray: 9 3; stroke-width: 2.2; }}
+"""
+
+
+def _surface(theme: Theme) -> str:
+    return (
+        f".paper {{ fill: {theme.background}; }}\n"
+        f"text {{ fill: {theme.ink}; }}\n"
+        f".s {{ fill: {theme.soft}; }}\n"
+        f".x {{ fill: {theme.soft}; stroke: {theme.background}; }}\n"
+        f".n rect {{ fill: {theme.soft}; stroke: {theme.soft}; }}\n"
+        f".io .box {{ fill: {theme.background}; }}\n"
+        f".e path {{ stroke: {theme.soft}; }}\n"
+        f".n.c .box {{ stroke: {theme.ink}; }}\n"
+        f"marker path {{ fill: {theme.soft}; stroke: none; }}\n"
+    )
+
+
+def _colored(found: list[Category]) -> str:
+    return "".join(
+        f".n.k{number} rect {{ fill: {one.color}; stroke: {one.color}; }}\n"
+        f".e.k{number} path {{ stroke: {one.color}; }}\n"
+        + (_filled(number, one.ink) if one.ink else "")
+        for number, one in enumerate(found)
+    )
+
+
+def _filled(number: int, ink: str) -> str:
+    return (
+        f".n.k{number} .box {{ fill-opacity: 1; }}\n"
+        f".n.k{number} .bar {{ fill: {ink}; fill-opacity: .6; }}\n"
+        f".n.k{number} text {{ fill: {ink}; }}\n"
+    )
+
+
 _SWATCH = '<rect class="box" x="0" y="-7" width="16" height="14" rx="3"/>'
 _ROUND = _SWATCH.replace('rx="3"', 'rx="7"')
 _LINE = '<path d="M0 0H16"/>'
@@ -231,7 +236,7 @@ _FORK = '<path d="M0 0H6C10 0 10 -5 16 -5M6 0C10 0 10 5 16 5"/>'
 
 def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
     """Yield classes, shape and words of each thing there is to be explained."""
-    graph = drawing.graph
+    graph = drawing.scene.graph
     for number, one in enumerate(colors.categories):
         yield f"n k{number}", _SWATCH, one.text
     if any(map(is_reformat, graph.nodes)):
@@ -262,27 +267,22 @@ _ARROW = (
 )
 
 
-class SvgLook(Record, frozen=True, kw_only=True):
-    """How a drawing is shown.
-
-    Attributes:
-        theme: ``"auto"``: as the viewer prefers.
-        is_titled: With tooltips, which are most of its bytes.
-    """
-
-    coloring: str = "type"
-    theme: str = "auto"
-    is_titled: bool = True
-
-
-def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = None) -> str:
+def svg(
+    drawing: Drawing,
+    *,
+    coloring: str = "type",
+    theme: str = "auto",
+    is_titled: bool = True,
+    part: GraphPart | None = None,
+) -> str:
     """Return the picture.
 
     Args:
+        theme: ``"auto"``: as the viewer prefers.
+        is_titled: With tooltips, which are most of its bytes.
         part: Where `drawing` shows a part: its centers are framed, and what is left out is said.
     """
-    look = look or SvgLook()
-    colors = paint(drawing.sketch, look.coloring)
+    colors = paint(drawing.scene, coloring)
     left, right = _reach(drawing)
     width = max(_LEAST_WIDTH, right - left + 2 * _MARGIN)
     head, top = _head(drawing, colors, part, width)
@@ -293,13 +293,13 @@ def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = 
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
-            f"<title>{xml_text(drawing.graph.name)}</title>",
-            f"<style>\n{style_sheet(colors.categories, look.theme)}</style>",
+            f"<title>{xml_text(drawing.scene.graph.name)}</title>",
+            f"<style>\n{style_sheet(colors.categories, theme)}</style>",
             _ARROW,
             '<rect class="paper" width="100%" height="100%"/>',
             *head,
             f'<g transform="translate({shift:.1f} {top:.1f})">',
-            body if look.is_titled else _TOOLTIP.sub("", body),
+            body if is_titled else _TOOLTIP.sub("", body),
             "</g>",
             "</svg>",
             "",
@@ -309,11 +309,10 @@ def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = 
 
 def _reach(drawing: Drawing) -> tuple[float, float]:
     """The leftmost and rightmost x of the drawing, words beside edges included."""
-    halves = [text_width(label.text, LABEL_CHARACTER) / 2 for label in drawing.labels]
-    ends = list(zip(drawing.labels, halves, strict=True))
+    ends = [(x, text_width(text, LABEL_CHARACTER) / 2) for text, x, _ in drawing.labels]
     return (
-        min([0.0, *(one.x - half for one, half in ends)]),
-        max([drawing.laid_out.width, *(one.x + half for one, half in ends)]),
+        min([0.0, *(x - half for x, half in ends)]),
+        max([drawing.laid_out.width, *(x + half for x, half in ends)]),
     )
 
 
@@ -321,7 +320,7 @@ def _head(
     drawing: Drawing, colors: Paint, part: GraphPart | None, width: float
 ) -> tuple[list[str], float]:
     """Title, what is shown, legend; and where the drawing begins."""
-    name = shortened(drawing.graph.name, int((width - 2 * _MARGIN) / _TITLE))
+    name = shortened(drawing.scene.graph.name, int((width - 2 * _MARGIN) / _TITLE))
     subtitle = xml_text(_subtitle(drawing, colors, part))
     lines = [
         f'<text class="t" x="{_MARGIN:g}" y="36">{xml_text(name)}</text>',
@@ -341,22 +340,22 @@ def _head(
 
 
 def _subtitle(drawing: Drawing, colors: Paint, part: GraphPart | None) -> str:
-    layers = sum(len(node.held_layers) for node in drawing.graph.nodes)
+    layers = sum(len(node.held_layers) for node in drawing.scene.graph.nodes)
     words = [f"{layers:,} layer{'s' if layers != 1 else ''}"]
     if part is not None:
-        nodes = sum(not node.layers for node in drawing.graph.nodes)
+        nodes = sum(not node.layers for node in drawing.scene.graph.nodes)
         words = [f"{nodes:,} of {part.whole_nodes:,} nodes"]
         if part.cut_edges:
             words.append(f"{part.cut_edges:,} edges lead out")
-    if drawing.times:
-        words.append(f"{format_ms(drawing.times.sum_ms)} over all layers")
+    if drawing.scene.times:
+        words.append(f"{format_ms(drawing.scene.times.sum_ms)} over all layers")
     else:
         words.append("no profile: layers have no times")
     return " · ".join([*words, f"colored by {colors.words}"])
 
 
 def _edges(drawing: Drawing, colors: Paint) -> Iterator[str]:
-    graph, laid_out = drawing.graph, drawing.laid_out
+    graph, laid_out = drawing.scene.graph, drawing.laid_out
     points, starts = laid_out.points.round(1).tolist(), laid_out.starts.tolist()
     back = laid_out.is_back.tolist()
     for index, (edge, title) in enumerate(zip(graph.edges, edge_titles(graph), strict=True)):
@@ -376,9 +375,8 @@ def _edges(drawing: Drawing, colors: Paint) -> Iterator[str]:
 
 
 def _labels(drawing: Drawing) -> Iterator[str]:
-    for label in drawing.labels:
-        place = f'x="{label.x:.1f}" y="{label.y + 3.5:.1f}"'
-        yield f'<text class="x" {place}>{xml_text(label.text)}</text>'
+    for text, x, y in drawing.labels:
+        yield f'<text class="x" x="{x:.1f}" y="{y + 3.5:.1f}">{xml_text(text)}</text>'
 
 
 def _path(points: list[list[float]]) -> str:
@@ -401,11 +399,11 @@ def _nodes(drawing: Drawing, colors: Paint, part: GraphPart | None) -> Iterator[
     xs, ys = drawing.laid_out.x.tolist(), drawing.laid_out.y.tolist()
     centres = set(part.centres) if part else set()
     times = [
-        drawing.times.sum_of_ms(node.held_layers) if drawing.times else None
-        for node in drawing.graph.nodes
+        drawing.scene.times.sum_of_ms(node.held_layers) if drawing.scene.times else None
+        for node in drawing.scene.graph.nodes
     ]
     most = max((time for time in times if time is not None), default=0.0)
-    for node, face in zip(drawing.graph.nodes, drawing.faces, strict=True):
+    for node, face in zip(drawing.scene.graph.nodes, drawing.scene.faces, strict=True):
         classes = ["n"] if node.layer or node.layers else ["n", "io"]
         color = colors.nodes[node.id]
         if color is not None:
