@@ -1,14 +1,12 @@
-"""Bar charts: layers by time, time by type, and what tuning took."""
+"""Bar charts: layers by time, and time by type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_significant
-from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.html.images import (
@@ -18,7 +16,6 @@ from enginescope.render.html.images import (
     Spec,
     picked,
     quantity,
-    tooltip,
     with_tips,
 )
 
@@ -85,58 +82,6 @@ def labels_of(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
 def height_of(rows: list[Spec]) -> int:
     """Return the pixels that so many bars need."""
     return max(40, (ROW_HEIGHT + 4) * len({row["row"] for row in rows}))
-
-
-_MOST = 15
-
-
-def tuning_bars(story: BuildTrace) -> Chart | None:
-    """The layers whose tuning took longest; ``None`` where the log does not time it."""
-    total_s = tuning_total_s(story)
-    costs = [cost for cost in tuning_costs(story) if cost.tuning_s]
-    if not total_s or not costs:
-        return None
-    rows = [
-        {
-            "row": f"{rank:03}",
-            "label": one.name or f"unnamed: {one.kind}s",
-            "name": one.name or f"unnamed: {one.kind}s",
-            "s": one.tuning_s,
-            "share": one.share_pct,
-            "trials": one.trials,
-        }
-        for rank, one in enumerate(costs[:_MOST])
-    ]
-    share = sum(cost.share_pct or 0.0 for cost in costs[:_MOST])
-    part = f"{format_significant(share)} % of {format_significant(total_s)} s"
-    return Chart(
-        key="build_tuning",
-        title="Layers by what their tuning took",
-        subtitle=(f"{len(rows)} of {len(costs):,} timed entries: {part}",),
-        spec=_spec(rows),
-        height=ROW_HEIGHT * len(rows),
-    )
-
-
-def _spec(rows: list[Spec]) -> Spec:
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": {"band": 0.72}},
-        "params": [{"name": "names", "value": labels_of(rows)}],
-        "encoding": {
-            "y": {
-                "field": "row",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False},
-            },
-            "x": quantity("s", "time of tuning, s", axis=X_TICKS),
-            "tooltip": tooltip(
-                name="layer", s="tuning, s#", share="share, %#", trials="tactics timed"
-            ),
-        },
-    }
 
 
 X_TITLE = "time per iteration, ms"

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import varying_conditions
-from enginescope.judge.samples import Interval, Summary
-from enginescope.judge.units import format_ms, format_significant, range_text
+from enginescope.judge.units import format_ms
+from enginescope.render.base.answer_tables import folded, table_lines
 from enginescope.render.base.data_table import escaped
-from enginescope.render.base.facts import (
-    Facts,
-    machine_facts,
-    method_facts,
-    phase_facts,
-    place_line,
-    subject_line,
-)
+from enginescope.render.base.facts import Facts, place_line, subject_line
 from enginescope.render.base.figures import (
-    cells_without_samples,
-    figure,
-    percentile_rows,
+    Figures,
     printed_note,
     printed_rows,
+    throughput_text,
 )
-from enginescope.render.base.gpu_phrases import gpu_facts
 from enginescope.render.base.phrases import (
     count_text,
     interval_text,
-    layer_sum_sentence,
     metric_title,
     outcome_text,
-    pass_sentence,
-    path_sentence,
 )
+from enginescope.render.page.overview import overview_rows
+from enginescope.render.page.tabs import tabs_of
+from enginescope.render.plans.plan_headline import PageSubject
+from enginescope.render.plans.plan_tables import text_table
+from enginescope.render.sections.section import Section, known
 from enginescope.render.validation.report_answers import (
     AnswersSection,
     ReportedAnswers,
@@ -43,42 +34,33 @@ from enginescope.render.validation.report_answers import (
 
 
 def report_markdown(
-    views: Sequence[RunView], *, topk: int = 30, answers: Sequence[ReportedAnswers] = ()
+    about: Sequence[RunView | PageSubject],
+    *,
+    topk: int = 30,
+    answers: Sequence[ReportedAnswers] = (),
 ) -> bytes:
-    """Return the report as Markdown, for reading in a pull request or a terminal."""
+    """Return the sections of the page as Markdown, for a pull request or a terminal.
+
+    Args:
+        topk: Rows of a long table.
+    """
+    subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
+    views = [subject.view for subject in subjects]
     if len(views) == 1:
-        lines = _run(views[0], topk, level=1)
+        lines = _run(subjects[0], topk, level=1)
     else:
-        lines = [f"# {len(views)} runs", "", *_overview(views)]
-        for view in views:
-            lines += ["", *_run(view, topk, level=2)]
+        lines = [f"# {len(views)} runs", "", *_figures(overview_rows(views, ()))]
+        for subject in subjects:
+            lines += ["", *_run(subject, topk, level=2)]
     for text in answers_sections(answers):
         lines += ["", *_answers(text)]
     return ("\n".join(lines).rstrip() + "\n").encode()
 
 
-def _overview(views: Sequence[RunView]) -> list[str]:
-    varying = varying_conditions([view.run for view in views])
-    headers = ("Run", "Subject", "Backend", "Median", "95 % CI", "n", "Outcome", *varying)
-    rows = []
-    for at, view in enumerate(views):
-        job, latency = view.run.job, view.latency
-        named = [view.id, job.subject.name, str(job.backend)]
-        if latency is None:
-            median, interval, _, n = cells_without_samples(view, format_ms)
-        else:
-            median, interval = format_ms(latency.median_ms), _range(latency.median_interval)
-            n = f"{latency.n:,}"
-        figures = [median, interval, n]
-        conditions = [values[at] or "—" for values in varying.values()]
-        rows.append([*named, *figures, outcome_text(view.run.outcome), *conditions])
-    return _table(headers, rows)
-
-
-def _run(view: RunView, topk: int, *, level: int) -> list[str]:
-    run, mark = view.run, "#" * (level + 1)
-    lines = [f"{'#' * level} {escaped(subject_line(run))}", ""]
-    place = place_line(run)
+def _run(subject: PageSubject, topk: int, *, level: int) -> list[str]:
+    view, mark = subject.view, "#" * (level + 1)
+    lines = [f"{'#' * level} {escaped(subject_line(view.run))}", ""]
+    place = place_line(view.run)
     lines += [f"On {escaped(place)}.", ""] if place else []
     lines += _answer(view)
     if view.notices:
@@ -87,20 +69,36 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
             for notice in view.notices
         ]
         lines += [f"{mark} Notices", "", *notices, ""]
-    if view.summaries:
-        made = percentile_rows(view)
-        lines += [f"{mark} Figures", "", *_summaries(view.summaries), ""]
-        lines += [f"{mark} Percentiles", "", *_table(made.headers, made.rows), ""]
-    lines += [f"{mark} Where the time goes", "", *_layers(view, topk), ""]
-    sections = (
-        ("Phases", phase_facts(run)),
-        ("GPU", gpu_facts(view)),
-        ("Machine", machine_facts(run)),
-        ("How it was measured", method_facts(run)),
-    )
-    for title, facts in sections:
-        lines += [f"{mark} {title}", "", *_facts(facts), ""] if facts else []
+    for tab in tabs_of(subject, has_graph=False):
+        for section in tab.sections:
+            lines += [f"{mark} {section.title}", "", *_section(section, topk)]
     return lines
+
+
+def _section(section: Section, topk: int) -> Iterator[str]:
+    """Yield what the page shows, without pictures; long tables are folded."""
+    if section.empty:
+        yield from (escaped(section.empty), "")
+        return
+    for text in (*known(section.answer), *section.sentences, *section.notes):
+        yield from (escaped(text), "")
+    if "command" in section.facts:
+        yield from ("```", section.facts["command"] or "unknown command", "```", "")
+    for facts in (section.facts.get("phases", ()), section.pairs):
+        if facts:
+            yield from (*_facts(facts), "")
+    for figures in section.figures:
+        yield from _figures(figures)
+    for table in section.tables:
+        part = text_table(table, topk)
+        assert part is not None
+        more = f": {topk:,} of {table.length:,}" if part.left_out else ""
+        yield from (*folded(escaped(f"{part.title}{more}"), table_lines(part)), "")
+
+
+def _figures(figures: Figures) -> list[str]:
+    caption = f"**{escaped(figures.caption)}**"
+    return [caption, "", *_table(figures.headers, figures.rows), ""]
 
 
 def _answers(found: AnswersSection) -> list[str]:
@@ -131,54 +129,8 @@ def _answer(view: RunView) -> list[str]:
     median = f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
     lines += [f"{median}, {interval_text(latency)}; {count_text(latency)}.", ""]
     if view.throughput:
-        rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
-        lines += [f"Throughput {rate} ({view.throughput.definition}).", ""]
+        lines += [f"Throughput {throughput_text(view)} ({view.throughput.definition}).", ""]
     return lines
-
-
-def _summaries(summaries: Sequence[Summary]) -> list[str]:
-    headers = ("Metric", "n", "Effective n", "Min ms", "Mean ms", "Median ms", "SD ms", "Max ms")
-    rows = [
-        [
-            metric_title(summary.metric),
-            f"{summary.n:,}",
-            f"{int(summary.effective_n):,}",
-            *(
-                figure(value)
-                for value in (
-                    summary.min_ms,
-                    summary.mean_ms,
-                    summary.median_ms,
-                    summary.std_ms,
-                    summary.max_ms,
-                )
-            ),
-        ]
-        for summary in summaries
-    ]
-    return _table(headers, rows)
-
-
-def _layers(view: RunView, topk: int) -> list[str]:
-    path = path_sentence(view)
-    lines = [path] if path else []
-    if view.layer_sum is None:
-        return [*lines, "No profile: layers cannot be timed."]
-    lines.append(layer_sum_sentence(view.layer_sum))
-    more = pass_sentence(view.layer_sum)
-    lines += [more] if more else []
-    rows = [
-        [
-            row.name,
-            row.type or "—",
-            row.precision or "—",
-            format_significant(row.time_ms, 4) if row.time_ms is not None else "—",
-            format_significant(row.share_pct) if row.share_pct is not None else "—",
-        ]
-        for row in slowest_first(view.layers)[:topk]
-    ]
-    headers = (view.layer_sum.part.capitalize(), "Type", "Precision", "Time ms", "Share %")
-    return [*lines, "", *_table(headers, rows)]
 
 
 def _facts(facts: Facts) -> list[str]:
@@ -188,10 +140,6 @@ def _facts(facts: Facts) -> list[str]:
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     lines = [f"| {' | '.join(headers)} |", f"|{' --- |' * len(headers)}"]
     return lines + [f"| {' | '.join(escaped(cell) for cell in row)} |" for row in rows]
-
-
-def _range(interval: Interval | None) -> str:
-    return f"{range_text(interval.low, interval.high)} ms" if interval else "none"
 
 
 def _level(level: str) -> str:
