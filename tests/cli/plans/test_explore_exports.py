@@ -55,7 +55,7 @@ def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
         "Limits",
     ]
     summary = {row[0]: row[1:] for row in book["Summary"]}
-    assert f"{told['time']['sum_ms']:.4f} ms" in summary["time"][0]
+    assert f"Layers {told['time']['sum_ms']:.4f}" in summary["time"][0]
     assert summary["memory"][0].startswith("weights ")
     assert summary["GPU"] == ["NVIDIA H200"]
     headers, *layers = book["Layers"]

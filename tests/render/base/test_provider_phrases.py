@@ -134,7 +134,7 @@ def test_facts_of_the_page() -> None:
 
 
 def test_the_section_has_what_was_left_and_why() -> None:
-    found = providers(RunView(shared_out()))
+    found = providers(PageSubject(RunView(shared_out())))
     assert found is not None
     shares, left = found.tables
     assert [one.title for one in shares.columns][:3] == ["Provider", "Nodes", "Nodes %"]

@@ -75,7 +75,7 @@ def test_an_overview_has_printed_figures_and_what_other_runs_have() -> None:
     printed = imported_run(samples=())
     built = replace(printed, plan=None, profile=None, tool=ToolReport(tool="trtexec", build_s=2.0))
     cases = {
-        "| 0.8050 ms | printed | 0.9500 ms | — | ok": printed,
+        "| 0.8050 ms | printed | 0.8100 ms | — | ok": printed,
         "| — | mean 2.600 ms, printed | — | — | ok": replace(
             printed,
             tool=ToolReport(
@@ -103,5 +103,5 @@ def test_an_overview_has_printed_figures_and_what_other_runs_have() -> None:
 def test_several_runs_begin_with_an_overview() -> None:
     text = text_of(measured_run(), failed_run())
     assert text.startswith("# 2 runs\n")
-    assert "| deadbeef | squeezenet.onnx | ort-cpu fp32 | — | — | — | — | — | crashed" in text
+    assert "| deadbeef | squeezenet.onnx | ort-cpu fp32 | 1 | — | — | — | — | crashed" in text
     assert len(re.findall(r"^## squeezenet", text, re.MULTILINE)) == 2

@@ -71,11 +71,10 @@ def test_steps_that_changed_nothing_are_counted() -> None:
 
 def test_fusions_of_the_engine_first() -> None:
     fusions = tables_of(build_logs.log_86())["Fusions"]
-    assert fusions.rows == ((CONV, "3", "ConvEltwiseSumFusion, ConvReluFusion"),)
-    assert fusions.note == "fusions that went into other layers: 1"
+    assert fusions.rows[0] == (CONV, "3", "ConvEltwiseSumFusion, ConvReluFusion", "a layer")
+    assert [row[-1] for row in fusions.rows[1:]] == ["a part of others"]
     unlisted = tables_of(build_logs.prefixed(build_logs.GRAPH))["Fusions"]
-    assert len(unlisted.rows) == 2
-    assert unlisted.note is None
+    assert [row[-1] for row in unlisted.rows] == ["a part of others"] * 2
 
 
 def test_choices_in_microseconds_the_widest_gap_first() -> None:
@@ -94,8 +93,9 @@ def test_a_choice_without_a_time_says_why() -> None:
 
 def test_tuning_names_what_has_no_name() -> None:
     cost = tables_of(build_logs.log_86())["What tuning cost"]
-    assert cost.rows[0] == (CONV, "2", "4", "0.750", "85.7")
-    assert cost.rows[-1] == ("unnamed: layers", "1", "0", "—", "—")
+    assert cost.rows[0] == (CONV, "2", "4", "8", "0.7500", "85.7")
+    assert cost.rows[-1][:3] == ("unnamed: layers", "1", "0")
+    assert cost.rows[-1][-2:] == ("—", "—")
     assert cost.note == "timing took 0.875 s in all"
     old = tables_of(build_logs.prefixed(build_logs.TUNING_84))["What tuning cost"]
     assert old.note is None
@@ -103,9 +103,9 @@ def test_tuning_names_what_has_no_name() -> None:
 
 def test_conversions() -> None:
     (row,) = tables_of(build_logs.log_86())["Inserted conversions"].rows
-    assert row == (f"Input Tensor 0 to {CONV}", "FP32", "FP16:8", "4.00", "2")
+    assert row[:4] == (f"Input Tensor 0 to {CONV}", "FP32", "FP16:8", "4.000")
     free = build_logs.log_86().replace(b"Layer(Reformat)", b"Layer(NoOp)")
-    assert tables_of(free)["Inserted conversions"].rows[0][3] == "none: a no-op"
+    assert tables_of(free)["Inserted conversions"].rows[0][-2] == "NoOp"
 
 
 def test_memory() -> None:

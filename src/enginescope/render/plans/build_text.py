@@ -133,21 +133,15 @@ def brief_format(text: str) -> str:
 
 
 def build_tables(story: BuildTrace) -> tuple[DataTable | None, ...]:
-    """Return the tables of single layers: choices, fusions, tuning, conversions."""
-    return _choices(story), _fusions(story), _tuning(story), _conversions(story)
+    """Return the tables of single layers: fusions, choices, tuning, conversions."""
+    return _fusions(story), _choices(story), _tuning(story), _conversions(story)
 
 
 def build_story_rows(story: BuildTrace, *, limit: int = 15) -> tuple[TextTable, ...]:
     """Return the story as tables of so many rows; a part that the log does not have is left out."""
     costs = tuning_total_s(story)
-    groups = fusion_groups(story)
-    inside = sum(not one.in_engine for one in groups)
-    notes = (
-        "the builder minimizes the sum, conversions included",
-        f"fusions that went into other layers: {inside:,}" if 0 < inside < len(groups) else "",
-        f"timing took {format_significant(costs)} s in all" if costs is not None else "",
-        "",
-    )
+    took = f"timing took {format_significant(costs)} s in all" if costs is not None else ""
+    notes = ("", "the builder minimizes the sum, conversions included", took, "")
     pairs = zip(build_tables(story), notes, strict=True)
     texts = (text_table(table, limit, note=note) for table, note in pairs)
     overview, steps, memory = build_fact_rows(story)
