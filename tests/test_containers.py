@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -49,6 +50,10 @@ def test_the_base_is_chosen_by_its_version(file) -> None:
     version = first.removeprefix("ARG ").partition("=")[0]
     assert second.startswith("FROM ")
     assert f"${{{version}}}" in second
+
+
+def test_the_base_from_docker_hub_is_fixed() -> None:
+    assert re.search(r"^ARG BASE=\S+@sha256:[0-9a-f]{64}$", instructions(FILES[0])[0])
 
 
 @pytest.mark.parametrize("file", FILES)

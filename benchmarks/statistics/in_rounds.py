@@ -75,9 +75,10 @@ def compare_in_rounds(
     """
     looks: list[RatioEstimate] = []
     kind, rounds = VerdictKind.INCONCLUSIVE, 0
-    early = ratio_of_rounds(a[:EARLY_LOOK], b[:EARLY_LOOK], confidence=schedule.confidence)
-    if early.interval is not None:
-        return Ended(decide(early, threshold_pct)[0], EARLY_LOOK, (early,))
+    for rounds in range(EARLY_LOOK, LOOKS[0]):
+        early = ratio_of_rounds(a[:rounds], b[:rounds], confidence=schedule.confidence)
+        if early.interval is not None:
+            return Ended(decide(early, threshold_pct)[0], rounds, (early,))
     for rounds in schedule.looks:
         looks.append(ratio_of_rounds(a[:rounds], b[:rounds], confidence=schedule.confidence))
         kind = decide(looks[-1], threshold_pct)[0]

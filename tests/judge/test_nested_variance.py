@@ -41,6 +41,11 @@ def drawn(draw, builds, processes, sds):
     return found
 
 
+def test_two_builds_of_two_processes_are_enough() -> None:
+    two = drawn(np.random.default_rng(4), 2, 2, (0.02, 0.005, 0.001))
+    assert all(one.variance >= 0 for one in variance_components(two))
+
+
 def share_covered(sds, *, sets=400, builds=10, processes=3, seed=1):
     """Return how often each interval holds the truth, and the mean estimates."""
     draw = np.random.default_rng(seed)

@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from enginescope.judge.comparison.looks import Tally
-from enginescope.judge.comparison.ratio import LOOKS, ratio_of_counting_rounds
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, ratio_of_counting_rounds
 from enginescope.judge.comparison.steady_rounds import disturbance_limit_pct, uncertainty_pct
 from enginescope.judge.errors import UsageError
 from enginescope.judge.samples import Array
@@ -240,7 +240,9 @@ class Experiment(Generic[S]):
         medians = [[float(np.median(entry.measured.values)) for entry in side] for side in sides]
         known = [[entry.uncertainty_pct for entry in side] for side in sides]
         pairs = [
-            ratio_of_counting_rounds((medians[0], medians[side]), (known[0], known[side]))[0]
+            ratio_of_counting_rounds(
+                (medians[0], medians[side]), (known[0], known[side]), confidence=LOOK_CONFIDENCE
+            )[0]
             for side in range(1, len(sides))
         ]
         return any(pair.interval is not None for pair in pairs)

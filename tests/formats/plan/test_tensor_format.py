@@ -141,9 +141,12 @@ def test_enum_members(text: str, name: str) -> None:
         "kXYZ9",
         "Channel major FP16 format where channel % 0 == 0",
         "Nine wide channel vectorized row major Int8 format",
+        "  ",
+        "",
+        None,
     ],
 )
-def test_layouts_that_are_not_known(text: str) -> None:
+def test_layouts_that_are_not_known(text: str | None) -> None:
     assert parse_layout(text) is None
 
 

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
+from enginescope.formats.trtexec.exported_times import (
+    ExportedTimes,
+    clock_step_ms,
+    on_the_clock,
+    parse_times,
+)
 from enginescope.judge.samples import Samples
 from tests.formats.times import encoded, record, records
 
@@ -149,6 +154,15 @@ def recorded(data) -> ExportedTimes:
     assert notice.evidence["metric"] == "gpu_compute"
     assert len(json.loads(raw)) == len(times.samples[0])
     return times
+
+
+def test_a_step_shows_in_thirty_two_values_of_three_kinds() -> None:
+    steps = np.resize([3.0, 4.0, 5.0], 32) * 2.0**-10
+    assert clock_step_ms(steps) == 2.0**-10
+    assert clock_step_ms(steps[:31]) is None
+    assert clock_step_ms(np.resize(steps[:2], 32)) is None
+    printed = np.array([float(f"{one:.6g}") for one in steps])
+    assert (on_the_clock(printed) == steps).all()
 
 
 def test_recorded_times(data) -> None:

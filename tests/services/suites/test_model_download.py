@@ -362,6 +362,14 @@ def test_more_than_the_disk_has_is_refused(tmp_path, monkeypatch, is_announced) 
     assert sum(one.stat().st_size for one in (tmp_path / "net").iterdir()) <= 1 << 18
 
 
+def test_what_just_fits_on_the_disk_is_fetched(tmp_path, monkeypatch) -> None:
+    free = shutil.disk_usage(tmp_path)._replace(free=len(BODY))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: free)
+    with served(Served(BODY)) as what:
+        fetch(link(what), tmp_path)
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
 def test_the_files_of_an_archive_are_bounded_together(tmp_path, monkeypatch, kind) -> None:
     for name, limit in (("LEAST_SUSPECT_BYTES", 1 << 20), ("MOST_GROWTH", 2)):

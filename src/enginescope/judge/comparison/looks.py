@@ -1,7 +1,8 @@
 """When an interleaved comparison may end, and the confidence of each look.
 
-A comparison has up to four planned looks of `LOOK_CONFIDENCE`. Before them, one ends it only where
-the difference is obvious (`ratio.OBVIOUS`), so that its error is next to nothing. One that is
+A comparison has up to four planned looks of `LOOK_CONFIDENCE`. Before them, a look after each of
+the rounds 3 to 7 ends it only where the difference is obvious (`ratio.OBVIOUS`), so that its error
+is next to nothing. One that is
 inconclusive after the last of them can be continued to twice as many rounds, and again. Each
 further look has half the error of the look before. By Bonferroni's inequality, all looks together
 miss in at most 4 × 1 % + (½ + ¼ + …) × 1 % = 5 % of comparisons, however often somebody continues.
@@ -81,7 +82,9 @@ class Tally:
         are as many looks as before, so their levels hold.
         """
         counting = self.counting
-        due = sum(look <= counting for look in (EARLY_LOOK, *self.looks))
+        if self.is_early:
+            return EARLY_LOOK <= self.complete < LOOKS[0]
+        due = sum(look <= counting for look in self.looks)
         is_new, self._asked = due > self._asked, max(due, self._asked)
         return is_new
 

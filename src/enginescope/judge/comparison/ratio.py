@@ -34,9 +34,9 @@ from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, Ve
 #: Rounds after which an interleaved comparison may stop. So many at most see 2 % where processes
 #: scatter by a standard deviation of 2 %, however they do: ``benchmarks/statistics/looks.py``.
 LOOKS = (8, 16, 30, 60)
-#: Before them, so many rounds show a difference whose interval, Student's t, lies beyond a factor
-#: of `OBVIOUS`. Two equal sides whose processes scatter by 50 % seem so different in at most 0.3 %
-#: of comparisons: ``benchmarks/statistics/looks.py``.
+#: Before them, so many rounds to the first look, steady or not, show a difference whose interval, Student's t,
+#: lies beyond a factor of `OBVIOUS`. Two equal sides whose processes scatter by 50 % seem so
+#: different in at most 0.3 % of comparisons: ``benchmarks/statistics/looks.py``.
 EARLY_LOOK, OBVIOUS = 3, 2.0
 #: More rounds than this are a mistake.
 MOST_ROUNDS = 1_000
@@ -182,8 +182,7 @@ def ratio_of_rounds(
     What all processes of a round share, such as a neighbor's load or a warm chip, divides out.
     Where the ranks of `LOOKS`' fewest rounds or more cannot reach the confidence, as one of many
     rows in a gate needs it, the interval is Student's t. It then reaches to the ratio at least,
-    which is that of ranks at any confidence. Fewer rounds have one only if it is obvious: beyond a
-    factor of `OBVIOUS` with the confidence of a look.
+    which is that of ranks at any confidence. Fewer rounds have one only if it is obvious.
 
     Args:
         a, b: Medians, one a round, in the same order; above 0.
@@ -192,14 +191,21 @@ def ratio_of_rounds(
         raise UsageError(f"{len(a)} and {len(b)} rounds", why="a round has both sides")
     differences = _logs(b) - _logs(a)
     by_ranks = _of_rounds(paired_shift(differences, confidence=confidence), len(a), confidence)
-    if by_ranks.interval is not None or len(a) < EARLY_LOOK:
+    if by_ranks.interval is not None:
         return by_ranks
-    is_early = len(a) < LOOKS[0]
-    sure = max(confidence, LOOK_CONFIDENCE) if is_early else confidence
-    student = _student_of_rounds(differences, sure)
+    if len(a) < LOOKS[0]:
+        return _obvious(differences, confidence) or by_ranks
+    return _student_of_rounds(differences, confidence)
+
+
+def _obvious(differences: Array, confidence: float) -> RatioEstimate | None:
+    """Return the ratio if it is beyond a factor of `OBVIOUS` with the confidence of a look."""
+    if len(differences) < EARLY_LOOK:
+        return None
+    student = _student_of_rounds(differences, max(confidence, LOOK_CONFIDENCE))
     assert student.interval is not None
-    is_obvious = student.interval.low > OBVIOUS or student.interval.high < 1 / OBVIOUS
-    return student if is_obvious or not is_early else by_ranks
+    is_beyond = student.interval.low > OBVIOUS or student.interval.high < 1 / OBVIOUS
+    return student if is_beyond else None
 
 
 def ratio_of_few_rounds(
@@ -237,6 +243,8 @@ def ratio_of_counting_rounds(
 ) -> tuple[RatioEstimate, tuple[list[float], list[float]]]:
     """Return B ÷ A over the rounds that count (`disturbances`), and the medians of these rounds.
 
+    Where they are too few for an interval, all rounds count for a difference that is obvious.
+
     Args:
         medians: Of A and of B, one a round, in the same order; above 0.
         uncertainties_pct: What each of them is known to, as `disturbances` takes it.
@@ -250,6 +258,10 @@ def ratio_of_counting_rounds(
         unstable=None if found.unstable is None else ("a", "b")[found.unstable],
     )
     estimate = ratio_of_rounds(a, b, confidence=confidence)
+    if estimate.interval is None:
+        obvious = _obvious(_logs(medians[1]) - _logs(medians[0]), confidence)
+        if obvious is not None:
+            estimate, (a, b) = obvious, map(list, medians)
     left_out = len(found.counts) - len(a)
     return replace(estimate, left_out=left_out, disturbed=disturbed), (a, b)
 

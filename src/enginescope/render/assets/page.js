@@ -33,7 +33,7 @@
   const inBand = new Set();
   let landed = null;
   function markSection() {
-    const current = landed?.top === scrollY ? landed.id : [...links.keys()].find((id) => inBand.has(id));
+    const current = (landed?.top === scrollY && landed.id) || [...links.keys()].find((id) => inBand.has(id));
     if (current === undefined) return;
     for (const [id, link] of links) {
       if (id === current) link.setAttribute("aria-current", "true");
@@ -49,16 +49,22 @@
     if (place) watcher.observe(place);
   }
 
-  // Open the folded parts around the target of a link.
+  // Open the folded parts around the target of a link. What is drawn late above the target does not
+  // move it away, until the reader scrolls.
+  const arrive = () => {
+    landed.place.scrollIntoView();
+    landed.top = scrollY;
+    markSection();
+  };
   function land(hash) {
     const place = document.getElementById(decodeURIComponent(hash.slice(1).split("?")[0]));
     if (!place) return;
     pageReveal(place);
-    place.scrollIntoView();
-    if (!links.has(place.id)) return;
-    landed = { id: place.id, top: scrollY };
-    markSection();
+    landed = { id: links.has(place.id) ? place.id : undefined, place };
+    arrive();
   }
+  new ResizeObserver(() => landed && arrive()).observe(document.querySelector("main"));
+  for (const input of ["wheel", "touchmove", "pointerdown", "keydown"]) addEventListener(input, () => { landed = null; }, { passive: true });
   addEventListener("hashchange", () => land(location.hash));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.('a[href^="#"]');

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 
+from enginescope.analysis.graph.layout.coordinates import _balanced as balanced
 from enginescope.analysis.graph.layout.coordinates import horizontal
 from enginescope.analysis.graph.layout.ordering import ordered
 from tests.analysis.graph.layout.graphs import graphs
@@ -40,3 +41,9 @@ def test_the_bends_of_a_long_edge_are_upright() -> None:
     order, _ = ordered(layers)
     x = horizontal(layers, order, [40.0] * len(layers.rank), GAP)
     assert len({round(x[bend], 6) for bend in range(7, len(layers.rank))}) == 1
+
+
+def test_drawings_are_moved_onto_the_narrowest() -> None:
+    """And those that are much wider are left out, wherever they stand."""
+    narrow, wide = [1000.0, 1100.0], [0.0, 900.0]
+    assert balanced([narrow, narrow, wide, wide], [40.0, 40.0]) == [20.0, 120.0]
