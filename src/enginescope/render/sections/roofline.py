@@ -75,7 +75,7 @@ def roofline_chart(view: PlanView) -> Chart | None:
         axis: {**chart.spec["encoding"][axis], **log_axis([one[axis] for one in every])}
         for axis in ("x", "y")
     }
-    legend = {"title": "limits", "symbolType": "stroke", "orient": "top"}
+    legend = {"title": "limits", "symbolType": "stroke", "orient": "top", "labelLimit": 300}
     dash = {"field": "limit", "type": "nominal", "legend": legend}
     marks = {**chart.spec, "encoding": {**chart.spec["encoding"], **place}}
     limits = {
@@ -102,6 +102,6 @@ def _limit_lines(
         if macs is None:
             continue
         ridge = macs / gpu.bytes_per_ms
-        name = f"{precision}: {format_significant(macs / _MILLION)} billion MACs/s"
+        name = f"{precision}: {format_significant(macs / 1e9)} × 10¹²/s"
         for x in sorted({low, max(ridge, low), max(high, ridge * 2)}):
             yield {"limit": name, "x": x, "y": min(macs, x * gpu.bytes_per_ms) / _MILLION}

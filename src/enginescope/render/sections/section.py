@@ -49,7 +49,13 @@ def known(*parts: T | None) -> tuple[T, ...]:
 
 def page_figures(table: TextTable) -> Figures:
     """Return a table of the terminal as the page sets it."""
-    headers = tuple(f"{header[:1].upper()}{header[1:]}" for header in table.headers)
+    headers = tuple(map(_capital, table.headers))
     left_out = f"; {table.left_out:,} more below" if table.left_out else ""
     figures = table.figures()
     return replace(figures, headers=headers, caption=f"{figures.caption}{left_out}")
+
+
+def _capital(header: str) -> str:
+    """Return a header as it begins; units and symbols stay as they are."""
+    is_word = len(header.partition(" ")[0]) > 2
+    return f"{header[:1].upper()}{header[1:]}" if is_word else header
