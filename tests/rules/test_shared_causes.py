@@ -109,7 +109,7 @@ def test_time_is_at_stake_once(shared: Path, name: str) -> None:
 def test_at_most_twelve_are_printed(shared: Path, name: str, capsys: pytest.CaptureFixture) -> None:
     main(["lint", str(shared / f"{name}.graph.json")])
     lines = capsys.readouterr().out.splitlines()
-    severities = re.compile(r"^[\s\d.]*(?:PLAN|TIME)\d{3}  (?:info|warning|error)")
+    severities = re.compile(r"^[\s\d.—]*(?:PLAN|TIME)\d{3}  (?:info|warning|error)")
     printed = sum(severities.match(line) is not None for line in lines)
     assert printed == min(12, len(report_of(shared, name).groups))
 
