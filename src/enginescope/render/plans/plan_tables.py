@@ -36,7 +36,7 @@ LAYER = ("layer", "layers")
 #: Column of floors that are too low, since a layer may compute more than is known.
 PARTIAL = "Floor is"
 #: Headers that are shorter in text.
-_HEADERS = {"Time ms": "ms", "Share %": "%", "Tactic": "tactic, without hash"}
+_HEADERS = {"Time ms": "ms", "Share %": "%"}
 _ORIGINS = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
 #: Place in the table of layers of each of the plan's layers, by its index.
 RowOfLayer: TypeAlias = Mapping[int, int]
@@ -179,7 +179,7 @@ def tactic_table(shares: Sequence[TacticShare]) -> DataTable | None:
         return None
     return data_table(
         "tactics",
-        "Tactics",
+        "Tactics, without the hash at their ends",
         ("tactic", "tactics"),
         (
             column(
