@@ -129,7 +129,7 @@ class Comparison:
             sides=tuple(source.name for source in self.sources),
             pairs=tuple(self._pair(number, experiment) for number in range(1, len(self.sources))),
             ended=ended,
-            evidence=min((source.evidence for source in self.sources), key=_strength),
+            evidence=min((one.evidence for one in self.sources), key=list(EvidenceLevel).index),
             rounds=experiment.tally(self._looks).counting,
             measured_rounds=len(experiment.whole_rounds()),
             repeated=sum(entry.position.attempt > 0 for entry in experiment.table),
@@ -148,10 +148,6 @@ class Comparison:
             conditions=_machine(),
             kept=str(self._journal.path) if self._journal is not None else None,
         )
-
-    def answer_now(self) -> Answer:
-        """Return what is decided so far, as if it were interrupted."""
-        return self.answer(Ended.INTERRUPTED)
 
     def _measure(self, position: Position) -> Measured[Conditions]:
         began = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
@@ -264,10 +260,6 @@ def _median(entry: Entry[Any]) -> float:
 
 def _count(entry: Entry[Any]) -> int:
     return 0 if entry.measured.values is None else len(entry.measured.values)
-
-
-def _strength(evidence: EvidenceLevel) -> int:
-    return list(EvidenceLevel).index(evidence)
 
 
 def _machine() -> Conditions:

@@ -239,13 +239,10 @@ class Experiment(Generic[S]):
         sides = list(zip(*rows, strict=True))
         medians = [[float(np.median(entry.measured.values)) for entry in side] for side in sides]
         known = [[entry.uncertainty_pct for entry in side] for side in sides]
-        pairs = [
-            ratio_of_counting_rounds(
-                (medians[0], medians[side]), (known[0], known[side]), confidence=LOOK_CONFIDENCE
-            )[0]
-            for side in range(1, len(sides))
-        ]
-        return any(pair.interval is not None for pair in pairs)
+        others = zip(medians[1:], known[1:], strict=True)
+        pairs = [((medians[0], one), (known[0], pct)) for one, pct in others]
+        ratios = (ratio_of_counting_rounds(*pair, confidence=LOOK_CONFIDENCE)[0] for pair in pairs)
+        return any(ratio.interval is not None for ratio in ratios)
 
     def left_s(self, looks: tuple[int, ...], counting: int) -> tuple[float, float] | None:
         """Return the seconds that are probably left until the next look, and until the last.

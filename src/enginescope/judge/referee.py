@@ -200,7 +200,7 @@ class _Trial(Comparison):
         super().__init__(sides, confidence=1 - 2 * error / looks, **options)
 
     def _stands(self, experiment: Experiment[Conditions]) -> Standing:
-        verdict = self.answer_now().verdict
+        verdict = self.answer(Ended.INTERRUPTED).verdict
         if verdict.kind is VerdictKind.FASTER or self._is_futile(experiment):
             return Standing.DECIDED
         return Standing.GO_ON

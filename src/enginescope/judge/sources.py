@@ -40,12 +40,7 @@ _LONGEST_TEXT = 400
 
 
 class Source(Protocol):
-    """A side: measures itself once.
-
-    Attributes:
-        name: For people; also identifies the side when an experiment is continued.
-        evidence: What a verdict on such sides rests on.
-    """
+    """A side: measures itself once."""
 
     @property
     def name(self) -> str:
@@ -136,8 +131,6 @@ class Command:
 
 class Program(Command):
     """A program that measures itself, by the JSONL protocol."""
-
-    __slots__ = ()
 
     def measure(self, round_number: int, seconds: float) -> Measured[Conditions]:
         """Start the program, ask it to measure, and read its samples."""

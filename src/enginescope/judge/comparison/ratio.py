@@ -34,8 +34,8 @@ from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, Ve
 #: Rounds after which an interleaved comparison may stop. So many at most see 2 % where processes
 #: scatter by a standard deviation of 2 %, however they do: ``benchmarks/statistics/looks.py``.
 LOOKS = (8, 16, 30, 60)
-#: Before them, so many rounds to the first look, steady or not, show a difference whose interval, Student's t,
-#: lies beyond a factor of `OBVIOUS`. Two equal sides whose processes scatter by 50 % seem so
+#: Before them, so many rounds or more, steady or not, show a difference whose interval, Student's
+#: t, lies beyond a factor of `OBVIOUS`. Two equal sides whose processes scatter by 50 % seem so
 #: different in at most 0.3 % of comparisons: ``benchmarks/statistics/looks.py``.
 EARLY_LOOK, OBVIOUS = 3, 2.0
 #: More rounds than this are a mistake.
