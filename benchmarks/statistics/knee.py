@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enginescope.analysis.shapes.knee import cliffs_of, knee_of
+from enginescope.analysis.shapes.levels import cliffs_of, knee_of
 from enginescope.records.run.job import ShapePoint, Workload
 
 SIZES = (1, 2, 4, 8, 16, 32)

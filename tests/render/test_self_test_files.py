@@ -12,13 +12,13 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import VerdictKind
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.self_test import Detection, SameComparison, SelfTest
-from enginescope.render.self_test.self_test_answer import self_test_answer
-from enginescope.render.self_test.self_test_phrases import (
+from enginescope.render.self_test.self_test_answer import (
     answer_text,
     comparison_table,
     curve_table,
     recorded_line,
     scope_facts,
+    self_test_answer,
 )
 from tests.render.outputs import outputs
 from tests.render.verdicts.test_gate_files import NASTY

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,6 +19,9 @@ from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
 from enginescope.services.output_files import check_outputs, write_file
+
+if TYPE_CHECKING:
+    from enginescope.services.measurement.jobs import Count
 
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", int, float)
@@ -73,9 +76,10 @@ def option(*names: str, **settings: Any) -> Callable[[F], F]:
     return click.option(*names, **settings)
 
 
-def count_option(flag: str, least: int, most: int, default: int, text: str) -> Callable[[F], F]:
+def count_option(flag: str, count: Count, text: str) -> Callable[[F], F]:
     """Declare a whole number between bounds, with `text` as its help."""
-    return option(flag, type=click.IntRange(least, most), default=default, help=text)
+    bounds = click.IntRange(count.least, count.most)
+    return option(flag, type=bounds, default=count.usual, help=text)
 
 
 def add_options(*options: Callable[[F], F]) -> Callable[[F], F]:

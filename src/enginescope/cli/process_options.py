@@ -77,10 +77,9 @@ report_options = add_options(timeout_option, page_options, rounds_end_options, s
 
 def rounds_option(text: str) -> Callable[[F], F]:
     """Add ``--rounds`` of a verb whose rounds all count, with `text` as its help."""
-    from enginescope.judge.comparison.ratio import MOST_ROUNDS
-    from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS
+    from enginescope.services.measurement.jobs import ROUNDS
 
-    return count_option("--rounds", LEAST_ROUNDS, MOST_ROUNDS, ROUNDS, text)
+    return count_option("--rounds", ROUNDS, text)
 
 
 def process_workload(options: dict[str, Any]) -> Workload:

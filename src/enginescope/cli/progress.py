@@ -180,6 +180,22 @@ class JobProgress(Shown[Live], MeasurementObserver):
         elif self._live:
             self._live.update(Text(f"{self._place(index)}{self._text(job)}\n  starting"))
 
+    def process_started(self, text: str) -> None:
+        """Show a process that starts."""
+        if self._live is not None:
+            self._live.update(Text(f"{text}\n  starting"))
+        else:
+            note(f"{text} …")
+
+    def process_progressed(self, text: str, progress: Progress) -> None:
+        """Show the phase of a process."""
+        if self._live is not None:
+            self._live.update(Text(f"{text}\n  {describe(progress)}"))
+
+    def stands(self, text: str) -> None:
+        """Print what is decided so far."""
+        self._line(text)
+
     def job_progressed(self, index: int, progress: Progress) -> None:
         """Show the phase of a job."""
         if self._live:
@@ -193,20 +209,15 @@ class JobProgress(Shown[Live], MeasurementObserver):
         return f"[{index + 1}/{len(self._jobs)}] " if len(self._jobs) > 1 else ""
 
 
-class ProcessProgress(JobProgress, MeasurementObserver):
+class ProcessProgress(JobProgress):
     """Shows which process is under way, and prints what fails."""
 
-    def process_started(self, text: str) -> None:
-        """Show a process that starts."""
-        if self._live is not None:
-            self._live.update(Text(f"{text}\n  starting"))
-        else:
-            note(f"{text} …")
+    _so_far = ""
 
-    def process_progressed(self, text: str, progress: Progress) -> None:
-        """Show the phase of a process."""
-        if self._live is not None:
-            self._live.update(Text(f"{text}\n  {describe(progress)}"))
+    def stands(self, text: str) -> None:
+        """Print what is decided so far."""
+        self._so_far = f"{text}; "
+        super().stands(text)
 
     def ended(self, run: Run) -> None:
         """Print a failure; of the others the screen at the end tells."""
@@ -215,7 +226,8 @@ class ProcessProgress(JobProgress, MeasurementObserver):
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""
-        return f"{self._stored} {'run is' if self._stored == 1 else 'runs are'} stored"
+        runs = "1 run is" if self._stored == 1 else f"{self._stored} runs are"
+        return f"{self._so_far}{runs} stored"
 
 
 @contextmanager

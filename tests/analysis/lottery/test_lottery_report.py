@@ -91,14 +91,14 @@ def test_outputs_are_compared_with_the_first_build() -> None:
         tally.add(number, tensor(*values))
     tally.add(3, tensor(1.0, 2.25))
     first, second, third = (tally.of(number) for number in (1, 2, 3))
-    assert (first.letter, first.gap, first.is_repeatable) == ("A", 0.0, True)
-    assert (second.letter, second.gap, second.is_repeatable) == ("B", 0.5, True)
-    assert (third.letter, third.gap, third.is_repeatable) == ("A", 0.25, False)
-    assert tally.of(4) is None
+    assert tuple(first.values()) == ("A", 0.0, True)
+    assert tuple(second.values()) == ("B", 0.5, True)
+    assert tuple(third.values()) == ("A", 0.25, False)
+    assert tally.of(4) == {}
     tally.add(5, tensor(1.0, 2.0, 3.0))
-    assert tally.of(5).gap == math.inf
+    assert tally.of(5)["output_gap"] == math.inf
     tally.add(6, ())
-    assert tally.of(6) is None
+    assert tally.of(6) == {}
 
 
 def test_the_first_build_may_come_last() -> None:
@@ -106,7 +106,7 @@ def test_the_first_build_may_come_last() -> None:
     for number, value in ((4, 3.0), (2, 1.0), (1, 1.0)):
         tally.add(number, tensor(value))
     found = {number: tally.of(number) for number in (1, 2, 4)}
-    assert {number: (one.letter, one.gap) for number, one in found.items()} == {
+    assert {number: (one["outputs"], one["output_gap"]) for number, one in found.items()} == {
         1: ("A", 0.0),
         2: ("A", 0.0),
         4: ("B", 2.0),

@@ -6,8 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enginescope.analysis.shapes.knee import cliffs_of, knee_of
-from enginescope.analysis.shapes.levels import first_costs, levels_of, part_costs, propose, weighted
+from enginescope.analysis.shapes.levels import (
+    cliffs_of,
+    first_costs,
+    knee_of,
+    levels_of,
+    part_costs,
+    propose,
+    weighted,
+)
 from enginescope.records.run.job import InputShape, ShapePoint, Workload
 from enginescope.records.run.run import ShapeOutcome, ShapeVisit
 from enginescope.records.verdict.shapes import ShapesReport

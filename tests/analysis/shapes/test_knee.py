@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.shapes.knee import cliffs_of, knee_of
+from enginescope.analysis.shapes.levels import cliffs_of, knee_of
 from tests.analysis.shapes.simulated import outcomes, points
 
 

@@ -50,7 +50,7 @@ def test_options_repeat_and_combine(verb, model) -> None:
 
 def test_an_interrupt_says_what_stands(model, tmp_path, capfd, monkeypatch) -> None:
     def interrupted(request, observer):
-        observer.search_stands("after 3 rounds: 2 alternatives left; x leads, not confirmed")
+        observer.stands("after 3 rounds: 2 alternatives left; x leads, not confirmed")
         raise KeyboardInterrupt
 
     monkeypatch.setattr("enginescope.cli.verdicts.tune.tune_options", interrupted)

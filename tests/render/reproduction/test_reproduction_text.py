@@ -16,8 +16,11 @@ from enginescope.records.verdict.bundled_outputs import (
 )
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeKind
-from enginescope.render.reproduction.reproduction_answer import reproduction_answer
-from enginescope.render.reproduction.reproduction_phrases import answer_text, scope_facts
+from enginescope.render.reproduction.reproduction_answer import (
+    answer_text,
+    reproduction_answer,
+    scope_facts,
+)
 from tests.render.outputs import outputs
 from tests.render.verdicts.test_gate_files import NASTY
 from tests.render.verdicts.test_upgrade_files import measured, report

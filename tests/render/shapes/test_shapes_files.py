@@ -13,7 +13,6 @@ from enginescope.judge.notice import Notice
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.shapes import Knee, TraceUse
 from enginescope.render.shapes.shapes_answer import build_command, shapes_answer
-from enginescope.render.shapes.shapes_chart import shapes_charts
 from tests.analysis.shapes.simulated import report
 from tests.render.outputs import outputs, phrases
 from tests.render.verdicts.test_gate_files import NASTY
@@ -141,8 +140,9 @@ def test_the_page_leads_with_the_answer_and_escapes_names() -> None:
 
 
 def test_the_pictures_mark_the_knee_and_slow_shapes() -> None:
-    assert shapes_charts(report())[0].title.endswith("; the dashed line is the knee, batch 4")
-    _, latency = shapes_charts(report(CLIFF))
+    throughput, _ = shapes_answer(report()).charts
+    assert throughput.title.endswith("; the dashed line is the knee, batch 4")
+    _, latency = shapes_answer(report(CLIFF)).charts
     (slow,) = [
         layer["data"]["values"]
         for layer in latency.spec["layer"]
@@ -150,7 +150,7 @@ def test_the_pictures_mark_the_knee_and_slow_shapes() -> None:
     ]
     assert [row["shape"] for row in slow] == ["4"]
     inconclusive = replace(report(), knee=Knee(gain_pct=10, why="unknown"))
-    throughput, latency = shapes_charts(inconclusive)
+    throughput, latency = shapes_answer(inconclusive).charts
     assert throughput.title == "Throughput by shape"
     assert len(latency.spec["layer"]) == 3
 

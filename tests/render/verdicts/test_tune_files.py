@@ -152,7 +152,7 @@ def test_json_and_csv_have_the_figures() -> None:
 
 def test_the_page_leads_with_the_answer_and_the_confirmation() -> None:
     page = tune_page(report()).decode()
-    order = ["inner for net.onnx", "only these decide about a winner", "dropped at 3"]
+    order = ["inner for net.onnx", "Alternatives against the default", "dropped at 3"]
     assert [page.index(text) for text in order] == sorted(page.index(text) for text in order)
     assert "no option x" in page
 

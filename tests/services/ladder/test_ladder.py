@@ -13,7 +13,7 @@ from enginescope.records.notice import is_unstable
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Mode, StopRule, WarmUp, Workload
 from enginescope.records.verdict.ladder import RungKey
-from enginescope.services.ladder.ways import ladder_for
+from enginescope.services.ladder.ladder import ladder_for
 from enginescope.services.measurement.merged_notices import _merged
 from tests.fakes import loading, models
 from tests.plants.in_process import workers_in_process

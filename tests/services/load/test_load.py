@@ -27,7 +27,8 @@ from enginescope.core.record import replace
 from enginescope.records.run.load import LoadRule
 from enginescope.records.verdict.load import LoadKind, Slo
 from enginescope.services.load.load import run_load
-from enginescope.services.load.request import LoadObserver, LoadRequest
+from enginescope.services.load.request import LoadRequest
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.store.archive import Store
 from enginescope.store.location import parse_place
 from tests.fakes import models
@@ -215,8 +216,8 @@ def test_a_search_goes_on_from_its_stored_runs(model: Path, tmp_path: Path) -> N
         store=parse_place(str(tmp_path / "store")),
     )
     with workers_in_process():
-        first = run_load(request, LoadObserver())
-        again = run_load(replace(request, continues=True, max_time_s=None), LoadObserver())
+        first = run_load(request, MeasurementObserver())
+        again = run_load(replace(request, continues=True, max_time_s=None), MeasurementObserver())
     assert len(first.steps) == 1
     assert len(again.steps) > 1
     assert again.steps[0] == first.steps[0]

@@ -54,10 +54,13 @@ def test_a_search_ends_before_a_rate_that_there_is_no_time_for() -> None:
         kind = LoadKind.MET if rate <= 100 else LoadKind.MISSED
         return LoadStep(kind=kind, trials=(), rate_per_s=rate)
 
-    steps, skipped = search_highest(measure(64.0), measure, 5.0, lambda rate: rate > 100)
+    def in_time(rate: float) -> LoadStep | None:
+        return measure(rate) if rate > 100 else None
+
+    steps, skipped = search_highest(measure(64.0), in_time, 5.0)
     assert [step.rate_per_s for step in steps] == [64.0, 128.0]
     assert skipped == pytest.approx(90.5, abs=0.1)
-    late, skipped = search_highest(measure(64.0), measure, 5.0, lambda _rate: False)
+    late, skipped = search_highest(measure(64.0), lambda _rate: None, 5.0)
     assert ([step.rate_per_s for step in late], skipped) == ([64.0], 128.0)
 
 

@@ -244,13 +244,6 @@ def test_the_time_that_is_left_is_told_after_the_first_round(convnet, tmp_path, 
     assert rounds[-1].startswith("round 3 of 3, build ")
 
 
-def test_a_budget_has_best_numbers_of_its_own(convnet, tmp_path, planted) -> None:
-    planted(0.02)
-    report = held(convnet, tmp_path, builds=4, processes=2, budget_s=600.0)
-    assert report.duration_s < 300
-    assert 300 < report.best.duration_s <= 600
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

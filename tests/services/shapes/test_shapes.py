@@ -73,7 +73,7 @@ def test_disturbed_processes_are_told_where_too_few_others_count(
     monkeypatch.setattr(rounds, "uncertainty_of", uncertainty)
     report = swept(perceptron, tmp_path, batch=(1, 2))
     (notice,) = [one for one in report.notices if one.code == "W-DISTURBED-ROUNDS"]
-    assert notice.message.startswith("1 of 3 processes were disturbed")
+    assert notice.message.startswith("1 of 3 rounds were disturbed")
     assert (report.rounds, report.measured_rounds) == (3, 3)  # both kinds are kept
     assert report.is_unstable
     assert (report.shape_to_run, report.proposals) == (None, ())

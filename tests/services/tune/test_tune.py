@@ -18,7 +18,7 @@ from enginescope.runner import session
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.tune import tune as service
 from enginescope.services.tune.alternatives import TuneRequest, alternatives_of
-from enginescope.services.tune.outputs import CheckedOutputs, check_outputs
+from enginescope.services.tune.outputs import check_outputs
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import in_turn, process
 from tests.fakes import loading, models
@@ -68,8 +68,7 @@ def planted(monkeypatch):
     def plant(level, *, wrong=None, **how) -> Planted:
         runs = Planted(level, **how)
         monkeypatch.setattr(session, "run_jobs", runs)
-        outputs = CheckedOutputs(wrong=wrong or {})
-        monkeypatch.setattr(service, "check_outputs", lambda *_given: outputs)
+        monkeypatch.setattr(service, "check_outputs", lambda *_given: (wrong or {}, {}))
         return runs
 
     return plant
@@ -215,7 +214,7 @@ def test_combinations_that_are_not_valid_are_named(convnet, tmp_path, planted) -
         ({"options": {"intra_op_num_threads": ()}}, "no values"),
         ({"batch": (0, 1)}, "`batch` 0"),
         ({"metric": "speed", "options": THREADS}, "`metric`"),
-        ({"rounds": 3, "options": THREADS}, "rounds: 3"),
+        ({"rounds": 3, "options": THREADS}, "`rounds` 3: it is not between 8 and 1,000"),
         ({"routes": "absent.jsonl"}, "routes absent.jsonl"),
     ],
 )
@@ -236,14 +235,13 @@ def test_outputs_are_compared_with_those_of_the_default(tmp_path) -> None:
     asked: list[str] = []
     with workers_in_process():
         candidates = alternatives_of(request, Store(tmp_path / "store")).candidates
-        wrong = check_outputs(request, candidates, asked.append, math.inf).wrong
+        wrong, _ = check_outputs(request, candidates, asked.append, math.inf)
         late = check_outputs(request, candidates, asked.append, 0.0)
     names = {str(one.job.backend): one.number for one in candidates}
     assert set(wrong) == {names["ort-cpu:fp16?graph_optimization_level=basic"]}
     assert next(iter(wrong.values())).startswith("outputs: ")
     assert sum(text.startswith("inputs") for text in asked[:-2]) == 2  # one a backend and precision
-    assert set(late.unchecked) == {1, 2}
-    assert not late.wrong
+    assert (late[0], set(late[1])) == ({}, {1, 2})
 
 
 def test_build_routes_of_trtexec_are_alternatives_on_tensorrt(tmp_path, planted) -> None:

@@ -27,7 +27,7 @@ from enginescope.records.verdict.bundled_outputs import (
 from enginescope.records.verdict.reproduction import Agreement, EvidenceBundle
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.render.html.answer_page import written_json
-from enginescope.render.reproduction.reproduction_phrases import scope_facts
+from enginescope.render.reproduction.reproduction_answer import scope_facts
 from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 from enginescope.services.upgrade.evidence import (
     DOCUMENT,

@@ -210,13 +210,9 @@ def placed(text: str, rungs: Sequence[Rung]) -> Placement | None:
         high_ms=high_ms,
         nearest=nearest.key,
         alike=tuple(alike),
-        below=max(less, key=_level)[1].key if less else None,
-        above=min(more, key=_level)[1].key if more else None,
+        below=max(less, key=lambda pair: pair[0])[1].key if less else None,
+        above=min(more, key=lambda pair: pair[0])[1].key if more else None,
     )
-
-
-def _level(pair: tuple[float, Rung]) -> float:
-    return pair[0]
 
 
 def _overlaps(level_ms: float, rung: Rung, low_ms: float, high_ms: float) -> bool:

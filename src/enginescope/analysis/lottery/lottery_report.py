@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -50,14 +51,6 @@ class TimedRun(Record, frozen=True, kw_only=True, eq=False):
     seconds: float
 
 
-class BuildOutputs(Record, frozen=True, kw_only=True):
-    """What the outputs of one build are, as `DrawnBuild` has it."""
-
-    letter: str
-    gap: float
-    is_repeatable: bool
-
-
 class OutputTally:
     """Takes the outputs of processes in any order of builds; holds one of each kind."""
 
@@ -72,18 +65,18 @@ class OutputTally:
             self._kinds.setdefault(digest, outputs)
             self._digests.setdefault(build, []).append(digest)
 
-    def of(self, build: int) -> BuildOutputs | None:
-        """Return what a build's outputs are; ``None`` where it has none."""
+    def of(self, build: int) -> dict[str, Any]:
+        """Return what a build's outputs are, as fields of `DrawnBuild`; none without outputs."""
         digests = self._digests.get(build)
         if digests is None:
-            return None
+            return {}
         firsts = list(dict.fromkeys(one[0] for _, one in sorted(self._digests.items())))
         base = self._kinds[firsts[0]]
-        return BuildOutputs(
-            letter=side_label(firsts.index(digests[0])),
-            gap=max(output_gap(base, self._kinds[digest]) for digest in set(digests)),
-            is_repeatable=len(set(digests)) == 1,
-        )
+        return {
+            "outputs": side_label(firsts.index(digests[0])),
+            "output_gap": max(output_gap(base, self._kinds[digest]) for digest in set(digests)),
+            "is_repeatable": len(set(digests)) == 1,
+        }
 
 
 def _digest(outputs: Sequence[TensorValues]) -> str:
@@ -99,13 +92,14 @@ class Draw(Record, frozen=True, kw_only=True, eq=False):
 
     Attributes:
         number: From 1.
+        outputs: As `OutputTally.of` returns them.
     """
 
     number: int
     build_s: float
     build_peak_bytes: int | None = None
     processes: tuple[TimedRun, ...]
-    outputs: BuildOutputs | None = None
+    outputs: Mapping[str, Any] = {}
 
 
 def lottery_report(
@@ -113,7 +107,6 @@ def lottery_report(
     *,
     backend: str,
     duration_s: float,
-    budget_s: float | None = None,
     notices: Sequence[Notice] = (),
 ) -> LotteryReport:
     """Return what the builds come to.
@@ -122,7 +115,6 @@ def lottery_report(
         draws: Two or more, each with the same number of processes, two or more.
         backend: As it is typed.
         duration_s: Of all builds and processes.
-        budget_s: Time for which the best numbers are given; by default `duration_s`.
         notices: What became of other builds.
 
     Raises:
@@ -154,11 +146,11 @@ def lottery_report(
         components=components,
         costs=costs,
         duration_s=duration_s,
-        best=best_allocation(components, iterations, costs, budget_s or duration_s),
+        best=best_allocation(components, iterations, costs, duration_s),
         spread=_spread(first, len(draws), components[0]),
         layers=plans.layers if plans else (),
         regrouped_layers=plans.regrouped if plans else 0,
-        notices=(*notices, *_notices(draws, builds), *_shared_drift(components)),
+        notices=(*notices, *_notices(draws, builds, components[1])),
         created=first.created,
         command=first.command,
     )
@@ -187,21 +179,18 @@ def _middle(values: Sequence[float]) -> float:
 
 def _plans(draws: Sequence[Draw]) -> TacticDraws | None:
     """Compare the plans of all builds; ``None`` where one has none."""
-    runs = [(draw.number, RunView(_profiled(draw)).run) for draw in draws]
-    plans = [(number, run.plan, run.profile) for number, run in runs if run.plan]
+    plans = []
+    for draw in draws:  # the process whose layers were timed, else the first
+        chosen = max((one.run for one in draw.processes), key=lambda run: run.profile is not None)
+        run = RunView(chosen).run
+        plans += [(draw.number, run.plan, run.profile)] if run.plan else []
     return tactic_draws(plans) if len(plans) == len(draws) else None
-
-
-def _profiled(draw: Draw) -> Run:
-    """Return the process whose layers were timed, else the first."""
-    runs = [one.run for one in draw.processes]
-    return next((run for run in runs if run.profile is not None), runs[0])
 
 
 def _drawn_build(draw: Draw, changed: int | None) -> DrawnBuild:
     runs = [one.run for one in draw.processes]
     medians = tuple(float(np.median(_times_ms(run))) for run in runs)
-    built, outputs = runs[0].build, draw.outputs
+    built = runs[0].build
     memory = [run.device_memory.process_bytes for run in runs if run.device_memory]
     return DrawnBuild(
         number=draw.number,
@@ -214,10 +203,8 @@ def _drawn_build(draw: Draw, changed: int | None) -> DrawnBuild:
         engine_sha256=built.engine_sha256 if built else None,
         device_bytes=_most(memory),
         host_bytes=_most([run.peak_memory_bytes for run in runs]),
-        outputs=outputs.letter if outputs else None,
-        output_gap=outputs.gap if outputs else None,
-        is_repeatable=outputs.is_repeatable if outputs else None,
         changed_layers=changed,
+        **draw.outputs,
     )
 
 
@@ -242,19 +229,9 @@ def _spread(run: Run, builds: int, component: VarianceComponent) -> BuildSpread:
     )
 
 
-def _shared_drift(components: Sequence[VarianceComponent]) -> Iterator[Notice]:
-    """Yield that processes agree better than their iterations suggest."""
-    process = components[1]
-    if process.high_pct == 0 and process.variance < 0:
-        yield Notice(
-            code="W-SHARED-DRIFT",
-            message="processes differ less than their iterations suggest: latency changes in "
-            "the same way within every process; measure longer, so that the warm-up has ended",
-            evidence={"variance": process.variance},
-        )
-
-
-def _notices(draws: Sequence[Draw], builds: Sequence[DrawnBuild]) -> Iterator[Notice]:
+def _notices(
+    draws: Sequence[Draw], builds: Sequence[DrawnBuild], process: VarianceComponent
+) -> Iterator[Notice]:
     if len(builds) < FEW_BUILDS:
         yield Notice(
             code="I-FEW-BUILDS",
@@ -276,6 +253,13 @@ def _notices(draws: Sequence[Draw], builds: Sequence[DrawnBuild]) -> Iterator[No
     runs = tuple(process.run for draw in draws for process in draw.processes)
     side = MeasuredSide(label=runs[0].job.subject.name, name="", runs=runs)
     yield from carried_notices(MeasuredComparison(sides=(side,), pairs=(), threshold_pct=0.0))
+    if process.high_pct == 0 and process.variance < 0:
+        yield Notice(
+            code="W-SHARED-DRIFT",
+            message="processes differ less than their iterations suggest: latency changes in "
+            "the same way within every process; measure longer, so that the warm-up has ended",
+            evidence={"variance": process.variance},
+        )
 
 
 class TacticDraws(Record, frozen=True, kw_only=True):

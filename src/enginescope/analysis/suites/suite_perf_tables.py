@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from enginescope.analysis.suites.suite_table import GAINS, case_of, gains_of, precision_of
+from enginescope.analysis.suites.suite_table import case_of, precision_of
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuiteResult
 
@@ -37,11 +37,12 @@ _PROVIDERS = (
 )
 #: Of the sessions, which those scripts timed of ONNX Runtime's alone.
 _SESSIONS = ("ORT-CPUFp32", "ORT-CUDAFp32", "ORT-TRTFp32", "ORT-CUDAFp16", "ORT-TRTFp16")
-_GAIN_COLUMNS = {
-    "TRT_CUDA_gain(%)": "TRT v CUDA EP fp32 \ngain (mean) (%)",
-    "TRT_Standalone_gain(%)": "EP v Standalone TRT fp32 \ngain (mean) (%)",
-    "TRT_CUDA_fp16_gain(%)": "TRT v CUDA EP fp16 \ngain (mean) (%)",
-    "TRT_Standalone_fp16_gain(%)": "EP v Standalone TRT fp16 \ngain (mean) (%)",
+#: Column of a gain -> the backends whose mean latencies it is of: of the first over the second.
+_GAINS = {
+    "TRT v CUDA EP fp32 \ngain (mean) (%)": ("ORT-TRTFp32", "ORT-CUDAFp32"),
+    "EP v Standalone TRT fp32 \ngain (mean) (%)": ("ORT-TRTFp32", "TRTFp32"),
+    "TRT v CUDA EP fp16 \ngain (mean) (%)": ("ORT-TRTFp16", "ORT-CUDAFp16"),
+    "EP v Standalone TRT fp16 \ngain (mean) (%)": ("ORT-TRTFp16", "TRTFp16"),
 }
 _ENGINES = {"trt": "tensorrt", "trtexec": "tensorrt"}
 _TRT, _CUDA = "TensorrtExecutionProvider", "CUDAExecutionProvider"
@@ -228,9 +229,11 @@ def _latency(cases: dict[str, dict[str, CellRow]], providers: Sequence[str]) -> 
             if provider != _PROVIDERS[0]:
                 memory = row.figure("device_memory") if row else None
                 cells.append(memory / 2**20 if memory is not None else None)
-        gains = {one.name: one.percent for one in gains_of(tuple(own.items()))}
-        made.append((*cells, *(gains.get(one) for one in _GAIN_COLUMNS)))
-    return PerfTable(name="latency", headers=(*headers, *_GAIN_COLUMNS.values()), rows=tuple(made))
+        means = {provider: row.figure("mean") for provider, row in own.items()}
+        pairs = ((means.get(first), means.get(second)) for first, second in _GAINS.values())
+        gains = (100 * (b - a) / b if a is not None and b else None for a, b in pairs)
+        made.append((*cells, *gains))
+    return PerfTable(name="latency", headers=(*headers, *_GAINS), rows=tuple(made))
 
 
 def _metrics(cases: dict[str, dict[str, CellRow]]) -> PerfTable:
@@ -345,14 +348,3 @@ def _system_info(rows: Sequence[CellRow]) -> PerfTable:
 
 def _onnxruntime(row: CellRow) -> str | None:
     return row.versions.get("onnxruntime-gpu") or row.versions.get("onnxruntime")
-
-
-def printed_gains(result: SuiteResult) -> tuple[tuple[str, str, float], ...]:
-    """Return case, gain and percent, as those scripts printed them."""
-    order = list(GAINS)
-    found = [
-        (name, gain.name, gain.percent)
-        for name, own in by_case(result.rows).items()
-        for gain in gains_of(tuple(own.items()))
-    ]
-    return tuple(sorted(found, key=lambda one: order.index(one[1])))

@@ -1,30 +1,18 @@
 """A suite's results as a tidy table, a row for each cell and metric, or a row for each cell.
 
-Speed-up over a baseline backend, and the gains that ONNX Runtime's scripts printed.
+Speed-up over a baseline backend.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from enginescope.core.record import Record
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.suite.suite import Cell, CellFigure, CellRow, SuiteResult
 
 #: A model in one batch and shape: what backends are compared in.
 Case: TypeAlias = tuple[str, str]
-
-
-class Gain(Record, frozen=True, kw_only=True):
-    """How much less time one backend takes than another, as those scripts counted it.
-
-    ``(b - a) ÷ b`` of the two mean latencies, in percent: positive where `label`'s first is faster.
-    No interval belongs to it: it is one measurement a side, and not a verdict.
-    """
-
-    name: str
-    percent: float
 
 
 def case_of(cell: Cell) -> Case:
@@ -61,26 +49,6 @@ def speed_ups(result: SuiteResult) -> dict[str, float]:
         if latency and base:
             found[row.cell.key] = base / latency
     return found
-
-
-#: Name of a gain -> the backends whose mean latencies it is of: of the first over the second.
-GAINS = {
-    "TRT_CUDA_gain(%)": ("ORT-TRTFp32", "ORT-CUDAFp32"),
-    "TRT_CUDA_fp16_gain(%)": ("ORT-TRTFp16", "ORT-CUDAFp16"),
-    "TRT_Standalone_gain(%)": ("ORT-TRTFp32", "TRTFp32"),
-    "TRT_Standalone_fp16_gain(%)": ("ORT-TRTFp16", "TRTFp16"),
-}
-
-
-def gains_of(rows: Sequence[tuple[str, CellRow]]) -> tuple[Gain, ...]:
-    """Return the gains of one case, given its rows by the names of the scripts' providers."""
-    means = {name: row.figure("mean") for name, row in rows}
-    found = []
-    for gain, (first, second) in GAINS.items():
-        a, b = means.get(first), means.get(second)
-        if a is not None and b:
-            found.append(Gain(name=gain, percent=100 * (b - a) / b))
-    return tuple(found)
 
 
 def precision_of(row: CellRow) -> str | None:

@@ -30,7 +30,7 @@ from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
 from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.sensitivity.request import SensitivityRequest
+from enginescope.services.sensitivity.search import SensitivityRequest
 from enginescope.services.sensitivity.sensitivity import measure_sensitivity
 
 

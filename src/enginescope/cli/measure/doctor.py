@@ -112,7 +112,7 @@ def _diagnose(as_json: bool, store: StorePlace | None) -> None:
 
 
 def _print_self_tests(diagnosis: Diagnosis) -> None:
-    from enginescope.render.self_test.self_test_phrases import recorded_line
+    from enginescope.render.self_test.self_test_answer import recorded_line
 
     for test in diagnosis.self_tests:
         print(recorded_line(test))

@@ -32,7 +32,7 @@ from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
 from enginescope.records.run.job import Workload
 from enginescope.records.run.load import SCENARIOS, LoadRule
-from enginescope.records.verdict.load import LoadKind, LoadStep
+from enginescope.records.verdict.load import LoadKind
 from enginescope.services.load.load import run_load
 from enginescope.services.load.request import (
     MOST_PER_S,
@@ -40,7 +40,6 @@ from enginescope.services.load.request import (
     REPEATS,
     RESOLUTION_PCT,
     SAMPLES_PER_QUERY,
-    LoadObserver,
     LoadRequest,
     asked_rule,
     parse_slo,
@@ -131,7 +130,7 @@ def command(target: str, **options: Any) -> int:
     from enginescope.render.load.load_answer import load_answer
 
     check_files(options, target)
-    progress = LoadProgress()
+    progress = ProcessProgress()
     with measuring(progress, can_continue=True):
         report = run_load(_request(target, options), progress)
     steps = [step(options, "report", "report", report.trials[-1].run[:8])]
@@ -167,13 +166,3 @@ def _request(target: str, options: dict[str, Any]) -> LoadRequest:
         **picked(options, "repeats", "continues", "data"),
         **stored_fields(options),
     )
-
-
-class LoadProgress(ProcessProgress, LoadObserver):
-    """Shows the process that runs, and the verdict at each rate."""
-
-    def step_ended(self, step: LoadStep) -> None:
-        from enginescope.render.load.load_answer import rate_of, rate_text
-
-        if step.kind is not LoadKind.MEASURED:
-            self._line(f"{rate_text(rate_of(step))}: {step.kind.value}")

@@ -26,15 +26,12 @@ from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.run.job import Mode, Workload
 from enginescope.services.shapes.shapes import sweep_shapes
 from enginescope.services.shapes.sweep import (
     BATCHES,
     GAIN_PCT,
-    LEAST_REQUESTS,
-    LEAST_VISITS,
-    MOST_PROFILES,
+    PROFILES,
     REQUESTS,
     VISITS,
     ShapesRequest,
@@ -92,17 +89,11 @@ from enginescope.services.shapes.sweep import (
     help="Share of the requests that have a shape, in any unit; repeat for several.",
 )
 @option("--trace", type=EXISTING, help="Read the sizes of requests in their order, one per line.")
-@count_option("--profiles", 1, MOST_PROFILES, 1, "Number of optimization profiles to propose.")
+@count_option("--profiles", PROFILES, "Number of optimization profiles to propose.")
 @rounds_option("Number of fresh processes; each runs all shapes.")
+@count_option("--visits", VISITS, "Number of changes to each shape per process.")
 @count_option(
-    "--visits", LEAST_VISITS, MOST_ROUNDS, VISITS, "Number of changes to each shape per process."
-)
-@count_option(
-    "--requests",
-    LEAST_REQUESTS,
-    MOST_ROUNDS,
-    REQUESTS,
-    "Requests after each change; fewer where they take longer than 250 ms.",
+    "--requests", REQUESTS, "Requests after each change; fewer where they take longer than 250 ms."
 )
 @option("--csv", type=FILE, help="Write the shapes as CSV to FILE.")
 @report_options

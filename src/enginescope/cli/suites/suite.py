@@ -50,14 +50,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
     from enginescope.render.base.text import notice_lines, sentence, show
     from enginescope.render.base.text_table import table
     from enginescope.render.suites.suite_answer import suite_tables
-    from enginescope.render.suites.suite_phrases import (
-        baseline_sentence,
-        counts_sentence,
-        options_sentence,
-        processes_sentence,
-        took_sentence,
-        weakness_sentence,
-    )
+    from enginescope.render.suites.suite_phrases import counts_sentence, explained, took_sentence
 
     print(f"{result.name} · {counts_sentence(result)}\n")
     for part in suite_tables(result, width=shutil.get_terminal_size().columns):
@@ -68,16 +61,8 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
         print()
     for line in notice_lines(result.notices):
         show(line)
-    for say in (
-        options_sentence,
-        took_sentence,
-        processes_sentence,
-        weakness_sentence,
-        baseline_sentence,
-    ):
-        explained = say(result)
-        if explained:
-            show(sentence(explained))
+    for text in filter(None, (took_sentence(result), *explained(result))):
+        show(sentence(text))
     show(sentence(f"page: {folder / 'suite.html'}"))
     show(sentence(f"files: {folder}"))
     at = f" --store {shlex.quote(store)}" if store else ""

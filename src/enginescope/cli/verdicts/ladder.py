@@ -21,13 +21,7 @@ from enginescope.cli.process_options import (
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
-from enginescope.services.ladder.ladder import (
-    LEAST_STREAMS,
-    MOST_STREAMS,
-    STREAMS,
-    LadderRequest,
-    climb_ladder,
-)
+from enginescope.services.ladder.ladder import STREAMS, LadderRequest, climb_ladder
 
 
 @verb(
@@ -46,13 +40,7 @@ from enginescope.services.ladder.ladder import (
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
 @stop_options
 @rounds_option("Number of rounds; each runs a fresh process of every kind.")
-@count_option(
-    "--streams",
-    LEAST_STREAMS,
-    MOST_STREAMS,
-    STREAMS,
-    "Number of parallel streams or requests at the last rung.",
-)
+@count_option("--streams", STREAMS, "Number of parallel streams or requests at the last rung.")
 @report_options
 def command(model: Path, **options: Any) -> int:
     """Measure a query in every way, from its layers to a client's call.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from enginescope.cli.options import DURATION_MS, FROM_0, PATH, count_option, option
+from enginescope.cli.options import FROM_0, PATH, count_option, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
@@ -22,10 +22,6 @@ from enginescope.cli.verb import verb
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.services.lottery.lottery import (
     BUILDS,
-    FEWEST_BUILDS,
-    FEWEST_PROCESSES,
-    MOST_BUILDS,
-    MOST_PROCESSES,
     PROCESSES,
     LotteryRequest,
     hold_lottery,
@@ -42,26 +38,12 @@ from enginescope.services.lottery.lottery import (
 )
 @click.argument("model", type=PATH)
 @on_option("Backend that builds and runs the model.  [default: ort-cpu]")
-@count_option("--builds", FEWEST_BUILDS, MOST_BUILDS, BUILDS, "Number of independent builds.")
-@count_option(
-    "--processes",
-    FEWEST_PROCESSES,
-    MOST_PROCESSES,
-    PROCESSES,
-    "Fresh processes that measure each build.",
-)
+@count_option("--builds", BUILDS, "Number of independent builds.")
+@count_option("--processes", PROCESSES, "Fresh processes that measure each build.")
 @option(
     "--timing-cache",
     type=PATH,
     help="Give every TensorRT build a copy of this timing cache.  [default: none]",
-)
-@option(
-    "--budget",
-    type=DURATION_MS,
-    help=(
-        "Find the best numbers of builds, processes and iterations for this time.  "
-        "[default: as long as the lottery took]"
-    ),
 )
 @input_options
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
@@ -83,7 +65,6 @@ def command(model: Path, **options: Any) -> int:
     request = LotteryRequest(
         model=model,
         workload=lottery_workload(process_workload(options)),
-        budget_s=options["budget"] and options["budget"] / 1e3,
         **process_fields(options, "backend", "builds", "processes", "timing_cache"),
     )
     progress = ProcessProgress()

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import words
 from enginescope.cli.options import PATH, json_option, option, page_options, store_option
 from enginescope.cli.process_options import command_line
 from enginescope.cli.progress import measuring
 from enginescope.cli.report_output import check_files, present_answer
 from enginescope.cli.verb import verb
-from enginescope.cli.verdicts.upgrade import UpgradeProgress, next_step
+from enginescope.cli.verdicts.upgrade import next_step
 from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_upgrade
 
 
@@ -25,11 +26,7 @@ from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_u
     "enginescope reproduce bundle --old old/bin/python",
 )
 @click.argument("folder", type=PATH)
-@option(
-    "--check-only",
-    is_flag=True,
-    help="Compare the files with their SHA-256, and run nothing.",
-)
+@option("--check-only", is_flag=True, help="Compare the files with their SHA-256, and run nothing.")
 @option(
     "--old",
     metavar="PYTHON|docker:IMAGE",
@@ -40,7 +37,6 @@ from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_u
     metavar="PYTHON|docker:IMAGE",
     help="Python or image of the new stack.  [default: the recorded one]",
 )
-@option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
 @page_options
 @store_option
 @json_option
@@ -62,12 +58,11 @@ def command(folder: Path, **options: Any) -> int:
         store=options["store_folder"],
         command=command_line(),
     )
-    progress = UpgradeProgress()
+    progress = RoundsProgress()
     with measuring(progress):
         result = reproduce_upgrade(request, progress)
     after = ("run it again", words("enginescope", "reproduce", str(folder)))
     if result.again is not None:
         after = next_step(result.again, options)
-    answered = reproduction_answer(result, everything=options["everything"])
-    present_answer(answered, options, after)
+    present_answer(reproduction_answer(result), options, after)
     return int(result.is_reproduced is False)

@@ -33,12 +33,10 @@ from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.tune import TuneMetric
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.tune.alternatives import ROUNDS, TuneRequest
-from enginescope.services.tune.search import TuneObserver
 from enginescope.services.tune.tune import tune_options
 
 
@@ -105,9 +103,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 @dims_option
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
 @stop_options
-@count_option(
-    "--rounds", LOOKS[0], MOST_ROUNDS, ROUNDS, "Maximum number of rounds of the confirmation."
-)
+@count_option("--rounds", ROUNDS, "Maximum number of rounds of the confirmation.")
 @option(
     "--threshold",
     "threshold_pct",
@@ -129,7 +125,7 @@ def command(model: Path, **options: Any) -> int:
     from enginescope.render.tune.tune_answer import tune_answer
 
     check_files(options, model)
-    progress = TuneProgress()
+    progress = ProcessProgress()
     with measuring(progress, can_continue=True):
         report = tune_options(_request(model, options), progress)
     steps = [runs_step(options, report.comparison, "the search")]
@@ -154,18 +150,3 @@ def _request(model: Path, options: dict[str, Any]) -> TuneRequest:
             options, "backends", "routes", "metric", "tolerance", "rounds", "threshold_pct"
         ),
     )
-
-
-class TuneProgress(ProcessProgress, TuneObserver):
-    """Shows which process is under way, and where the search stands."""
-
-    _so_far = ""
-
-    def search_stands(self, text: str) -> None:
-        """Print how many alternatives are left."""
-        self._so_far = f"{text}; "
-        self._line(text)
-
-    def standing(self) -> str:
-        """Return what an interrupt leaves: the leader so far, and the stored runs."""
-        return f"{self._so_far}{super().standing()}"

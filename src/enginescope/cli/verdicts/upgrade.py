@@ -29,8 +29,8 @@ from enginescope.formats.archive.archive_reader import MANIFEST
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.gate import InconclusivePolicy
-from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradedModel, UpgradeReport
-from enginescope.services.upgrade.request import REPEATS, UpgradeObserver, UpgradeRequest
+from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeReport
+from enginescope.services.upgrade.request import REPEATS, UpgradeRequest
 from enginescope.services.upgrade.upgrade import check_upgrade
 
 
@@ -107,7 +107,6 @@ from enginescope.services.upgrade.upgrade import check_upgrade
     default="fail",
     help="Whether an inconclusive upgrade fails or passes.",
 )
-@option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
 @option(
     "--evidence",
     type=FOLDER,
@@ -130,15 +129,14 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
     from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 
     check_files(options, *models, old, new or "")
-    progress = UpgradeProgress()
+    progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = check_upgrade(_request(models, old, new, options), progress)
     steps, folder = [next_step(report, options)], options["evidence"]
     if folder is not None:
         note(f"wrote {folder}; SHA-256 of its manifest: {sha256_of(folder / MANIFEST)}")
         steps.append(("run it again", words("enginescope", "reproduce", folder)))
-    answered = upgrade_answer(report, everything=options["everything"])
-    present_answer(answered, options, *steps)
+    present_answer(upgrade_answer(report), options, *steps)
     return exit_code(progress, int(not report.is_passed))
 
 
@@ -162,22 +160,6 @@ def _request(
             *("inconclusive", "evidence", "without_inputs"),
         ),
     )
-
-
-class UpgradeProgress(RoundsProgress, UpgradeObserver):
-    """Shows the model, the process of its outputs, and the rounds."""
-
-    def model_started(self, model: Path) -> None:
-        self._line(f"{model.name} …")
-
-    def process_started(self, text: str) -> None:
-        if self._live is not None:
-            self._live.update(text)
-        else:
-            self._line(text)
-
-    def model_ended(self, model: UpgradedModel) -> None:
-        self._line(f"{model.model}: {model.kind.value}")
 
 
 def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]:

@@ -31,7 +31,7 @@ from enginescope.render.depth.depth_writers import (
     speed_cells,
 )
 from enginescope.render.plans.build_text import build_facts
-from enginescope.render.self_test.self_test_phrases import recorded_line
+from enginescope.render.self_test.self_test_answer import recorded_line
 from enginescope.render.verdicts.noise_text import (
     NOISE_HEADERS,
     noise_answer,

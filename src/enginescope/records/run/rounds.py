@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from enginescope.core.record import Record
 from enginescope.judge.comparison.looks import Tally, tally_of
-from enginescope.judge.comparison.steady_rounds import disturbances, uncertainty_pct
+from enginescope.judge.comparison.steady_rounds import uncertainty_pct
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import Measured
 from enginescope.judge.notice import Notice
@@ -43,17 +43,6 @@ def uncertainty_of(run: Run) -> float | None:
     """Return what the median of a run is known to, in percent; ``None`` without samples."""
     values = measured_of(run).values
     return uncertainty_pct(values) if values is not None and len(values) else None
-
-
-def counting_rounds(sides: Sequence[Sequence[Run]]) -> tuple[tuple[Run, ...], ...]:
-    """Return the rounds in which no process failed or was disturbed, as `disturbances` has it.
-
-    Of a process that was measured again, the last attempt counts.
-    """
-    rows = [(row, uncertainties_of(row)) for row in whole_rounds(sides)]
-    good = [(row, known) for row, known in rows if known is not None]
-    counts = disturbances([*zip(*(known for _, known in good), strict=True)]).counts
-    return tuple(row for (row, _), does in zip(good, counts, strict=True) if does)
 
 
 def recorded_tally(sides: Sequence[Sequence[Run]]) -> Tally | None:

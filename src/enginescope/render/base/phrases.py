@@ -6,14 +6,14 @@ The first figures a reader sees.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from enginescope.analysis.claims.percentile import SHOWN, percentile_name, range_or_mark
 from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Pipeline, RoundTrip
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Summary
@@ -86,6 +86,24 @@ def count_text(summary: Summary) -> str:
 def unstable_mark(notices: Iterable[Notice]) -> str:
     """Return what an answer begins with where its figures are unstable; else nothing."""
     return "unstable measurement: " if any(map(is_unstable, notices)) else ""
+
+
+def shared_notices(sides: Sequence[tuple[str, Iterable[Notice]]]) -> tuple[Notice, ...]:
+    """Return each notice once; one that not every side has names those that have it.
+
+    Args:
+        sides: The label of each, and its notices.
+    """
+    held: dict[tuple[str, str], tuple[Notice, dict[int, str]]] = {}
+    for at, (label, notices) in enumerate(sides):
+        for notice in notices:
+            held.setdefault((notice.code, notice.message), (notice, {}))[1][at] = label
+    return tuple(
+        notice
+        if len(labels) == len(sides)
+        else replace(notice, message=f"{', '.join(labels.values())}: {notice.message}")
+        for notice, labels in held.values()
+    )
 
 
 def rounds_text(report: RoundsReport, noun: str = "round", plural: str | None = None) -> str:

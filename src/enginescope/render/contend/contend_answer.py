@@ -98,22 +98,7 @@ def _facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
     shared = _SHARES[report.share]
     if report.mps is not None and (report.mps != "off" or report.share == "processes"):
         shared = f"{shared}; {_MPS[report.mps]}"
-    whole = report.sets[-1]
-    interval = whole.fairness_interval
-    ends = f" ({interval.low:.3f} … {interval.high:.3f})" if interval else ""
-    return (
-        *contenders,
-        ("share", shared),
-        ("throughput", _throughput(whole)),
-        ("fairness", f"{whole.fairness:.3f}{ends}, Jain's index of the slow-downs"),
-        ("evidence", rounds_text(report)),
-    )
-
-
-def _throughput(whole: ContenderSet) -> str:
-    together, alone = (format_significant(rate, 4) for rate in (whole.per_s, whole.alone_per_s))
-    share = f"{_percent(whole.share.ratio)} ({_share_ends(whole.share)})"
-    return f"{together} requests/s together, {alone} in sum without sharing: {share}"
+    return (*contenders, ("share", shared), ("evidence", rounds_text(report)))
 
 
 def _share_ends(share: RatioEstimate) -> str:
@@ -163,12 +148,17 @@ def _sets(report: ContendReport) -> TextTable:
             format_significant(together.alone_per_s, 4),
             _percent(together.share.ratio),
             _share_ends(together.share),
-            f"{together.fairness:.3f}",
+            _fairness(together),
         )
         for together in report.sets
     )
     note = "share: together ÷ sum without sharing; fairness: Jain's index of the slow-downs"
     return _table("Throughput", _SET_HEADERS, rows, note)
+
+
+def _fairness(together: ContenderSet) -> str:
+    ends = together.fairness_interval
+    return f"{together.fairness:.3f}" + (f" ({ends.low:.3f} … {ends.high:.3f})" if ends else "")
 
 
 def _times(report: ContendReport) -> TextTable:

@@ -16,22 +16,21 @@ from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.segmentation import bilinear
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.record import Record
-from enginescope.judge.units import range_text
 from enginescope.render.accuracy.task_words import task_figure
 from enginescope.render.base.facts import place_line
-from enginescope.render.base.figures import UNKNOWN, figure
 from enginescope.render.base.palette import document, letters, line, picture, words
-from enginescope.render.base.phrases import outcome_text
 from enginescope.render.charts.distribution import latency_boxes
 from enginescope.render.charts.series import worker_memory
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture
 from enginescope.render.depth.depth_writers import (
+    SPEED_HEADERS,
     benchmark_title,
     gpu_text,
     percentile_cell,
     quality_title,
     shared_text,
     short_labels,
+    speed_cells,
     speed_lines,
 )
 from enginescope.render.html.images import Chart, heat_png, png_bytes, rgb_png, svg_png, svg_text
@@ -197,21 +196,8 @@ _SCALE = 2.0
 #: What the figure shows of a GPU.
 _QUANTITIES = ("gpu_utilization", "gpu_memory_utilization", "gpu_memory", "gpu_sm_clock")
 _SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)"[^>]*?\bheight="([\d.]+)"')
-_HEADERS = (
-    "model",
-    "mean",
-    "SD",
-    "median (p50)",
-    "95 % CI",
-    "p95",
-    "p99",
-    "min",
-    "max",
-    "/s",
-    "n",
-)
-_SHARES = (0.19, 0.065, 0.055, 0.085, 0.125, 0.125, 0.125, 0.06, 0.06, 0.06, 0.05)
-_ROW, _TABLE_WIDTH = 26.0, 1280.0
+_SHARES = (0.35, 0.1, 0.17, 0.14, 0.14, 0.05, 0.05)
+_ROW, _TABLE_WIDTH = 26.0, 1000.0
 #: Letters of a line of the legend, and of one below the title.
 _LEGEND, _SUBTITLE = 60, 110
 
@@ -236,8 +222,8 @@ def speed_figure(found: DepthBenchmark) -> str:
     width, top = (float(size[1]), float(size[2])) if size else (0.0, 20.0)
     width = max(width, _TABLE_WIDTH)
     parts = [drawn]
-    rows = [(label, *_cells(one)) for label, one in zip(labels, found.sides, strict=True)]
-    for number, row in enumerate((_HEADERS, *rows)):
+    rows = [(label, *speed_cells(one)) for label, one in zip(labels, found.sides, strict=True)]
+    for number, row in enumerate((("model", *SPEED_HEADERS), *rows)):
         parts += _table_row(row, width, top + number * _ROW, is_head=number == 0)
     y = top + (len(rows) + 1) * _ROW + 4
     for text in _remarks(found, letters(width - 2 * _MARGIN, 12)):
@@ -255,29 +241,10 @@ def _table_row(row: tuple[str, ...], width: float, y: float, *, is_head: bool) -
     return [*parts, line(_MARGIN, y + _ROW, width - _MARGIN, y + _ROW)]
 
 
-def _cells(side: DepthSide) -> tuple[str, ...]:
-    latency, throughput = side.view.latency, side.view.throughput
-    if latency is None:
-        return (outcome_text(side.view.run.outcome), *[UNKNOWN] * (len(_HEADERS) - 2))
-    interval = latency.median_interval
-    return (
-        figure(latency.mean_ms),
-        figure(latency.std_ms, 3),
-        figure(latency.median_ms),
-        range_text(interval.low, interval.high) if interval else UNKNOWN,
-        percentile_cell(side, 95),
-        percentile_cell(side, 99),
-        figure(latency.min_ms),
-        figure(latency.max_ms),
-        figure(throughput.per_s if throughput else None),
-        f"{latency.n:,}",
-    )
-
-
 def _remarks(found: DepthBenchmark, room: int) -> list[str]:
     text = (
-        "Milliseconds from call to output, copies included; SD of all samples; /s: batch ÷ mean. "
-        "Models were timed one after the other: compare decides which is faster"
+        "Milliseconds from call to output, copies included; /s: batch ÷ mean. Models were timed "
+        "one after the other: compare decides which is faster"
     )
     made = [text]
     marked = note([percentile_cell(side, p) for side in found.sides for p in (95, 99)])

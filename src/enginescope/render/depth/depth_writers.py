@@ -21,7 +21,7 @@ from enginescope.judge.units import format_ms, format_significant, range_text
 from enginescope.render.accuracy.task_words import left_out_lines
 from enginescope.render.accuracy.task_writers import score_tables, task_data, task_samples_data
 from enginescope.render.base.figures import UNKNOWN, figure
-from enginescope.render.base.phrases import outcome_text, shorten_apart
+from enginescope.render.base.phrases import outcome_text, shared_notices, shorten_apart
 from enginescope.render.base.shared_options import BETWEEN, ToldApart, on_text, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 
@@ -110,30 +110,16 @@ def gpu_text(side: DepthSide) -> str:
     return said[0] if said else "no telemetry of a GPU"
 
 
-def benchmark_notices(found: DepthBenchmark) -> list[Notice]:
-    """Return the notices on the figures, each once, with its sides."""
-    held: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
+def benchmark_notices(found: DepthBenchmark) -> tuple[Notice, ...]:
+    """Return the warnings about the figures, each once, with its sides."""
+    sides = []
     for side, label in zip(found.sides, short_labels(found, 40), strict=True):
         notices = list(side.view.notices)
         for report in (found.agreement, found.quality):
             scored = found.scored(report, side.label)
             notices += scored.scores.notices if scored else ()
-        for one in notices:
-            if one.level == "warning":
-                held.setdefault((one.code, one.message), (one, []))[1].append(label)
-    return [
-        notice if len(labels) == len(found.sides) else _of(notice, labels)
-        for notice, labels in held.values()
-    ]
-
-
-def _of(notice: Notice, labels: list[str]) -> Notice:
-    return Notice(
-        code=notice.code,
-        message=f"{', '.join(dict.fromkeys(labels))}: {notice.message}",
-        evidence=notice.evidence,
-        level=notice.level,
-    )
+        sides.append((label, [notice for notice in notices if notice.level == "warning"]))
+    return shared_notices(sides)
 
 
 #: Columns that a narrow screen leaves out, the first one first.

@@ -203,7 +203,10 @@ def _run_table(report: LoadReport) -> TextTable:
     notes = [f"latency is its {name} in ms, with queueing and service time of that query"]
     if any(trial.is_late for trial in report.trials):
         notes.append("late: the load generator was late (W-LATE)")
-    runs = _table("Each run", _STEP_HEADERS, _step_rows(report), *notes)
+    steps = sorted(report.steps, key=lambda step: rate_of(step) or 0.0)
+    p = _percentile_of(report)
+    rows = tuple(_trial_row(step, trial, p) for step in steps for trial in step.trials)
+    runs = _table("Each run", _STEP_HEADERS, rows, *notes)
     numbers = (*_STEP_HEADERS[:1], *_STEP_HEADERS[3:])
     return replace(runs, numbers=numbers, whole=_STEP_HEADERS[1:2])
 
@@ -241,13 +244,6 @@ def _ms(value_ms: float) -> str:
     return format_ms(value_ms, 3)
 
 
-def _step_rows(report: LoadReport) -> tuple[tuple[str, ...], ...]:
-    """Return the trials below `_STEP_HEADERS`, the lowest rate first; times are percentiles."""
-    p = _percentile_of(report)
-    steps = sorted(report.steps, key=lambda step: rate_of(step) or 0.0)
-    return tuple(_trial_row(step, trial, p) for step in steps for trial in step.trials)
-
-
 def _trial_row(step: LoadStep, trial: LoadTrial, p: float) -> tuple[str, ...]:
     parts = trial.parts if trial.parts is not None and trial.parts.p == p else None
     return (
@@ -274,7 +270,9 @@ def _loadgen_rows(figures: LoadGenFigures, latency: Summary | None) -> tuple[tup
         sure = found.interval if found and found.mark is None else None
         return claims.level_cell(value_ms, sure, _ns)
 
-    rows = [
+    is_closed, is_single = figures.scenario.endswith("-stream"), figures.scenario == "single-stream"
+    rates = "samples/s" if figures.scenario == "offline" else "scheduled queries/s"
+    return stated(
         ("queries", f"{figures.queries:,}"),
         (f"{name} latency", marked(figures.p, figures.percentile_ms)),
         *(
@@ -283,21 +281,23 @@ def _loadgen_rows(figures: LoadGenFigures, latency: Summary | None) -> tuple[tup
             if p != figures.p
         ),
         ("mean latency", _ns(figures.mean_ms)),
-    ]
-    if figures.scenario in ("single-stream", "multi-stream"):
-        rows.append((f"early-stopping {name}", _ns(figures.estimate_ms)))
-    if figures.scenario == "single-stream":
-        rows.append(("early-stopping p99", _ns(figures.estimate_p99_ms)))
-    if figures.slow is not None:
-        rows.append(("queries above the limit", f"{figures.slow:,}"))
-    if figures.needed is not None:
-        rows.append(("queries that early stopping needs", f"{figures.needed:,}"))
-    if figures.per_s is not None:
-        kind = "samples/s" if figures.scenario == "offline" else "scheduled queries/s"
-        rows.append((kind, format_significant(figures.per_s, 6)))
-    if figures.completed_per_s is not None:
-        rows.append(("completed queries/s", format_significant(figures.completed_per_s, 6)))
-    return tuple(rows)
+        (f"early-stopping {name}", _ns(figures.estimate_ms) if is_closed else ""),
+        ("early-stopping p99", _ns(figures.estimate_p99_ms) if is_single else ""),
+        *(
+            (title, "" if count is None else f"{count:,}")
+            for title, count in (
+                ("queries above the limit", figures.slow),
+                ("queries that early stopping needs", figures.needed),
+            )
+        ),
+        *(
+            (title, "" if rate is None else format_significant(rate, 6))
+            for title, rate in (
+                (rates, figures.per_s),
+                ("completed queries/s", figures.completed_per_s),
+            )
+        ),
+    )
 
 
 def _ns(value_ms: float | None) -> str:
@@ -350,7 +350,6 @@ def _by_rate(report: LoadReport) -> Chart:
         title=f"{name} latency by rate; the dashed line is the objective {goal}",
         subtitle=("Pale: too few samples to state it with an interval",),
         spec={"layer": layers},
-        table=ChartTable(headers=_STEP_HEADERS, rows=_step_rows(report)),
         is_wide=True,
     )
 

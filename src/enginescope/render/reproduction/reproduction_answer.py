@@ -2,82 +2,210 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from enginescope.core.record import replace
-from enginescope.records.verdict.reproduction import ReproducedModel, ReproducedRow, Reproduction
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import counted
+from enginescope.records.verdict.bundled_outputs import OutputChange, OutputReason
+from enginescope.records.verdict.reproduction import (
+    Agreement,
+    ReproducedModel,
+    ReproducedRow,
+    Reproduction,
+)
+from enginescope.records.verdict.upgrade import UpgradeRow
+from enginescope.render.base.answer_tables import stated
+from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.reproduction.reproduction_phrases import (
-    ROW_HEADERS,
-    agreement_text,
-    answer_text,
-    lines_of,
-    outputs_text,
-    rows_of,
-    scope_facts,
-    sentence,
+from enginescope.render.verdicts.gate_phrases import interval_text
+from enginescope.render.verdicts.upgrade_answer import (
+    are,
+    change_text,
+    evidence_text,
+    is_listed,
+    metric_table,
+    metric_text,
+    name_of,
+    values_of,
+    why_of,
 )
-from enginescope.render.verdicts import upgrade_answer
-from enginescope.render.verdicts.upgrade_answer import metric_table, name_of
 
-#: Outputs that are named for a model.
-_OUTPUTS = 20
+#: Outputs that the facts name, and that the table of a model names.
+_SHOWN, _OUTPUTS = 3, 20
+_HEADERS = (
+    *("Agreement", "Model", "Metric", "Upgrade"),
+    *("Verdict", "Old", "New", "Change", "Interval"),
+)
+_OUTPUT_CHANGES = {
+    OutputReason.VALUES: "differs in bits alone",
+    OutputReason.HASHES: "has another hash",
+    OutputReason.KIND: "differs in type, shape, NaN or text",
+    OutputReason.MISSING: "is missing in one upgrade",
+}
 
 
-def reproduction_answer(result: Reproduction, *, everything: bool = False) -> Answer:
-    """Return the verdicts that count, then all figures of each model.
-
-    Args:
-        everything: A terminal lists metrics that do not count too.
-    """
+def reproduction_answer(result: Reproduction) -> Answer:
+    """Return the verdicts that count, then all figures of each model."""
     pairs = [(model, row) for model in result.models for row in model.rows]
     listed = [
-        (agreement_text(row), "\n".join(lines_of(model, row)))
+        (model, row)
         for model, row in pairs
-        if everything or _is_listed(row)
+        if any(is_listed(half) for half in (row.recorded, row.again) if half)
     ]
     screen = TextTable(
-        title="Verdicts", headers=("verdicts", "model and metric"), rows=tuple(listed)
+        title="Verdicts",
+        headers=("verdicts", "model and metric"),
+        rows=tuple((_agreement(row), "\n".join(_lines(model, row))) for model, row in listed),
     )
+    cells = [line for model, row in listed for line in _cells(model, row)]
+    title, has_models = "Recorded and new verdicts", len(result.models) > 1
+    first = [metric_table(title, _HEADERS, cells, has_models=has_models)] if cells else []
     return Answer(
         verb="reproduction",
         title="Reproduction",
         answer=answer_text(result),
         facts=scope_facts(result),
-        tables=tuple(_tables(result)),
+        tables=(*first, *map(_model_table, result.models)),
         screen=(screen,) if listed else (),
         report=result,
         data={
             "reproduced": result.is_reproduced,
-            "sentences": [sentence(model, row) for model, row in pairs],
+            "sentences": [_sentence(model, row) for model, row in pairs],
         },
     )
 
 
-def _is_listed(row: ReproducedRow) -> bool:
-    return any(upgrade_answer.is_listed(half) for half in (row.recorded, row.again) if half)
+def answer_text(result: Reproduction) -> str:
+    """Return the result in one line: ``not reproduced: 1 of 4 verdicts differs: net (latency)``."""
+    if result.again is None:
+        return f"bundle is intact: all {counted(result.files, 'file')} match the manifest"
+    rows = [(model, row) for model in result.models for row in model.rows if row.decides]
+    count = counted(len(rows), "verdict")
+    if result.is_reproduced is None:
+        return f"inconclusive: {count}, none of them clear in both upgrades"
+    if not result.is_reproduced:
+        different = [one for one in rows if one[1].agreement is Agreement.DIFFERENT]
+        names = ", ".join(
+            f"{name_of(model.recorded)} ({_metric(row, in_text=True)})" for model, row in different
+        )
+        verb = "differs" if len(different) == 1 else "differ"
+        return f"not reproduced: {len(different)} of {count} {verb}: {names}"
+    same = sum(row.agreement is Agreement.SAME for _, row in rows)
+    if same == len(rows):
+        return f"reproduced: {count}, all the same"
+    rest = len(rows) - same
+    text = f"no verdict differs: {same} of {count} {are(same)} the same"
+    return f"{text}, {rest} {are(rest)} inconclusive"
 
 
-def _tables(result: Reproduction) -> Iterator[TextTable]:
-    has_models = len(result.models) > 1
-    listed = [
-        cells
-        for model in result.models
-        for row in model.rows
-        if _is_listed(row)
-        for cells in rows_of(model, row)
+def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
+    """Return the bundle, its verdict and evidence, and what differs, as names and texts."""
+    recorded, again = (
+        f"{report.kind.value}; {'; '.join(dict.fromkeys(map(evidence_text, report.models)))}"
+        if report
+        else ""
+        for report in (result.recorded, result.again)
+    )
+    written = (result.recorded.created or UNKNOWN)[:10]
+    size = f"{counted(result.files, 'file')}, {format_bytes(result.size_bytes)}"
+    changes = (
+        printable(f"{one.stack}: {one.name} {one.recorded or 'absent'} → {one.again or 'absent'}")
+        for one in result.environment
+    )
+    return stated(
+        ("bundle", f"{printable(result.folder)}: {size}"),
+        ("SHA-256", result.sha256),
+        ("written", f"{written} by enginescope {result.enginescope}"),
+        ("command", printable(result.recorded.command or "")),
+        ("recorded", recorded),
+        ("again", again),
+        ("outputs", _outputs(result.models, most=_SHOWN)),
+        ("versions", again and ("; ".join(changes) or "the same, and the same devices")),
+    )
+
+
+def _outputs(models: Sequence[ReproducedModel], *, most: int) -> str:
+    """Return how many outputs are not as recorded, and which; empty without outputs.
+
+    Args:
+        most: Number of outputs that are named.
+    """
+    known = [(model, model.outputs) for model in models if model.outputs]
+    if not known:
+        return ""
+    count = counted(sum(outputs.compared for _, outputs in known), "output")
+    texts = [
+        f"{f'{name_of(model.recorded)}: ' if len(models) > 1 else ''}{change_of_output(change)}"
+        for model, outputs in known
+        for change in outputs.changes
     ]
-    if listed:
-        title = "Recorded and new verdicts"
-        yield metric_table(title, ROW_HEADERS, listed, has_models=has_models)
-    for model in result.models:
-        yield _model_table(model)
+    if not texts:
+        return f"{count}, every bit as recorded"
+    more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
+    listed = "; ".join((*texts[:most], *more))
+    return f"{len(texts):,} of {count} {are(len(texts))} not as recorded: {listed}"
+
+
+def change_of_output(change: OutputChange) -> str:
+    """Return ``scores of random 0 on new differs by 1e-06, error 2e-07 → 1e-06``."""
+    where = "in the reference" if change.stack is None else f"on {change.stack}"
+    how = f"differs by {change.gap:.2g}" if change.gap else _OUTPUT_CHANGES[change.reason]
+    errors = change.recorded_error, change.error
+    error = f", error {errors[0]:.2g} → {errors[1]:.2g}" if None not in errors else ""
+    unsteady = "" if change.was_repeatable else ", as its recorded processes did"
+    return printable(f"{change.output} of {change.sample} {where} {how}{error}{unsteady}")
 
 
 def _model_table(model: ReproducedModel) -> TextTable:
-    outputs = outputs_text((model,), most=_OUTPUTS)
+    outputs = _outputs((model,), most=_OUTPUTS)
     notes = (model.recorded.backend, outputs, "in brackets: does not count")
-    rows = [cells for row in model.rows for cells in rows_of(model, row)]
-    table = metric_table(f"Figures of {name_of(model.recorded)}", ROW_HEADERS, rows, *notes)
+    rows = [cells for row in model.rows for cells in _cells(model, row)]
+    table = metric_table(f"Figures of {name_of(model.recorded)}", _HEADERS, rows, *notes)
     return replace(table, is_detail=True)
+
+
+def _agreement(row: ReproducedRow) -> str:
+    """Return how the verdicts agree; in brackets where the metric does not count."""
+    return row.agreement.value if row.decides else f"({row.agreement.value})"
+
+
+def _cells(model: ReproducedModel, row: ReproducedRow) -> Iterator[tuple[str, ...]]:
+    """Yield the recorded verdict and the new one below `_HEADERS`."""
+    named = (_agreement(row), name_of(model.recorded), _metric(row))
+    for name, half in _halves(row):
+        if half is None:
+            yield (*named, name, *(UNKNOWN,) * 5)
+        else:
+            change = change_text(half), interval_text(half)
+            yield (*named, name, half.kind.value, *values_of(half), *change)
+
+
+def _halves(row: ReproducedRow) -> tuple[tuple[str, UpgradeRow | None], ...]:
+    return ("recorded", row.recorded), ("again", row.again)
+
+
+def _lines(model: ReproducedModel, row: ReproducedRow) -> Iterator[str]:
+    """Yield the metric, its recorded and its new verdict, for a narrow table."""
+    yield f"{name_of(model.recorded)} · {printable(model.recorded.backend)} · {_metric(row)}"
+    kinds = {half.kind for half in (row.recorded, row.again) if half}
+    for name, half in _halves(row):
+        if half is None:
+            yield f"{name} {UNKNOWN}"
+            continue
+        figures = " → ".join(values_of(half)) if half.old is not None else UNKNOWN
+        cells = (half.kind.value, figures, change_text(half), interval_text(half))
+        why = f"; {printable(why_of(half))}" if len(kinds) > 1 else ""
+        yield f"{name} {', '.join(cell for cell in cells if cell != UNKNOWN)}{why}"
+
+
+def _sentence(model: ReproducedModel, row: ReproducedRow) -> str:
+    first, *verdicts = _lines(model, row)
+    return f"{first}: {_agreement(row)}: {'; '.join(verdicts)}"
+
+
+def _metric(row: ReproducedRow, *, in_text: bool = False) -> str:
+    half = row.recorded or row.again
+    assert half is not None
+    return metric_text(half, in_text=in_text)

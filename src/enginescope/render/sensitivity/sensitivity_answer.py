@@ -5,7 +5,6 @@ from __future__ import annotations
 from shlex import quote
 
 from enginescope.judge.difference import excluded_pct, none_above
-from enginescope.judge.samples import Interval
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
@@ -16,7 +15,8 @@ from enginescope.records.verdict.sensitivity import (
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, ends_of, printable, ratio_cells
 from enginescope.render.base.figures import TextTable, figure
-from enginescope.render.base.palette import BLUE, GREY, VERMILLION
+from enginescope.render.base.palette import BLUE, GREEN, GREY, VERMILLION
+from enginescope.render.charts.error_time import error_time
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 from enginescope.render.verdicts.verdict_phrases import confidence_text, range_of, ratio_text
@@ -24,8 +24,8 @@ from enginescope.render.verdicts.verdict_phrases import confidence_text, range_o
 #: Heading of the column of reasons, which are sentences.
 _WHY = "why"
 _NOT_MEASURED = "not measured"
-#: Names in one line, operators of a layer, and points of the front.
-_SHOWN, _OPERATORS, _FRONT = 3, 2, 5
+#: Names in one line, and operators of a layer.
+_SHOWN, _OPERATORS = 3, 2
 #: Errors that a terminal has no room for.
 _FILE_ERRORS = ("max abs err", "cosine")
 _CSV_HEADERS = (
@@ -34,12 +34,6 @@ _CSV_HEADERS = (
     *("saved_ms", "saved_low_ms", "saved_high_ms", "why"),
 )
 _STATES = {"unchanged": "stays FP32", "failed": "failed", "unreached": "not reached"}
-#: Drawn below the smallest error that is there: FP32's error of 0 has no logarithm.
-_BELOW = 10.0
-_LEAST = 1e-9
-_X = quantity("x", "time ÷ FP32's", scale={"zero": False, "nice": True, "padding": 18})
-_SCALE = {"type": "log", "nice": False, "padding": 22}
-_Y = quantity("error", "RMSE ÷ spread of the worst output", scale=_SCALE)
 
 
 def sensitivity_answer(report: SensitivityReport) -> Answer:
@@ -153,7 +147,6 @@ def _facts(report: SensitivityReport, use: str) -> tuple[tuple[str, str], ...]:
         ("use", use),
         ("limits", limits),
         ("order", _order(report)),
-        ("front", _front(report)),
         ("times", _times(report)),
         ("evidence", evidence or "outputs only; not timed"),
         ("samples", f"{counted(report.samples, f'{kind}sample')}{calibrated}"),
@@ -190,22 +183,6 @@ def _order(report: SensitivityReport) -> str:
     if report.ordered_by == "error":
         return f"by error alone: no {report.by} alone is faster beyond noise"
     return f"by error per time saved; a {report.by} without a gain by its error"
-
-
-def _front(report: SensitivityReport) -> str:
-    if len(report.cumulative) < 2 or all(one.time is None for one in report.cumulative):
-        return ""
-    names = [_point_name(report, point.number) for point in report.front]
-    if names == [_point_name(report, 0)]:
-        return "FP32 alone: no converted model is faster"
-    alike = [
-        f"{names[at - 1]} and {names[at]}"
-        for at, point in enumerate(report.front)
-        if at and point.is_distinct is False
-    ]
-    more = f"; times not distinguishable: {', '.join(alike[:_SHOWN])}" if alike else ""
-    shown = ", ".join(names[:_FRONT]) + (" …" if len(names) > _FRONT else "")
-    return f"{len(names)} of {len(report.cumulative)} models, the fastest first: {shown}{more}"
 
 
 def _point_name(report: SensitivityReport, number: int) -> str:
@@ -343,32 +320,40 @@ def _csv_row(
 
 def _chart(report: SensitivityReport) -> Chart | None:
     """Return error against time; ``None`` where no converted model has both."""
-    timed = [(at, model) for at, model in enumerate(report.cumulative) if at and _is_drawn(model)]
+    timed = [at for at, model in enumerate(report.cumulative) if at and _is_drawn(model)]
     if not timed:
         return None
-    alone = [layer for layer in report.layers if _is_drawn(layer.alone)]
-    errors = [model.error for _, model in timed] + [layer.alone.error for layer in alone]
-    floor = min((error for error in errors if error), default=_LEAST) / _BELOW
-    kinds = [f"{report.by}s together", "proposed", f"one {report.by} alone"]
-    single = [_row(layer.alone, printable(layer.name), floor, kinds[2]) for layer in alone]
-    by_number = {
-        at: _row(model, _point_name(report, at), floor, kinds[at == report.proposed])
-        for at, model in [(0, report.cumulative[0]), *timed]
+    proposed = "" if report.proposed is None else _point_name(report, report.proposed)
+    marks = {
+        "FP32": (GREEN, "square"),
+        f"{report.by}s together": (BLUE, "circle"),
+        f"proposed: {proposed}": (VERMILLION, "diamond"),
+        f"one {report.by} alone": (GREY, "cross"),
     }
-    rows = list(by_number.values())
-    front = [by_number[point.number] for point in report.front]
-    subtitle = [
-        "The line joins the best models: no other one is both faster and closer to FP32",
-        "Bars: 95 % intervals. FP32's error of 0 is drawn at the lower edge",
-    ]
+    fp32, together, chosen, single = marks
+    front = {point.number for point in report.front}
+    alone = [layer for layer in report.layers if _is_drawn(layer.alone)]
+    points = [_point(layer.alone, printable(layer.name), single) for layer in alone]
+    for at in (0, *timed):
+        kind = chosen if at == report.proposed else together if at else fp32
+        name = _point_name(report, at)
+        points.append(_point(report.cumulative[at], name, kind, is_best=at in front))
+    subtitle = ["The line joins the best models: no other one is both faster and closer to FP32"]
     missing = len(report.cumulative) - 1 - len(timed) + len(report.layers) - len(alone)
     if missing:
         subtitle.append(f"{missing} without a finite error or a time are in the tables alone")
+    layers = error_time(
+        points,
+        x=quantity("time", "time ÷ FP32's", scale={"zero": False, "nice": True, "padding": 18}),
+        y_title="RMSE ÷ spread of the worst output",
+        marks=marks,
+        tips=tooltip(name="converted", time="time ÷ FP32's#", shown="RMSE ÷ spread"),
+    )
     return Chart(
         key="error_time",
         title="Error against time",
         subtitle=tuple(subtitle),
-        spec={"layer": [_line(front), *_points([*single, *rows], kinds), *_labels(rows)]},
+        spec={"layer": layers},
         height=320,
     )
 
@@ -377,70 +362,16 @@ def _is_drawn(model: ConvertedModel) -> bool:
     return model.error is not None and model.time is not None
 
 
-def _row(model: ConvertedModel, name: str, floor: float, kind: str) -> Spec:
-    ratio = model.time.ratio if model.time else None
-    at = ratio.ratio if ratio else 1.0
-    ends = (ratio.interval if ratio else None) or Interval(low=at, high=at)
+def _point(model: ConvertedModel, name: str, kind: str, *, is_best: bool = False) -> Spec:
+    """Return a point of the picture; FP32 is compared with itself, and so has no time."""
+    time, low, high = ratio_cells(model.time.ratio) if model.time else (1.0, 1.0, 1.0)
     return {
         "name": name,
-        "x": at,
-        "low": ends.low,
-        "high": ends.high,
-        "error": max(model.error or floor, floor),
-        "shown": _error_text(model),
         "kind": kind,
+        "is_best": is_best,
+        "error": model.error,
+        "time": time,
+        "low": low or time,
+        "high": high or time,
+        "shown": _error_text(model),
     }
-
-
-def _line(front: list[Spec]) -> Spec:
-    return {
-        "data": {"values": front},
-        "mark": {"type": "line", "interpolate": "step-after", "color": GREY},
-        "encoding": {"x": _X, "y": _Y, "order": {"field": "x", "type": "quantitative"}},
-    }
-
-
-def _points(rows: list[Spec], kinds: list[str]) -> list[Spec]:
-    present = [kind for kind in kinds if any(row["kind"] == kind for row in rows)]
-    legend = {"title": None, "orient": "top", "columns": 1, "symbolSize": 80}
-
-    def by_kind(*marks: str) -> Spec:
-        chosen = dict(zip(kinds, marks, strict=True))
-        scale = {"domain": present, "range": [chosen[kind] for kind in present]}
-        return {"field": "kind", "type": "nominal", "legend": legend, "scale": scale}
-
-    bars: Spec = {
-        "data": {"values": rows},
-        "mark": {"type": "rule", "opacity": 0.45},
-        "encoding": {"x": {**_X, "field": "low"}, "x2": {"field": "high"}, "y": _Y},
-    }
-    points: Spec = {
-        "data": {"values": rows},
-        "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
-        "encoding": {
-            "x": _X,
-            "y": _Y,
-            "color": by_kind(BLUE, VERMILLION, GREY),
-            "shape": by_kind("circle", "diamond", "cross"),
-            "tooltip": tooltip(name="converted", x="time ÷ FP32's#", shown="RMSE ÷ spread"),
-        },
-    }
-    return [bars, points]
-
-
-def _labels(rows: list[Spec]) -> list[Spec]:
-    """Return the names of FP32 and the proposal below their points, of the last model above it."""
-    middle = (min(row["x"] for row in rows) + max(row["x"] for row in rows)) / 2
-    places = {row["name"]: (row, 12) for row in rows if row["kind"] == "proposed"}
-    places[rows[0]["name"]] = rows[0], 12
-    places.setdefault(rows[-1]["name"], (rows[-1], -10))
-
-    def label(row: Spec, below: int) -> Spec:
-        side = {"align": "left", "dx": 8} if row["x"] < middle else {"align": "right", "dx": -8}
-        return {
-            "data": {"values": [row]},
-            "mark": {"type": "text", "dy": below, "fontSize": 12, **side},
-            "encoding": {"x": _X, "y": _Y, "text": {"field": "name"}},
-        }
-
-    return [label(*place) for place in places.values()]

@@ -6,7 +6,7 @@ import shlex
 
 from enginescope.judge.difference import none_above
 from enginescope.judge.samples import Interval
-from enginescope.judge.units import format_significant, with_sign
+from enginescope.judge.units import format_significant, range_text, with_sign
 from enginescope.records.run.job import InputShape
 from enginescope.records.verdict.shapes import (
     CostKind,
@@ -18,10 +18,11 @@ from enginescope.records.verdict.shapes import (
 )
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, ends_of, printable
-from enginescope.render.base.figures import TextTable
+from enginescope.render.base.figures import TextTable, figure
+from enginescope.render.base.palette import BLUE, GREY, ORANGE, VERMILLION
 from enginescope.render.base.phrases import rounds_text, unstable_mark
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.shapes.shapes_chart import interval_text, ms, rate_text, shapes_charts
+from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 
 _COSTS: dict[CostKind, str] = {
     "new": "first request of a new shape",
@@ -35,6 +36,8 @@ _WEIGHTS = {
     "given": "your weights",
     "trace": "weights from the trace",
 }
+#: From this ratio of the largest size to the smallest on, the axis of sizes is logarithmic.
+_LOG_FROM = 8
 _CSV_HEADERS = (
     *("shape", "size", "items", "latency_ms", "low_ms", "high_ms", "items_per_s"),
     *("processes", "profile", "new_ms", "again_ms", "weight", "why"),
@@ -56,7 +59,7 @@ def shapes_answer(report: ShapesReport) -> Answer:
         data={"build": build},
         csv=(_CSV_HEADERS, [_csv_row(level) for level in report.levels]),
         leads=False,
-        charts=shapes_charts(report),
+        charts=_charts(report),
         command=build,
     )
 
@@ -70,10 +73,11 @@ def _answer(report: ShapesReport) -> str:
     if knee.why is not None:
         first = report.measured[0]
         if first is last:
-            return f"only {_shape_name(report, last.label)} was measured: {ms(last.latency_ms)} ms"
+            name = _shape_name(report, last.label)
+            return f"only {name} was measured: {figure(last.latency_ms)} ms"
         return (
-            f"{_shape_name(report, first.label)} takes {ms(first.latency_ms)} ms, "
-            f"{_shape_name(report, last.label)} {ms(last.latency_ms)} ms"
+            f"{_shape_name(report, first.label)} takes {figure(first.latency_ms)} ms, "
+            f"{_shape_name(report, last.label)} {figure(last.latency_ms)} ms"
         )
     gain = f"{knee.gain_pct:g} %"
     if report.is_unstable:
@@ -124,7 +128,7 @@ def _changes(report: ShapesReport) -> str:
     ]
     switch = report.cost("profile")
     if switch is not None:
-        parts.append(f"switch of the profile: {ms(switch.value_ms)} ms")
+        parts.append(f"switch of the profile: {figure(switch.value_ms)} ms")
     return "; ".join(parts) or "not measured"
 
 
@@ -216,10 +220,10 @@ def _row(report: ShapesReport, level: ShapeLevel) -> tuple[str, ...]:
     new, again = (level.cost("new"), level.cost("again"))
     return (
         name,
-        ms(level.latency_ms),
-        interval_text(level.interval),
-        ms(level.latency_ms / max(level.items, 1)),
-        rate_text(level.items_per_s),
+        figure(level.latency_ms),
+        _interval_text(level.interval),
+        figure(level.latency_ms / max(level.items, 1)),
+        _rate_text(level.items_per_s),
         *(UNKNOWN if cost is None else with_sign(cost.value_ms) for cost in (new, again)),
     )
 
@@ -294,3 +298,120 @@ def _csv_row(level: ShapeLevel) -> tuple[object, ...]:
         *(level.items_per_s, level.processes, level.profile, new and new.value_ms),
         *(again and again.value_ms, level.weight, level.why),
     )
+
+
+def _rate_text(value: float | None) -> str:
+    """Return items per second, in whole items from 1,000 up."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if value >= 1_000 else format_significant(value, 4)
+
+
+def _interval_text(interval: Interval | None) -> str:
+    """Return ``1.61 … 1.64``; an em dash if it is not known."""
+    return UNKNOWN if interval is None else range_text(interval.low, interval.high)
+
+
+def _charts(report: ShapesReport) -> tuple[Chart, ...]:
+    """Return throughput and latency by shape."""
+    knee, measured = report.shape_to_run, report.measured
+    rates = [_point(report, level, level.items_per_s, level.items_interval) for level in measured]
+    times = [_point(report, level, level.latency_ms, level.interval) for level in measured]
+    slow = [row for row in times if row["shape"] in {cliff.label for cliff in report.cliffs}]
+    dashed = f"; the dashed line is the knee, {printable(report.dimension)} {knee}" if knee else ""
+    rings = "" if report.knee.low is None else "; rings: 95 % interval of the knee"
+    curve = _curve(rates, _x(report), "items per second", BLUE)
+    slower = "; triangles take longer than a larger shape" if slow else ""
+    late = _curve(times, _x(report), "latency, ms", ORANGE)
+    mark = {"type": "point", "shape": "triangle-down", "size": 260, "color": VERMILLION}
+    encoding = {"x": _x(report), "y": quantity("y", "latency, ms")}
+    triangles = {"data": {"values": slow}, "mark": {**mark, "filled": True}, "encoding": encoding}
+    return (
+        Chart(
+            key="shapes_throughput",
+            title=f"Throughput by shape{dashed}",
+            subtitle=(f"One request at a time; bars are 95 % intervals{rings}",),
+            spec={"layer": [*curve, *_knee_layers(report, rates)]},
+        ),
+        Chart(
+            key="shapes_latency",
+            title=f"Latency by shape{slower}",
+            subtitle=("Bars are 95 % intervals",),
+            spec={"layer": [*late, *([triangles] if slow else [])]},
+        ),
+    )
+
+
+def _point(
+    report: ShapesReport, level: ShapeLevel, value: float | None, interval: Interval | None
+) -> Spec:
+    place = level.label if _is_whole(report) else level.size
+    row: Spec = {"x": place, "shape": level.label, "y": value}
+    if interval is not None:
+        row |= {"low": interval.low, "high": interval.high, "ends": _interval_text(interval)}
+    return row
+
+
+def _is_whole(report: ShapesReport) -> bool:
+    return any(not one.label.isdecimal() for one in report.levels)
+
+
+def _x(report: ShapesReport) -> Spec:
+    """Return the channel of sizes; of whole shapes, their names in order."""
+    title = printable(report.dimension)
+    if _is_whole(report):
+        return {
+            "field": "x",
+            "type": "ordinal",
+            "sort": None,
+            "title": title,
+            "axis": {"labelAngle": -30, "labelOverlap": True},
+        }
+    sizes = [one.size for one in report.measured]
+    axis = {"values": sizes, "labelOverlap": "greedy", "format": "d", "grid": False}
+    if sizes[-1] >= _LOG_FROM * sizes[0]:
+        scale: Spec = {"type": "log", "base": 2, "nice": False, "padding": 12}
+        return quantity("x", f"{title} (log)", scale=scale, axis=axis)
+    return quantity("x", title, scale={"zero": False, "nice": False, "padding": 12}, axis=axis)
+
+
+def _curve(rows: list[Spec], x: Spec, title: str, color: str) -> list[Spec]:
+    y = quantity("y", title, scale={"zero": True})
+    tips = tooltip(shape="shape", y=f"{title}#", ends="95 % interval")
+    shared = {"x": x, "color": {"value": color}}
+    return [
+        {
+            "data": {"values": rows},
+            "mark": {"type": "line", "strokeWidth": 1.6},
+            "encoding": {**shared, "y": y},
+        },
+        {
+            "data": {"values": rows},
+            "mark": {"type": "rule", "strokeWidth": 3, "opacity": 0.6},
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "encoding": {**shared, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
+        },
+        {
+            "data": {"values": rows},
+            "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
+            "encoding": {**shared, "y": y, "tooltip": tips},
+        },
+    ]
+
+
+def _knee_layers(report: ShapesReport, rows: list[Spec]) -> list[Spec]:
+    """Return the line of the knee, and the points that its interval spans."""
+    knee = report.knee
+    labels = [row["shape"] for row in rows]
+    layers: list[Spec] = []
+    if knee.named is not None:
+        line = {"type": "rule", "strokeDash": [6, 3], "color": GREY, "strokeWidth": 1.4}
+        values = [{"x": rows[labels.index(knee.named)]["x"]}]
+        layers.append({"data": {"values": values}, "mark": line, "encoding": {"x": _x(report)}})
+    if knee.low is not None:
+        last = labels.index(knee.high) if knee.high is not None else len(rows) - 1
+        ring = {"type": "point", "size": 190, "strokeWidth": 1.6, "filled": False, "color": GREY}
+        encoding = {"x": _x(report), "y": quantity("y", "items per second")}
+        values = rows[labels.index(knee.low) : last + 1]
+        layers.append({"data": {"values": values}, "mark": ring, "encoding": encoding})
+    return layers

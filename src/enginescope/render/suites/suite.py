@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from enginescope.core.record import replace
 from enginescope.judge.units import format_significant
 from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellStatus, SuiteResult
@@ -81,7 +82,7 @@ def suite_charts(result: SuiteResult) -> tuple[Chart, ...]:
         key="suite_heat",
         title="Latency, colored by its ratio to the fastest of the row",
         spec=_matrix_spec(lines, backends, known, others, _speed_color(most)),
-        height=_height(lines),
+        height=math.ceil(_step(lines) * len(lines)),
         is_wide=True,
         least_width=_NAMES + _CELL * len(backends) if len(backends) <= _WORDY_COLUMNS else 0,
     )
@@ -89,29 +90,23 @@ def suite_charts(result: SuiteResult) -> tuple[Chart, ...]:
 
 
 def _named(lines: Sequence[MatrixLine]) -> list[MatrixLine]:
-    from enginescope.core.record import replace
-
     names = shorten_apart([line.name for line in lines], _NAME_LENGTH)
     return [replace(one, model=name, case="") for one, name in zip(lines, names, strict=True)]
 
 
-def _backend(cell: MatrixCell) -> Spec:
-    """Return what the backend is called, and for the tooltip all of it."""
-    return {"backend": cell.backend, "spec": cell.spec}
-
-
 def _point(line: MatrixLine, cell: MatrixCell) -> Spec:
     row = cell.row
-    latency = row.figure("latency") if row is not None else None
+    latency = cell.figure("latency")
     status = status_text(row.status) if row is not None else PENDING
-    point: Spec = {"model": line.name, **_backend(cell), "status": status}
+    named = {"model": line.name, "backend": cell.backend, "spec": cell.spec}
+    point: Spec = {**named, "status": status}
     if row is not None and row.reason:
         point["reason"] = row.reason
     if latency is not None:
         point["latency"] = latency
         point["text"] = f"{format_significant(latency)} ms"
     for name in _COPIES:
-        value = row.figure(name) if row is not None else None
+        value = cell.figure(name)
         if value is not None:
             point[name] = value
     if cell.speed_up is not None:
@@ -144,10 +139,6 @@ def _speed_color(most: float) -> Spec:
 
 def _step(lines: Sequence[MatrixLine]) -> float:
     return min(_TALL, max(_LOW, _HEIGHT / max(1, len(lines))))
-
-
-def _height(lines: Sequence[MatrixLine]) -> int:
-    return math.ceil(_step(lines) * max(1, len(lines)))
 
 
 def _matrix_spec(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from enginescope.analysis.suites.suite_perf_tables import case_name, printed_gains
+from enginescope.analysis.suites.suite_perf_tables import case_name
 from enginescope.analysis.suites.suite_table import lost_fp16
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.core.record import Record
@@ -52,8 +52,7 @@ def win_text(win: Win) -> str:
         return ""
     if win.interval is None:
         return f"{format_significant(win.ratio)} × (interval not known)"
-    low, high = (format_significant(one) for one in (win.interval.low, win.interval.high))
-    return f"{format_significant(win.ratio)} × ({low} … {high})"
+    return f"{format_significant(win.ratio)} × ({_range((win.interval.low, win.interval.high))})"
 
 
 def _fastest(result: SuiteResult) -> str:
@@ -120,8 +119,7 @@ def _margin(win: Win, called: dict[str, str]) -> str:
     text = f"{format_significant(win.ratio)} × as fast as {called[win.second.cell.spec]}"
     if win.interval is None:
         return f"{text}, interval not known"
-    low, high = (format_significant(one) for one in (win.interval.low, win.interval.high))
-    return f"{text}, 95 % CI {low} … {high}"
+    return f"{text}, 95 % CI {_range((win.interval.low, win.interval.high))}"
 
 
 def _by_backend(winners: Sequence[Win], called: dict[str, str]) -> str:
@@ -189,7 +187,7 @@ _GAP = 2
 
 def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[TextTable, ...]:
     """Return what a suite came to, as tables that fit into `width` columns."""
-    made = [*_matrix_tables(result, width), _failures(result), _coverage(result), _gains(result)]
+    made = [*_matrix_tables(result, width), _failures(result), _coverage(result)]
     return tuple(one for one in made if one is not None)
 
 
@@ -216,20 +214,12 @@ def _matrix_tables(result: SuiteResult, width: int) -> Iterator[TextTable]:
 
 
 def _table(
-    title: str,
-    headers: tuple[str, ...],
-    rows: Sequence[tuple[str, ...]],
-    numbers: tuple[str, ...] = (),
+    title: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]
 ) -> TextTable | None:
     if not rows:
         return None
-    return TextTable(
-        title=title,
-        headers=headers,
-        rows=tuple(rows[:MOST_LINES]),
-        numbers=numbers,
-        left_out=max(0, len(rows) - MOST_LINES),
-    )
+    more = max(0, len(rows) - MOST_LINES)
+    return TextTable(title=title, headers=headers, rows=tuple(rows[:MOST_LINES]), left_out=more)
 
 
 def _fitting(
@@ -271,11 +261,3 @@ def _coverage(result: SuiteResult) -> TextTable | None:
     called = backend_names(result)
     rows = [(case_name(one), called[one.cell.spec], coverage_text(one) or "") for one in found]
     return _table("which provider took what", ("model", "backend", "nodes and time"), rows)
-
-
-def _gains(result: SuiteResult) -> TextTable | None:
-    rows = [
-        (name, gain, f"{format_significant(pct)} %") for name, gain, pct in printed_gains(result)
-    ]
-    title = "gains as ONNX Runtime's scripts had them: (b − a) ÷ b of two means, no interval"
-    return _table(title, ("model", "gain", "percent"), rows, numbers=("percent",))

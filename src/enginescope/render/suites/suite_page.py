@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from enginescope.analysis.suites.suite_perf_tables import printed_gains
 from enginescope.analysis.suites.suite_table import case_of, cell_columns, tidy_columns
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.judge.units import format_significant
@@ -28,19 +27,15 @@ from enginescope.render.suites.suite_phrases import (
     MatrixCell,
     MatrixLine,
     backend_names,
-    baseline_sentence,
     cell_text,
     counts_sentence,
     coverage_text,
+    explained,
     failure_groups,
     matrix,
-    options_sentence,
-    processes_sentence,
     reason_text,
-    single_process_sentence,
     status_text,
     took_sentence,
-    weakness_sentence,
 )
 
 #: A smaller error is written with an exponent.
@@ -117,25 +112,22 @@ def _backend(
     lines: tuple[MatrixLine, ...], at: int, spec: str, links: Mapping[str, str]
 ) -> DataColumn:
     cells = [line.cells[at] for line in lines]
+    is_unstable = any(cell.row is not None and cell.row.is_unstable for cell in cells)
     return column(
         cells[0].backend,
-        [cell.row.figure("latency") if cell.row is not None else None for cell in cells],
+        [cell.figure("latency") for cell in cells],
         4,
         texts=tuple(_text(cell) for cell in cells),
         links=tuple(links.get(cell.row.cell.key) if cell.row else None for cell in cells),
         looks=tuple(heat(cell) for cell in cells),
-        meaning=f"{spec}; {UNSTABLE_MARK}" if any(map(_is_unstable, cells)) else spec,
+        meaning=f"{spec}; {UNSTABLE_MARK}" if is_unstable else spec,
     )
-
-
-def _is_unstable(cell: MatrixCell) -> bool:
-    return cell.row is not None and cell.row.is_unstable
 
 
 def _text(cell: MatrixCell) -> str:
     """Return what a cell says, and its largest error beside its speed."""
-    error = cell.row.figure("max_abs_error") if cell.row is not None else None
-    if error is None or cell.row is None or cell.row.figure("latency") is None:
+    error = cell.figure("max_abs_error")
+    if error is None or cell.figure("latency") is None:
         return cell_text(cell)
     is_small = 0 < error < _SMALL_ERROR
     shown = f"{error:.1e}" if is_small else format_significant(error, 2)
@@ -164,15 +156,6 @@ _FIGURES = (
 )
 #: … of a figure too small for its decimals.
 _DIGITS = 3
-
-
-_EXPLAINED = (
-    options_sentence,
-    baseline_sentence,
-    processes_sentence,
-    single_process_sentence,
-    weakness_sentence,
-)
 
 
 def suite_files(result: SuiteResult) -> dict[str, bytes]:
@@ -217,13 +200,12 @@ def suite_page(
         answer=suite_answer(result),
         about=f"{result.name} · {counts_sentence(result)}",
         facts=_facts(result),
-        explained=[text for say in _EXPLAINED if (text := say(result))],
+        explained=explained(result),
         notices=result.notices,
         pareto=pareto,
         charts=charts,
         matrix=matrix,
         failures=_failures(result),
-        gains=_gains(result),
         cells=cells,
         left_out=[f"Too long for this page: {missing}, next to it."] if missing else [],
     )
@@ -325,20 +307,6 @@ def _failures(result: SuiteResult) -> Figures | None:
         rows=rows[:_FAILURES],
         numbers=(1,),
         sentences=(3, 4),
-    )
-
-
-def _gains(result: SuiteResult) -> Figures | None:
-    rows = tuple(
-        (name, gain, f"{format_significant(pct)} %") for name, gain, pct in printed_gains(result)
-    )
-    if not rows:
-        return None
-    return Figures(
-        caption="As ONNX Runtime's scripts counted them: (b − a) ÷ b of two means, no interval",
-        headers=("model", "gain", "percent"),
-        rows=rows,
-        numbers=(2,),
     )
 
 

@@ -41,6 +41,10 @@ class MatrixCell(Record, frozen=True, kw_only=True):
     is_baseline: bool
     of_best: float | None = None
 
+    def figure(self, metric: str) -> float | None:
+        """Return a figure of the row, if there are both."""
+        return self.row.figure(metric) if self.row is not None else None
+
 
 class MatrixLine(Record, frozen=True, kw_only=True):
     """One model in one batch and shape, on every backend of the suite."""
@@ -227,20 +231,15 @@ def weakness_sentence(result: SuiteResult) -> str | None:
     return f"warnings in {counted(len(weak), 'cell')}: {named}{marked}; enginescope explain CODE"
 
 
-def processes_sentence(result: SuiteResult) -> str | None:
-    """Return what figures are of where cells have several processes; ``None`` where they do not."""
+def _processes_sentence(result: SuiteResult) -> str | None:
+    """Return what the figures of several processes are, or what an interval of one leaves out."""
     count = result.plan.suite.processes
-    if count == 1 or not any(row.runs for row in result.rows):
-        return None
-    return (
-        f"{count} processes a cell, one after another: figures are medians over the processes, "
-        "and the interval of the latency covers how they differ"
-    )
-
-
-def single_process_sentence(result: SuiteResult) -> str | None:
-    """Return what intervals leave out where each cell has one process; ``None`` elsewhere."""
-    if result.plan.suite.processes > 1 or not any(row.figure("latency") for row in result.rows):
+    if count > 1 and any(row.runs for row in result.rows):
+        return (
+            f"{count} processes a cell, one after another: figures are medians over the processes, "
+            "and the interval of the latency covers how they differ"
+        )
+    if count > 1 or not any(row.figure("latency") for row in result.rows):
         return None
     return (
         "one process a cell: intervals do not cover how processes differ; the fastest must lead by "
@@ -248,7 +247,7 @@ def single_process_sentence(result: SuiteResult) -> str | None:
     )
 
 
-def baseline_sentence(result: SuiteResult) -> str | None:
+def _baseline_sentence(result: SuiteResult) -> str | None:
     """Return what speed-up is counted from; ``None`` where there is nothing to count."""
     others = [cell for line in matrix(result) for cell in line.cells if not cell.is_baseline]
     if all(other.speed_up is None for other in others):
@@ -261,6 +260,12 @@ def baseline_sentence(result: SuiteResult) -> str | None:
         f"×: how many times as fast as {base}, medians of {a_side} a side; "
         "enginescope gate and bench --compare separate differences from noise"
     )
+
+
+def explained(result: SuiteResult) -> list[str]:
+    """Return what qualifies the figures, a sentence each."""
+    said = (options_sentence, _baseline_sentence, _processes_sentence, weakness_sentence)
+    return [sentence for say in said if (sentence := say(result))]
 
 
 def coverage_text(row: CellRow) -> str | None:

@@ -41,13 +41,13 @@ _CSV_HEADERS = (
 
 def tune_answer(report: TuneReport) -> Answer:
     """Return the confirmation, the alternatives, and those that are out."""
-    tables = (_confirmation_table(report), alternative_table(report), _out_table(report))
+    out = _out_table(report)
     return Answer(
         verb="tune",
         title="Fastest options",
         answer=_answer(report),
         facts=_facts(report),
-        tables=tuple(part for part in tables if part is not None),
+        tables=(alternative_table(report), *([out] if out else [])),
         notices=report.notices,
         report=report,
         csv=(_CSV_HEADERS, [_csv_row(alternative) for alternative in report.alternatives]),
@@ -184,7 +184,8 @@ def alternative_table(report: TuneReport) -> TextTable:
         rows=tuple(_cells(report, choice, has_routes=has_routes) for choice in report.alternatives),
         numbers=headers[1:-1],
         has_long_names=True,
-        note="figures of the search; selection makes the leader's figure look too good",
+        note="figures of the search; selection makes the leader's figure look too good, and the "
+        "confirmation alone decides about a winner",
     )
 
 
@@ -213,35 +214,6 @@ def _value(report: TuneReport, value: float) -> str:
     if report.metric == "throughput":
         return format_significant(value, 4)
     return format_ms(value).removesuffix(" ms")
-
-
-def _confirmation_table(report: TuneReport) -> TextTable | None:
-    confirmed, leader = report.confirmation, report.leader
-    if confirmed is None or leader is None or confirmed.ratio is None:
-        return None
-    interval = confirmed.ratio.interval
-    level = f"{confidence_text(interval)} CI" if interval is not None else "CI"
-    headers = ("side", _unit(report), "× default", level, "rounds")
-    rounds = str(confirmed.rounds)
-    assert confirmed.default is not None
-    assert confirmed.candidate is not None
-    return TextTable(
-        title="Confirmation",
-        headers=headers,
-        rows=(
-            (_typed(report.default), _value(report, confirmed.default), UNKNOWN, UNKNOWN, rounds),
-            (
-                label_of(report, leader),
-                _value(report, confirmed.candidate),
-                ratio_text(confirmed.ratio),
-                range_of(confirmed.ratio),
-                rounds,
-            ),
-        ),
-        numbers=headers[1:],
-        has_long_names=True,
-        note="separate processes; only these decide about a winner",
-    )
 
 
 def _out_table(report: TuneReport) -> TextTable | None:

@@ -71,8 +71,12 @@ def _pct(value: float) -> str:
 
 
 def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
+    counts = (
+        f"{len(report.builds)} builds × {report.processes} processes × {report.iterations:,} "
+        f"iterations in {format_span(report.duration_s)}, interleaved"
+    )
     return stated(
-        ("backend", f"{report.backend}; {_counts(report)}"),
+        ("backend", f"{report.backend}; {counts}"),
         ("a build", _made(report)),
         ("evidence", report.evidence.value),
         ("outputs", _outputs(report)),
@@ -80,13 +84,6 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
         ("costs", _costs(report)),
         ("best", _best(report)),
         ("next", _next(report)),
-    )
-
-
-def _counts(report: LotteryReport) -> str:
-    return (
-        f"{len(report.builds)} builds × {report.processes} processes × {report.iterations:,} "
-        f"iterations in {format_span(report.duration_s)}, interleaved"
     )
 
 
@@ -137,8 +134,7 @@ def _best(report: LotteryReport) -> str:
     best = report.best
     within = f", mean ± {_pct(best.half_width_pct)} %" if best.half_width_pct is not None else ""
     return (
-        f"{counted(best.builds, 'build')} × {best.processes} "
-        f"{'process' if best.processes == 1 else 'processes'} × "
+        f"{counted(best.builds, 'build')} × {counted(best.processes, 'process', 'processes')} × "
         f"{counted(best.iterations, 'iteration')} in {format_span(best.duration_s)}{within}"
     )
 

@@ -12,7 +12,6 @@ from enginescope.analysis.verdicts.model_mean import upgrade_means
 from enginescope.analysis.verdicts.printed_verdicts import THROUGHPUT, printed_cause
 from enginescope.core.record import replace
 from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted, format_ms, signed_pct
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.upgrade import (
@@ -29,6 +28,7 @@ from enginescope.records.verdict.upgrade import (
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, number_column, printable
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import shared_notices
 from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
@@ -65,13 +65,10 @@ _APART = frozenset({"gpu_compute", "enqueue"})
 _TELLING = ("tensorrt", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino")
 
 
-def upgrade_answer(report: UpgradeReport, *, everything: bool = False) -> Answer:
-    """Return the metrics that count, and all figures and the layers of each model.
-
-    Args:
-        everything: A terminal lists metrics that do not count too.
-    """
+def upgrade_answer(report: UpgradeReport) -> Answer:
+    """Return the metrics that count, and all figures and the layers of each model."""
     means = upgrade_means(report)
+    named = [(name_of(model), model.notices) for model in report.models]
     rows = [_cells(model, row) for model in report.models for row in model.rows if is_listed(row)]
     rows += [mean_cells(mean, "model") for mean in means]
     first, has_models = report.models[0], len(report.models) > 1
@@ -82,7 +79,7 @@ def upgrade_answer(report: UpgradeReport, *, everything: bool = False) -> Answer
     listed = TextTable(
         title="Models",
         headers=("verdict", "model and metric"),
-        rows=upgrade_rows(report, everything=everything),
+        rows=upgrade_rows(report),
     )
     return Answer(
         verb="upgrade",
@@ -91,7 +88,7 @@ def upgrade_answer(report: UpgradeReport, *, everything: bool = False) -> Answer
         facts=_facts(report),
         tables=(counting, *details),
         screen=(listed,),
-        notices=tuple(_notices(report)),
+        notices=(*report.notices, *shared_notices(named)),
         report=report,
         data={
             "passed": report.is_passed,
@@ -117,18 +114,19 @@ def answer_text(report: UpgradeReport) -> str:
     kind, models = report.kind, report.models
     answer, total = _ANSWERS[kind], counted(len(models), "model")
     if kind is UpgradeKind.SAFE:
-        return f"{answer}: {total} {_are(len(models))} as correct and as fast"
+        return f"{answer}: {total} {are(len(models))} as correct and as fast"
     printed = _printed(models)
     if printed is not None:
         return f"{answer}: {printed}"
     named = [f"{name_of(one)}{_metrics(one)}" for one in models if one.kind is kind]
-    verb = f"{_are(len(named))} {kind.value}"
+    verb = f"{are(len(named))} {kind.value}"
     if len(models) == 1:
         return f"{answer}: {name_of(models[0])} {verb}{_metrics(models[0])}"
     return f"{answer}: {len(named)} of {total} {verb}: {', '.join(named)}"
 
 
-def _are(count: int) -> str:
+def are(count: int) -> str:
+    """Return the verb of a number of things."""
     return "is" if count == 1 else "are"
 
 
@@ -176,23 +174,20 @@ def _stack_text(stack: Stack, other: Stack) -> str:
     """Return a stack's name, and the versions in which it differs from the other one."""
     if stack.python is None:
         return stack.name
-
-    def place(item: tuple[str, str]) -> int:
-        return _TELLING.index(item[0]) if item[0] in _TELLING else len(_TELLING)
-
-    ordered = sorted(stack.versions.items(), key=place)
-    differing = [f"{name} {value}" for name, value in ordered if other.versions.get(name) != value]
-    versions = ", ".join(differing) or "the same versions as the other stack"
-    return f"{stack.name} ({versions}), {stack.python}"
+    ordered = sorted(stack.versions, key=(*_TELLING, *stack.versions).index)
+    versions = ((name, stack.versions[name]) for name in ordered)
+    differing = [f"{name} {value}" for name, value in versions if other.versions.get(name) != value]
+    text = ", ".join(differing) or "the same versions as the other stack"
+    return f"{stack.name} ({text}), {stack.python}"
 
 
 def evidence_text(model: UpgradedModel) -> str:
     """Return the evidence level and the number of processes; what is missing."""
     if model.evidence is None:
         return "outputs only; not timed"
-    counts = sorted({len(model.old), len(model.new)})
-    runs = " and ".join(map(str, counts))
-    return f"{model.evidence.value}, {runs} {'run' if counts == [1] else 'runs'} a side"
+    *few, most = sorted({len(model.old), len(model.new)})
+    runs = "".join(f"{count} and " for count in few)
+    return f"{model.evidence.value}, {runs}{counted(most, 'run')} a side"
 
 
 def is_listed(row: UpgradeRow) -> bool:
@@ -337,8 +332,7 @@ def _cause_text(most: DifferenceCause) -> str:
 
 
 def _layer_texts(model: UpgradedModel) -> list[str]:
-    texts = (layers_text(model.layers), most_text(model)) if model.layers else ()
-    return [text for text in texts if text]
+    return [layers_text(model.layers), *filter(None, [most_text(model)])] if model.layers else []
 
 
 def layer_table(model: UpgradedModel) -> TextTable | None:
@@ -367,17 +361,13 @@ def layer_table(model: UpgradedModel) -> TextTable | None:
     )
 
 
-def upgrade_rows(report: UpgradeReport, *, everything: bool = False) -> tuple[tuple[str, str], ...]:
-    """Return the verdict and the lines of what is listed.
-
-    Args:
-        everything: All rows that do not count too.
-    """
+def upgrade_rows(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
+    """Return the verdict and the lines of what is listed."""
     rows = (
         (verdict_text(row), "\n".join(_lines(model, row)))
         for model in report.models
         for row in model.rows
-        if is_listed(row) or everything
+        if is_listed(row)
     )
     layers = (
         ("layers", "\n".join((f"{name_of(model)} · {model.backend} · Layers", *texts)))
@@ -398,46 +388,24 @@ def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
     yield why_of(row)
 
 
-def _notices(report: UpgradeReport) -> Sequence[Notice]:
-    """Return the notices of all models, each once, with the models where not all have it."""
-    merged: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
-    for model in report.models:
-        for notice in model.notices:
-            merged.setdefault((notice.code, notice.message), (notice, []))[1].append(name_of(model))
-    return (
-        *report.notices,
-        *(
-            notice
-            if len(models) == len(report.models)
-            else replace(notice, message=f"{', '.join(models)}: {notice.message}")
-            for notice, models in merged.values()
-        ),
-    )
-
-
 def upgrade_chart(report: UpgradeReport) -> Chart | None:
     """Return the changes that count, with their intervals; ``None`` without any."""
-    changes = (
-        _change(f"{name_of(model)}: " if len(report.models) > 1 else "", row)
-        for model in report.models
-        for row in model.rows
-        if row.decides
-    )
+    changes = []
+    for model in report.models:
+        name = f"{name_of(model)}: " if len(report.models) > 1 else ""
+        for row in model.rows:
+            estimate = row.verdict.estimate if row.verdict is not None and row.decides else None
+            if estimate is None or estimate.interval is None:
+                continue
+            ends = (estimate.ratio, estimate.interval.low, estimate.interval.high)
+            value, low, high = (100 * (end - 1) for end in ends)
+            change = {"value": value, "low": low, "high": high}
+            changes.append(Estimate(name=name + metric_text(row), kind=row.kind.value, **change))
     return estimate_chart(
         "upgrade_changes",
         "Metrics that count: change of the new stack against the old one",
-        [change for change in changes if change is not None],
+        changes,
         axis="change, %",
         reference=0.0,
         lines="intervals",
     )
-
-
-def _change(model: str, row: UpgradeRow) -> Estimate | None:
-    estimate = row.verdict.estimate if row.verdict is not None else None
-    if estimate is None or estimate.interval is None:
-        return None
-    ends = (estimate.ratio, estimate.interval.low, estimate.interval.high)
-    value, low, high = (100 * (end - 1) for end in ends)
-    name = f"{model}{metric_text(row)}"
-    return Estimate(name=name, value=value, kind=row.kind.value, low=low, high=high)

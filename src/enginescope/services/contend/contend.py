@@ -12,29 +12,25 @@ from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.experiment import Ended
 from enginescope.probe.processes import mps_daemon_runs
 from enginescope.records.progress import side_label, side_number
 from enginescope.records.run.contention import ContentionRule, Share
 from enginescope.records.run.job import Job, Limits, Watcher, Workload
-from enginescope.records.run.rounds import counting_rounds
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
-    LEAST_ROUNDS,
     ROUNDS,
     JobRequest,
     MeasureRequest,
-    check_bounds,
     jobs_of,
     raise_unless_ok,
 )
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds
+from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds, used_rounds
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 
@@ -57,7 +53,7 @@ class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
     models: tuple[Path, ...]
     backends: tuple[str, ...] = ()
     share: Share = "processes"
-    rounds: int = ROUNDS
+    rounds: int = ROUNDS.usual
 
 
 def run_contend(request: ContendRequest, observer: MeasurementObserver) -> ContendReport:
@@ -92,7 +88,7 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
     sides = measured.sides
     if ended is Ended.GIVEN_UP:
         raise_unless_ok(next(side[-1] for side in sides if is_given_up(side)))
-    counting = counting_rounds(sides)
+    counting, disturbed = used_rounds(sides)
     if not counting:
         raise_unless_ok(next(run for side in sides for run in side if not run.is_ok))
     recorded = [run for side in measured.recorded for run in side]
@@ -114,7 +110,7 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
         ),
         share=request.share,
         mps=_mps(good),
-        notices=(*measured.notices(), *merged_notices(good)),
+        notices=(*measured.notices(), *disturbed, *merged_notices(good)),
     )
     return replace(report, **measured.report_fields(report.rounds))
 
@@ -130,7 +126,7 @@ def _check(request: ContendRequest) -> None:
     if backends not in (0, 1, count):
         hint = "name one for all models, or one for each"
         raise UsageError(f"{backends} backends for {count} models", hint=hint)
-    check_bounds(("rounds", request.rounds, LEAST_ROUNDS, MOST_ROUNDS))
+    ROUNDS.check("rounds", request.rounds)
     if request.share not in SHARES:
         is_green = str(request.share) == _GREEN
         why = "backends open their streams in the GPU's primary context" if is_green else None
@@ -142,13 +138,15 @@ def _check(request: ContendRequest) -> None:
 
 
 def _jobs(request: ContendRequest, job_request: JobRequest, store: Store) -> tuple[Job, ...]:
-    backends: Sequence[str | None] = request.backends or (None,)
-    each = backends if len(backends) > 1 else list(backends) * len(request.models)
-    jobs: tuple[Job, ...] = ()
-    for model, backend in zip(request.models, each, strict=True):
-        chosen = (backend,) if backend else ()
-        jobs += jobs_of(replace(job_request, models=(model,), backends=chosen), store)
-    return jobs
+    count = len(request.models)
+    each: list[tuple[str, ...]] = [(backend,) for backend in request.backends] or [()] * count
+    if len(each) == 1:
+        each *= count
+    requests = (
+        replace(job_request, models=(model,), backends=chosen)
+        for model, chosen in zip(request.models, each, strict=True)
+    )
+    return tuple(job for asked in requests for job in jobs_of(asked, store))
 
 
 def _sets(jobs: Sequence[Job], share: Share) -> _Sets:
@@ -218,7 +216,7 @@ def contend(
     *models: str | PathLike[str],
     on: str | Sequence[str] | None = None,
     share: Share = "processes",
-    rounds: int = ROUNDS,
+    rounds: int = ROUNDS.usual,
     workload: Workload | None = None,
     limits: Limits | None = None,
     tags: Sequence[str] = (),

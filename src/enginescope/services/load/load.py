@@ -23,12 +23,12 @@ from enginescope.records.notice import weightiest
 from enginescope.records.run.job import Conditions, Job, Limits, Subject, Workload
 from enginescope.records.run.load import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial
+from enginescope.render.load.load_answer import rate_of, rate_text
 from enginescope.services.load.request import (
     MOST_PER_S,
     REPEATS,
     RESOLUTION_PCT,
     SAMPLES_PER_QUERY,
-    LoadObserver,
     LoadRequest,
     asked_rule,
     check_load_request,
@@ -36,6 +36,7 @@ from enginescope.services.load.request import (
     parse_slo,
 )
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
 from enginescope.services.own_command import made_now, stored_fields
@@ -64,7 +65,7 @@ _LEAST_SHARE = 1 / 16
 _OF_HIGH_RATES = frozenset({"W-OVERLOAD", "W-UNSERVED"})
 
 
-def run_load(request: LoadRequest, observer: LoadObserver) -> LoadReport:
+def run_load(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
     """Run the load test; each repeat at each rate is a fresh process and a stored run."""
     from enginescope.store.archive import Store
 
@@ -125,7 +126,7 @@ class _Trials:
     """
 
     def __init__(
-        self, request: LoadRequest, job: Job, store: Store, observer: LoadObserver
+        self, request: LoadRequest, job: Job, store: Store, observer: MeasurementObserver
     ) -> None:
         self._request, self._job, self._observer = request, job, observer
         self._store, self._begin = store, perf_counter()
@@ -168,7 +169,8 @@ class _Trials:
         step = step_of(rate_per_s, trials)
         if len(trials) < self._repeats and request.slo is not None:
             step = replace(step, kind=LoadKind.INCONCLUSIVE)
-        self._observer.step_ended(step)
+        if step.kind is not LoadKind.MEASURED:
+            self._observer.stands(f"{rate_text(rate_of(step))}: {step.kind.value}")
         return step
 
     def _rounds(self, rate_per_s: float | None, done: int = 0) -> JobRounds:
@@ -187,14 +189,16 @@ class _Trials:
         recorded = tuple(run for run in self._recorded if run.turn and run.turn.comparison in same)
         return JobRounds(
             (job,),
-            Pacing(text=text, recorded=(recorded,) if recorded else ()),
+            Pacing(
+                looks=(self._repeats - done,), text=text, recorded=(recorded,) if recorded else ()
+            ),
             replace(self._request, tags=(*self._request.tags, self._tag), continues=False),
             self._store,
             self._observer,
             spare=0,
         )
 
-    def has_time(self, rate_per_s: float) -> bool:
+    def _has_time(self, rate_per_s: float) -> bool:
         rule, most_s = self._request.rule, self._request.max_time_s
         each_s = max(rule.duration_ms / 1e3, rule.least_queries / rate_per_s)
         if rule.queries is not None:
@@ -215,17 +219,16 @@ class _Trials:
         """Return the highest rate that meets the objective; after an interrupt of those so far."""
 
         def measure(rate_per_s: float) -> LoadStep | None:
+            if self._observer.interruption is not None or not self._has_time(rate_per_s):
+                return None
             try:
                 return self.at(rate_per_s)
             except (KeyboardInterrupt, SystemExit) as error:
                 self._observer.interrupted(error)
                 return None
 
-        def has_time(rate_per_s: float) -> bool:
-            return self._observer.interruption is None and self.has_time(rate_per_s)
-
         first = self.at(self._request.rule.rate_per_s)
-        steps, skipped = search_highest(first, measure, self._request.resolution_pct, has_time)
+        steps, skipped = search_highest(first, measure, self._request.resolution_pct)
         met, missed = _rates(steps, LoadKind.MET), _rates(steps, LoadKind.MISSED)
         between = sorted(_rates(steps, LoadKind.INCONCLUSIVE))
         kind = LoadKind.INCONCLUSIVE if between else LoadKind.MISSED
@@ -292,7 +295,6 @@ def search_highest(
     first: LoadStep,
     measure: Callable[[float], LoadStep | None],
     resolution_pct: float,
-    has_time: Callable[[float], bool] = lambda _rate: True,
 ) -> tuple[tuple[LoadStep, ...], float | None]:
     """Find the highest rate that meets the objective by bisection of the ratio.
 
@@ -300,9 +302,8 @@ def search_highest(
 
     Args:
         first: The verdict to begin with.
-        measure: Returns the verdict at a rate; ``None``: it was interrupted.
+        measure: Returns the verdict at a rate; ``None``: no time was left, or it was interrupted.
         resolution_pct: The search ends when the lowest rate that is not met is this close.
-        has_time: Whether there is time for a rate.
 
     Returns:
         steps: In the order of measurement.
@@ -311,7 +312,7 @@ def search_highest(
     steps, start = [first], first.rate_per_s or 1.0
     rate = _next_rate(steps, start, resolution_pct)
     while rate is not None and len(steps) < MOST_RATES:
-        step = measure(rate) if has_time(rate) else None
+        step = measure(rate)
         if step is None:
             return tuple(steps), rate
         steps.append(step)
@@ -422,4 +423,4 @@ def load(
         is_stored=store is not None,
         **stored_fields(tags, store),
     )
-    return run_load(request, LoadObserver())
+    return run_load(request, MeasurementObserver())

@@ -15,9 +15,8 @@ from enginescope.core.units import parse_duration_ms
 from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.records.run.job import Workload
 from enginescope.records.run.load import SCENARIOS, Arrivals, LoadRule, Scenario
-from enginescope.records.verdict.load import LoadStep, Slo
+from enginescope.records.verdict.load import Slo
 from enginescope.services.measurement.jobs import JobRequest
-from enginescope.services.measurement.observer import MeasurementObserver
 
 #: Processes at each rate of a search.
 REPEATS = 3
@@ -45,13 +44,6 @@ class LoadRequest(JobRequest, frozen=True, kw_only=True):
     repeats: int | None = None
     resolution_pct: float = RESOLUTION_PCT
     is_stored: bool = True
-
-
-class LoadObserver(MeasurementObserver):
-    """Receives the verdict at each rate."""
-
-    def step_ended(self, step: LoadStep) -> None:
-        """Report a rate with its verdict."""
 
 
 def parse_slo(text: str) -> Slo:

@@ -30,8 +30,8 @@ from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.runner.session import build_engines, makes_first
 from enginescope.services.measurement.interleaved import PROCESS_STOP, paced_workload
 from enginescope.services.measurement.jobs import (
+    Count,
     MeasureRequest,
-    check_bounds,
     jobs_of,
     raise_unless_ok,
 )
@@ -43,17 +43,17 @@ from enginescope.services.store_access import writable_store
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SPREADS
 
-#: Builds, and processes of each.
-BUILDS, PROCESSES = 10, 3
 #: Two builds do not show how builds vary; each has a letter of the alphabet as a side.
-FEWEST_BUILDS, MOST_BUILDS = 3, 26
-FEWEST_PROCESSES, MOST_PROCESSES = 2, 100
+BUILDS = Count(3, 26, usual=10)
+#: Of each build.
+PROCESSES = Count(2, 100, usual=3)
 #: Twelve batches of two.
 FEWEST_ITERATIONS = 24
 #: Share of the maximum time that builds may take; the rest is for their processes.
 _BUILDING_SHARE = 0.5
 #: What became of a build, in its folder; and beside the folders, once no more builds are made.
 _MADE, _ALL_MADE = "made.json", "all-made"
+_PINNED = "pinned.cache"
 
 
 class LotteryRequest(MeasureRequest, frozen=True, kw_only=True):
@@ -61,10 +61,9 @@ class LotteryRequest(MeasureRequest, frozen=True, kw_only=True):
 
     model: Path
     backend: str | None = None
-    builds: int = BUILDS
-    processes: int = PROCESSES
+    builds: int = BUILDS.usual
+    processes: int = PROCESSES.usual
     timing_cache: Path | None = None
-    budget_s: float | None = None
 
 
 def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> LotteryReport:
@@ -83,10 +82,8 @@ def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> Lott
 
 
 def _check(request: LotteryRequest) -> None:
-    check_bounds(
-        ("builds", request.builds, FEWEST_BUILDS, MOST_BUILDS),
-        ("processes", request.processes, FEWEST_PROCESSES, MOST_PROCESSES),
-    )
+    BUILDS.check("builds", request.builds)
+    PROCESSES.check("processes", request.processes)
     iterations = request.workload.stop.iterations
     if iterations is not None and iterations < FEWEST_ITERATIONS:
         raise UsageError(
@@ -132,21 +129,15 @@ class _Made(Record, frozen=True, kw_only=True):
     """What became of a build.
 
     Attributes:
+        job: Runs it.
         lost: Why it cannot be run.
     """
 
-    seconds: float
-    peak_bytes: int | None = None
-    is_engine: bool = False
-    lost: str | None = None
-
-
-class _Built(Record, frozen=True, kw_only=True, eq=False):
-    """A build that succeeded, and the job that runs it."""
-
     number: int
     job: Job
-    made: _Made
+    seconds: float
+    peak_bytes: int | None = None
+    lost: str | None = None
 
 
 class _Lottery:
@@ -170,8 +161,8 @@ class _Lottery:
         draws = [
             Draw(
                 number=build.number,
-                build_s=build.made.seconds,
-                build_peak_bytes=build.made.peak_bytes,
+                build_s=build.seconds,
+                build_peak_bytes=build.peak_bytes,
                 processes=tuple(measured[build.number]),
                 outputs=self._outputs.of(build.number),
             )
@@ -191,7 +182,6 @@ class _Lottery:
             draws,
             backend=self._request.backend or self._job.backend.name,
             duration_s=perf_counter() - self._begin + self._earlier_s,
-            budget_s=self._request.budget_s,
             notices=(*self._notices, *lost),
         )
         try:
@@ -202,11 +192,11 @@ class _Lottery:
         return replace(report, is_recorded=True)
 
     def _check(self, usable: int) -> None:
-        if usable < FEWEST_BUILDS:
+        if usable < BUILDS.least:
             why = next(iter(self._lost.values()), None)
             raise BackendError(f"{usable} of {self._request.builds} builds can be run", why=why)
 
-    def _builds(self, folder: Path) -> Iterator[_Built]:
+    def _builds(self, folder: Path) -> Iterator[_Made]:
         """Yield each build, made in a folder of its own, so that none finds what another left."""
         for number in range(1, self._request.builds + 1):
             own = folder / f"build-{number}-{folder.name}"
@@ -215,7 +205,8 @@ class _Lottery:
                 continue
             job = replace(self._job, engine_cache=str(own))
             if self._request.timing_cache is not None:
-                job = _with_option(job, "timing_cache", str(own / "pinned.cache"))
+                options = {**job.backend.options, "timing_cache": str(own / _PINNED)}
+                job = replace(job, backend=replace(job.backend, options=options))
             if is_earlier:
                 result = decode((own / _MADE).read_bytes(), _Made, source=str(own / _MADE))
                 self._earlier_s += result.seconds
@@ -224,15 +215,15 @@ class _Lottery:
             if result.lost is not None:
                 self._lost[number] = result.lost
                 continue
-            yield _Built(number=number, job=job, made=result)
-            if number >= FEWEST_BUILDS and self._is_over(_BUILDING_SHARE, result.seconds):
+            yield result
+            if number >= BUILDS.least and self._is_over(_BUILDING_SHARE, result.seconds):
                 return
 
     def _made(self, number: int, job: Job, own: Path) -> _Made:
         shutil.rmtree(own, ignore_errors=True)  # what a kill has left
         own.mkdir()
         if self._request.timing_cache is not None:
-            shutil.copyfile(self._request.timing_cache, own / "pinned.cache")
+            shutil.copyfile(self._request.timing_cache, own / _PINNED)
         text = f"build {number} of {self._request.builds}"
         begin = perf_counter()
         (run,) = build_engines(
@@ -243,32 +234,30 @@ class _Lottery:
         )
         if number == 1:
             raise_unless_ok(run)
+        is_engine = run.build is not None  # whose layers its first process times
         result = _Made(
+            number=number,
+            job=replace(job, layer_profile=is_engine, keep_outputs=True),
             seconds=perf_counter() - begin,
             peak_bytes=run.peak_memory_bytes,
-            is_engine=run.build is not None,
             lost=None if run.is_ok else run.outcome.message or run.outcome.kind.value,
         )
         write_atomic(own / _MADE, encode(result))
         return result
 
-    def _measured(self, built: list[_Built]) -> dict[int, list[TimedRun]]:
+    def _measured(self, built: list[_Made]) -> dict[int, list[TimedRun]]:
         request = self._request
 
         def text(turn: RoundPosition) -> str:
-            left = rounds.left_text(turn, request.processes)
             number = built[side_number(turn.side)].number
-            return f"round {turn.round + 1} of {request.processes}, build {number}{left}"
+            return f"round {turn.round + 1} of {request.processes}, build {number}"
 
         def take(label: str, run: Run) -> None:
             self._outputs.add(built[side_number(label)].number, run.answers)
 
         rounds = JobRounds(
-            [
-                replace(one.job, layer_profile=one.made.is_engine, keep_outputs=True)
-                for one in built  # the first process of an engine times its layers
-            ],
-            Pacing(seed=self._job.workload.seed, take=take, text=text),
+            [build.job for build in built],
+            Pacing(looks=(request.processes,), seed=self._job.workload.seed, take=take, text=text),
             request.jobs(request.model),
             self._store,
             self._observer,
@@ -285,12 +274,12 @@ class _Lottery:
             for side, entry in row.items():
                 measured[built[side].number].append(self._timed(built[side].number, entry))
             done += 1
-            if done >= FEWEST_PROCESSES and self._is_over(1.0, perf_counter() - begin):
+            if done >= PROCESSES.least and self._is_over(1.0, perf_counter() - begin):
                 break
         if rounds.not_stored is not None:
             self._observer.warn(rounds.not_stored)
         if self._observer.interruption is not None:
-            if done < FEWEST_PROCESSES:
+            if done < PROCESSES.least:
                 raise self._observer.interruption
             self._notices.append(interrupted_notice(f"{done} of {request.processes} rounds"))
         return measured
@@ -314,11 +303,6 @@ class _Lottery:
         return most is not None and perf_counter() - self._begin + next_s > share * most
 
 
-def _with_option(job: Job, name: str, value: str) -> Job:
-    options = {**job.backend.options, name: value}
-    return replace(job, backend=replace(job.backend, options=options))
-
-
 def lottery_workload(workload: Workload | None) -> Workload:
     """Return the workload with a stop rule that shows how iterations vary."""
     paced = paced_workload(workload)
@@ -331,12 +315,11 @@ def lottery(
     model: str | PathLike[str],
     *,
     on: str | None = None,
-    builds: int = BUILDS,
-    processes: int = PROCESSES,
+    builds: int = BUILDS.usual,
+    processes: int = PROCESSES.usual,
     workload: Workload | None = None,
     timing_cache: str | PathLike[str] | None = None,
     max_time_s: float | None = None,
-    budget_s: float | None = None,
     limits: Limits | None = None,
     tags: tuple[str, ...] = (),
     store: str | PathLike[str] | None = None,
@@ -354,8 +337,6 @@ def lottery(
         workload: As for `bench_interleaved`.
         timing_cache: Every build reads a copy of this file; without it, no build reads one.
         max_time_s: Make fewer builds and processes rather than take longer.
-        budget_s: Time for which the best numbers of builds, processes and iterations are given; by
-            default the time that the lottery took.
         limits: Of each process.
         tags: Names for the runs in the store.
         store: Where the runs are stored.
@@ -375,7 +356,6 @@ def lottery(
         workload=lottery_workload(workload),
         timing_cache=None if timing_cache is None else Path(timing_cache),
         max_time_s=max_time_s,
-        budget_s=budget_s,
         process_limits=limits,
         **stored_fields(tags, store),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.run.job import (
     Conditions,
     Depth,
@@ -27,10 +27,25 @@ if TYPE_CHECKING:
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
 
-#: Rounds of a verb whose rounds all count: enough for intervals by ranks.
-ROUNDS = LOOKS[0]
+
+class Count(NamedTuple):
+    """Bounds of a whole number that a verb takes, and what it is by default."""
+
+    least: int
+    most: int
+    usual: int
+
+    def check(self, name: str, value: int) -> None:
+        """Raise `UsageError` for a value out of range."""
+        if not self.least <= value <= self.most:
+            why = f"it is not between {self.least} and {self.most:,}"
+            raise UsageError(f"`{name}` {value}", why=why)
+
+
 #: Student's t needs two rounds; of two it is so wide that it says nothing.
 LEAST_ROUNDS = 3
+#: Rounds of a verb whose rounds all count; by default enough for intervals by ranks.
+ROUNDS = Count(LEAST_ROUNDS, MOST_ROUNDS, usual=LOOKS[0])
 #: One sample of all channels of a GPU takes some milliseconds.
 LEAST_INTERVAL_MS = 5.0
 _SEEN = "enginescope doctor lists the GPUs"
@@ -182,17 +197,6 @@ def held_clocks(
 def telemetry_rule(telemetry: TelemetryRule | Depth) -> TelemetryRule:
     """Return the rule of a depth; a rule stays as it is."""
     return TelemetryRule(depth=telemetry) if isinstance(telemetry, str) else telemetry
-
-
-def check_bounds(*bounds: tuple[str, int, int, int]) -> None:
-    """Raise `UsageError` for a parameter out of range.
-
-    Args:
-        bounds: Name, value, least and most of each.
-    """
-    for name, value, least, most in bounds:
-        if not least <= value <= most:
-            raise UsageError(f"`{name}` {value}", why=f"it is not between {least} and {most:,}")
 
 
 def raise_unless_ok(run: Run) -> None:

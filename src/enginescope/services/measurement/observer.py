@@ -78,6 +78,9 @@ class MeasurementObserver(Observer):
         """
         raise error
 
+    def stands(self, text: str) -> None:
+        """Report in one line what is decided so far."""
+
     def process_started(self, text: str) -> None:
         """Report a process that builds, measures or computes outputs."""
 

@@ -17,6 +17,7 @@ from enginescope.core.signals import deferred_signals
 from enginescope.judge.comparison.looks import Tally
 from enginescope.judge.comparison.looks import looks_up_to as looks_up_to
 from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.steady_rounds import disturbances
 from enginescope.judge.experiment import (
     Ended,
     Entry,
@@ -31,9 +32,14 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted, format_span
 from enginescope.records.progress import COMPARISON_TAG, RoundPlan, RoundPosition, side_label
 from enginescope.records.run.job import Watcher
-from enginescope.records.run.rounds import comparison_id, measured_of
+from enginescope.records.run.rounds import (
+    comparison_id,
+    measured_of,
+    uncertainties_of,
+    whole_rounds,
+)
 from enginescope.records.run.run import Run
-from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
 from enginescope.services.own_command import made_now
@@ -69,7 +75,8 @@ class Pacing(Record, frozen=True, kw_only=True):
         builds_each: Whether jobs that are rebuilt are rebuilt in every round.
         profiles_each: Whether jobs that time their layers do so in every round.
         run: Runs the job of a process; by default `run_jobs`.
-        text: What a process is called while it runs; by default it is reported as a turn.
+        text: What a process is called while it runs, before the time that is left; by default it is
+            reported as a turn.
         take: Gets the label of the side and the run with its outputs before it is stored without.
         plan: Recorded with each run, so that the comparison can be continued.
         recorded: Runs of the comparison that is continued, of each side in the order of rounds.
@@ -230,15 +237,16 @@ class JobRounds:
         self._has_round = True
         return row
 
-    def left_text(self, turn: RoundPosition, most: int) -> str:
-        """Return ``, at most 40 s left`` of so many rounds; nothing before the first has ended."""
+    def _left_text(self, turn: RoundPosition) -> str:
+        """Return ``, at most 40 s left`` of all rounds; nothing before the first has ended."""
         seconds = [
             sum(entry.seconds or 0.0 for entry in row.values()) for row in self.experiment.rows()
         ]
         before = [each for each in seconds[: turn.round] if each]
         if not before:
             return ""
-        left_s = median(before) * (most - turn.round) - sum(seconds[turn.round :])
+        rounds = self._pacing.looks[-1] - turn.round
+        left_s = median(before) * rounds - sum(seconds[turn.round :])
         if self._max_time_s is not None:
             left_s = min(left_s, self._max_time_s - (perf_counter() - self._begin))
         return f", at most {format_span(max(0.0, left_s))} left"
@@ -262,7 +270,8 @@ class JobRounds:
             ended.append(self._stored(replace(run, turn=turn)))
 
         if self._pacing.text is not None:
-            watcher = self._observer.process_watcher(self._pacing.text(turn))
+            text = f"{self._pacing.text(turn)}{self._left_text(turn)}"
+            watcher = self._observer.process_watcher(text)
         else:
             watcher = self._observer.turn_watcher(turn)
         run = self._pacing.run or run_jobs
@@ -287,6 +296,30 @@ def interrupted_notice(what: str) -> Notice:
         message=f"interrupted after {what}: what is not decided is inconclusive",
         evidence={"measured": what},
     )
+
+
+def used_rounds(sides: Sequence[Sequence[Run]]) -> tuple[Sides, tuple[Notice, ...]]:
+    """Return the rounds whose figures are used: those that count, or all where too few do.
+
+    A round counts in which no process failed or was disturbed, as `disturbances` has it; of a
+    process that was measured again, the last attempt. Where all are used, a notice says so.
+    """
+    pairs = [(row, uncertainties_of(row)) for row in whole_rounds(sides)]
+    good = [(row, known) for row, known in pairs if known is not None]
+    disturbed = disturbances([*zip(*(known for _, known in good), strict=True)])
+    rows = tuple(row for row, _ in good)
+    counting = tuple(row for row, does in zip(rows, disturbed.counts, strict=True) if does)
+    count = sum(disturbed.alone) + disturbed.several
+    is_all = count == len(rows) and disturbed.unstable is None
+    if not count or (len(counting) >= LEAST_ROUNDS and not is_all):
+        return counting, ()
+    notice = Notice(
+        code="W-DISTURBED-ROUNDS",
+        message=f"{count} of {counted(len(rows), 'round')} were disturbed, and also when measured "
+        f"again; fewer than {LEAST_ROUNDS} others count, so all are used",
+        evidence={"disturbed": count, "rounds": len(rows), "unstable": True},
+    )
+    return rows, (notice,)
 
 
 def is_given_up(runs: Sequence[Run]) -> bool:

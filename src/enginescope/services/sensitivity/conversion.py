@@ -43,7 +43,6 @@ from enginescope.records.verdict.sensitivity import (
 from enginescope.services.accuracy.validation_run import collect_outputs
 from enginescope.services.bisection.fp32_fallback import fallback_strategy
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.sensitivity.request import SensitivityRequest
 
 _INT8 = "model.int8.onnx"
 _REFERENCE = "FP32"
@@ -77,6 +76,7 @@ class Conversion:
     """Makes jobs of a model in FP32 into jobs of which some layers are in a lower precision.
 
     Args:
+        to: The lower precision.
         folder: For converted models and engines, and their compared outputs; the caller removes
             it.
     """
@@ -84,7 +84,7 @@ class Conversion:
     def __init__(
         self, to: LowerPrecision, layers: Sequence[LayerNodes], job: Job, folder: Path
     ) -> None:
-        self._to, self._layers, self._folder = to, layers, folder
+        self.to, self._layers, self._folder = to, layers, folder
         self._model = Path(job.subject.path or "")
         self._feeds: Sequence[Mapping[str, Any]] = ()
         name = job.backend.name
@@ -105,7 +105,7 @@ class Conversion:
 
     def unchanged(self) -> Mapping[str, str]:
         """Return layers that the conversion leaves in FP32, and why; the rest is tried."""
-        if self._to != "fp16" or not self._layers:
+        if self.to != "fp16" or not self._layers:
             return {}
         from enginescope.backends.onnxruntime.convert.fp16 import operators_in_fp32
 
@@ -123,7 +123,7 @@ class Conversion:
             EnginescopeError: The model cannot be converted so.
         """
         home = self.home(names)
-        if self._to == "fp16":
+        if self.to == "fp16":
             lowered = replace(_lowered(job), engine_cache=str(home))
             way, _ = fallback_strategy(lowered, job)
             assert way is not None
@@ -155,7 +155,7 @@ class Conversion:
 
     def use(self, job: Job, names: Sequence[str]) -> str | None:
         """Return the backend that converts these layers, as it is typed; ``None``: none does."""
-        if self._to == "int8":
+        if self.to == "int8":
             return None
         way, _ = fallback_strategy(_lowered(job), job)
         return way.specification(self.kept_nodes(names)) if way is not None else None
@@ -166,7 +166,7 @@ class Conversion:
     def home(self, names: Sequence[str]) -> Path:
         """Return the folder of a model; rounds of an INT8 model that is gone are not continued."""
         digest = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
-        own = f"-{self._folder.name}" if self._to == "int8" else ""
+        own = f"-{self._folder.name}" if self.to == "int8" else ""
         return self._folder / f"{digest}{own}"
 
 
@@ -185,8 +185,8 @@ class Outputs:
 
     Args:
         job: In FP32.
-        request: Has the row of limits, or what stands in its place.
         folder: For outputs; the caller removes it.
+        max_error: What RMSE ÷ spread of an output may be, in place of the limits of `validate`.
     """
 
     def __init__(
@@ -196,11 +196,11 @@ class Outputs:
         conversion: Conversion,
         observer: MeasurementObserver,
         folder: Path,
-        request: SensitivityRequest,
+        max_error: float | None,
     ) -> None:
         self._job, self._samples, self._conversion = job, tuple(samples), conversion
         self._observer, self._folder = observer, folder
-        self._row, self._max_error = tolerance_named(request.to), request.max_error
+        self._row, self._max_error = tolerance_named(conversion.to), max_error
         self._collect(job, folder / _REFERENCE, _REFERENCE, inputs_folder=str(folder / "inputs"))
 
     def feeds(self) -> list[dict[str, Any]]:

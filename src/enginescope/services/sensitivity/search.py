@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from enginescope.analysis.sensitivity.layers import LayerNodes
 from enginescope.analysis.sensitivity.ranking import (
@@ -16,7 +17,7 @@ from enginescope.analysis.sensitivity.ranking import (
     saved_time,
 )
 from enginescope.analysis.verdicts.evidence import evidence_level
-from enginescope.core.errors import BackendError
+from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.evidence import EvidenceLevel
@@ -24,12 +25,22 @@ from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.units import counted, format_span
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.sensitivity import ConvertedModel, SensitiveLayer
-from enginescope.services.measurement.jobs import LEAST_ROUNDS, raise_unless_ok
+from enginescope.records.verdict.sensitivity import (
+    ConvertedModel,
+    Granularity,
+    LowerPrecision,
+    SensitiveLayer,
+)
+from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.measurement.jobs import (
+    LEAST_ROUNDS,
+    ROUNDS,
+    MeasureRequest,
+    raise_unless_ok,
+)
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing
 from enginescope.services.sensitivity.conversion import Conversion, Outputs
-from enginescope.services.sensitivity.request import SensitivityRequest
 from enginescope.store.archive import Store
 
 if TYPE_CHECKING:
@@ -41,6 +52,36 @@ _LATE = "the maximum time was over"
 #: Names of the layers that are converted.
 Names = tuple[str, ...]
 _FP32: Names = ()
+
+
+class SensitivityRequest(MeasureRequest, frozen=True, kw_only=True):
+    """A model and a lower precision; the fields are the parameters of `sensitivity`."""
+
+    model: Path
+    to: LowerPrecision = "fp16"
+    by: Granularity = "layer"
+    backend: str = "ort-cpu"
+    samples: SampleRequest = SampleRequest()
+    max_error: float | None = None
+    rounds: int = ROUNDS.usual
+
+
+def check_sensitivity_request(request: SensitivityRequest) -> None:
+    for name, value, choices in (
+        ("to", request.to, get_args(LowerPrecision)),
+        ("by", request.by, get_args(Granularity)),
+    ):
+        if value not in choices:
+            raise UsageError(f"`{name}` {value!r}", hint=f"one of {', '.join(choices)}")
+    ROUNDS.check("rounds", request.rounds)
+    if request.max_error is not None and not request.max_error > 0:
+        raise UsageError(f"`max_error` {request.max_error:g}", why="it is not above 0")
+    if request.model.suffix.lower() in (".engine", ".plan", ".trt"):
+        raise UsageError(
+            f"{request.model.name} is an engine",
+            why="its layers have their precision",
+            hint="name the ONNX model that it was built from",
+        )
 
 
 class SensitivitySearch:
@@ -190,7 +231,7 @@ class Timing:
         self.rounds = 0
         self._measuring = JobRounds(
             (base, *jobs.values()),
-            Pacing(seed=request.workload.seed, text=self._text),
+            Pacing(looks=(request.rounds,), seed=request.workload.seed, text=self._text),
             request.jobs(),
             store,
             observer,
@@ -199,8 +240,7 @@ class Timing:
         self.comparison = self._measuring.comparison
 
     def _text(self, turn: RoundPosition) -> str:
-        left = self._measuring.left_text(turn, self._request.rounds)
-        return f"{self._what}, round {turn.round + 1} of {self._request.rounds}{left}"
+        return f"{self._what}, round {turn.round + 1} of {self._request.rounds}"
 
     def run(self, deadline: float) -> None:
         """Measure rounds until all are done, or the next would end after the deadline.

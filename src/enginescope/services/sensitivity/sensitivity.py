@@ -41,11 +41,11 @@ from enginescope.services.measurement.recorded import kept_folder
 from enginescope.services.measurement.rounds import interrupted_notice
 from enginescope.services.own_command import made_now, stored_fields
 from enginescope.services.sensitivity.conversion import Conversion, Outputs, read_layers
-from enginescope.services.sensitivity.request import (
+from enginescope.services.sensitivity.search import (
     SensitivityRequest,
+    SensitivitySearch,
     check_sensitivity_request,
 )
-from enginescope.services.sensitivity.search import SensitivitySearch
 from enginescope.services.store_access import writable_store
 from enginescope.store.archive import Store
 
@@ -73,7 +73,7 @@ def measure_sensitivity(
     with temporary_folder() as folder, home as models_folder:
         job = _answering_job(shaped, chosen.samples)
         conversion = Conversion(request.to, layers, job, models_folder)
-        outputs = Outputs(job, chosen.samples, conversion, observer, folder, request)
+        outputs = Outputs(job, chosen.samples, conversion, observer, folder, request.max_error)
         if request.to == "int8":
             conversion.calibrate(outputs.feeds())
         search = SensitivitySearch(shaped, layers, base, conversion, outputs, store, observer)
@@ -199,7 +199,7 @@ def sensitivity(
     samples: int | None = None,
     max_error: float | None = None,
     workload: Workload | None = None,
-    rounds: int = ROUNDS,
+    rounds: int = ROUNDS.usual,
     max_time_s: float | None = None,
     limits: Limits | None = None,
     tags: Sequence[str] = (),

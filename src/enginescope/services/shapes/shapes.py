@@ -7,9 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.analysis.shapes.knee import cliffs_of, knee_of
 from enginescope.analysis.shapes.levels import (
+    cliffs_of,
     first_costs,
+    knee_of,
     levels_of,
     part_costs,
     propose,
@@ -23,16 +24,16 @@ from enginescope.core.record import replace
 from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Limits, ShapeRule, Workload
-from enginescope.records.run.rounds import counting_rounds, whole_rounds
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
 from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import Pacing, keep_rounds
+from enginescope.services.measurement.rounds import Pacing, keep_rounds, used_rounds
 from enginescope.services.own_command import stored_fields
 from enginescope.services.shapes.sweep import (
     BATCHES,
     GAIN_PCT,
+    PROFILES,
     REQUESTS,
     VISITS,
     ShapesRequest,
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
 def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> ShapesReport:
     """Measure every shape in every process, in random order, and what changes between them cost.
 
-    A process that was disturbed twice does not count. Where fewer than three others do, all are
-    used, and the report is unstable: no shape is recommended. Raise as `shapes` and `jobs_of`.
+    A process that was disturbed twice does not count. Of an unstable report, as `used_rounds` has
+    it, no shape is recommended. Raise as `shapes` and `jobs_of`.
     """
     check_shapes_request(request)
     trace = read_shape_trace(request.trace) if request.trace is not None else None
@@ -64,10 +65,8 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
     pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed)
     rounds, ended = keep_rounds((job,), pacing, request.jobs(request.model), store, observer)
     (runs,) = rounds.sides
-    good = [run for (run,) in whole_rounds([runs]) if run.is_ok]
-    steady = [run for (run,) in counting_rounds([runs])]
-    disturbed = () if len(steady) >= LEAST_ROUNDS else tuple(_disturbed(len(good), len(steady)))
-    used = good if disturbed else steady
+    rows, disturbed = used_rounds([runs])
+    used = [run for (run,) in rows]
     if len(used) < LEAST_ROUNDS and ended in (Ended.GIVEN_UP, Ended.LAST_LOOK):
         raise_unless_ok(next(run for run in reversed(runs) if not run.is_ok))
     if not used:
@@ -78,17 +77,6 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
         notices=(*rounds.notices(), *_lost(runs), *disturbed, *report.notices),
         **rounds.report_fields(len(used)),
     )
-
-
-def _disturbed(processes: int, steady: int) -> Iterator[Notice]:
-    """Yield that too few processes were steady, if others were not."""
-    if steady < processes:
-        yield Notice(
-            code="W-DISTURBED-ROUNDS",
-            message=f"{processes - steady} of {processes} processes were disturbed, and also when "
-            f"measured again; fewer than {LEAST_ROUNDS} others count, so all are used",
-            evidence={"disturbed": processes - steady, "rounds": processes, "unstable": True},
-        )
 
 
 def _job_of(request: ShapesRequest, store: Store) -> Job:
@@ -180,10 +168,10 @@ def shapes(
     gain_pct: float = GAIN_PCT,
     weights: Mapping[str, float] | None = None,
     trace: str | PathLike[str] | None = None,
-    profiles: int = 1,
-    rounds: int = ROUNDS,
-    visits: int = VISITS,
-    requests: int = REQUESTS,
+    profiles: int = PROFILES.usual,
+    rounds: int = ROUNDS.usual,
+    visits: int = VISITS.usual,
+    requests: int = REQUESTS.usual,
     workload: Workload | None = None,
     limits: Limits | None = None,
     tags: Sequence[str] = (),

@@ -17,16 +17,14 @@ from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.units import counted
 from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, Workload
 from enginescope.runner.model_inputs import settled_workload, sized
-from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, MeasureRequest, check_bounds
+from enginescope.services.measurement.jobs import ROUNDS, Count, MeasureRequest
 
 BATCHES = (1, 2, 4, 8, 16, 32)
-VISITS = 3
-LEAST_VISITS = 2
-REQUESTS = 20
-LEAST_REQUESTS = 4
+VISITS = Count(2, MOST_ROUNDS, usual=3)
+REQUESTS = Count(4, MOST_ROUNDS, usual=20)
+PROFILES = Count(1, 16, usual=1)
 GAIN_PCT = 10.0
 MOST_SHAPES = 64
-MOST_PROFILES = 16
 _SIZE = re.compile(r"[1-9]\d{0,9}")
 _SPAN = re.compile(r"(\d{1,10}):(\d{1,10})(?::(\d{1,10}))?")
 _DIMS = re.compile(r"\d+(x\d+)+")
@@ -62,10 +60,10 @@ class ShapesRequest(MeasureRequest, frozen=True, kw_only=True):
     gain_pct: float = GAIN_PCT
     weights: Mapping[str, float] | None = None
     trace: Path | None = None
-    profiles: int = 1
-    rounds: int = ROUNDS
-    visits: int = VISITS
-    requests: int = REQUESTS
+    profiles: int = PROFILES.usual
+    rounds: int = ROUNDS.usual
+    visits: int = VISITS.usual
+    requests: int = REQUESTS.usual
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
@@ -129,12 +127,10 @@ def check_shapes_request(request: ShapesRequest) -> None:
             f"{counted(len(sweep.labels), 'shape')} of {sweep.name}",
             why=f"a sweep has 2 to {MOST_SHAPES}",
         )
-    check_bounds(
-        ("rounds", request.rounds, LEAST_ROUNDS, MOST_ROUNDS),
-        ("visits", request.visits, LEAST_VISITS, MOST_ROUNDS),
-        ("requests", request.requests, LEAST_REQUESTS, MOST_ROUNDS),
-        ("profiles", request.profiles, 1, MOST_PROFILES),
-    )
+    ROUNDS.check("rounds", request.rounds)
+    VISITS.check("visits", request.visits)
+    REQUESTS.check("requests", request.requests)
+    PROFILES.check("profiles", request.profiles)
     if not 0 < request.gain_pct <= 100:
         raise UsageError(f"`gain` {request.gain_pct:g}", why="it is not between 0 and 100")
     _check_weights(request, sweep.labels)

@@ -13,16 +13,16 @@ from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.trtexec.tuning_cache import TunedRoute, read_tuning_cache
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.verdict.tune import InvalidAlternative, TuneMetric
 from enginescope.runner.jobs import usual_backend
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.measurement.interleaved import check_rounds
-from enginescope.services.measurement.jobs import MeasureRequest, jobs_of
+from enginescope.services.measurement.jobs import Count, MeasureRequest, jobs_of
 from enginescope.store.archive import Store
 
 #: Rounds of the confirmation at most.
-ROUNDS = 30
+ROUNDS = Count(LOOKS[0], MOST_ROUNDS, usual=30)
 #: More alternatives than these are a mistake: each has at least three processes.
 MOST_ALTERNATIVES = 64
 #: Build routes of a file that are measured: the fastest ones of trtexec's single measurements.
@@ -42,7 +42,7 @@ class TuneRequest(MeasureRequest, frozen=True, kw_only=True):
     metric: TuneMetric = "latency"
     samples: SampleRequest = SampleRequest()
     tolerance: str | None = None
-    rounds: int = ROUNDS
+    rounds: int = ROUNDS.usual
     threshold_pct: float = THRESHOLD_PCT
 
 
@@ -57,7 +57,7 @@ def check_tune_request(request: TuneRequest) -> None:
     for batch in request.batches:
         if batch < 1:
             raise UsageError(f"`batch` {batch}", why="it is not above 0")
-    check_rounds(request.rounds)
+    ROUNDS.check("rounds", request.rounds)
     check_pct("`threshold`", request.threshold_pct, 100)
 
 
@@ -104,7 +104,8 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
     routes = read_tuning_cache(request.routes) if request.routes is not None else ()
     timed = [route for route in routes if route.gpu_ms and route.route]
     timed.sort(key=lambda route: route.gpu_ms or 0.0)
-    default, *others = _distinct(_combinations(request, timed[:MOST_ROUTES]))
+    combinations = _combinations(request, timed[:MOST_ROUTES])
+    default, *others = {(str(one.spec), one.batch): one for one in combinations}.values()
     if len(others) >= MOST_ALTERNATIVES:
         raise UsageError(
             f"{len(others) + 1:,} alternatives",
@@ -149,13 +150,6 @@ def _combinations(request: TuneRequest, routes: list[TunedRoute]) -> Iterator[_C
                 options = {**chosen.options, BUILD_ROUTE: route.route}
                 routed = replace(chosen, options=options)
                 yield _Combination(spec=routed, batch=batch, trtexec_ms=route.gpu_ms)
-
-
-def _distinct(combinations: Iterator[_Combination]) -> list[_Combination]:
-    distinct: dict[tuple[str, int | None], _Combination] = {}
-    for combination in combinations:
-        distinct.setdefault((str(combination.spec), combination.batch), combination)
-    return list(distinct.values())
 
 
 def _crashed(request: TuneRequest, route: TunedRoute) -> InvalidAlternative:

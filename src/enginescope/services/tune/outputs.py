@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.upgrade.rows import why_side_fails
 from enginescope.core.errors import BackendError
-from enginescope.core.record import Record, replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import AnswerRequest
@@ -16,23 +16,11 @@ from enginescope.runner.model_inputs import settled_workload
 from enginescope.services.accuracy.output_files import choose_samples
 from enginescope.services.accuracy.request import SIDE_LIMITS, ValidateRequest
 from enginescope.services.accuracy.sides import Side, Sides, spanning_jobs
-from enginescope.services.accuracy.validation_run import Plan, ValidationRun
+from enginescope.services.accuracy.validation_run import Collect, Plan, ValidationRun
 from enginescope.services.tune.alternatives import Candidate, TuneRequest
 
 _DEFAULT = "default"
 _LATE = "outputs are not checked: the maximum time is over"
-
-
-class CheckedOutputs(Record, frozen=True, kw_only=True):
-    """What became of the outputs of alternatives that cannot win, by number.
-
-    Attributes:
-        wrong: Why outputs do not pass, or are missing.
-        unchecked: Those for which no time was left.
-    """
-
-    wrong: Mapping[int, str] = {}
-    unchecked: Mapping[int, str] = {}
 
 
 def check_outputs(
@@ -40,7 +28,7 @@ def check_outputs(
     candidates: Sequence[Candidate],
     progress: Callable[[str], None],
     deadline: float,
-) -> CheckedOutputs:
+) -> tuple[dict[int, str], dict[int, str]]:
     """Compare the outputs of candidates with the default's, batch by batch.
 
     Args:
@@ -48,20 +36,30 @@ def check_outputs(
         progress: Called before each process.
         deadline: On the performance counter; no process of an alternative starts after it.
 
+    Returns:
+        wrong: Why outputs do not pass, or are missing, by number.
+        unchecked: Those for which no time was left.
+
     Raises:
         UsageError: A sample does not fit the model.
         UnsupportedError, BackendError: The default does not run.
     """
     wrong: dict[int, str] = {}
-    collector = _Collector(progress, deadline)
+    late: set[str] = set()
+
+    def collect(side: Side, asked: AnswerRequest, run_here: Callable[[], Run]) -> Run:
+        assert side.job is not None
+        if side.label != _DEFAULT and perf_counter() > deadline:
+            late.add(side.label)
+            raise BackendError(_LATE)
+        progress(f"{'outputs' if asked.samples else 'inputs and outputs'} of {side.job.backend}")
+        return run_here()
+
     for batch in dict.fromkeys(candidate.batch for candidate in candidates):
         some = [candidate for candidate in candidates[1:] if candidate.batch == batch]
-        wrong |= _of_batch(request, candidates[0], some, batch, collector)
-    late = {candidate.number for candidate in candidates if _label(candidate) in collector.late}
-    return CheckedOutputs(
-        wrong={number: why for number, why in wrong.items() if number not in late},
-        unchecked=dict.fromkeys(late, _LATE),
-    )
+        wrong |= _of_batch(request, candidates[0], some, batch, collect)
+    unchecked = {one.number: _LATE for one in candidates if _label(one) in late}
+    return {number: why for number, why in wrong.items() if number not in unchecked}, unchecked
 
 
 def _label(candidate: Candidate) -> str:
@@ -73,17 +71,17 @@ def _of_batch(
     default: Candidate,
     candidates: Sequence[Candidate],
     batch: int | None,
-    collector: _Collector,
+    collect: Collect,
 ) -> dict[int, str]:
     workload = settled_workload([request.model], replace(request.workload, batch=batch))
     chosen = choose_samples(request.model, request.samples, workload)
-    validation = ValidateRequest(
+    validation = copied(
+        ValidateRequest,
+        request,
         models=(request.model,),
         on=tuple(str(candidate.job.backend) for candidate in (default, *candidates)),
         workload=replace(workload, shapes=chosen.shapes),
         limits=request.process_limits or SIDE_LIMITS,
-        store=request.store,
-        command=request.command,
     )
     jobs = spanning_jobs(validation, chosen.samples)
     reference = Side(label=_DEFAULT, job=jobs[0])
@@ -100,7 +98,7 @@ def _of_batch(
         )
         backends = {side.label: side.job.backend for side in (reference, *sides) if side.job}
         kinds = {label: (one.name, one.precision) for label, one in backends.items()}
-        run = ValidationRun(plan, collect=collector.collect, alike=lambda side: kinds[side.label])
+        run = ValidationRun(plan, collect=collect, alike=lambda side: kinds[side.label])
         run.bindings()
         run.answers()
         validated = run.compared(lambda _number: None)
@@ -109,25 +107,3 @@ def _of_batch(
         for candidate, side in zip(candidates, validated.sides, strict=True)
         if not side.passes
     }
-
-
-class _Collector:
-    """Collects outputs of each side.
-
-    Attributes:
-        late: Labels of sides for which no time was left.
-    """
-
-    def __init__(self, progress: Callable[[str], None], deadline: float) -> None:
-        self._progress, self._deadline = progress, deadline
-        self.late: set[str] = set()
-
-    def collect(self, side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
-        """Run a side in a fresh process, unless no time is left."""
-        assert side.job is not None
-        if side.label != _DEFAULT and perf_counter() > self._deadline:
-            self.late.add(side.label)
-            raise BackendError(_LATE)
-        what = "outputs" if request.samples else "inputs and outputs"
-        self._progress(f"{what} of {side.job.backend}")
-        return run_here()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from time import perf_counter
 
@@ -12,16 +12,14 @@ from enginescope.judge.comparison.hodges_lehmann import level_of_processes
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.experiment import SPARE_SHARE, Ended
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import counted, format_span
-from enginescope.records.progress import Progress, RoundPosition, side_number
-from enginescope.records.run.job import Job
+from enginescope.judge.units import counted
+from enginescope.records.progress import RoundPosition, side_number
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.tune import Alternative, AlternativeState, TuneMetric
 from enginescope.services.measurement.jobs import raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
 from enginescope.services.tune.alternatives import Candidate, TuneRequest
-from enginescope.services.tune.outputs import CheckedOutputs
 from enginescope.store.archive import Store
 
 #: Share of the maximum time that the search may take; the rest is for the confirmation.
@@ -29,28 +27,6 @@ _SHARE = 0.6
 _ORDER: tuple[AlternativeState, ...] = (
     *("default", "candidate", "left", "dropped", "failed", "wrong"),
 )
-
-
-class TuneObserver(MeasurementObserver):
-    """Receives which process is under way, and where the search stands."""
-
-    _left = ""
-
-    def search_stands(self, text: str) -> None:
-        """Report how many alternatives are left after some rounds, and which leads."""
-
-    def round_ended(self, measured: int, counting: int, left_s: float | None) -> None:
-        """Take the time that is left of the confirmation."""
-        del measured, counting
-        self._left = f", at most {format_span(left_s)} left" if left_s is not None else ""
-
-    def turn_started(self, turn: RoundPosition, job: Job) -> None:
-        """Report a process of the confirmation."""
-        self.process_started(f"confirmation, round {turn.round + 1}, {job.backend}{self._left}")
-
-    def turn_progressed(self, turn: RoundPosition, progress: Progress) -> None:
-        """Report the phase of a process of the confirmation."""
-        self.process_progressed(f"confirmation, round {turn.round + 1}{self._left}", progress)
 
 
 def value_of(run: Run, metric: TuneMetric) -> float | None:
@@ -68,7 +44,7 @@ class Search:
     """Measures rounds, and drops alternatives that are slower by evidence.
 
     Args:
-        outputs: Alternatives with wrong or unchecked outputs are not measured.
+        outputs: Alternatives with wrong and with unchecked outputs, which are not measured.
         begin: When the whole began, on the performance counter.
 
     Attributes:
@@ -81,14 +57,14 @@ class Search:
         self,
         request: TuneRequest,
         candidates: Sequence[Candidate],
-        outputs: CheckedOutputs,
+        outputs: tuple[Mapping[int, str], Mapping[int, str]],
         store: Store,
-        observer: TuneObserver,
+        observer: MeasurementObserver,
         begin: float,
     ) -> None:
         self._request, self._observer, self._begin = request, observer, begin
         self._candidates = {one.number: one for one in candidates}
-        self._wrong, self._failed = dict(outputs.wrong), dict(outputs.unchecked)
+        self._wrong, self._failed = map(dict, outputs)
         out = {*self._wrong, *self._failed}
         self._left = [one.number for one in candidates if one.number not in out]
         self._values: dict[int, list[float]] = {number: [] for number in self._candidates}
@@ -98,7 +74,7 @@ class Search:
         self.default, self.rounds = candidates[0], 0
         self._measuring = JobRounds(
             [one.job for one in candidates],
-            Pacing(seed=request.workload.seed, text=self._text),
+            Pacing(looks=RUNGS, seed=request.workload.seed, text=self._text),
             request.jobs(),
             store,
             observer,
@@ -167,7 +143,7 @@ class Search:
         first = ranked(costs)[0]
         self._left = [number for number in self._left if number not in slower]
         left = counted(len(self._left), "alternative")
-        self._observer.search_stands(
+        self._observer.stands(
             f"after {self.rounds} rounds: {left} left; {self._name(first)} leads, not confirmed"
         )
 
@@ -183,9 +159,8 @@ class Search:
         return most is not None and perf_counter() - self._begin + next_s > _SHARE * most
 
     def _text(self, turn: RoundPosition) -> str:
-        left = self._measuring.left_text(turn, RUNGS[-1])
         name = self._name(side_number(turn.side))
-        return f"round {turn.round + 1} of {RUNGS[-1]}, {name}{left}"
+        return f"round {turn.round + 1} of {RUNGS[-1]}, {name}"
 
     def _name(self, number: int) -> str:
         one = self._candidates[number]

@@ -19,13 +19,20 @@ from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.experiment import Ended, standing
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Reason, VerdictKind
+from enginescope.records.progress import side_label
 from enginescope.records.run.job import Job, Limits, Workload
-from enginescope.records.run.rounds import counting_rounds
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.tune import Confirmation, TuneMetric, TuneReport
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.rounds import Pacing, Sides, keep_rounds, looks_up_to
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import (
+    Pacing,
+    Sides,
+    keep_rounds,
+    looks_up_to,
+    used_rounds,
+)
 from enginescope.services.own_command import made_now, stored_fields
 from enginescope.services.store_access import writable_store
 from enginescope.services.tune.alternatives import (
@@ -35,7 +42,7 @@ from enginescope.services.tune.alternatives import (
     check_tune_request,
 )
 from enginescope.services.tune.outputs import check_outputs
-from enginescope.services.tune.search import Search, TuneObserver, value_of
+from enginescope.services.tune.search import Search, value_of
 from enginescope.store.archive import Store
 
 #: Share of the maximum time in which outputs are checked.
@@ -43,7 +50,7 @@ _CHECKING_SHARE = 0.4
 _LABELS = ("the default", "the leader")
 
 
-def tune_options(request: TuneRequest, observer: TuneObserver) -> TuneReport:
+def tune_options(request: TuneRequest, observer: MeasurementObserver) -> TuneReport:
     """Search the alternatives of a request, and confirm the one that leads.
 
     Raise as `tune`, `alternatives_of` and `writable_store`.
@@ -89,7 +96,7 @@ def _unconfirmed(request: TuneRequest) -> Notice:
 
 
 def _confirmed(
-    request: TuneRequest, search: Search, store: Store, observer: TuneObserver, begin: float
+    request: TuneRequest, search: Search, store: Store, observer: MeasurementObserver, begin: float
 ) -> tuple[Confirmation | None, tuple[Notice, ...]]:
     """Measure the leader of a search and the default anew, interleaved.
 
@@ -113,11 +120,13 @@ def _confirmed(
         rounds = min(rounds, int(left_s / search.round_s(leader)))
     if rounds < LOOKS[0]:
         return None, ()
+    backends = {side_label(at): job.backend for at, job in enumerate(jobs)}
     pacing = Pacing(
         stands=lambda sides: standing(_read(sides, request).kind),
         looks=looks_up_to(rounds),
         seed=seed,
         builds_each=True,
+        text=lambda turn: f"confirmation, round {turn.round + 1}, {backends[turn.side]}",
     )
     measured, ended = keep_rounds(jobs, pacing, request.jobs(), store, observer)
     sides = measured.sides
@@ -132,7 +141,8 @@ def _confirmed(
         for label, runs in zip(_LABELS, sides, strict=True)
     )
     comparison = MeasuredComparison(sides=named, pairs=(), threshold_pct=request.threshold_pct)
-    return confirmation, (*measured.notices(), *carried_notices(comparison))
+    _, disturbed = used_rounds(sides)
+    return confirmation, (*measured.notices(), *disturbed, *carried_notices(comparison))
 
 
 def _fresh(job: Job, seed: int) -> Job:
@@ -140,7 +150,7 @@ def _fresh(job: Job, seed: int) -> Job:
 
 
 def _read(sides: Sides, request: TuneRequest) -> Confirmation:
-    rows = counting_rounds(sides)
+    rows, _ = used_rounds(sides)
     default, candidate = (
         [value for row in rows if (value := value_of(row[side], request.metric)) is not None]
         for side in range(len(sides))
@@ -177,7 +187,7 @@ def tune(
     samples: int | None = None,
     tolerance: str | None = None,
     workload: Workload | None = None,
-    rounds: int = ROUNDS,
+    rounds: int = ROUNDS.usual,
     threshold_pct: float = THRESHOLD_PCT,
     max_time_s: float | None = None,
     limits: Limits | None = None,
@@ -232,4 +242,4 @@ def tune(
         process_limits=limits,
         **stored_fields(tags, store),
     )
-    return tune_options(request, TuneObserver())
+    return tune_options(request, MeasurementObserver())

@@ -12,6 +12,7 @@ from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import Stack, UpgradeReport
 from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import made_now, own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.upgrade.evidence import (
@@ -22,7 +23,7 @@ from enginescope.services.upgrade.evidence import (
     places_of,
     read_evidence,
 )
-from enginescope.services.upgrade.request import UpgradeObserver, UpgradeRequest
+from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.upgrade.stacks import parse_stack, with_versions
 from enginescope.services.upgrade.upgrade import checked_upgrade, compare_recorded, pairs_of
 from enginescope.store.archive import Store
@@ -47,7 +48,7 @@ class ReproduceRequest(Record, frozen=True, kw_only=True):
     command: str | None = None
 
 
-def reproduce_upgrade(request: ReproduceRequest, observer: UpgradeObserver) -> Reproduction:
+def reproduce_upgrade(request: ReproduceRequest, observer: MeasurementObserver) -> Reproduction:
     """Check a bundle of evidence, run its upgrade again, and compare outputs and verdicts."""
     evidence = read_evidence(request.folder)
     manifest, recorded = evidence.archive.manifest, evidence.bundle.report
@@ -78,7 +79,7 @@ def reproduce_upgrade(request: ReproduceRequest, observer: UpgradeObserver) -> R
 
 
 def _recomputed(
-    evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver
+    evidence: Evidence, request: ReproduceRequest, observer: MeasurementObserver
 ) -> UpgradeReport:
     if request.old is not None or request.new is not None:
         why = "its runs were recorded earlier: it has no stacks that can run again"
@@ -90,7 +91,7 @@ def _recomputed(
 
 
 def _measured(
-    evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver, kept: KeptOutputs
+    evidence: Evidence, request: ReproduceRequest, observer: MeasurementObserver, kept: KeptOutputs
 ) -> UpgradeReport:
     settings, report = evidence.bundle.settings, evidence.bundle.report
     places, missing = places_of(evidence)
@@ -173,4 +174,4 @@ def reproduce(
         store=place_of(store),
         command=own_command(),
     )
-    return reproduce_upgrade(request, UpgradeObserver())
+    return reproduce_upgrade(request, MeasurementObserver())

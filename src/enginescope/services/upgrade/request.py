@@ -1,4 +1,4 @@
-"""What ``upgrade`` is asked for, and what it reports while it works."""
+"""What ``upgrade`` is asked for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
-from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack, UpgradedModel
+from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import check_rounds
 from enginescope.services.measurement.jobs import MeasureRequest
-from enginescope.services.measurement.observer import MeasurementObserver
 
 #: Fresh processes of each stack whose outputs are compared.
 REPEATS = 2
@@ -39,16 +38,6 @@ class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
     inconclusive: InconclusivePolicy = "fail"
     evidence: Path | None = None
     without_inputs: bool = False
-
-
-class UpgradeObserver(MeasurementObserver):
-    """Receives which model and which step is under way."""
-
-    def model_started(self, model: Path) -> None:
-        """Report the model that is checked now."""
-
-    def model_ended(self, model: UpgradedModel) -> None:
-        """Report the verdict on a model."""
 
 
 def check_upgrade_request(request: UpgradeRequest) -> None:

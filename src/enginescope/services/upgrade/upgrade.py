@@ -52,6 +52,7 @@ from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import jobs_of
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, looks_up_to, run_rounds
 from enginescope.services.own_command import made_now, stored_fields
 from enginescope.services.upgrade.evidence import (
@@ -65,7 +66,6 @@ from enginescope.services.upgrade.evidence import (
 from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
 from enginescope.services.upgrade.request import (
     REPEATS,
-    UpgradeObserver,
     UpgradeRequest,
     check_upgrade_request,
     specs_of,
@@ -86,12 +86,11 @@ if TYPE_CHECKING:
     from enginescope.records.run.job import Job
     from enginescope.records.run.run import Run
     from enginescope.services.measurement.jobs import JobRequest
-    from enginescope.services.measurement.observer import MeasurementObserver
     from enginescope.services.upgrade.outputs import ComparedOutputs
     from enginescope.store.archive import Store
 
 
-def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> UpgradeReport:
+def check_upgrade(request: UpgradeRequest, observer: MeasurementObserver) -> UpgradeReport:
     """Check an upgrade: outputs first, then figures, model by model; it raises as `upgrade`."""
     if request.evidence is None:
         return checked_upgrade(request, observer)[0]
@@ -105,7 +104,7 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
 
 
 def checked_upgrade(
-    request: UpgradeRequest, observer: UpgradeObserver, kept: KeptOutputs | None = None
+    request: UpgradeRequest, observer: MeasurementObserver, kept: KeptOutputs | None = None
 ) -> tuple[UpgradeReport, tuple[Run, ...]]:
     """Return the report of an upgrade and the runs of both stacks; writes no evidence.
 
@@ -157,7 +156,7 @@ class _Checks:
         request: UpgradeRequest,
         stacks: tuple[Stack, Stack],
         store: Store,
-        observer: UpgradeObserver,
+        observer: MeasurementObserver,
         kept: KeptOutputs | None,
     ) -> None:
         self._request, self._stacks = request, stacks
@@ -180,7 +179,7 @@ class _Checks:
     def _checked(self, model: Path) -> UpgradedModel:
         request = self._request
         self._observer.check_cancelled()
-        self._observer.model_started(model)
+        self._observer.stands(f"{model.name} …")
         if self._kept is not None:
             self._kept.start_model()
         specs = self._specs or (usual_backend(model), usual_backend(model))
@@ -196,7 +195,7 @@ class _Checks:
         )
         if row.kind is UpgradeKind.SAFE or row.reason == UpgradeReason.NO_OUTPUTS.value:
             result = self._timed(model, specs, result)
-        self._observer.model_ended(result)
+        self._observer.stands(f"{result.model}: {result.kind.value}")
         return result
 
     def _outputs(self, model: Path, specs: tuple[str, str]) -> ComparedOutputs:
@@ -344,12 +343,10 @@ def _recorded_pairs(
     Args:
         old, new: As for `resolve_runs`; or ``BUNDLE@old``, ``BUNDLE@new``.
     """
-    sides = []
-    for name in (old, new):
-        bundled = recorded_side(name)
-        runs = resolve_runs((name,), store, observer.warn) if bundled is None else bundled
-        sides.append(runs)
-    pairs = pairs_of(*sides)
+    old_runs, new_runs = (
+        recorded_side(name) or resolve_runs((name,), store, observer.warn) for name in (old, new)
+    )
+    pairs = pairs_of(old_runs, new_runs)
     if not pairs:
         raise UsageError(
             f"{old} and {new} have nothing in common",
@@ -470,4 +467,4 @@ def upgrade(
         without_inputs=without_inputs,
         **stored_fields(tags, store),
     )
-    return check_upgrade(request, UpgradeObserver())
+    return check_upgrade(request, MeasurementObserver())

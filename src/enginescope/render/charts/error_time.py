@@ -1,0 +1,90 @@
+"""Error against time: the choices that no other one beats in both are joined by a line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from enginescope.render.base.palette import GREY
+from enginescope.render.html.images import Spec, quantity
+
+#: Errors of 0 alone are drawn as a tenth of this: they have no logarithm.
+_LEAST = 1e-9
+
+
+def error_time(
+    points: Sequence[Spec],
+    *,
+    x: Spec,
+    y_title: str,
+    marks: Mapping[str, tuple[str, str]],
+    tips: list[Spec],
+) -> list[Spec]:
+    """Return layers: the line, an interval of each time, and a mark, large on the line.
+
+    Args:
+        points: Each with ``time``, ``low``, ``high``, ``error`` and ``kind``; on the line if
+            ``is_best``.
+        x: The channel of ``time``.
+        marks: Color and shape of each kind, in the order of the legend.
+        tips: Tooltip of a mark.
+    """
+    errors = [point["error"] for point in points if point["error"] > 0]
+    floor = min(errors, default=_LEAST) / 10
+    rows = [{**point, "drawn": max(point["error"], floor)} for point in points]
+    y = quantity("drawn", f"{y_title} (log)", scale=_SCALE, axis=_axis(rows, errors, floor))
+    best = sorted((row for row in rows if row["is_best"]), key=lambda row: row["time"])
+    kinds = [kind for kind in marks if any(row["kind"] == kind for row in rows)]
+
+    def by_kind(part: int) -> Spec:
+        scale = {"domain": kinds, "range": [marks[kind][part] for kind in kinds]}
+        return {"field": "kind", "type": "nominal", "legend": _LEGEND, "scale": scale}
+
+    line = {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": GREY}
+    size = {"condition": {"test": "datum.is_best", "value": 110}, "value": 45}
+    return [
+        {
+            "data": {"values": best},
+            "mark": line,
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "data": {"values": rows},
+            "mark": {"type": "rule", "strokeWidth": 1.4},
+            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y},
+        },
+        {
+            "data": {"values": rows},
+            "mark": {"type": "point", "filled": True, "opacity": 1},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "color": by_kind(0),
+                "shape": by_kind(1),
+                "size": size,
+                "tooltip": tips,
+            },
+        },
+    ]
+
+
+_SCALE: Spec = {"type": "log", "nice": False, "padding": 22}
+_LEGEND: Spec = {"orient": "top", "columns": 1, "title": None, "labelLimit": 300}
+
+
+def _axis(rows: Sequence[Spec], errors: Sequence[float], floor: float) -> Spec:
+    """Return the axis of errors; one of 0 has the lowest tick."""
+    if len(errors) == len(rows):
+        return {"tickCount": 5, "format": ".1~e"}
+    words = f"datum.value < {1.01 * floor!r} ? '0' : format(datum.value, '.1~e')"
+    return {"values": [floor, *_steps(errors)], "labelExpr": words}
+
+
+def _steps(errors: Sequence[float]) -> list[float]:
+    """Return powers of ten, or 1, 2 and 5 of each, from the smallest error to the largest."""
+    if not errors:
+        return []
+    first, last = (math.floor(math.log10(end)) for end in (min(errors), max(errors)))
+    shares = (1,) if last - first > 1 else (1, 2, 5)
+    steps = [share * 10.0**power for power in range(first, last + 2) for share in shares]
+    return [step for step in steps if min(errors) / 2 < step < 2 * max(errors)]
