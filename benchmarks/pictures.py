@@ -6,11 +6,13 @@ a ResNet-18 engine (TensorRT 8.6, FP16, NVIDIA H200) is spread over the types of
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import vl_convert
+from PIL import Image
 
 import enginescope as es
 
@@ -92,7 +94,8 @@ def main() -> None:
     for theme in THEMES:
         spec = json.dumps(spec_of(rows, theme))
         path = ROOT / "docs" / "images" / f"{theme}.png"
-        path.write_bytes(vl_convert.vegalite_to_png(spec, scale=2))
+        drawn = Image.open(io.BytesIO(vl_convert.vegalite_to_png(spec, scale=2)))
+        drawn.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
         print(path.relative_to(ROOT))
 
 

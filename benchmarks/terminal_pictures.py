@@ -25,11 +25,8 @@ sys.path.insert(0, str(ROOT))
 from tests.docs.recipe_inputs import prepare  # noqa: E402 - of this repository
 
 COLUMNS = 88
-#: Measurements of a disturbed machine are repeated up to so many times.
-TRIES = 5
 #: Name -> the command line, and the most lines of its screen that the picture has.
 SCREENS = {
-    "bench": ("enginescope bench models/detector.onnx --max-time 5s", 24),
     "compare": ("enginescope compare cmp-c0dd8fe7 --store h200", 24),
     "lint": ("enginescope lint resnet18.graph.json --gpu H200", 24),
     "gate": ("enginescope gate --baseline cmp-c0dd8fe7 --store h200 --max-regression 3%", 24),
@@ -92,12 +89,7 @@ def main(names: list[str]) -> None:
         for name in names or SCREENS:
             line, most = SCREENS[name]
             path = ROOT / "docs" / "images" / f"terminal-{name}.svg"
-            screen = screen_of(line, folder)
-            for _ in range(TRIES):
-                if "unstable" not in screen:
-                    break
-                screen = screen_of(line, folder)  # other programs used the machine
-            picture = picture_of(line, screen, most)
+            picture = picture_of(line, screen_of(line, folder), most)
             path.write_text(picture, encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: {len(picture) / 1024:.0f} KiB")
 

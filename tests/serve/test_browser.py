@@ -77,6 +77,31 @@ def test_a_list_follows_what_is_typed(tab, store) -> None:
         assert tab.complaints() == []
 
 
+def test_a_job_is_chosen_and_stays_chosen_while_the_page_updates_itself(tab, store) -> None:
+    model = "document.querySelector('#chosen h2').textContent"
+    with served(store) as address:
+        visit(tab, address)
+        tab.until(
+            "typeof htmx === 'object' && document.querySelectorAll('.jobs tbody tr').length === 2"
+        )
+        tab.until("!document.querySelector('#counts').textContent.includes('; reading')")
+        first = tab.evaluate(model)
+        tab.evaluate("document.querySelector('.jobs tr:not([aria-current]) td').click()")
+        tab.until(f"{model} !== {json.dumps(first)}")
+        second = tab.evaluate(model)
+        tab.until("location.search.includes('job=')")
+        tab.evaluate("document.querySelector('.jobs tbody tr:not([aria-current]) a').focus()")
+        press(tab, "Enter", 13, "\r")
+        tab.until(f"{model} === {json.dumps(first)}")
+        assert tab.evaluate("document.activeElement.textContent") == first
+        tab.evaluate("history.back()")
+        tab.until(f"document.readyState === 'complete' && {model} === {json.dumps(second)}")
+        store.save(a_run("another.onnx", id="ccc111", at=9))
+        tab.until("document.querySelectorAll('.jobs tbody tr').length === 3")
+        assert tab.evaluate(model) == second
+        assert tab.complaints() == []
+
+
 def test_two_runs_are_chosen_by_keyboard(tab, store) -> None:
     with served(store) as address:
         visit(tab, f"{address}/runs?model=resnet")

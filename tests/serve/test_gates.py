@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -65,12 +67,18 @@ def test_it_is_the_verdict_of_the_command_line(team, capsys) -> None:
 
 def test_every_level_is_said_on_each_page(team) -> None:
     levels = {"after": "passing", "slow": "failing", "open": "inconclusive", "nothing": "unknown"}
+    answers = {
+        "passing": "<h1>Gate passed: no regression</h1>",
+        "failing": "<h1>Gate failed: 1 regression</h1>",
+        "inconclusive": "<h1>Gate inconclusive: no regression found",
+        "unknown": "<h1>Gate nothing has no verdict</h1>",
+    }
     with client_of(team, None, None, GATES) as client:
         listed = client.get("/gate").text
         for name, level in levels.items():
             page = client.get(f"/gate/{name}")
             assert page.status_code == 200
-            assert f'<span class="level-{level}">{level}</span></h1>' in page.text
+            assert answers[level] in page.text
             assert f'href="/gate/{name}"' in listed
             assert f">{level}</span>" in listed
             badge = client.get(f"/gate/{name}.svg")
@@ -84,6 +92,15 @@ def test_every_level_is_said_on_each_page(team) -> None:
             assert client.get(path).status_code == 404
 
 
+def test_a_row_leads_to_the_comparison_of_its_newest_runs(team) -> None:
+    with client_of(team, None, None, GATES) as client:
+        text = client.get("/gate/slow").text
+        address = re.search(r'<a href="(/compare[^"]*)">✗ regression</a>', text)[1]
+        assert "slower: 1.3" in unescape(client.get(unescape(address)).text)
+        assert 'href="/gate/slow.svg"' in text
+        assert 'href="/gate/slow.json"' in text
+
+
 def test_a_gate_without_a_verdict_names_a_damaged_run(team) -> None:
     """Its page has warnings then, and no report."""
     broken = team.runs_folder / "0badbad0"
@@ -92,7 +109,7 @@ def test_a_gate_without_a_verdict_names_a_damaged_run(team) -> None:
     with client_of(team, None, None, GATES) as client:
         answer = client.get("/gate/nothing")
     assert answer.status_code == 200
-    assert "unknown" in answer.text
+    assert "has no verdict" in answer.text
     assert "0badbad0" in answer.text
 
 

@@ -11,13 +11,18 @@ from enginescope.core.record import replace
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.run import Outcome, OutcomeKind
+from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.render.verdicts.noise_text import noise_answer
 from enginescope.serve.configuration import Configuration, GatePart
 from enginescope.serve.home import Axis
 from enginescope.serve.overview import Overview
 from enginescope.store.archive import Store
+from enginescope.store.machine_records import FLOORS
 from tests.analysis.gated_runs import job, process
 from tests.analysis.historic_runs import host, over_days
 from tests.serve.conftest import client_of, wait_for
+from tests.store.test_noise_floors import FLOOR
+from tests.suites.made import cell, result
 
 QUIET = 0.0005
 #: model -> medians of its sessions, and the word that says how it stands
@@ -47,10 +52,16 @@ def page_of(client, address: str = "/") -> str:
 
 def jobs(text: str) -> list[tuple[str, str]]:
     """Model and state of each job, in the order of the page."""
-    head = r'<tr><th scope="row" class="name" title="[^"]*"><a href="[^"]*">([^<]*)</a>'
+    head = r'<tr[^>]*><th scope="row" class="name" title="[^"]*"><a id="job-[^>]*>([^<]*)</a>'
     listed = text.partition("<h2>Asked last</h2>")[0]
     rows = re.findall(head + r".*?<td [^>]*>([^<]*)</td>", listed, re.DOTALL)
     return [(unescape(model), unescape(state)) for model, state in rows]
+
+
+def chosen(text: str) -> str:
+    """What is beside the list on the chosen job."""
+    panel = text.partition('<section class="panel" id="chosen"')[2].partition("</section>")[0]
+    return unescape(panel)
 
 
 def test_what_needs_a_look_comes_first(sessions) -> None:
@@ -123,12 +134,58 @@ def test_a_job_leads_to_its_history(sessions) -> None:
     )
     sessions.save(run)
     with client_of(sessions) as client:
-        address = re.search(r'<a href="([^"]*)">new.onnx</a>', page_of(client))[1]
+        address = re.search(r'<a href="([^"]*)">History</a>', page_of(client, "/?model=new"))[1]
         path, _, anchor = address.partition("#")
         text = client.get(path).text
     assert f'<tr id="{anchor}">' in text
     assert f'href="/runs/{run.id}"' in text
     assert "<code>enginescope bench new.onnx</code>" in text
+
+
+def test_a_chosen_job_is_shown_beside_the_list(sessions) -> None:
+    with client_of(sessions) as client:
+        text = page_of(client)
+        assert "<h2>jump.onnx</h2>" in chosen(text)  # the first needs a look most
+        address = unescape(re.search(r'href="([^"]*)" hx-get="[^"]*"[^>]*>better.onnx', text)[1])
+        text = page_of(client, address)
+        panel = chosen(text)
+        assert text.count('aria-current="true"') == 1
+        refreshed = unescape(re.search(r'<div id="found" hx-get="([^"]*)"', text)[1])
+        assert chosen(page_of(client, refreshed)) == panel
+        assert "<h2>better.onnx</h2>" in panel
+        assert "Faster</strong>: −25" in panel
+        compared = re.search(r'href="([^"]*)">Compare with the level before<', panel)[1]
+        page = unescape(client.get(compared).text)
+        assert "B is faster: 0.75" in page
+        assert client.get(re.search(r'href="([^"]*)">Newest run<', panel)[1]).status_code == 200
+
+
+def test_machines_say_what_they_can_decide(sessions) -> None:
+    load = Host(name="bench-9", cpu_model="Ryzen 9", cores_usable=8, load_1min=3.25)
+    run = process(4.0, of=job("busy.onnx"), environment=Environment(host=load))
+    sessions.save(run)
+    with client_of(sessions) as client:
+        text = page_of(client)
+        machine = text.partition('href="/?machine=bench-9">')[2].partition("</section>")[0]
+        assert "<dt>Load average, 1 min</dt><dd>3.25</dd>" in machine
+        assert "Smallest detectable difference: not measured" in machine
+        FLOORS.record(sessions.path, replace(FLOOR, environment=run.environment.comparable_key()))
+        text = page_of(client)
+    assert noise_answer(FLOOR) in unescape(text)
+
+
+def test_an_open_page_learns_of_a_suite_that_runs(sessions) -> None:
+    one = cell("net", "ort-cpu")
+    plan = result([], cells=(one, cell("net", "trt:fp16"))).plan
+    claim = Claim(owner="gpu7 (process 12)", token="t", seconds=900)
+    with client_of(sessions) as client:
+        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', page_of(client))[1]
+        sessions.suites.put_suite("nightly", SuiteChange(plan=plan, claim=claim))
+        assert "hx-trigger" in client.get(unescape(seen)).headers
+        text = page_of(client)
+        assert "is running on gpu7 (process 12): 0 of 2 cells" in text
+        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', text)[1]
+        assert "hx-trigger" not in client.get(unescape(seen)).headers
 
 
 def test_runs_are_grouped_by_what_asked_for_them(tmp_path) -> None:
@@ -224,7 +281,8 @@ def test_warnings_of_the_runs_are_marked(tmp_path) -> None:
     with client_of(store) as client:
         text = page_of(client)
     assert "W-FEW-SAMPLES" in text
-    assert re.search(r"<td title=\"[^\"]*W-FEW-SAMPLES[^\"]*\">\s*\d</td>", text)
+    assert re.search(r"<td title=\"[^\"]*W-FEW-SAMPLES[^\"]*\" class=\"some\">\s*\d</td>", text)
+    assert "W-FEW-SAMPLES" in chosen(text)
 
 
 def test_the_axis_ends_where_it_says() -> None:

@@ -80,8 +80,8 @@ def test_kept_figures_are_bounded_and_share_what_is_equal(store, monkeypatch) ->
     one, two = kept.read(rows, "latency").figures
     assert one.run.environment is two.run.environment
     assert one.run.job is two.run.job
-    size = kept._size
+    size = kept._figures.size
     monkeypatch.setattr(kept_runs, "MOST_FIGURE_BYTES", size)
     kept.read(store.rows(), "latency")
-    assert kept._size <= size
+    assert kept._figures.size <= size
     assert len(kept._figures) < len(store.rows())

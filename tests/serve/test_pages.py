@@ -7,6 +7,7 @@ import zipfile
 from html.parser import HTMLParser
 from io import BytesIO
 
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.run import Artifact
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
@@ -100,6 +101,33 @@ def test_runs_in_the_order_that_was_asked_for(client) -> None:
         assert re.findall(r'href="/runs/(\w+)"', text) == expected
     assert text.count('aria-sort="ascending"') == 1
     assert "No such runs" in client.get("/runs?until=2001-01-01").text
+
+
+def test_runs_are_marked_as_their_own_pages_are(tmp_path) -> None:
+    store = Store(tmp_path / "store")
+    for number, count in enumerate((12, 400)):
+        samples = Samples(metric="latency", values_ms=frozen([1.0, 1.001] * (count // 2)))
+        store.save(a_run(id=f"run{count}", at=number, samples=(samples,)))
+    with client_of(store) as client:
+        text = client.get("/runs").text
+        for count in (12, 400):
+            row = text.partition(f'href="/runs/run{count}"')[2].partition("</tr>")[0]
+            marked = re.search(r'<td title="([^"]*)" class="[^"]*">\s*(\d+|—)', row)
+            assert marked[2] == (str(marked[1].count("(W-")) if marked[1] else "—")
+            own = client.get(f"/runs/run{count}").text
+            codes = re.findall(r"\((W-[A-Z-]+)\)", marked[1])
+            assert ("W-FEW-SAMPLES" in codes) is (count == 12)
+            assert all(f"<code>{code}</code>" in own for code in codes)
+
+
+def test_runs_that_are_not_read_yet_are_not_without_warnings(store, monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.serve.kept_runs._READ_AT_ONCE", 1)
+    monkeypatch.setattr("enginescope.serve.list_views.WAIT_S", 0)
+    with client_of(store) as client:
+        for unread in (3, 2, 1, 0):
+            text = client.get("/runs?model=").text
+            assert text.count("<td>…</td>") == unread
+            assert ('hx-trigger="load' in text) is (unread > 0)
 
 
 def test_what_cannot_be_asked(client) -> None:

@@ -57,7 +57,7 @@ def test_models_by_backends(nightly) -> None:
 
 
 def test_the_whole_page_and_the_table(nightly) -> None:
-    answer = nightly.get("/suites/nightly/report")
+    answer = nightly.get("/suites/nightly")
     assert "colored by its ratio to the fastest" in answer.text
     assert "script-src 'self';" in answer.headers["content-security-policy"]
     table = nightly.get("/suites/nightly/results.csv")
@@ -73,17 +73,17 @@ def test_only_suites_of_the_list(nightly, store) -> None:
     outside = SuiteFolder(store.path / "elsewhere")
     outside.begin(result([timed(cell(), 1.0)]).plan)
     for name in ("elsewhere", "..%2felsewhere", "%2e%2e/elsewhere", ".", "%2e", "none"):
-        for rest in ("", "/report", "/results.csv"):
+        for rest in ("", "/results.csv"):
             answer = nightly.get(f"/suites/{name}{rest}")
             assert answer.status_code == 404 or "1 cells" not in answer.text, name
 
 
 def test_a_line_that_cannot_be_read_is_named(nightly, store) -> None:
-    for address in ("/suites", "/suites/nightly", "/suites/nightly/report"):
+    for address in ("/suites", "/suites/nightly"):
         assert "W-SUITE-LINE" not in nightly.get(address).text
     with (store.path / SUITES / "nightly" / ROWS).open("ab") as file:
         file.write(b"merged by hand\n")
-    for address in ("/suites", "/suites/nightly", "/suites/nightly/report"):
+    for address in ("/suites", "/suites/nightly"):
         text = nightly.get(address).text
         assert "W-SUITE-LINE" in text
         assert "line 4 of " in text

@@ -71,7 +71,7 @@ class LintInput(Record, frozen=True, kw_only=True):
         enqueue = view.summary("enqueue")
         return cls(
             plan=run.plan,
-            profile=run.profile,
+            profile=view.run.profile or run.profile,
             device=device or next(iter(run.environment.devices), None),
             fed=run.inputs,
             profile_index=run.job.backend.profile_index,

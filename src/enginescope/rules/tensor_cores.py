@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 from enginescope.analysis.layers.reformats import is_whole_part
@@ -134,38 +134,32 @@ def is_fed(view: LintView, layer: Layer, length: int) -> bool:
 
     Layers that are not products may lie between, if they keep the length.
     """
-    flow = view.flow
-    return _reaches(
-        view, layer, flow.before, flow.reads_input, lambda it: length in _lengths(it.inputs)
-    )
+    return layer.index in _interface(view, length)
 
 
 def is_head(view: LintView, layer: Layer) -> bool:
     """Whether a layer writes an output of the engine, with no other product between."""
-    flow = view.flow
-    return _reaches(view, layer, flow.after, flow.writes_output, lambda _: True)
+    return layer.index in _interface(view, None)
 
 
-def _reaches(
-    view: LintView,
-    layer: Layer,
-    next_to: Mapping[int, tuple[int, ...]],
-    ends: Collection[int],
-    passes: Callable[[Layer], bool],
-) -> bool:
-    """Whether one of `ends` is reached over neighbors that are not products."""
-    seen, waiting = {layer.index}, [layer.index]
-    while waiting:
-        at = waiting.pop()
-        if at in ends:
-            return True
-        for index in next_to.get(at, ()):
-            other = view.layers[index]
-            is_product = other.type in _PRODUCTS or is_whole_part(other)
-            if index not in seen and not is_product and passes(other):
-                seen.add(index)
-                waiting.append(index)
-    return False
+def _interface(view: LintView, length: int | None) -> set[int]:
+    """Return the layers that `is_fed` holds of, without a length `is_head`: one walk for all."""
+    if length not in view.interface:
+        flow = view.flow
+        ends, next_to = (
+            (flow.writes_output, flow.before) if length is None else (flow.reads_input, flow.after)
+        )
+        found, waiting = set(ends), list(ends)
+        while waiting:
+            at = waiting.pop()
+            layer = view.layers[at]
+            keeps = length is None or length in _lengths(layer.inputs)
+            if keeps and layer.type not in _PRODUCTS and not is_whole_part(layer):
+                new = [one for one in next_to.get(at, ()) if one not in found]
+                found.update(new)
+                waiting += new
+        view.interface[length] = found
+    return view.interface[length]
 
 
 def _lengths(tensors: Iterable[Tensor]) -> set[int | None]:

@@ -154,6 +154,8 @@ class LintView:
         self._whole = whole
         self.enqueue_ms = enqueue_ms
         self.cuda_graph = cuda_graph
+        #: Layers at an axis of an input, by its length, and at the outputs: see `tensor_cores`.
+        self.interface: dict[int | None, set[int]] = {}
 
     @cached_property
     def layers(self) -> dict[int, Layer]:

@@ -37,7 +37,7 @@ PAGE_POLICY = (
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 #: Who pushed what, from where.
-ADMIN_PATHS = frozenset({"/pushes", "/pushes.json"})
+ADMIN_PATH = "/pushes"
 _FOR_PROGRAMS = (".json", ".svg")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -167,7 +167,7 @@ class Guard:
         is_api = path.startswith("/api")
         if holder is not None:
             request.state.holder = holder
-            needed: TokenScope = "admin" if path in ADMIN_PATHS else "read"
+            needed: TokenScope = "admin" if path == ADMIN_PATH else "read"
             return None if is_api or holder.allows(needed) else lacks(holder, needed)
         if is_api or path.endswith(_FOR_PROGRAMS):
             return JSONResponse(

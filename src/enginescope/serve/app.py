@@ -18,9 +18,10 @@ from enginescope.serve.access import LOGIN, Access, Guard, login, logout
 from enginescope.serve.configuration import Configuration
 from enginescope.serve.connections import RequestLimit, few_threads
 from enginescope.serve.kept_pages import KeptPages, KeptRows, rows_of
-from enginescope.serve.kept_runs import KeptFigures, KeptRuns
+from enginescope.serve.kept_runs import KeptFigures, KeptRuns, KeptWarnings
 from enginescope.serve.list_views import failure, not_found, static_file
 from enginescope.serve.overview import Overview
+from enginescope.serve.uploads import pushed
 from enginescope.serve.webhooks import Webhook, watching
 from enginescope.store.archive import Store
 
@@ -30,10 +31,10 @@ MOST_BYTES = 256 << 20
 #: For programs that push.
 _API = (
     Route("/api", uploads.about),
-    Route("/api/missing", uploads.missing, methods=["POST"]),
-    Route("/api/runs/{run_id}", uploads.put_run, methods=["PUT"]),
-    Route("/api/suites/{name}", uploads.suite_rows),
-    Route("/api/suites/{name}", uploads.put_suite, methods=["PUT"]),
+    Route("/api/missing", pushed(uploads.missing), methods=["POST"]),
+    Route("/api/runs/{run_id}", pushed(uploads.put_run), methods=["PUT"]),
+    Route("/api/suites/{name}", pushed(uploads.suite_rows)),
+    Route("/api/suites/{name}", pushed(uploads.put_suite), methods=["PUT"]),
 )
 
 
@@ -65,7 +66,7 @@ def application(
     runs, rows = KeptRuns(store), KeptRows(store)
     figures = KeptFigures(runs)
     keep, lists = KeptPages().endpoint, kept_pages.of_lists
-    a_suite = keep(suites.suite, kept_pages.of_suite, kept_pages.suite_content)
+    suite = keep(suites.suite, kept_pages.of_suite, kept_pages.suite_content)
     hooks = [Webhook(one, store, rows, figures, say) for one in configuration.webhook]
     app = Starlette(
         routes=[
@@ -79,8 +80,7 @@ def application(
             Route("/history", keep(looking.history, lists, rows_of(looking.history_rows))),
             Route("/compare", keep(looking.compare, kept_pages.of_comparison)),
             Route("/suites", keep(suites.suites, kept_pages.of_suites)),
-            Route("/suites/{name}", a_suite),
-            Route("/suites/{name}/report", a_suite),  # an earlier address of it
+            Route("/suites/{name}", suite),
             Route("/suites/{name}/progress", suites.progress),
             Route("/suites/{name}/{file}", suites.table),
             Route("/gate", gates.gates),
@@ -88,7 +88,6 @@ def application(
             Route("/gate/{name}.svg", gates.badge),
             Route("/gate/{name}", gates.gate),
             Route("/pushes", uploads.pushes),
-            Route("/pushes.json", uploads.pushes_json),
             Route(LOGIN, login, methods=["GET", "POST"]),
             Route("/logout", logout, methods=["POST"]),
             Route("/static/{name}", static_file),
@@ -103,7 +102,7 @@ def application(
     )
     app.state.kept, app.state.rows = runs, rows
     app.state.gates = gates.KeptGates(store, rows, configuration.gate)
-    app.state.figures = figures
+    app.state.figures, app.state.warnings = figures, KeptWarnings(runs)
     app.state.overview = Overview(rows, runs, figures, app.state.gates)
     app.state.webhooks = hooks
     app.state.access = access

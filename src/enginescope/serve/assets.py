@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -28,17 +27,22 @@ _BEST = 9
 
 
 class Packed(Record, frozen=True, kw_only=True):
-    """An answer's content, compressed with gzip; its hash tells browsers whether they have it."""
+    """An answer's content, compressed with gzip; its hash tells browsers whether they have it.
+
+    Attributes:
+        headers: Which every response has.
+    """
 
     data: bytes
     digest: str
     kind: str
+    headers: dict[str, str]
 
-    def response(self, request: Request, headers: Mapping[str, str]) -> Response:
+    def response(self, request: Request) -> Response:
         """Return the content, or 304 to a browser that has it."""
         takes_gzip = "gzip" in request.headers.get("accept-encoding", "")
         tag = f'"{self.digest}{"-gzip" if takes_gzip else ""}"'
-        every = {**headers, "ETag": tag, "Vary": "Accept-Encoding"}
+        every = {**self.headers, "ETag": tag, "Vary": "Accept-Encoding"}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=every)
         if not takes_gzip:
@@ -47,9 +51,10 @@ class Packed(Record, frozen=True, kw_only=True):
         return Response(self.data, media_type=self.kind, headers=every)
 
 
-def packed(data: bytes, kind: str, level: int = _BEST) -> Packed:
+def packed(data: bytes, kind: str, headers: dict[str, str], level: int = _BEST) -> Packed:
     """Return content compressed; `level` as zlib's, 0…9."""
-    return Packed(data=gzip.compress(data, level, mtime=0), digest=_digest(data), kind=kind)
+    small = gzip.compress(data, level, mtime=0)
+    return Packed(data=small, digest=_digest(data), kind=kind, headers=headers)
 
 
 @cache
@@ -70,15 +75,15 @@ def top_style() -> str:
 
 
 @cache
-def _asset(name: str) -> Packed | None:
+def _asset(name: str) -> Packed:
     if name == script_name():
-        return packed(every_script().text.encode(), "text/javascript")
+        keep = {"Cache-Control": _FOR_EVER}
+        return packed(every_script().text.encode(), "text/javascript", keep)
+    keep = {"Cache-Control": _FOR_AN_HOUR}
     if name == "page.css":
         own = (_STATIC / "serve.css").read_text(encoding="utf-8")
-        return packed((style() + top_style() + own).encode(), "text/css")
-    if name in _OWN:
-        return packed((_STATIC / name).read_bytes(), _OWN[name])
-    return None
+        return packed((style() + top_style() + own).encode(), "text/css", keep)
+    return packed((_STATIC / name).read_bytes(), _OWN[name], keep)
 
 
 def _digest(data: bytes) -> str:
@@ -87,8 +92,5 @@ def _digest(data: bytes) -> str:
 
 def asset_response(request: Request, name: str) -> Response | None:
     """Return a file, or 304 to a browser that has it; ``None``: there is no such file."""
-    asset = _asset(name) if name in {script_name(), "page.css", *_OWN} else None
-    if asset is None:
-        return None
-    keep = _FOR_EVER if name == script_name() else _FOR_AN_HOUR
-    return asset.response(request, {"Cache-Control": keep})
+    is_there = name in {script_name(), "page.css", *_OWN}
+    return _asset(name).response(request) if is_there else None

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import threading
 from collections.abc import Hashable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from enginescope.core.errors import EnginescopeError
-from enginescope.core.record import Record
-from enginescope.records.verdict.gate import GateReport
-from enginescope.render.verdicts.gate_phrases import (
-    ROW_HEADERS,
-    answer_text,
-    details,
-    is_listed,
-    row_cells,
-    scope_facts,
-    shown_notices,
-)
+from enginescope.core.record import Record, replace
+from enginescope.records.verdict.gate import GateReport, GateRow
+from enginescope.render.verdicts.gate_phrases import answer_text
+from enginescope.serve.assets import packed, script_address
 from enginescope.serve.configuration import GatePart
 from enginescope.serve.kept_pages import KeptRows
 from enginescope.serve.kept_runs import NotHereError
-from enginescope.serve.list_views import page
+from enginescope.serve.list_views import framed, page
 from enginescope.services.observer import PlanObserver
 from enginescope.services.verdicts.gate import GateRequest, gate_runs
 from enginescope.store.archive import Store
@@ -69,6 +62,11 @@ class GateResult(Record, frozen=True, kw_only=True, eq=False):
     error: EnginescopeError | None
     warnings: tuple[str, ...]
     at: str
+
+    @property
+    def text(self) -> str:
+        """What it came to, or why there is no verdict, in a sentence."""
+        return answer_text(self.report) if self.report else f"no verdict: {self.error}"
 
 
 class _Collector(PlanObserver):
@@ -120,6 +118,10 @@ class KeptGates:
         finally:
             lock.release()
 
+    def results(self) -> dict[str, GateResult]:
+        """Return what every gate comes to."""
+        return {name: self.result(name) for name in self.gates}
+
     def _key(self, gate: GatePart) -> Hashable | None:
         """Return what differs once the result may; ``None``: that is not known."""
         home = self._store.suite_home()
@@ -154,59 +156,43 @@ class KeptGates:
         )
 
 
-class GateLine(Record, frozen=True, kw_only=True):
-    """A gate in the list."""
-
-    name: str
-    level: Level
-    text: str
-    at: str
-
-
-class RowLine(Record, frozen=True, kw_only=True):
-    """A row of a gate in words.
-
-    Attributes:
-        notes: What else is said of it.
-        runs: The current ones.
-    """
-
-    cells: tuple[str, ...]
-    fails: bool
-    is_listed: bool
-    model: str
-    notes: tuple[str, ...]
-    runs: tuple[str, ...]
-
-
 def gates(request: Request) -> Response:
     """Answer with the list of gates."""
     all_gates: KeptGates = request.app.state.gates
-    lines = []
-    for name in all_gates.gates:
-        result = all_gates.result(name)
-        lines.append(GateLine(name=name, level=result.level, text=_text(result), at=result.at))
-    return page(request, "gates", here="gate", lines=lines)
+    return page(request, "gates", here="gate", lines=all_gates.results().items())
 
 
 def gate(request: Request) -> Response:
-    """Answer with a gate: the verdict, its rows and why."""
+    """Answer with a gate: the verdict and its rows, which lead to runs; or why there is none."""
+    from enginescope.render.html.answer_page import written_page
+    from enginescope.render.verdicts.gate_writers import gate_answer
+
     all_gates: KeptGates = request.app.state.gates
     name: str = request.path_params["name"]
     result = all_gates.result(name)
-    report = result.report
-    return page(
-        request,
-        "gate",
-        here="gate",
-        name=name,
-        part=all_gates.gates[name],
-        result=result,
-        text=_text(result),
-        facts=scope_facts(report) if report else (),
-        headers=ROW_HEADERS,
-        lines=_lines(report) if report else (),
+    if result.report is None:
+        title = f"Gate {name} has no verdict"
+        return page(
+            request, "failure", here="gate", title=title, error=result.error, more=result.warnings
+        )
+    answer = gate_answer(result.report, link=_address)
+    skipped = (("skipped", text) for text in result.warnings)
+    computed = ("computed", f"{result.at[:16].replace('T', ' ')} UTC")
+    answer = replace(
+        answer,
+        title=f"Gate {name}",
+        facts=(*answer.facts, *skipped, computed),
+        script_address=script_address(),
     )
+    links = tuple((f"/gate/{quote(name)}.{kind}", kind.upper()) for kind in ("json", "svg"))
+    return framed(request, written_page(answer), links, here="gate")
+
+
+def _address(row: GateRow) -> str:
+    """Return where the newest runs of a row are compared; else the history of its model."""
+    if row.baseline and row.current:
+        return f"/compare?{urlencode({'run': (row.baseline[-1], row.current[-1])}, doseq=True)}"
+    return f"/history?{urlencode({'model': row.model})}"
 
 
 def gate_document(request: Request) -> Response:
@@ -226,36 +212,13 @@ def badge(request: Request) -> Response:
     """Answer with a small picture of a gate's level."""
     all_gates: KeptGates = request.app.state.gates
     name: str = request.path_params["name"]
+    headers = {
+        "Cache-Control": f"public, max-age={BADGE_S}, must-revalidate",
+        "Cross-Origin-Resource-Policy": "cross-origin",  # pages elsewhere may show it
+    }
     data = badge_svg(name, all_gates.result(name).level)
     is_public = all_gates.gates[name].public_badge
-    headers = {"ETag": f'"{hashlib.sha256(data).hexdigest()[:16]}"'}
-    if is_public:  # pages elsewhere may show it
-        headers["Cache-Control"] = f"public, max-age={BADGE_S}, must-revalidate"
-        headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-    if request.headers.get("if-none-match") == headers["ETag"]:
-        return Response(status_code=304, headers=headers)
-    return Response(data, media_type="image/svg+xml", headers=headers)
-
-
-def _text(result: GateResult) -> str:
-    return answer_text(result.report) if result.report else f"no verdict: {result.error}"
-
-
-def _lines(report: GateReport) -> tuple[RowLine, ...]:
-    return tuple(
-        RowLine(
-            cells=row_cells(row),
-            fails=report.fails(row),
-            is_listed=is_listed(report, row),
-            model=row.model,
-            notes=(
-                *details(row),
-                *(f"{notice.message} ({notice.code})" for notice in shown_notices(report, row)),
-            ),
-            runs=row.current,
-        )
-        for row in report.rows
-    )
+    return packed(data, "image/svg+xml", headers if is_public else {}).response(request)
 
 
 #: Widths of characters of Verdana's 11 px, in px; the text is fitted to their sum.

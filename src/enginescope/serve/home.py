@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, TypeAlias
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -16,18 +17,22 @@ from enginescope.analysis.claims import percentile
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted, format_ms, range_text, signed_pct
-from enginescope.records.notice import is_unstable
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.render.base.facts import Facts
 from enginescope.render.base.short_names import outcome_word
-from enginescope.render.verdicts.gate_phrases import answer_text, outcome_text
+from enginescope.render.verdicts.gate_phrases import outcome_text
 from enginescope.render.verdicts.history_text import anchor, change_sentence, open_sentence
-from enginescope.serve.list_views import page, page_address, page_number
+from enginescope.render.verdicts.noise_text import noise_answer
+from enginescope.serve.kept_runs import Warnings
+from enginescope.serve.list_views import WAIT_S, LiveLine, asked_of, page, page_number, places
 from enginescope.serve.overview import SESSIONS, Overview, OverviewJob, Question
+from enginescope.serve.suites import running_suites
+from enginescope.store.archive import Store
+from enginescope.store.machine_records import FLOORS
 from enginescope.store.row import Filter, RunRow
 
-#: How long a page waits for what is not known yet.
-_WAIT_S = 0.3
 _LINES = 100
 #: The states of a job, in the order of the list, and what a sentence says of so many.
 _STATES = {"look": "needs a look", "better": "faster", "unknown": "unknown", "same": "unchanged"}
@@ -38,34 +43,38 @@ _WIDTH, _HEIGHT, _EDGE = 110.0, 22.0, 4.0
 _LEAST_RANGE = 0.04
 
 State = Literal["look", "better", "unknown", "same"]
+#: When it was asked, its text, its page, its runs, and the answer.
+QuestionLine: TypeAlias = tuple[str, str, str, str, str]
+#: What is said of a machine on the first page.
+_MACHINE_FACTS = ("GPU", "Processor", "Cores", "CPU governor", "Load average, 1 min", "Other load")
 
 
-class Spark(Record, frozen=True, kw_only=True):
-    """The newest sessions as a line, in px; `changes` have a place, a class and words."""
-
-    points: tuple[tuple[float, float], ...]
-    changes: tuple[tuple[float, str, str], ...]
+#: The newest sessions as a line, in px, and its changes: place, class and words.
+Spark: TypeAlias = tuple[list[tuple[float, float]], list[tuple[float, str, str]]]
 
 
 class JobLine(Record, frozen=True, kw_only=True):
-    """A job in the list; what is unknown is empty.
+    """A job in the list, and beside it once it is chosen; what is unknown is empty.
 
     Attributes:
+        key: In the address of the page on which it is chosen.
         why: Of the state, in a sentence.
         place: GPU or processor.
-        change: Low end, estimate and high end on the axis, in px; without an interval all alike.
-        size: Of the change on the logarithmic scale, to sort by.
-        warnings: About the runs behind the figures.
+        change_pct: Low end, estimate and high end; without an interval all alike.
+        gate: Name, outcome, and whether it fails.
+        links: Address and text of pages on it.
+        command: The newest run's, without folders.
     """
 
+    key: str
     state: State
     word: str
     why: str
     model: str
     name: str
-    address: str
     place: str
     host: str
+    links: tuple[tuple[str, str], ...]
     tags: tuple[str, ...] = ()
     latency: str = ""
     reach: str = ""
@@ -76,18 +85,8 @@ class JobLine(Record, frozen=True, kw_only=True):
     memory: str = ""
     headroom: str = ""
     gate: tuple[str, str, bool] | None = None
-    warnings: tuple[str, ...] = ()
-    is_unstable: bool = False
-
-
-class QuestionLine(Record, frozen=True, kw_only=True):
-    """A question with its answer, or a gate with its verdict."""
-
-    made: str
-    text: str
-    address: str
-    runs: str
-    answer: str
+    warnings: Warnings = Warnings()
+    command: str = ""
 
 
 class Axis(Record, frozen=True, kw_only=True):
@@ -102,23 +101,22 @@ class Axis(Record, frozen=True, kw_only=True):
 
 
 def home(request: Request) -> Response:
-    """Answer with the jobs that were asked for, and the newest questions."""
+    """Answer with the jobs that were asked for, one of them chosen, and the newest questions."""
     overview: Overview = request.app.state.overview
-    overview.refresh(_WAIT_S)
+    overview.refresh(WAIT_S)
+    store: Store = request.app.state.kept.store
     rows: tuple[RunRow, ...] = request.app.state.rows.select(Filter())
     every = sorted(_lines(overview, rows), key=_rank)
-    asked = {
-        name: value
-        for name in ("model", "machine", "device", "tag", "state")
-        if (value := request.query_params.get(name, "").strip())
-    }
+    asked = asked_of(request, "model", "machine", "device", "tag", "state")
     fitting = [line for line in every if _fits(line, {**asked, "state": ""})]
     lines = [line for line in fitting if _fits(line, asked)]
-    number = page_number(request)
+    number, query = page_number(request), tuple(asked.items())
     shown = lines[(number - 1) * _LINES : number * _LINES]
+    picked = request.query_params.get("job")
     sizes = [abs(line.change_pct[1]) for line in shown if line.change_pct]
-    threshold = max((job.history.threshold_pct for job in overview.jobs), default=0.0)
-    query = tuple(asked.items())
+    broken: list[str] = []
+    floors = FLOORS.usable(store.path, broken.append)
+    running = running_suites(store)
     return page(
         request,
         "home",
@@ -130,29 +128,53 @@ def home(request: Request) -> Response:
         is_busy=overview.is_busy,
         left=overview.left,
         asked=asked,
-        machines=sorted({line.host for line in every if line.host}),
+        machines=[*_machines(overview, floors)],
+        running=running,
+        hosts=sorted({line.host for line in every if line.host}),
         devices=sorted({line.place for line in every if line.place}),
         states=_STATES,
         lines=shown,
+        picked=picked,
+        chosen=next((one for one in shown if one.key == picked), shown[0] if shown else None),
         axis=Axis(limit_pct=min(_MOST_PCT, max(_LEAST_PCT, 1.1 * max(sizes, default=0.0)))),
-        threshold_pct=threshold,
+        threshold_pct=max((job.history.threshold_pct for job in overview.jobs), default=0.0),
         width=_WIDTH,
         height=_HEIGHT,
         questions=[*_gate_lines(overview), *map(_question_line, overview.questions)],
-        address=f"/?{urlencode(query)}" if query else "/",
-        seen=overview.version,
-        before=page_address("/", query, number - 1) if number > 1 else None,
-        after=page_address("/", query, number + 1) if number * _LINES < len(lines) else None,
-        notices=request.app.state.kept.store.notices,
+        seen=_seen(overview, running),
+        notices=store.notices,
+        broken=broken,
+        **places("/", query, number, has_more=number * _LINES < len(lines)),
     )
 
 
 def changes(request: Request) -> Response:
-    """Answer an open page: whether the overview has changed since."""
+    """Answer an open page: whether the overview, or what runs, has changed since."""
     overview: Overview = request.app.state.overview
     overview.refresh(0)
-    is_new = request.query_params.get("seen") != str(overview.version)
+    now = _seen(overview, running_suites(request.app.state.kept.store))
+    is_new = request.query_params.get("seen") != now
     return Response(status_code=204, headers={"HX-Trigger": "changed"} if is_new else {})
+
+
+def _seen(overview: Overview, running: Sequence[tuple[str, LiveLine]]) -> str:
+    return " ".join((str(overview.version), *(line.seen for _, line in running)))
+
+
+def _machines(
+    overview: Overview, floors: Sequence[NoiseFloor]
+) -> Iterator[tuple[str, str, Facts, str]]:
+    """Yield name, newest run, facts, and the smallest difference it detects, of each machine."""
+    newest = {
+        job.newest.environment.host.name: job
+        for job in sorted(overview.jobs, key=lambda one: one.newest.created)
+    }
+    for name, job in sorted(newest.items(), key=lambda one: one[0] or ""):
+        key = job.newest.environment.comparable_key()
+        own = [floor for floor in floors if floor.environment == key]
+        noise = noise_answer(own[-1]) if own else "Smallest detectable difference: not measured"
+        facts = tuple(one for one in job.machine if one[0] in _MACHINE_FACTS)
+        yield name or "unknown", job.newest.created, facts, noise
 
 
 def _lines(overview: Overview, rows: Iterable[RunRow]) -> Iterator[JobLine]:
@@ -170,14 +192,15 @@ def _lines(overview: Overview, rows: Iterable[RunRow]) -> Iterator[JobLine]:
     read = overview.models
     for row in (row for key, row in bad.items() if key not in known and row.model in read):
         yield JobLine(
+            key=row.id,
             state="unknown" if row.outcome == OutcomeKind.UNSUPPORTED.value else "look",
             word=outcome_word(row.outcome),
             why="no run succeeded",
             model=row.model,
             name=f"{row.backend} · batch {row.batch}" if row.batch is not None else row.backend,
-            address=f"/runs/{quote(row.id)}",
             place=row.gpu or row.cpu or "",
             host=row.host or "",
+            links=((f"/runs/{quote(row.id)}", "Newest run"), _runs_link(row.model)),
             tags=row.tags,
         )
 
@@ -191,16 +214,17 @@ def _job_line(
     gate = next((one for one in own if one[2]), own[-1] if own else None)
     state, word, why = _state(job, failed, gate)
     change = _change_pct(job)
-    memory = format_bytes(round(job.memory)) if job.memory is not None else ""
+    inputs = history.inputs if history.inputs and history.inputs not in history.case else None
     return JobLine(
+        key=hashlib.sha256(f"{history.model} {anchor(history)}".encode()).hexdigest()[:10],
         state=state,
         word=word,
         why=why,
         model=history.model,
-        name=" · ".join(_parts(history)),
-        address=f"/history?{urlencode({'model': history.model})}#{anchor(history)}",
+        name=" · ".join(filter(None, (history.backend, history.case, inputs))),
         place=(where.devices[0].name if where.devices else where.host.cpu_model) or "",
         host=where.host.name or "",
+        links=tuple(_links(job, failed)),
         tags=point.tags,
         latency=format_ms(point.value),
         reach=range_text(point.lowest, point.highest, 3) if point.highest > point.lowest else "",
@@ -208,21 +232,31 @@ def _job_line(
         change_text=f"{signed_pct(change[1])} %" if change else "",
         spark=_spark(history),
         p99=percentile.cell(job.p99, format_ms) if job.p99 else "",
-        memory=memory,
+        memory=format_bytes(round(job.memory)) if job.memory is not None else "",
         headroom=f"{job.headroom_pct:.0f} %" if job.headroom_pct is not None else "",
         gate=gate,
-        warnings=tuple(f"{one.message} ({one.code})" for one in job.notices),
-        is_unstable=any(map(is_unstable, job.notices)),
+        warnings=job.warnings,
+        command=_short(job.newest.command) if job.newest.command else "",
     )
 
 
-def _parts(history: JobHistory) -> Iterator[str]:
-    """Yield backend, batch and shapes, and what else tells the job from others, each once."""
-    yield history.backend
-    if history.case:
-        yield history.case
-    if history.inputs and history.inputs not in history.case:
-        yield history.inputs
+def _links(job: OverviewJob, failed: RunRow | None) -> Iterator[tuple[str, str]]:
+    """Yield the newest run, what it compares with, the history, and all runs of the model."""
+    history, change = job.history, job.standing.change
+    newest = history.points[-1].runs[-1]
+    if failed is not None and failed.created > job.newest.created:
+        yield f"/runs/{quote(failed.id)}", "Newest run, failed"
+    yield f"/runs/{quote(newest)}", "Newest run"
+    before = (change.at if change else len(history.points) - 1) - 1
+    if before >= 0:
+        runs = urlencode({"run": (history.points[before].runs[-1], newest)}, doseq=True)
+        yield f"/compare?{runs}", f"Compare with the {'level' if change else 'session'} before"
+    yield f"/history?{urlencode({'model': history.model})}#{anchor(history)}", "History"
+    yield _runs_link(history.model)
+
+
+def _runs_link(model: str) -> tuple[str, str]:
+    return f"/runs?{urlencode({'model': model})}", "All runs"
 
 
 def _state(
@@ -271,26 +305,17 @@ def _spark(history: JobHistory) -> Spark | None:
     top = (low + high + span) / 2
     step = (_WIDTH - 2 * _EDGE) / (len(points) - 1)
     tall = _HEIGHT - 2 * _EDGE
-    return Spark(
-        points=tuple(
-            (round(_EDGE + at * step, 1), round(_EDGE + (top - value) / span * tall, 1))
-            for at, value in enumerate(values)
-        ),
-        changes=tuple(
-            (
-                round(_EDGE + (change.at - first - 0.5) * step, 1),
-                "worse" if change.is_worse else "better",
-                f"{change_sentence(history, change)}: {_commits(history, change.at)}",
-            )
-            for change in history.sure
-            if change.at > first
-        ),
-    )
-
-
-def _commits(history: JobHistory, at: int) -> str:
-    before, after = (history.points[one].commit or "unknown" for one in (at - 1, at))
-    return f"commit {before} → {after}"
+    line = [
+        (round(_EDGE + at * step, 1), round(_EDGE + (top - value) / span * tall, 1))
+        for at, value in enumerate(values)
+    ]
+    changes = []
+    for change in (one for one in history.sure if one.at > first):
+        ends = (history.points[at].commit or "unknown" for at in (change.at - 1, change.at))
+        words = f"{change_sentence(history, change)}: commit {' → '.join(ends)}"
+        kind = "worse" if change.is_worse else "better"
+        changes.append((round(_EDGE + (change.at - first - 0.5) * step, 1), kind, words))
+    return line, changes
 
 
 def _rank(line: JobLine) -> tuple[int, float, str, str]:
@@ -337,14 +362,7 @@ def _gate_rows(overview: Overview) -> dict[str, tuple[str, str, bool]]:
 
 def _gate_lines(overview: Overview) -> Iterator[QuestionLine]:
     for name, result in overview.gates.items():
-        report = result.report
-        yield QuestionLine(
-            made=result.at,
-            text=f"gate {name}: {result.level}",
-            address=f"/gate/{quote(name)}",
-            runs="",
-            answer=answer_text(report) if report else f"no verdict: {result.error}",
-        )
+        yield result.at, f"gate {name}: {result.level}", f"/gate/{quote(name)}", "", result.text
 
 
 def _question_line(question: Question) -> QuestionLine:
@@ -365,14 +383,7 @@ def _question_line(question: Question) -> QuestionLine:
         address = f"/runs?{urlencode(asked)}"
     failed = sum(row.outcome != OutcomeKind.OK.value for row in question.runs)
     runs = counted(len(question.runs), "run") + (f", {failed} failed" if failed else "")
-    answer = question.answer or _medians(question.runs)
-    return QuestionLine(
-        made=newest.created,
-        text=text,
-        address=address,
-        runs=runs,
-        answer=answer,
-    )
+    return newest.created, text, address, runs, question.answer or _medians(question.runs)
 
 
 def _medians(rows: Sequence[RunRow]) -> str:

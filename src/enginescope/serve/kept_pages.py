@@ -1,4 +1,4 @@
-"""What the server has computed: listings while the store is unchanged, and pages.
+"""What the server has computed: the listing while the store is unchanged, and pages.
 
 A page is the same as long as the state that it depends on is the same.
 """
@@ -20,8 +20,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from enginescope.core.record import Record
 from enginescope.serve.assets import Packed, packed
+from enginescope.serve.kept_runs import SizedCache
 from enginescope.serve.list_views import NO_STORE, shows_pushes
 from enginescope.serve.suites import suite_folder
 from enginescope.store.archive import Store
@@ -37,21 +37,18 @@ MOST_PAGE_BYTES = 24 << 20
 _PAGE_BYTES = 2048
 #: Level of compression: higher ones take longer than they save.
 _PAGE_LEVEL = 4
-_MOST_LISTINGS = 128
-#: Rows of all listings together, beside those of the whole store.
-_MOST_LISTED = 1 << 20
 #: States of the store under which pages are known to be as before: a digest each.
 _MOST_STATES = 4096
 
 
 class KeptRows:
-    """Listings of a store, read once for as long as nothing in it changes."""
+    """The listing of a store, read once for as long as nothing in it changes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._reading = threading.Lock()
         self._state: Hashable | None = None
-        self._listings: dict[Filter, tuple[RunRow, ...]] = {}
+        self._rows: tuple[RunRow, ...] = ()
 
     def select(self, wanted: Filter) -> tuple[RunRow, ...]:
         """Return the rows that fit, as `Store.select` does."""
@@ -60,18 +57,12 @@ class KeptRows:
             return self._store.select(wanted)
         with self._reading:
             if state != self._state:
-                self._listings = {}
-                every = self._store.select(Filter())
+                rows = self._store.select(Filter())
                 if self._store.notices:  # they are read again: what is wrong may be mended
                     return self._store.select(wanted)
-                self._state, self._listings = state, {Filter(): every}
-            if wanted not in self._listings:
-                every = self._listings[Filter()]
-                listed = sum(map(len, self._listings.values())) - len(every)
-                if len(self._listings) >= _MOST_LISTINGS or listed >= _MOST_LISTED:
-                    self._listings = {Filter(): every}
-                self._listings[wanted] = select(list(every), wanted)
-            return self._listings[wanted]
+                self._state, self._rows = state, rows
+            rows = self._rows
+        return rows if wanted == Filter() else select(list(rows), wanted)
 
 
 Endpoint: TypeAlias = Callable[[Request], Response]
@@ -86,10 +77,9 @@ class KeptPages:
     """
 
     def __init__(self) -> None:
-        self._pages: OrderedDict[bytes, _PackedPage] = OrderedDict()
+        self._pages: SizedCache[bytes, Packed] = SizedCache()
         self._contents: OrderedDict[bytes, bytes] = OrderedDict()
         self._making: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
-        self._size = 0
 
     def endpoint(
         self,
@@ -132,42 +122,21 @@ class KeptPages:
 
         return respond
 
-    def _find(self, key: bytes) -> _PackedPage | None:
-        key = self._contents.get(key, key)
-        if key in self._pages:
-            self._pages.move_to_end(key)
-        return self._pages.get(key)
+    def _find(self, key: bytes) -> Packed | None:
+        return self._pages.get(self._contents.get(key, key))
 
-    def _keep(self, key: bytes, page: _PackedPage, holds: bytes) -> None:
+    def _keep(self, key: bytes, page: Packed, holds: bytes) -> None:
         """Keep a page by what it holds, which is its state where that is not known."""
         if holds != key:
             self._contents[key] = holds
             while len(self._contents) > _MOST_STATES:
                 self._contents.popitem(last=False)
-        if holds not in self._pages:
-            self._pages[holds] = page
-            self._size += page.size
-        while self._size > MOST_PAGE_BYTES:
-            self._size -= self._pages.popitem(last=False)[1].size
+        self._pages.put(holds, page, len(page.data) + _PAGE_BYTES, MOST_PAGE_BYTES)
 
 
 def _key(request: Request, state: Hashable) -> bytes:
     address = (request.scope["path"], request.scope["query_string"])
-    return sha256(repr((address, state)).encode()).digest()
-
-
-class _PackedPage(Record, frozen=True, kw_only=True):
-    """A page and the headers that it brings."""
-
-    content: Packed
-    headers: dict[str, str]
-
-    @property
-    def size(self) -> int:
-        return len(self.content.data) + _PAGE_BYTES
-
-    def response(self, request: Request) -> Response:
-        return self.content.response(request, self.headers)
+    return sha256(repr((address, shows_pushes(request), state)).encode()).digest()
 
 
 def _may_be_kept(response: Response) -> bool:
@@ -175,17 +144,15 @@ def _may_be_kept(response: Response) -> bool:
     return response.status_code == HTTPStatus.OK and cache != NO_STORE
 
 
-def _packed(response: Response) -> _PackedPage:
+def _packed(response: Response) -> Packed:
     policy = "content-security-policy"
     headers = {policy: response.headers[policy]} if policy in response.headers else {}
-    content = packed(bytes(response.body), "text/html", _PAGE_LEVEL)
-    return _PackedPage(content=content, headers=headers)
+    return packed(bytes(response.body), "text/html", headers, _PAGE_LEVEL)
 
 
 def of_lists(request: Request) -> Hashable | None:
     """Return the state of a page that runs of the store are listed on."""
-    state = _store(request).state()
-    return None if state is None else (state, shows_pushes(request))
+    return _store(request).state()
 
 
 def rows_of(rows: Callable[[Request], tuple[RunRow, ...]]) -> Callable[[Request], Hashable | None]:
@@ -195,21 +162,21 @@ def rows_of(rows: Callable[[Request], tuple[RunRow, ...]]) -> Callable[[Request]
         shown = rows(request)
         if _store(request).notices:  # the page names them, or has named them
             return None
-        return (sha256(msgspec.json.encode(shown)).digest(), shows_pushes(request))
+        return sha256(msgspec.json.encode(shown)).digest()
 
     return content
 
 
 def of_home(request: Request) -> Hashable | None:
-    """Return the state of the first page: what is known of the jobs changes it too."""
-    state = of_lists(request)
-    return None if state is None else (state, request.app.state.overview.version)
+    """Return the state of the first page: what is known of jobs and suites changes it too."""
+    store = _store(request)
+    states = (store.state(), of_suites(request), changed_at(store.path / FLOORS.file))
+    return None if None in states else (*states, request.app.state.overview.version)
 
 
 def of_run(request: Request) -> Hashable | None:
     """Return the state of the page of a run."""
-    state = _of_runs(_store(request), [request.path_params["run_id"]])
-    return None if state is None else (state, shows_pushes(request))
+    return _of_runs(_store(request), [request.path_params["run_id"]])
 
 
 def of_comparison(request: Request) -> Hashable | None:
@@ -218,7 +185,7 @@ def of_comparison(request: Request) -> Hashable | None:
     records = changed_at(store.path / FLOORS.file, store.path / SPREADS.file)
     is_tag = "tag" in request.query_params
     runs = store.state() if is_tag else _of_runs(store, request.query_params.getlist("run"))
-    return None if records is None or runs is None else (records, runs, shows_pushes(request))
+    return None if records is None or runs is None else (records, runs)
 
 
 def of_suites(request: Request) -> Hashable | None:
@@ -226,14 +193,14 @@ def of_suites(request: Request) -> Hashable | None:
     store = _store(request)
     if isinstance(store.place, DatabaseUrl):
         return None
-    states = [_of_suite(store, folder) for folder in suite_folders(store.suite_home())]
-    return None if None in states else (tuple(states), shows_pushes(request))
+    states = tuple(_of_suite(store, folder) for folder in suite_folders(store.suite_home()))
+    return None if None in states else states
 
 
 def of_suite(request: Request) -> Hashable | None:
     """Return the state of the page of a suite; its cells lead to runs."""
     state, own = _store(request).state(), _of_asked_suite(request)
-    return None if state is None or own is None else (state, own, shows_pushes(request))
+    return None if state is None or own is None else (state, own)
 
 
 def suite_content(request: Request) -> Hashable | None:
@@ -243,8 +210,7 @@ def suite_content(request: Request) -> Hashable | None:
         return None
     rows = suite_folder(store, request.path_params["name"]).result().rows
     known = set(store.ids())
-    shown = tuple(row.run for row in rows if row.run in known)
-    return (own, shown, shows_pushes(request))
+    return (own, tuple(row.run for row in rows if row.run in known))
 
 
 def _of_asked_suite(request: Request) -> Hashable | None:

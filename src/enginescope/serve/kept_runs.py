@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 import zlib
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from enginescope._version import __version__
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.history import RunFigure, needed_series, run_figure
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import prepared
 from enginescope.core.record import Record, replace
 from enginescope.core.sidecar import ARRAYS
 from enginescope.judge.notice import Notice
+from enginescope.records.notice import is_unstable
 from enginescope.records.run.run import Artifact, Run
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
@@ -36,6 +39,38 @@ from enginescope.store.sql.quick_rows import CHUNK
 #: Runs together that are kept whole; the objects of a record take several times its text.
 MOST_RUN_BYTES = 32 << 20
 _OF_TEXT = 4
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class SizedCache(Generic[K, V]):
+    """The values that were asked for last, as many as take so many bytes together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self.size = 0
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        """Return a value, or ``None``."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: K, value: V, size: int, most: int) -> None:
+        """Keep a value of `size` bytes, and forget others until all take `most` or fewer."""
+        with self._lock:
+            self.size += size - (self._values.pop(key)[1] if key in self._values else 0)
+            self._values[key] = (value, size)
+            while self.size > most:
+                self.size -= self._values.popitem(last=False)[1][1]
 
 
 class NotHereError(StoreError):
@@ -53,9 +88,7 @@ class KeptRuns:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._top = store.runs_folder.resolve()
-        self._lock = threading.Lock()
-        self._runs: OrderedDict[Hashable, tuple[Run, int]] = OrderedDict()
-        self._size = 0
+        self._runs: SizedCache[Hashable, Run] = SizedCache()
 
     def run(self, run_id: str, series: Sequence[str] | None = None) -> Run:
         """Return a run; `series` as for `Store.load_id`."""
@@ -63,18 +96,11 @@ class KeptRuns:
         key = None if series is not None else self.state(run_id)
         if key is None:
             return self.store.load_id(run_id, series=series)
-        with self._lock:
-            if key in self._runs:
-                self._runs.move_to_end(key)
-                return self._runs[key][0]
-        run = self.store.load_id(run_id)
-        size = _size_of(self.store.runs_folder / run_id)
-        with self._lock:
-            if key not in self._runs:
-                self._runs[key] = (run, size)
-                self._size += size
-            while self._size > MOST_RUN_BYTES:
-                self._size -= self._runs.popitem(last=False)[1][1]
+        run = self._runs.get(key)
+        if run is None:
+            run = self.store.load_id(run_id)
+            size = _size_of(self.store.runs_folder / run_id)
+            self._runs.put(key, run, size, MOST_RUN_BYTES)
         return run
 
     def state(self, run_id: str) -> Hashable | None:
@@ -129,6 +155,48 @@ def _inside(folder: Path, path: str) -> Path | None:
         return None
 
 
+#: Runs whose warnings are kept, and how many are read at once however long that takes.
+_MOST_WARNED, _READ_AT_ONCE = 20_000, 8
+
+
+class Warnings(Record, frozen=True, kw_only=True):
+    """Warnings that the page of a run shows; `is_unstable` if one makes its figures worthless."""
+
+    texts: tuple[str, ...] = ()
+    is_unstable: bool = False
+
+
+def warnings_of(notices: Iterable[Notice]) -> Warnings:
+    """Return the warnings among notices, each code once."""
+    found = {one.code: one for one in notices if one.level == "warning"}.values()
+    return Warnings(
+        texts=tuple(f"{one.message} ({one.code})" for one in found),
+        is_unstable=any(map(is_unstable, found)),
+    )
+
+
+class KeptWarnings:
+    """Warnings about runs, which need their samples: a run is read once."""
+
+    def __init__(self, kept: KeptRuns) -> None:
+        self._kept = kept
+        self._known: OrderedDict[RunRow, Warnings] = OrderedDict()
+
+    def read(self, rows: Sequence[RunRow], limit_s: float) -> dict[str, Warnings]:
+        """Return the warnings about runs by their ids, of as many as can be read in time."""
+        end, broken = time.monotonic() + limit_s, {}
+        for at, row in enumerate(one for one in rows if one not in self._known):
+            if at >= _READ_AT_ONCE and time.monotonic() >= end:
+                break
+            try:
+                self._known[row] = warnings_of(RunView(self._kept.run(row.id)).notices)
+            except (FormatError, StoreError) as error:
+                broken[row.id] = Warnings(texts=(str(error),), is_unstable=True)
+        while len(self._known) > _MOST_WARNED:
+            self._known.popitem(last=False)
+        return broken | {row.id: self._known[row] for row in rows if row in self._known}
+
+
 #: Figures of runs together; what each takes by itself, and what the objects of a text take of it.
 MOST_FIGURE_BYTES = 32 << 20
 _FIGURE_BYTES = 1024
@@ -152,14 +220,14 @@ class KeptFigures:
     def __init__(self, kept: KeptRuns) -> None:
         self._kept = kept
         self._file = FigureFile(kept.store.path / FOLDER / "figures.sqlite")
+        self._figures: SizedCache[tuple[RunRow, str], RunFigure] = SizedCache()
         self._lock = threading.Lock()
-        self._figures: OrderedDict[tuple[RunRow, str], tuple[RunFigure, int]] = OrderedDict()
         self._parts: OrderedDict[bytes, Any] = OrderedDict()
-        self._size = 0
 
     def read(self, rows: Sequence[RunRow], metric: str) -> ReadFigures:
         """Return the figures of runs; one that cannot be read is named, and hides no other."""
-        known = self._in_memory(rows, metric)
+        asked = ((row, self._figures.get((row, metric))) for row in rows)
+        known = {row: figure for row, figure in asked if figure is not None}
         keys = {row: self._key(row, metric) for row in rows if row not in known}
         stored = self._file.find(key for key in keys.values() if key is not None)
         computed, notices = {}, []
@@ -182,16 +250,6 @@ class KeptFigures:
         figures = tuple(known[row] for row in rows if row in known)
         return ReadFigures(figures=figures, notices=tuple(notices))
 
-    def _in_memory(self, rows: Sequence[RunRow], metric: str) -> dict[RunRow, RunFigure]:
-        figures = {}
-        with self._lock:
-            for row in rows:
-                key = (row, metric)
-                if key in self._figures:
-                    self._figures.move_to_end(key)
-                    figures[row] = self._figures[key][0]
-        return figures
-
     def _key(self, row: RunRow, metric: str) -> str | None:
         """Return what differs once a figure may; ``None``: the run was changed just now."""
         state = () if isinstance(self._kept.store.place, DatabaseUrl) else self._kept.state(row.id)
@@ -200,13 +258,9 @@ class KeptFigures:
         return sha256(msgspec.json.encode((__version__, metric, state, row))).hexdigest()
 
     def _keep(self, row: RunRow, metric: str, figure: RunFigure) -> RunFigure:
-        key = (row, metric)
         with self._lock:
             figure, size = self._shared(figure)
-            self._size += size - self._figures.get(key, (figure, 0))[1]
-            self._figures[key] = (figure, size)
-            while self._size > MOST_FIGURE_BYTES:
-                self._size -= self._figures.popitem(last=False)[1][1]
+        self._figures.put((row, metric), figure, size, MOST_FIGURE_BYTES)
         return figure
 
     def _shared(self, figure: RunFigure) -> tuple[RunFigure, int]:

@@ -44,12 +44,13 @@ def page(
         here: Which of the links at the top is this page's.
     """
     template = page_template(f"{name}.html.j2", package=_HERE)
-    problems = [*values.get("notices", ()), *values.get("broken", ())]
+    problems = [one for key in ("notices", "broken", "unread") for one in values.get(key, ())]
     text = template.render(
         here=here,
         version=__version__,
         has_token=request.app.state.access.needs_token,
         pages=_pages(request),
+        outcome_word=outcome_word,
         **values,
     )
     return HTMLResponse(text, status_code=status, headers=_keeping(problems))
@@ -70,7 +71,7 @@ def shows_pushes(request: Request) -> bool:
 
 
 def _keeping(problems: Sequence[object]) -> dict[str, str]:
-    """Return the header of a page: what is wrong may be mended, so such a page is made anew."""
+    """Return the header of a page: one that names a problem, or is incomplete, is made anew."""
     return {"Cache-Control": NO_STORE} if problems else {}
 
 
@@ -156,25 +157,12 @@ def static_file(request: Request) -> Response:
 
 #: Rows of a page.
 PAGE_ROWS = 50
+#: How long a page waits for what is not known yet.
+WAIT_S = 0.3
 #: Runs that can be ticked: those of a comparison.
 MOST_PICKED = 2
 _MOST_PAGES = 100_000
 _MOST_DIGITS = 20
-
-
-class Line(Record, frozen=True, kw_only=True):
-    """A run in a list."""
-
-    id: str
-    made: str
-    model: str
-    backend: str
-    outcome: str
-    is_ok: bool
-    median: str
-    samples: str
-    machine: str
-    tags: tuple[str, ...]
 
 
 def runs(request: Request) -> Response:
@@ -185,7 +173,8 @@ def runs(request: Request) -> Response:
     query: tuple[tuple[str, str], ...] = (*asked.items(), *(("pick", run) for run in picked))
     number = page_number(request)
     rows = run_rows(request)
-    lines = [line_of(row) for row in rows[:PAGE_ROWS]]
+    lines = rows[:PAGE_ROWS]
+    warnings = request.app.state.warnings.read(lines, WAIT_S)
     return page(
         request,
         "runs",
@@ -193,13 +182,15 @@ def runs(request: Request) -> Response:
         asked=asked,
         outcomes=[(kind.value, outcome_word(kind.value)) for kind in OutcomeKind],
         lines=lines,
+        warnings=warnings,
+        unread=[row for row in lines if row.id not in warnings],
+        median_of=_median,
         picked=picked,
-        away=[run for run in picked if run not in {line.id for line in lines}],
+        away=[run for run in picked if run not in {row.id for row in lines}],
         sorts={name: _sort_link(query, orders) for name, orders in _SORTS.items()},
         first=(number - 1) * PAGE_ROWS + 1,
-        before=page_address("/runs", query, number - 1) if number > 1 else None,
-        after=page_address("/runs", query, number + 1) if len(rows) > PAGE_ROWS else None,
         notices=store.notices,
+        **places("/runs", query, number, has_more=len(rows) > PAGE_ROWS),
     )
 
 
@@ -225,22 +216,7 @@ def run_rows(request: Request) -> tuple[RunRow, ...]:
 
 
 def _asked(request: Request) -> dict[str, str]:
-    return {
-        name: value
-        for name in ("model", "on", "outcome", "tag", "since", "until", "sort", "with")
-        if (value := request.query_params.get(name, "").strip())
-    }
-
-
-class SortLink(Record, frozen=True, kw_only=True):
-    """A heading that sorts.
-
-    Attributes:
-        way: ``ascending`` or ``descending`` where the list is sorted by it; else ``None``.
-    """
-
-    address: str
-    way: str | None
+    return asked_of(request, "model", "on", "outcome", "tag", "since", "until", "sort", "with")
 
 
 #: Headings that sort: the order of the first click, and of the second.
@@ -252,14 +228,15 @@ _SORTS: dict[str, tuple[RunOrder, RunOrder]] = {
 _FALLING = ("newest", "slowest")
 
 
-def _sort_link(query: Sequence[tuple[str, str]], orders: tuple[RunOrder, RunOrder]) -> SortLink:
+def _sort_link(
+    query: Sequence[tuple[str, str]], orders: tuple[RunOrder, RunOrder]
+) -> tuple[str, str | None]:
+    """Return the address of a heading, and which way the list is sorted by it."""
     now = dict(query).get("sort", "newest")
     order = orders[1] if now == orders[0] else orders[0]
     others = [(name, value) for name, value in query if name != "sort"]
     way = "descending" if now in _FALLING else "ascending"
-    return SortLink(
-        address=f"/runs?{urlencode([*others, ('sort', order)])}", way=way if now in orders else None
-    )
+    return f"/runs?{urlencode([*others, ('sort', order)])}", way if now in orders else None
 
 
 def _check_choice(what: str, value: str | None, choices: Sequence[str]) -> None:
@@ -272,21 +249,6 @@ def _check_day(text: str | None) -> None:
         date.fromisoformat(text or "2000-01-01")
     except ValueError as error:
         raise UsageError(f"{text!r} is not a day", hint="2026-11-21") from error
-
-
-def line_of(row: RunRow) -> Line:
-    return Line(
-        id=row.id,
-        made=row.created[:16].replace("T", " "),
-        model=row.model,
-        backend=row.backend,
-        outcome=outcome_word(row.outcome),
-        is_ok=row.outcome == OutcomeKind.OK.value,
-        median=_median(row),
-        samples=f"{row.samples:,}" if row.samples is not None else "",
-        machine=row.gpu or row.cpu or row.host or "",
-        tags=row.tags,
-    )
 
 
 def _median(row: RunRow) -> str:
@@ -305,5 +267,22 @@ def page_number(request: Request) -> int:
     return int(text)
 
 
-def page_address(path: str, asked: Sequence[tuple[str, str]], number: int) -> str:
-    return f"{path}?{urlencode([*asked, ('page', str(number))])}"
+def places(
+    path: str, query: Sequence[tuple[str, str]], number: int, *, has_more: bool
+) -> dict[str, Any]:
+    """Return the addresses of a page of a list, of the one before and of the one after."""
+    here, before, after = (
+        f"{path}?{urlencode([*query, ('page', str(at))])}"
+        for at in (number, number - 1, number + 1)
+    )
+    return {
+        "address": here,
+        "before": before if number > 1 else None,
+        "after": after if has_more else None,
+    }
+
+
+def asked_of(request: Request, *names: str) -> dict[str, str]:
+    """Return the parameters of those names that have a value."""
+    given = ((name, request.query_params.get(name, "").strip()) for name in names)
+    return {name: value for name, value in given if value}

@@ -14,17 +14,17 @@ from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of
 from enginescope.analysis.verdicts.history import standing_of
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record, replace
-from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Percentile
 from enginescope.judge.stats.describe import median
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.history import JobHistory, Standing
+from enginescope.render.base.facts import Facts, machine_facts
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from enginescope.serve.gates import GateResult, KeptGates
 from enginescope.serve.kept_pages import KeptRows
-from enginescope.serve.kept_runs import KeptFigures, KeptRuns
+from enginescope.serve.kept_runs import KeptFigures, KeptRuns, Warnings, warnings_of
 from enginescope.serve.run_views import MOST_HISTORY_RUNS, comparison_of_tag, histories_in
 from enginescope.serve.suites import suite_folder
 from enginescope.store.row import Filter, RunRow
@@ -46,7 +46,8 @@ class OverviewJob(Record, frozen=True, kw_only=True, eq=False):
         p99: Of the newest run of its session whose samples carry it.
         memory: Median of the newest session, in bytes: of the device, else of the host.
         headroom_pct: Time that the newest run loses against the GPU's limits.
-        notices: Warnings about the runs of the newest session, each code once.
+        warnings: About the runs of the newest session.
+        machine: What the newest run says of its machine.
     """
 
     history: JobHistory
@@ -55,7 +56,8 @@ class OverviewJob(Record, frozen=True, kw_only=True, eq=False):
     p99: Percentile | None
     memory: float | None
     headroom_pct: float | None
-    notices: tuple[Notice, ...]
+    warnings: Warnings
+    machine: Facts
 
 
 class Question(Record, frozen=True, kw_only=True):
@@ -130,7 +132,7 @@ class Overview:
             self._jobs[model] = (wanted[model], self._jobs_of(wanted[model]))
             self.version += 1
         self.left = 0
-        self.gates = {name: self._gates.result(name) for name in self._gates.gates}
+        self.gates = self._gates.results()
         self.questions = tuple(map(self._answered, self._groups(rows)))
         self._seen = rows
         self.is_busy = False
@@ -146,7 +148,6 @@ class Overview:
 
     def _job(self, history: JobHistory, newest: Run) -> OverviewJob:
         views = [*self._views(history.points[-1].runs[-_MOST_READ:])]
-        notices = {one.code: one for view in views for one in view.notices}
         return OverviewJob(
             history=history,
             standing=standing_of(history, SESSIONS),
@@ -154,7 +155,8 @@ class Overview:
             p99=next((one for view in reversed(views) for one in _p99(view)), None),
             memory=_middle(views, "device_memory") or _middle(views, "peak_memory"),
             headroom_pct=_headroom_pct(views[-1]) if views else None,
-            notices=tuple(one for one in notices.values() if one.level == "warning"),
+            warnings=warnings_of(one for view in views for one in view.notices),
+            machine=machine_facts(views[-1].run) if views else (),
         )
 
     def _views(self, ids: Iterable[str]) -> Iterable[RunView]:

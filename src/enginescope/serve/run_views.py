@@ -13,7 +13,6 @@ from starlette.responses import FileResponse, Response
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.history import RunFigure, histories_of
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.core.units import format_bytes
 from enginescope.records.progress import COMPARISON_TAG
@@ -32,15 +31,6 @@ from enginescope.store.row import Filter, RunRow
 MOST_HISTORY_RUNS = 500
 _HOUR_S = 3600.0
 _HISTORY_THRESHOLD_PCT = 2.0
-
-
-class FileLine(Record, frozen=True, kw_only=True):
-    """A file of a run; `is_there` where it can be had."""
-
-    path: str
-    kind: str
-    size: str
-    is_there: bool
 
 
 def run(request: Request) -> Response:
@@ -63,16 +53,16 @@ def files(request: Request) -> Response:
     """Answer with the list of a run's files."""
     kept: KeptRuns = request.app.state.kept
     found = kept.run(request.path_params["run_id"])
-    lines = [
-        FileLine(
-            path=artifact.path,
-            kind=artifact.kind,
-            size=format_bytes(artifact.size_bytes) if artifact.size_bytes is not None else "",
-            is_there=kept.has_file(found, artifact.path) is not False,
-        )
-        for artifact in found.artifacts
-    ]
-    return page(request, "files", here="runs", run=found, subject=subject_line(found), lines=lines)
+    lines = [(one, kept.has_file(found, one.path) is not False) for one in found.artifacts]
+    return page(
+        request,
+        "files",
+        here="runs",
+        run=found,
+        subject=subject_line(found),
+        lines=lines,
+        size_of=format_bytes,
+    )
 
 
 def file(request: Request) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable
+from contextlib import suppress
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from enginescope.core.errors import FormatError
-from enginescope.core.record import Record
 from enginescope.judge.notice import Notice
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.serve.assets import script_address
@@ -21,15 +21,6 @@ from enginescope.serve.kept_runs import NotHereError
 from enginescope.serve.list_views import LiveLine, framed, page
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder, suite_folders
-
-
-class SuiteLine(Record, frozen=True, kw_only=True):
-    """A suite in the list."""
-
-    name: str
-    created: str
-    counts: str
-    state: str
 
 
 def suites(request: Request) -> Response:
@@ -43,17 +34,22 @@ def suites(request: Request) -> Response:
         except FormatError as error:
             broken.append(f"{folder.path.name}: {error.why}")
             continue
-        live = _live_line(store, folder)
-        lines.append(
-            SuiteLine(
-                name=folder.path.name,
-                created=result.plan.created[:16].replace("T", " "),
-                counts=counts_sentence(result),
-                state=live.state if live is not None else "finished",
-            )
-        )
+        live, created = _live_line(store, folder), result.plan.created[:16].replace("T", " ")
+        state = live.state if live is not None else "finished"
+        lines.append((folder.path.name, created, counts_sentence(result), state))
         notices += result.notices
     return page(request, "suites", here="suites", lines=lines, broken=broken, notices=notices)
+
+
+def running_suites(store: Store) -> list[tuple[str, LiveLine]]:
+    """Return the suites that are running now by name; one that cannot be read is left out."""
+    found = []
+    for folder in suite_folders(store.suite_home()):
+        with suppress(FormatError):
+            live = _live_line(store, folder)
+            if live is not None and live.is_running:
+                found.append((folder.path.name, live))
+    return found
 
 
 def suite(request: Request) -> Response:
@@ -81,50 +77,39 @@ def progress(request: Request) -> Response:
     return page(request, "live", live=live)
 
 
-class _Standing(Record, frozen=True, kw_only=True):
-    """How far a suite is; `ended` is when its last cell ended."""
-
-    done: int
-    total: int
-    ended: str | None
-    begun: str
-
-
 @lru_cache(maxsize=256)
-def _standing(path: Path, state: Hashable) -> _Standing:
-    """Return how far a suite is, for as long as its folder stays as it is."""
+def _standing(path: Path, state: Hashable) -> tuple[int, int, str | None, str]:
+    """Return cells done and in all, when the last ended, and when the suite began.
+
+    They are read once for as long as the folder stays as it is.
+    """
     del state
     result = SuiteFolder(path).result()
-    return _Standing(
-        done=len(result.rows),
-        total=len(result.plan.cells),
-        ended=max((row.ended for row in result.rows), default=None),
-        begun=result.plan.created,
-    )
+    ended = max((row.ended for row in result.rows), default=None)
+    return len(result.rows), len(result.plan.cells), ended, result.plan.created
 
 
 def _live_line(store: Store, folder: SuiteFolder) -> LiveLine | None:
     """Return how far a suite is, and whether it runs; ``None``: it has finished."""
     lease, state = store.suite_lease(folder.path.name), folder.state()
     read = _standing if state is not None else _standing.__wrapped__
-    standing = read(folder.path, state)
+    done, total, ended, begun = read(folder.path, state)
     is_running = lease is not None and lease.expires > time.time()
-    if not is_running and standing.done == standing.total:
+    if not is_running and done == total:
         return None
-    ended = standing.ended
     if lease is not None and is_running:
         text = f"running on {lease.owner}"
     else:
-        since = ended or standing.begun
+        since = ended or begun
         if lease is not None:
             since = max(since, datetime.fromtimestamp(lease.renewed, timezone.utc).isoformat())
         text = f"stopped since {_time_text(since)}"
     last = f"the last at {_time_text(ended)}" if ended is not None else "none has ended"
     return LiveLine(
         state=text,
-        text=f"{standing.done:,} of {standing.total:,} cells, {last}",
+        text=f"{done:,} of {total:,} cells, {last}",
         is_running=is_running,
-        seen=f"{standing.done} {ended} {is_running}",
+        seen=f"{done} {ended} {is_running}",
         address=f"/suites/{quote(folder.path.name)}/progress",
     )
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -25,7 +25,7 @@ from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite_change import SuiteChange
 from enginescope.serve.access import lacks
 from enginescope.serve.kept_runs import KeptRuns
-from enginescope.serve.list_views import PAGE_ROWS, page, page_number
+from enginescope.serve.list_views import PAGE_ROWS, page, page_number, places
 from enginescope.store.archive import Store
 from enginescope.store.run_names import is_id, is_tag
 from enginescope.store.server_tokens import FOLDER
@@ -35,8 +35,6 @@ FILE = "pushes.jsonl"
 #: Beyond that, what is older moves to a second file, and what was there is gone.
 MOST_BYTES = 16 << 20
 _PRIVATE_FOLDER = 0o700
-#: Of what a program gets at once.
-MOST_ENTRIES = 1_000
 
 
 class Push(Record, frozen=True, kw_only=True):
@@ -75,8 +73,9 @@ class PushLog:
                 self.file.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
                 if self.file.exists() and self.file.stat().st_size > MOST_BYTES:
                     self.file.replace(self._older)
-                with self.file.open("ab") as file:
-                    if file.tell() and not _ends_a_line(self.file):
+                with self.file.open("a+b") as file:
+                    file.seek(max(file.tell() - 1, 0))
+                    if file.read() not in (b"", b"\n"):
                         line = b"\n" + line  # a kill cut the last one off
                     file.write(line)
                     file.flush()
@@ -94,12 +93,6 @@ class PushLog:
                 except (msgspec.MsgspecError, UnicodeDecodeError):
                     continue
         return tuple(reversed(pushes))
-
-
-def _ends_a_line(file: Path) -> bool:
-    with file.open("rb") as opened:
-        opened.seek(-1, os.SEEK_END)
-        return opened.read() == b"\n"
 
 
 def recorded(
@@ -137,16 +130,8 @@ def pushes(request: Request) -> Response:
         here="pushes",
         lines=every[start:end],
         total=len(every),
-        before=f"/pushes?page={number - 1}" if number > 1 else None,
-        after=f"/pushes?page={number + 1}" if end < len(every) else None,
+        **places("/pushes", (), number, has_more=end < len(every)),
     )
-
-
-def pushes_json(request: Request) -> Response:
-    """Answer with the newest pushes as JSON."""
-    log: PushLog = request.app.state.pushes
-    data = msgspec.json.encode({"pushes": log.newest()[:MOST_ENTRIES]})
-    return Response(data, media_type="application/json")
 
 
 #: What the zip file of a run may grow to, in multiples of what may be sent.
@@ -160,6 +145,9 @@ _CREATED = 201
 _ZIP = "application/zip"
 #: So much of a body that is too large is read before its connection is closed.
 _MOST_DROPPED = 64 << 20
+
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 class Ids(Record, frozen=True, kw_only=True):
@@ -185,9 +173,6 @@ def about(request: Request) -> Response:
 
 async def missing(request: Request) -> Response:
     """Answer with those of the named runs that are not here."""
-    refusal = _refusal(request)
-    if refusal is not None:
-        return refusal
     try:
         body = await _body(request, _MOST_LIST_BYTES)
         asked = msgspec.json.decode(body, type=prepared(Ids)).ids
@@ -204,9 +189,6 @@ async def missing(request: Request) -> Response:
 
 async def suite_rows(request: Request) -> Response:
     """Answer with when the cells of a suite ended, by their keys."""
-    refusal = _refusal(request)
-    if refusal is not None:
-        return refusal
     store: Store = request.app.state.kept.store
     name: str = request.path_params["name"]
     if not _is_suite(name):
@@ -217,9 +199,6 @@ async def suite_rows(request: Request) -> Response:
 
 async def put_suite(request: Request) -> Response:
     """Write parts of a suite: its plan, rows, or the lease of the machine that runs it."""
-    refusal = _refusal(request)
-    if refusal is not None:
-        return refusal
     name: str = request.path_params["name"]
     if not _is_suite(name):
         return _error(400, "not the name of a suite")
@@ -258,9 +237,6 @@ def _write_suite(store: Store, name: str, change: SuiteChange) -> JSONResponse:
 
 async def put_run(request: Request) -> Response:
     """Take up a run, and record who sent it; one that is here already stays as it is."""
-    refusal = _refusal(request)
-    if refusal is not None:
-        return refusal
     run_id: str = request.path_params["run_id"]
     if not is_id(run_id):
         return _error(400, "not an id of a run")
@@ -336,14 +312,18 @@ def _take_up(kept: KeptRuns, run_id: str, file: Path, most_bytes: int) -> JSONRe
     return JSONResponse({"stored": run_id}, status_code=_CREATED)
 
 
-def _refusal(request: Request) -> Response | None:
-    """Turn away what no server that only shows takes; a cookie is not a leave to write."""
-    if not request.app.state.accepts:
-        return _error(403, "this server accepts no runs: it was started without --accept-push")
-    token = request.app.state.access.bearer(request.headers)
-    if token is None:
-        return _error(401, "a token is needed")
-    return None if token.allows("push") else lacks(token, "push")
+def pushed(endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint that takes pushes with a token alone; a cookie is not a leave to write."""
+
+    async def admit(request: Request) -> Response:
+        if not request.app.state.accepts:
+            return _error(403, "this server accepts no runs: it was started without --accept-push")
+        token = request.app.state.access.bearer(request.headers)
+        if token is None:
+            return _error(401, "a token is needed")
+        return await endpoint(request) if token.allows("push") else lacks(token, "push")
+
+    return admit
 
 
 def _error(status: int, why: str) -> JSONResponse:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -111,17 +111,8 @@ _TIMEOUT_S = 10.0
 Say = Callable[[str], None]
 
 
-class News(NamedTuple):
-    """A change that a webhook is to be told.
-
-    Attributes:
-        key: Of the history.
-    """
-
-    key: str
-    model: str
-    history: JobHistory
-    change: LevelChange
+#: Key of a history, the history, and a change that a webhook is to be told.
+News: TypeAlias = tuple[str, JobHistory, LevelChange]
 
 
 class Webhook:
@@ -196,12 +187,11 @@ class Webhook:
         if before == state:
             return True
         for news in self._news(rows, metric):
-            is_wanted = before is not None and not (
-                self._part.only_worse and not news.change.is_worse
-            )
+            key, history, change = news
+            is_wanted = before is not None and (change.is_worse or not self._part.only_worse)
             if is_wanted and not self._deliver(news):
                 return False
-            told = {**self._memory.told, news.key: as_told(news.history, news.change)}
+            told = {**self._memory.told, key: as_told(history, change)}
             self._memory = replace(self._memory, told=told)
             if is_wanted:
                 write_memory(self._file, self._memory)
@@ -217,7 +207,7 @@ class Webhook:
             key = history_key(runs[history.points[0].runs[0]], metric)
             change = history.newest_change
             if change is not None and is_news(history, change, self._memory.told.get(key)):
-                yield News(key, rows[0].model, history, change)
+                yield key, history, change
 
     def _deliver(self, news: News) -> bool:
         body = msgspec.json.encode(message(news, self._part.server))
@@ -263,17 +253,17 @@ def signature(secret: bytes, body: bytes, at_s: int) -> str:
 
 def message(news: News, server: str) -> dict[str, Any]:
     """Return what is sent; `id` is the same whenever the same change is sent again."""
-    history, change = news.history, news.change
+    key, history, change = news
     point = history.points[change.at]
     levels = [level.value for level in history.levels]
     interval = change.estimate.interval
-    identity = f"{news.key} {point.created} {change.is_worse}"
+    identity = f"{key} {point.created} {change.is_worse}"
     return {
         "schema": MESSAGE_SCHEMA,
         "enginescope": __version__,
         "event": "level_change",
         "id": hashlib.sha256(identity.encode()).hexdigest()[:32],
-        "model": news.model,
+        "model": history.model,
         "job": history.label,
         "metric": history.metric,
         "unit": history.unit,
@@ -285,7 +275,7 @@ def message(news: News, server: str) -> dict[str, Any]:
         "run": point.runs[0],
         "created": point.created,
         "changed": [str(fact) for fact in change.changed],
-        "url": f"{server.rstrip('/')}/history?{urlencode({'model': news.model})}",
+        "url": f"{server.rstrip('/')}/history?{urlencode({'model': history.model})}",
     }
 
 

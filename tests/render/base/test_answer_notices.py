@@ -8,7 +8,7 @@ from rich.console import Group
 
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.render.base.answer_tables import answer_markdown, notice_items
+from enginescope.render.base.answer_tables import answer_markdown
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text import show_answer, stacked
 from enginescope.render.base.text_table import as_text
@@ -38,7 +38,7 @@ def test_warnings_stand_first() -> None:
     page = written_page(ANSWERED).decode()
     for text in (page, answer_markdown(ANSWERED).decode()):
         assert text.index("W-ONE") < text.index("I-SAID")
-    assert notice_items(()) == []
+    assert answer_markdown(replace(ANSWERED, tables=(), notices=())) == b"### enginescope: yes\n\n"
 
 
 def test_details_are_folded_in_markdown_and_left_out_on_a_terminal(capsys) -> None:

@@ -94,7 +94,7 @@ def test_an_overview_has_printed_figures_and_what_other_runs_have() -> None:
     }
     text = text_of(*cases.values())
     views = [RunView(run) for run in cases.values()]
-    table = overview_rows(views, ())
+    table = overview_rows(views)
     for words, row in zip(cases, table.rows, strict=True):
         assert words in text
         assert list(row[4:9]) == words.removeprefix("| ").split(" | ")

@@ -13,7 +13,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.render.base.data_table import STATIC_ROWS
-from enginescope.render.html.page_frame import _carried, script_json, scripts
+from enginescope.render.html.page_frame import script_json, scripts
 from enginescope.render.page import page as page_module
 from enginescope.render.page.page import report_page
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
@@ -32,6 +32,7 @@ class Page(HTMLParser):
         self.loads: list[tuple[str, str]] = []
         self.handlers: list[str] = []
         self.scripts: list[str] = []
+        self.packed: dict[str | None, str] = {}
         self.text: list[str] = []
         self.headings: list[str] = []
         self.policy = ""
@@ -56,6 +57,8 @@ class Page(HTMLParser):
         self.captions += tag == "caption"
         if tag == "script":
             self.scripts.append("")
+        if tag == "template":
+            self.packed[found.get("id")] = ""
         if tag not in VOID:
             self.open.append(tag)
 
@@ -65,6 +68,8 @@ class Page(HTMLParser):
     def handle_data(self, data) -> None:
         if "script" in self.open:
             self.scripts[-1] += data
+        elif self.open[-1:] == ["template"]:
+            self.packed[next(reversed(self.packed))] += data
         elif "style" not in self.open:
             self.text.append(data)
             if self.open and self.open[-1] in ("h1", "h2", "h3"):
@@ -72,7 +77,8 @@ class Page(HTMLParser):
 
     @property
     def data(self) -> dict:
-        return json.loads(self.scripts[0])
+        text = zlib.decompress(base64.b64decode(self.packed["report-data"])).decode()
+        return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in the data"))
 
     @property
     def words(self) -> str:
@@ -159,7 +165,7 @@ def test_text_from_elsewhere_stays_text(make) -> None:
     page = page_of(run)
     assert EVIL in page.words or EVIL in json.dumps(page.data, ensure_ascii=False)
     of_graph = 1 if run.plan else 0
-    assert len(page.scripts) == 1 + len(scripts()) + of_graph
+    assert len(page.scripts) == len(scripts()) + of_graph
     assert not any(script.strip() == "alert(1)" for script in page.scripts)
 
 
@@ -238,11 +244,3 @@ def test_several_runs_begin_with_an_overview_that_leads_to_each() -> None:
     for index in (1, 2, 3):
         assert f"#run-{index}-summary" in page.links
         assert f"run-{index}-method" in page.ids
-
-
-def test_long_files_are_deflated() -> None:
-    short, long = "a,b\n", "1.0,2.0\n" * 20_000
-    assert _carried(short) == short
-    packed = _carried(long)
-    assert zlib.decompress(base64.b64decode(packed["deflated"])).decode() == long
-    assert len(packed["deflated"]) < len(long) / 5

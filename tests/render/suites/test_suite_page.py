@@ -38,7 +38,7 @@ def zoo(count: int = 2):
 
 def test_the_page_reads_without_scripts() -> None:
     text = suite_page(zoo()).decode()
-    body = text.partition('<script type="application/json"')[0]
+    body = text.partition('<template id="report-data"')[0]
     assert EVIL not in text
     assert "7 cells: 4 ok, 1 crashed, 1 unsupported, 1 not done" in body
     for said in ("5.00 ms · 4.00 ×", "20.0 ms", "unsupported", "not done", "late", "Conditions"):
@@ -55,7 +55,7 @@ def several():
 
 def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
     text = suite_page(several()).decode()
-    body = text.partition('<script type="application/json"')[0]
+    body = text.partition('<template id="report-data"')[0]
     for said in ("3 processes a cell", "medians of 3 processes a side", "3 a cell"):
         assert said in body
     assert suite_tables(several())[0].title == "latency (median of 3 processes) and speed-up"
@@ -214,7 +214,7 @@ def test_options_that_backends_share_are_said_once() -> None:
     assert tables[0].headers == ("model", "ort-cpu", "trt", "trt:fp16")
     assert tables[1].rows[0][1].startswith("trt:fp16 · a")
     page = html.unescape(suite_page(tuned()).decode())
-    body = page.partition('<script type="application/json"')[0]
+    body = page.partition('<template id="report-data"')[0]
     assert f'<p class="quiet">O{said[1:]}' in body
     grid = body[body.index('id="table-matrix"') : body.index('<section id="accuracy">')]
     assert ">trt:fp16<" in grid

@@ -144,10 +144,10 @@ def own_times(run: Run, whole: WholeRequest | None = None) -> Run:
     """
     if run.profile is None:
         return run
-    notice = run.plan and other_build(run.plan, *joined_times(run.plan, run.profile))
+    profile = layer_times(run.profile, whole)
+    notice = run.plan and other_build(run.plan, *joined_times(run.plan, profile))
     if notice:
         return replace(run, profile=None, notices=(*run.notices, notice))
-    profile = layer_times(run.profile, whole)
     return run if profile is run.profile else replace(run, profile=profile)
 
 

@@ -74,10 +74,9 @@ def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
         raise FormatError(
             document.source, why="no layer times in it", expected="a list with name and averageMs"
         )
-    rows = [(item, columns) for item in items if (columns := _row_columns(item)) is not None]
-    others = (
-        [item for item in items if _row_columns(item) is None] if len(rows) < len(items) else []
-    )
+    read = [(item, _row_columns(item)) for item in items]
+    rows = [(item, columns) for item, columns in read if columns is not None]
+    others = [item for item, columns in read if columns is None]
     iterations = _iterations(document.value, others)
     doubts: _Doubts = {}
     layers = tuple([_timing(at, *row, iterations, doubts) for at, row in enumerate(rows)])

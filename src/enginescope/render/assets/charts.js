@@ -1,6 +1,6 @@
 "use strict";
 // Charts: drawn when nearly visible, with tooltips, zoom, legends with switches, and export to files.
-(() => {
+pageStart(() => {
   const { charts: specs, themes } = reportData, root = document.documentElement;
   const PICTURE = 760;
   const charts = new Map();
@@ -147,4 +147,4 @@
   document.addEventListener("theme", drawCharts);
   addEventListener("resize", drawCharts);
   if (!charts.size) drawCharts();
-})();
+});

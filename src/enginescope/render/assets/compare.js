@@ -1,8 +1,9 @@
 "use strict";
 // Pairs of layers: two columns on one scale; changed pairs first, the others folded.
-const pairList = (() => {
+let pairList = null;
+pageStart(() => {
   const pairs = reportData.pairs, box = document.getElementById("pairs");
-  if (!pairs || !box) return null;
+  if (!pairs || !box) return;
   const ROW = 44, MARGIN = 8;
   const columns = pairs.columns;
   const list = box.querySelector(".pair-list"), detail = box.querySelector(".pair-detail");
@@ -234,7 +235,7 @@ const pairList = (() => {
   const asked = Number(/^#layers\?pair=(\d+)$/.exec(location.hash)?.[1] ?? NaN);
   if (asked < pairs.length) chosen = asked;
   filter();
-  return {
+  pairList = {
     get row() { return chosen; },
     get rows() { return picked(); },
     get shown() { return shown; },
@@ -246,4 +247,4 @@ const pairList = (() => {
       filter(key !== null);
     },
   };
-})();
+});

@@ -1,6 +1,10 @@
 "use strict";
-// The data of the page, read once, and functions that the other scripts share.
-const reportData = JSON.parse(document.getElementById("report-data").textContent);
+// The data of the page, inflated once, and functions that the other scripts share.
+let reportData = { tables: {} };
+const pageRead = pageInflate("report-data").then((one) => one.json()).then((data) => { reportData = data; });
+
+// Start a part of the page when its data are there, after the parts before it.
+function pageStart(start) { pageRead.then(start); }
 
 function pageElement(name, properties, ...children) {
   const one = Object.assign(document.createElement(name), properties);
@@ -123,16 +127,19 @@ function pageTip({ clientX: x, clientY: y }, pairs) {
   tip.style.top = Math.max(4, y + 14 + height > innerHeight ? y - height - 10 : y + 14) + "px";
 }
 
-async function pageInflate(base64) {
-  const text = atob(base64.trim()), bytes = new Uint8Array(text.length);
+// What an element of the page holds, deflated, as a response to read.
+async function pageInflate(id) {
+  if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot inflate it; one of 2023 or later can");
+  const text = atob(document.getElementById(id).content.textContent.trim()), bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
 }
 
-// Nested data with arrays of numbers, as render/graph/view/canvas.py packs it.
+// Nested data with arrays of numbers, as render/graph/view/canvas.py packs it; unpacked when first asked for.
 const PAGE_ARRAYS = { u1: Uint8Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array };
-async function pageContainer(base64) {
-  const buffer = await (await pageInflate(base64)).arrayBuffer();
+function pageContainer(id) { return (document.getElementById(id).found ??= pageUnpacked(id)); }
+async function pageUnpacked(id) {
+  const buffer = await (await pageInflate(id)).arrayBuffer();
   const length = new DataView(buffer).getUint32(0, true);
   const json = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
   // A reviver of JSON.parse would be called for each of thousands of strings.
@@ -153,7 +160,7 @@ async function pageContainer(base64) {
 async function pageFields(id, row) {
   const place = document.getElementById(/^(run-\d+-)?/.exec(id)[0] + "layer-fields");
   if (!place) return undefined;
-  place.found ??= pageInflate(place.content.textContent).then((one) => one.json());
+  place.found ??= pageInflate(place.id).then((one) => one.json());
   return (await place.found)[row];
 }
 

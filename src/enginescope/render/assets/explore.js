@@ -1,14 +1,12 @@
 "use strict";
 // The selected layer's panel, the list of where to look, one search over the page, and its keys.
-(() => {
+pageStart(() => {
   const FACTS = ["time", "raw", "distance", "limit", "lost", "bound", "precision", "tactic"], FEW = 4, HITS = 8;
-  const graphs = new Map();
 
-  // The graph's data, inflated when first asked for; null for a run without a graph.
-  function graphOf(prefix) {
-    const place = document.getElementById(prefix + "graph-data");
-    if (place && !graphs.has(prefix)) graphs.set(prefix, pageContainer(place.content.textContent));
-    return graphs.get(prefix) ?? Promise.resolve(null);
+  // The graph's data; null for a run without a graph.
+  async function graphOf(prefix) {
+    const id = prefix + "graph-data";
+    return document.getElementById(id) ? pageContainer(id) : null;
   }
 
   class Panel {
@@ -30,7 +28,7 @@
       place.replaceChildren(pageElement("h3", { textContent: name }), this.acts(row, name), list, ...this.findings(row), this.near);
       place.hidden = false;
       this.row = row;
-      if (typeof DecompressionStream !== "undefined") setTimeout(() => this.row === row && this.neighbors(row), 50);
+      setTimeout(() => this.row === row && this.neighbors(row), 50);
     }
 
     acts(row, name) {
@@ -67,7 +65,9 @@
     // Tensors with their formats, and the layers that write and read them.
     async neighbors(row) {
       const plan = await graphOf(this.prefix), node = plan ? plan.rows.indexOf(row) : -1;
-      if (node < 0 || this.row !== row) return;
+      if (this.row !== row) return;
+      this.place.dataset.whole = row;
+      if (node < 0) return;
       const { nodes, edges, strings } = plan, outputs = nodes.outputs[node], [first, last] = [nodes.starts[node], nodes.starts[node + 1]];
       const tensor = (at) => pageElement("li", {}, pageElement("code", { textContent: strings[nodes.tensor[at]] }), " " + strings[nodes.text[at]]);
       const layer = (one) => {
@@ -172,4 +172,4 @@
     event.preventDefault();
     if (keys.open) keys.close(); else keys.showModal();
   });
-})();
+});

@@ -1,6 +1,6 @@
 "use strict";
 // The layers' time as an icicle: groups above the layers in them, tactics below. Width is time, color is × floor.
-(() => {
+pageStart(() => {
   const ROW = 24, DEEPEST = 6, LETTER = 7.2, FARTHEST = 10, DOT = 9;
   const TIP = ["time", "raw", "distance", "bound", "precision", "tactic", "type", "findings"];
   const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
@@ -32,11 +32,12 @@
     // Add up the times, and for the colors own times and floors of the layers that have both.
     weigh(key) {
       const { length } = this.rows, own = pageTimes(this.prefix, "time"), distance = pageColumn(this.prefix, "distance");
-      const times = pageTimes(this.prefix, key) ?? pageTimes(this.prefix, "limit");
+      const given = pageTimes(this.prefix, key) ?? pageTimes(this.prefix, "limit");
+      const times = own || this.rows.filter((row) => given?.[row]).length > 0.9 * length ? given : null;
       this.unit = own ? "time" : times ? "least time" : "layers";
       for (const name of ["sum", "known", "floor"]) this[name] = new Float64Array(length + 1);
       for (let at = 0; at < length; at++) {
-        const row = this.rows[at], ms = times ? times[row] ?? 0 : 1, ratio = distance && own ? distance.values[row] : null;
+        const row = this.rows[at], ms = times ? times[row] || 0 : 1, ratio = distance && own ? distance.values[row] : null;
         this.sum[at + 1] = this.sum[at] + ms;
         this.known[at + 1] = this.known[at] + (ratio ? own[row] : 0);
         this.floor[at + 1] = this.floor[at] + (ratio ? own[row] / ratio : 0);
@@ -59,9 +60,9 @@
       const share = this.focus ? ` (${pageShare(this.amount(start, stop), this.sum.at(-1))})` : "";
       const what = this.unit === "layers" ? "no layer times; width is number of layers" : `${this.text(start, stop)}${share}; width is ${this.unit}`;
       this.part("title").textContent = `${path.join(" › ")}: ${pageCount(stop - start, "layer")}, ${what}`;
-      const legend = this.hasFloors ? [pageElement("i", { className: "ramp" }), "1 … 10 × floor", pageElement("i", { className: "blank" }), "floor unknown"] : [];
-      if (this.found) legend.push(pageElement("i", { className: "dot" }), "finding");
-      this.part("legend").replaceChildren(...legend);
+      const legend = this.hasFloors ? [["ramp", "1 … 10 × floor"], ["blank", "floor unknown"]] : [];
+      if (this.found) legend.push(["dot", "finding"]);
+      this.part("legend").replaceChildren(...legend.map(([className, text]) => pageElement("span", {}, pageElement("i", { className }), text)));
     }
 
     // Zooming goes to a group; a layer far from it zooms out first.
@@ -251,4 +252,4 @@
       });
     }
   }
-})();
+});

@@ -11,20 +11,26 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", retheme);
 
   // Downloads contain data of the page itself.
-  for (const link of document.querySelectorAll("a[data-file]")) {
-    const name = link.dataset.file;
-    const type = name.endsWith(".json") ? "application/json" : "text/csv";
-    const file = reportData.files[name], offer = (text) => { link.href = URL.createObjectURL(new Blob([text], { type })); };
-    if (typeof file === "string") offer(file);
-    else pageInflate(file.deflated).then((one) => one.arrayBuffer()).then(offer);
-  }
-  for (const list of document.querySelectorAll(".downloads")) list.hidden = false;
+  pageStart(() => {
+    for (const link of document.querySelectorAll("a[data-file]")) {
+      const name = link.dataset.file, type = name.endsWith(".json") ? "application/json" : "text/csv";
+      link.href = URL.createObjectURL(new Blob([reportData.files[name]], { type }));
+    }
+    for (const list of document.querySelectorAll(".downloads")) list.hidden = false;
+  });
 
   // Commands have a button that copies them.
   for (const command of document.querySelectorAll("pre.command")) {
     const copy = pageElement("button", { type: "button", textContent: "Copy", className: "copy" });
     copy.addEventListener("click", () => pageCopy(command.textContent, copy));
     command.after(copy);
+  }
+
+  // The address has what is chosen: a copy of it shows the same to others.
+  if (document.getElementById("find")) {
+    const share = pageElement("button", { type: "button", textContent: "Copy link", id: "share" });
+    share.addEventListener("click", () => pageCopy(location.href, share));
+    button.before(share);
   }
 
   // The index marks the current section: the one that a link led to, until the page scrolls; else
@@ -87,7 +93,7 @@
   }
   addEventListener("beforeprint", () => root.classList.add("on-paper"), { capture: true });
   addEventListener("afterprint", () => root.classList.remove("on-paper"));
-  if (location.hash) land(location.hash);
+  pageStart(() => { if (location.hash) land(location.hash); });
 
   // One key starts a search: over the page, otherwise in the graph or in the first searchable table.
   addEventListener("keydown", (event) => {

@@ -1,6 +1,6 @@
 "use strict";
 // A cell of the matrix: what is known of it, in a panel; the address remembers which.
-(() => {
+pageStart(() => {
   const { cells, tables } = reportData, panel = document.getElementById("cell");
   if (!panel) return;
   const columns = tables["table-cells"]?.columns ?? [];
@@ -70,4 +70,4 @@
   });
   addEventListener("hashchange", follow);
   follow();
-})();
+});

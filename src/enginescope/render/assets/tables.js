@@ -1,6 +1,6 @@
 "use strict";
 // Tables: sorting and filtering; the document contains only the visible rows.
-(() => {
+pageStart(() => {
   const ROW = 31, MARGIN = 20, LONGEST = 52, NARROW = 24, PRINTED = 300, MANY_COLUMNS = 8;
   const collator = new Intl.Collator("en", { numeric: true });
   const made = new Map();
@@ -338,4 +338,4 @@
     event.preventDefault();
     table.show(Number(link.dataset.row));
   });
-})();
+});

@@ -1,6 +1,7 @@
 "use strict";
 // Keys and buttons walk through the changes, or through the reasons that explain the difference.
-if (pairList) (() => {
+pageStart(() => {
+  if (!pairList) return;
   const box = document.getElementById("graph"), part = (name) => box.querySelector(`[data-part="${name}"]`);
   const { steps, columns } = reportData.pairs, through = part("through"), chart = document.getElementById("chart-waterfall");
   let step = null;
@@ -71,4 +72,4 @@ if (pairList) (() => {
   // On wide screens the header shows the verdict while its heading is out of sight.
   const verdict = document.querySelector("h1"), what = document.querySelector(".brand-what"), about = what.textContent;
   new IntersectionObserver(([{ isIntersecting }]) => { what.textContent = isIntersecting || innerWidth < 900 ? about : verdict.textContent; }).observe(verdict);
-})();
+});

@@ -53,31 +53,24 @@ def answer_json(schema: int, **fields: Any) -> bytes:
     return encode({"schema": schema, "enginescope": __version__, **fields})
 
 
-def answer_lines(answered: AnswerTables) -> list[str]:
-    """Return the answer and what it is about, as the first lines of a Markdown file."""
-    facts = (f"- {escaped(name)}: {escaped(text)}" for name, text in answered.facts)
-    return [f"### enginescope: {escaped(answered.answer)}", "", *facts]
-
-
-def notice_items(notices: Sequence[Notice]) -> list[str]:
-    """Return notices as a list of a Markdown file, after a blank line; nothing without any."""
-    items = [f"- {escaped(notice.message)} ({notice.code})" for notice in weightiest(notices)]
-    return ["", *items] if items else []
-
-
 def answer_markdown(answered: AnswerTables) -> bytes:
     """Return the answer, what it is about, the tables with their notes, and the notices."""
-    lines = answer_lines(answered)
+    facts = (f"- {escaped(name)}: {escaped(text)}" for name, text in answered.facts)
+    lines = [f"### enginescope: {escaped(answered.answer)}", "", *facts]
     for at, part in enumerate(answered.tables):
-        noted = ["", f"**{escaped(part.title)}**"] if at and not part.is_detail else []
-        noted += table_lines(part)
-        noted += ["", escaped(part.note)] if part.note else []
-        lines += folded(escaped(part.title), noted) if part.is_detail else noted
-    return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
+        title = escaped(part.title)
+        table = [*table_lines(part), *(["", escaped(part.note)] if part.note else [])]
+        if part.is_detail:
+            lines += ["", f"<details><summary>{title}</summary>", *table, "", "</details>"]
+        else:
+            lines += [*(["", f"**{title}**"] if at else []), *table]
+    every = weightiest(answered.notices)
+    items = [f"- {escaped(notice.message)} ({notice.code})" for notice in every]
+    return ("\n".join([*lines, *([""] if items else []), *items]) + "\n").encode()
 
 
 def table_lines(part: TextTable) -> list[str]:
-    """Return a table as lines of Markdown, after a blank line; whole figures do not break."""
+    """Return a table after a blank line; whole figures do not break."""
     marks = ["---:" if name in part.numbers else "---" for name in part.headers]
     fixed = {at for at, name in enumerate(part.headers) if name in {*part.whole} & {*part.numbers}}
     rows = (
@@ -87,17 +80,7 @@ def table_lines(part: TextTable) -> list[str]:
         ]
         for row in part.rows
     )
-    return [
-        "",
-        markdown_row(list(map(escaped, part.headers))),
-        markdown_row(marks),
-        *map(markdown_row, rows),
-    ]
-
-
-def folded(title: str, lines: Sequence[str]) -> list[str]:
-    """Return lines of a Markdown file that a click on their title unfolds."""
-    return ["", f"<details><summary>{title}</summary>", *lines, "", "</details>"]
+    return ["", *map(markdown_row, (list(map(escaped, part.headers)), marks, *rows))]
 
 
 def on_screen(part: TextTable) -> TextTable:

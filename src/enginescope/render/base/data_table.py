@@ -28,6 +28,13 @@ _MOST_PLACES = 12
 _REPEATS = 3
 
 
+#: Fields of a column that the page's data have where they are set.
+_TOLD = (
+    *("key", "digits", "meaning", "leads_to", "texts", "links", "looks"),
+    *("is_choice", "is_mark", "is_share", "is_hidden"),
+)
+
+
 class DataColumn(Record, frozen=True, kw_only=True):
     """One column.
 
@@ -87,22 +94,10 @@ class DataColumn(Record, frozen=True, kw_only=True):
 
     def packed(self) -> dict[str, Any]:
         """Return the column for the page's data; what is not set is left out."""
-        marks = ("is_choice", "is_mark", "is_share", "is_hidden")
-        return {
-            "title": self.title,
-            "places": self.places,
-            **({"key": self.key} if self.key else {}),
-            **({"digits": self.digits} if self.digits else {}),
-            **({"meaning": self.meaning} if self.meaning else {}),
-            **({"leads_to": self.leads_to, "rows_there": self.rows_there} if self.leads_to else {}),
-            **{name: True for name in marks if getattr(self, name)},
-            **{
-                name: found
-                for name in ("texts", "links", "looks")
-                if (found := getattr(self, name))
-            },
-            **self._packed_values(),
-        }
+        told = {name: found for name in _TOLD if (found := getattr(self, name))}
+        rows = {"rows_there": self.rows_there} if self.leads_to else {}
+        first = {"title": self.title, "places": self.places}
+        return {**first, **told, **rows, **self._packed_values()}
 
     def _packed_values(self) -> dict[str, Any]:
         if self.places is not None:

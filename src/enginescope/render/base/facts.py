@@ -13,6 +13,7 @@ from enginescope.records.environment import Device, Host
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.phrases import stop_sentence, warm_up_sentence
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
@@ -124,7 +125,7 @@ def place_line(run: Run) -> str | None:
         return ", ".join(dict.fromkeys(held))
     host = run.environment.host
     cores = host.cores_usable or host.cores_logical
-    parts = (host.cpu_model, f"{cores} {'core' if cores == 1 else 'cores'}" if cores else None)
+    parts = (host.cpu_model, counted(cores, "core") if cores else None)
     return ", ".join(part for part in parts if part) or None
 
 
@@ -148,7 +149,8 @@ def device_text(device: Device) -> str:
 
 def machine_facts(run: Run) -> Facts:
     """Return host, processor, memory, load, GPUs, and steering environment variables."""
-    host = run.environment.host
+    host, busy, cores = run.environment.host, run.other_load_cores, run.job.conditions.pinned_cores
+    stolen, stopped = _lost(run)
     pairs = (
         ("Host", host.name),
         ("System", host.os),
@@ -158,16 +160,16 @@ def machine_facts(run: Run) -> Facts:
         ("CPU governor", host.governor),
         ("CPU boost", _flag(host.boost, "on", "off")),
         ("Threads of a core", _flag(host.smt, "two (SMT)", "one")),
-        ("Pinned to", _pinned(run)),
+        ("Pinned to", f"cores {', '.join(map(str, cores))}" if cores else None),
         ("Container", host.container),
-        ("Load average, 1 min", _plain(host.load_1min)),
-        ("Other load", _load(run)),
-        ("Time stolen", _stolen(run)),
-        ("Stopped by quota", _throttled(run)),
+        ("Load average, 1 min", _amount(host.load_1min, 3, "")),
+        ("Other load", _amount(busy, 2, " cores busy with other work")),
+        ("Time stolen", stolen),
+        ("Stopped by quota", stopped),
         *(("GPU", device_text(device)) for device in run.environment.devices),
         *(("Variable", f"{key}={value}") for key, value in run.environment.variables.items()),
     )
-    return _known(pairs)
+    return stated(*pairs)
 
 
 def method_facts(run: Run) -> Facts:
@@ -196,7 +198,17 @@ def method_facts(run: Run) -> Facts:
         ("Run", run.id),
         *((f"Version of {name}", text) for name, text in run.environment.versions.items()),
     )
-    return _known(pairs)
+    return stated(*pairs)
+
+
+_MEMORY = (
+    ("GPU memory: engine", "engine_bytes"),
+    ("GPU memory: contexts", "context_bytes"),
+    ("GPU memory: activations", "activation_bytes"),
+    ("GPU memory: inputs and outputs", "buffer_bytes"),
+    ("GPU memory: whole process", "process_bytes"),
+    ("peak GPU memory: whole process", "process_peak_bytes"),
+)
 
 
 def phase_facts(run: Run) -> Facts:
@@ -205,19 +217,14 @@ def phase_facts(run: Run) -> Facts:
         (_PHASES.get(phase.name, phase.name), format_ms(phase.duration_ms, 3))
         for phase in run.phases
     )
-    memory, made = run.device_memory, run.preparation
     sizes = (
         ("peak memory until the timed loop ended", run.peak_memory_bytes),
-        ("GPU memory: engine", memory.engine_bytes if memory else None),
-        ("GPU memory: contexts", memory.context_bytes if memory else None),
-        ("GPU memory: activations", memory.activation_bytes if memory else None),
-        ("GPU memory: inputs and outputs", memory.buffer_bytes if memory else None),
-        ("GPU memory: whole process", memory.process_bytes if memory else None),
-        ("peak GPU memory: whole process", memory.process_peak_bytes if memory else None),
-        ("peak memory during the build", run.build.peak_host_bytes if run.build else None),
-        ("peak GPU memory during the build", run.build.peak_device_bytes if run.build else None),
-        ("peak memory during the preparation", made.peak_host_bytes if made else None),
-        ("peak GPU memory during the preparation", made.peak_device_bytes if made else None),
+        *((name, getattr(run.device_memory, field, None)) for name, field in _MEMORY),
+        *(
+            (f"peak {what} during the {step}", getattr(part, field, None))
+            for step, part in (("build", run.build), ("preparation", run.preparation))
+            for what, field in (("memory", "peak_host_bytes"), ("GPU memory", "peak_device_bytes"))
+        ),
     )
     return (*phases, *((name, format_bytes(size)) for name, size in sizes if size is not None))
 
@@ -249,41 +256,20 @@ def _flag(value: bool | None, yes: str, no: str) -> str | None:  # noqa: FBT001
 
 
 def _cores(host: Host) -> str | None:
-    parts = (
-        f"{host.cores_usable} usable" if host.cores_usable is not None else None,
-        f"{host.cores_physical} physical" if host.cores_physical is not None else None,
-        f"{host.cores_logical} logical" if host.cores_logical is not None else None,
-    )
-    return ", ".join(part for part in parts if part) or None
+    counts = ((getattr(host, f"cores_{kind}"), kind) for kind in ("usable", "physical", "logical"))
+    return ", ".join(f"{count} {kind}" for count, kind in counts if count is not None) or None
 
 
-def _load(run: Run) -> str | None:
-    if run.other_load_cores is None:
-        return None
-    return f"{format_significant(run.other_load_cores, 2)} cores busy with other work"
+def _amount(value: float | None, digits: int, what: str) -> str | None:
+    return None if value is None else f"{format_significant(value, digits)}{what}"
 
 
-def _pinned(run: Run) -> str | None:
-    cores = run.job.conditions.pinned_cores
-    return f"cores {', '.join(map(str, cores))}" if cores else None
-
-
-def _stolen(run: Run) -> str | None:
-    share = run.cpu_loss.steal_pct if run.cpu_loss else None
-    return None if share is None else f"{format_significant(share, 2)} % of the processor time"
-
-
-def _throttled(run: Run) -> str | None:
+def _lost(run: Run) -> tuple[str | None, str | None]:
+    """Return the processor time that other guests had, and the periods that a quota stopped."""
     loss = run.cpu_loss
-    if loss is None or loss.throttled_periods is None:
-        return None
+    if loss is None:
+        return None, None
     of = f" of {loss.periods:,}" if loss.periods is not None else ""
-    return f"{loss.throttled_periods:,}{of} periods"
-
-
-def _plain(value: float | None) -> str | None:
-    return None if value is None else format_significant(value)
-
-
-def _known(pairs: tuple[tuple[str, str | None], ...]) -> Facts:
-    return tuple((name, value) for name, value in pairs if value)
+    stopped = loss.throttled_periods
+    stolen = _amount(loss.steal_pct, 2, " % of the processor time")
+    return stolen, None if stopped is None else f"{stopped:,}{of} periods"

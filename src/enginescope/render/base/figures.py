@@ -15,7 +15,14 @@ from enginescope.judge.samples import Interval, Summary
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.samples import ReportedSummary
-from enginescope.render.base.phrases import Figure, Headline, headline, interval_text, metric_title
+from enginescope.render.base.phrases import (
+    Figure,
+    Headline,
+    headline,
+    interval_text,
+    metric_title,
+    throughput_text,
+)
 
 UNKNOWN = "—"
 
@@ -27,7 +34,7 @@ class Figures(Record, frozen=True, kw_only=True):
         headers: With units.
         numbers: Columns set flush right, from 0.
         sentences: Columns whose cells are sentences, and are broken into lines.
-        anchors: Per row, where its first cell leads; empty for tables without links.
+        links: Per row, where its first cell leads; empty for tables without links.
     """
 
     caption: str
@@ -35,7 +42,7 @@ class Figures(Record, frozen=True, kw_only=True):
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[int, ...] = ()
     sentences: tuple[int, ...] = ()
-    anchors: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
 
 
 class TextTable(Record, frozen=True, kw_only=True):
@@ -50,6 +57,7 @@ class TextTable(Record, frozen=True, kw_only=True):
         has_long_names: A terminal shows the first column last, where names have room.
         file_columns: Headers of columns that a terminal leaves out.
         is_detail: A terminal leaves it out, and Markdown folds it away.
+        links: As of `Figures`.
     """
 
     title: str
@@ -62,6 +70,7 @@ class TextTable(Record, frozen=True, kw_only=True):
     has_long_names: bool = False
     file_columns: tuple[str, ...] = ()
     is_detail: bool = False
+    links: tuple[str, ...] = ()
 
     def figures(self, caption: str | None = None) -> Figures:
         """Return the table as a page sets it, by default under its title and note."""
@@ -70,6 +79,7 @@ class TextTable(Record, frozen=True, kw_only=True):
             headers=self.headers,
             rows=self.rows,
             numbers=tuple(at for at, name in enumerate(self.headers) if name in self.numbers),
+            links=self.links,
         )
 
 
@@ -85,25 +95,21 @@ def interval_cell(interval: Interval | None) -> str:
 
 def summary_rows(view: RunView) -> Figures:
     """Return the statistics of every metric, one row each."""
-    headers = ("Metric", "n", "Effective n", "Min ms", "Mean ms", "Median ms", "95 % CI ms")
     rows = tuple(
         (
-            metric_title(summary.metric),
-            f"{summary.n:,}",
-            f"{int(summary.effective_n):,}",
-            figure(summary.min_ms),
-            figure(summary.mean_ms),
-            figure(summary.median_ms),
-            interval_cell(summary.median_interval),
-            figure(summary.std_ms, 3),
-            figure(summary.cv_pct, 3),
-            figure(summary.max_ms),
+            *(metric_title(one.metric), f"{one.n:,}", f"{int(one.effective_n):,}"),
+            *(figure(one.min_ms), figure(one.mean_ms), figure(one.median_ms)),
+            interval_cell(one.median_interval),
+            *(figure(one.std_ms, 3), figure(one.cv_pct, 3), figure(one.max_ms)),
         )
-        for summary in view.summaries
+        for one in view.summaries
     )
     return Figures(
         caption="Every metric of the run; SD and CV are of all samples",
-        headers=(*headers, "SD ms", "CV %", "Max ms"),
+        headers=(
+            *("Metric", "n", "Effective n", "Min ms", "Mean ms", "Median ms"),
+            *("95 % CI ms", "SD ms", "CV %", "Max ms"),
+        ),
         rows=rows,
         numbers=tuple(range(1, 10)),
     )
@@ -145,10 +151,8 @@ def reported_rows(view: RunView) -> Figures | None:
     for summary in tool.summaries:
         ours = view.summary(summary.metric)
         pairs: list[tuple[str, float | None, float | None]] = [
-            ("min", summary.min_ms, ours.min_ms if ours else None),
-            ("mean", summary.mean_ms, ours.mean_ms if ours else None),
-            ("median", summary.median_ms, ours.median_ms if ours else None),
-            ("max", summary.max_ms, ours.max_ms if ours else None),
+            (name, getattr(summary, f"{name}_ms"), getattr(ours, f"{name}_ms", None))
+            for name in ("min", "mean", "median", "max")
         ]
         for p, value_ms in summary.percentiles:
             mine = ours.percentile(p) if ours else None
@@ -262,27 +266,13 @@ def first_figures(view: RunView) -> Headline:
     run, tool, figures = view.run, view.run.tool, headline(view)
     if run.printed is None or tool is None:
         return figures
-    beside = [_figure(one, None) for one in _others(view)]
+    stated = {one.metric: one for one in tool.summaries if one is not run.printed}
+    beside = [_figure(stated[metric], None) for metric in _CARDS if metric in stated]
     rate = throughput_text(view)
     if rate is not None:
         beside.append(Figure(label="throughput", value=rate, note=f"as {tool.tool} printed it"))
-    return Headline(
-        main=_figure(run.printed, printed_note(view)), beside=(*beside, *figures.beside)
-    )
-
-
-def throughput_text(view: RunView) -> str | None:
-    """Return ``1,234 queries/s``; ``None`` without a rate."""
-    rate = view.throughput
-    return f"{format_significant(rate.per_s, 4)} {rate.unit}/s" if rate else None
-
-
-def _others(view: RunView) -> list[ReportedSummary]:
-    """Return the printed summaries that have a card beside the headline."""
-    run = view.run
-    stated = {one.metric: one for one in (run.tool.summaries if run.tool else ())}
-    found = (stated[metric] for metric in _CARDS if metric in stated)
-    return [one for one in found if one is not run.printed]
+    main = _figure(run.printed, printed_note(view))
+    return Headline(main=main, beside=(*beside, *figures.beside))
 
 
 def _figure(summary: ReportedSummary, note: str | None) -> Figure:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from enginescope.analysis.runs.energy import Energy
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes
@@ -15,6 +17,7 @@ from enginescope.records.run.telemetry import (
     SampledGpu,
     held_by,
 )
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.phrases import in_text
 
 _SOURCES = {"nvml": "NVML", "jtop": "jetson-stats"}
@@ -73,17 +76,12 @@ def clock_parts(view: RunView) -> tuple[str, ...]:
     clock, cycles = view.sm_clock, view.cycles
     if clock is None:
         return ()
-    steps = (clock.before_mhz, clock.during_mhz, clock.after_mhz)
-    if len({round(step) for step in steps}) == 1:
-        parts = [f"{clock.during_mhz:,.0f} MHz before, during and after"]
-    else:
-        names = ("before", "during", "after")
-        parts = [
-            ", ".join(
-                f"{mhz:,.0f}{' MHz' if not at else ''} {name}"
-                for at, (mhz, name) in enumerate(zip(steps, names, strict=True))
-            )
-        ]
+    before, during, after = (
+        f"{mhz:,.0f}" for mhz in (clock.before_mhz, clock.during_mhz, clock.after_mhz)
+    )
+    steady = f"{during} MHz before, during and after"
+    moved = f"{before} MHz before, {during} during, {after} after"
+    parts = [steady if before == during == after else moved]
     if cycles is not None:
         count = float(f"{cycles.cycles:.4g}")
         parts.append(f"{count:,.0f} cycles ({in_text(cycles.metric)}, median)")
@@ -95,55 +93,52 @@ def gpu_facts(view: RunView) -> tuple[tuple[str, str], ...]:
     gpu = view.run.gpu
     if gpu is None:
         return ()
-    pairs = [("GPU", _named(gpu.gpu))]
-    if gpu.gpu.uuid:
-        pairs.append(("UUID", gpu.gpu.uuid))
-    clock = clock_parts(view)
-    if clock:
-        pairs.append(("SM clock around the timed loop", clock[0]))
-        pairs += [("In cycles of the SM clock", one) for one in clock[1:]]
-    pairs.append(("Clock held down by", _held(held_by(gpu.timed))))
-    pairs.append(("Thermal state", view.thermal_state.text))
-    if view.energy is not None:
-        pairs += _energy_pairs(view.energy)
-    if gpu.gpu.power_limit_w is not None:
-        pairs.append(("Power limit", f"{format_significant(gpu.gpu.power_limit_w)} W"))
-    if gpu.gpu.power_is_instant is not None:
-        kind = "of the moment" if gpu.gpu.power_is_instant else "averaged by the driver over 1 s"
-        pairs.append(("Power readings", kind))
-    return (*pairs, *_peaks(gpu))
+    sampled, clock = gpu.gpu, clock_parts(view)
+    kind = "of the moment" if sampled.power_is_instant else "averaged by the driver over 1 s"
+    return stated(
+        ("GPU", _named(sampled)),
+        ("UUID", sampled.uuid),
+        *(("SM clock around the timed loop", one) for one in clock[:1]),
+        *(("In cycles of the SM clock", one) for one in clock[1:]),
+        ("Clock held down by", _held(held_by(gpu.timed))),
+        ("Thermal state", view.thermal_state.text),
+        *(_energy_pairs(view.energy) if view.energy else ()),
+        ("Power limit", _watts(sampled.power_limit_w)),
+        ("Power readings", kind if sampled.power_is_instant is not None else None),
+        *_peaks(gpu),
+    )
 
 
-def _energy_pairs(energy: Energy) -> list[tuple[str, str]]:
+def _watts(watts: float | None) -> str | None:
+    return None if watts is None else f"{format_significant(watts)} W"
+
+
+def _energy_pairs(energy: Energy) -> Iterator[tuple[str, str | None]]:
     whole = f"{joules_text(energy.joules)}, {joules_interval(energy.interval, energy.joules)}"
-    pairs = [("Energy of a request", whole), ("… read", energy.sampling)]
+    yield "Energy of a request", whole
+    yield "… read", energy.sampling
     if energy.net_joules is not None and energy.net_interval is not None:
         interval = joules_interval(energy.net_interval, energy.net_joules)
-        pairs.append(("… above idle", f"{joules_text(energy.net_joules)}, {interval}"))
+        yield "… above idle", f"{joules_text(energy.net_joules)}, {interval}"
     if energy.per_item_j != energy.joules:
-        pairs.append(("… of an item", joules_text(energy.per_item_j)))
-    pairs.append(("Power in the loop", f"{format_significant(energy.load_w)} W"))
+        yield "… of an item", joules_text(energy.per_item_j)
+    yield "Power in the loop", _watts(energy.load_w)
     if energy.idle_w is not None and energy.idle_interval is not None:
-        low, high = energy.idle_interval.low, energy.idle_interval.high
-        idle = f"{format_significant(energy.idle_w)} W, 95 % CI {range_text(low, high, 3)} W"
-        pairs.append(("Power idle, the model loaded", idle))
-    return pairs
+        idle = range_text(energy.idle_interval.low, energy.idle_interval.high, 3)
+        yield "Power idle, the model loaded", f"{_watts(energy.idle_w)}, 95 % CI {idle} W"
 
 
-def _peaks(gpu: GpuTelemetry) -> list[tuple[str, str]]:
-    if gpu.series is None:
-        return []
-    pairs = []
-    memory = gpu.series.channel(PROCESS_MEMORY)
+def _peaks(gpu: GpuTelemetry) -> Iterator[tuple[str, str]]:
+    memory, degrees = (
+        gpu.series.channel(name) if gpu.series else None for name in (PROCESS_MEMORY, TEMPERATURE)
+    )
     if memory is not None:
         most = format_bytes(int(memory[memory == memory].max()))  # NaN is not itself
-        pairs.append(("Device memory of the process", most))
-    temperature = gpu.series.channel(TEMPERATURE)
-    if temperature is not None:
-        known = temperature[temperature == temperature]
-        low, high = f"{known.min():.0f}", f"{known.max():.0f}"
-        pairs.append(("Temperature", f"{low} °C" if low == high else f"{low} … {high} °C"))
-    return pairs
+        yield "Device memory of the process", most
+    if degrees is not None:
+        known = degrees[degrees == degrees]
+        ends = dict.fromkeys((f"{known.min():.0f}", f"{known.max():.0f}"))
+        yield "Temperature", f"{' … '.join(ends)} °C"
 
 
 def _held(held: tuple[Held, ...]) -> str:

@@ -58,22 +58,19 @@ LABEL_BOUND = 18
 
 def chart_config(theme: Theme, *, background: str | None = None) -> dict[str, Any]:
     """Return the configuration for `theme`; the background is the theme's unless given."""
+    words = {
+        "labelColor": theme.soft,
+        "titleColor": theme.soft,
+        "titleFontWeight": "normal",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+    }
+    lines = {"domainColor": theme.line, "gridColor": theme.line, "tickColor": theme.line}
     return {
         "background": background or theme.background,
         "font": FONT,
         "view": {"stroke": None},
-        "axis": {
-            "domainColor": theme.line,
-            "gridColor": theme.line,
-            "tickColor": theme.line,
-            "labelColor": theme.soft,
-            "titleColor": theme.soft,
-            "titleFontWeight": "normal",
-            "labelFontSize": 12,
-            "titleFontSize": 12,
-            "titlePadding": 10,
-            "labelFlush": False,
-        },
+        "axis": {**lines, **words, "titlePadding": 10, "labelFlush": False},
         "axisXQuantitative": {"labelBound": LABEL_BOUND},
         "axisXTemporal": {"labelBound": LABEL_BOUND, "labelSeparation": 8},
         "title": {
@@ -86,18 +83,8 @@ def chart_config(theme: Theme, *, background: str | None = None) -> dict[str, An
             "subtitlePadding": 5,
             "offset": 14,
         },
-        "legend": {
-            "labelColor": theme.soft,
-            "titleColor": theme.soft,
-            "titleFontWeight": "normal",
-            "labelFontSize": 12,
-            "titleFontSize": 12,
-            "orient": "bottom",
-        },
-        "bar": {"color": theme.accent},
-        "area": {"color": theme.accent},
-        "line": {"color": theme.accent},
-        "point": {"color": theme.accent},
+        "legend": {**words, "orient": "bottom"},
+        **{mark: {"color": theme.accent} for mark in ("bar", "area", "line", "point")},
         "rule": {"color": theme.ink},
         "text": {"color": theme.ink, "fontSize": 12},
         "style": {
@@ -175,15 +162,8 @@ OTHER = "#7A869A"
 AMOUNTS = "viridis"
 #: Viridis at nine places, dark to light.
 AMOUNT_STOPS = (
-    "#440154",
-    "#472C7A",
-    "#3B518B",
-    "#2C718E",
-    "#21908D",
-    "#27AD81",
-    "#5CC863",
-    "#AADC32",
-    "#FDE725",
+    *("#440154", "#472C7A", "#3B518B", "#2C718E", "#21908D"),
+    *("#27AD81", "#5CC863", "#AADC32", "#FDE725"),
 )
 
 PRECISIONS = {

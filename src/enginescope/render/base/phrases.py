@@ -204,8 +204,7 @@ def _how_added(found: LayerSum) -> str:
     """Say what is added up, over how many iterations, and how certain the sum is."""
     text = f"sum of {found.part} {found.statistic}s"
     if found.iterations is not None:
-        unit = "iteration" if found.iterations == 1 else "iterations"
-        text += f", {found.iterations:,} {unit}"
+        text += f", {counted(found.iterations, 'iteration')}"
     if found.statistic == "mean":
         return f"{text}, no interval"
     if found.interval is None:
@@ -343,10 +342,16 @@ def headline(view: RunView) -> Headline:
             label = METRICS[metric].title.lower()
             value, note = format_ms(summary.median_ms), interval_text(summary)
             beside.append(Figure(label=label, value=value, note=note))
-    if view.throughput:
-        rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
+    rate = throughput_text(view)
+    if rate and view.throughput:
         beside.append(Figure(label="throughput", value=rate, note=view.throughput.definition))
     return Headline(main=main, beside=(*beside, *_start(view)))
+
+
+def throughput_text(view: RunView) -> str | None:
+    """Return ``1,234 queries/s``; ``None`` without a rate."""
+    rate = view.throughput
+    return f"{format_significant(rate.per_s, 4)} {rate.unit}/s" if rate else None
 
 
 def _start(view: RunView) -> tuple[Figure, ...]:

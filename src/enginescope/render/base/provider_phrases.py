@@ -5,9 +5,9 @@ from __future__ import annotations
 from enginescope.analysis.runs.provider_work import ProviderWork, is_shared, provider_work
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes
-from enginescope.judge.units import format_ms, format_significant
-from enginescope.records.plan.build import Preparation
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.run.run import ArenaUse, Run
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.phrases import interval_text
 
@@ -33,21 +33,16 @@ def _part(one: ProviderWork, *, is_asked: bool) -> str:
     parts = []
     if one.nodes is not None:
         of = f" ({_percent(one.nodes_pct)} %)" if one.nodes_pct is not None else ""
-        many = "node" if one.nodes == 1 else "nodes"
-        parts.append(f"{one.nodes:,} {many}{of}{_subgraphs(one)}")
+        # Where each node is a subgraph, their number says nothing.
+        is_grouped = one.subgraphs is not None and one.subgraphs < one.nodes
+        pieces = f" in {counted(one.subgraphs or 0, 'subgraph')}" if is_grouped else ""
+        parts.append(f"{counted(one.nodes, 'node')}{of}{pieces}")
     elif one.kernels is not None:
-        parts.append(f"{one.kernels:,} {'kernel' if one.kernels == 1 else 'kernels'}")
+        parts.append(counted(one.kernels, "kernel"))
     if one.time_pct is not None:
         parts.append(f"{_percent(one.time_pct)} % of kernel time")
     text = f"{short_name(one.provider)} {', '.join(parts)}"
     return text if is_asked or not one.operators else f"{text}: {_operators(one)}"
-
-
-def _subgraphs(one: ProviderWork) -> str:
-    """Say how many pieces there are; nothing where each node is one."""
-    if one.subgraphs is None or one.nodes is None or one.subgraphs >= one.nodes:
-        return ""
-    return f" in {one.subgraphs} {'subgraph' if one.subgraphs == 1 else 'subgraphs'}"
 
 
 def _operators(one: ProviderWork) -> str:
@@ -68,8 +63,7 @@ def device_line(view: RunView) -> str | None:
     device, whole = view.summary("device_latency"), view.summary("latency")
     if device is None:
         return None
-    text = f"{format_ms(device.median_ms)} median without copies, "
-    text += interval_text(device)
+    text = f"{format_ms(device.median_ms)} median without copies, {interval_text(device)}"
     if whole is None or whole.median_ms <= device.median_ms:
         return text
     copies = whole.median_ms - device.median_ms
@@ -94,27 +88,23 @@ def cold_line(run: Run) -> str | None:
     names = {"cold_load": "load", "cold_first_inference": "first inference"}
     times = ", ".join(f"{format_ms(one.duration_ms, 3)} {names[one.name]}" for one in made.cold)
     when = ", measured when the engines were built" if made.from_cache else ""
-    return f"{times} with empty caches{when}{_left(made)}"
-
-
-def _left(made: Preparation) -> str:
-    if not made.cache_files or made.cache_bytes is None:
-        return ""
-    many = "file" if made.cache_files == 1 else "files"
-    return f"; they hold {made.cache_files} {many}, {format_bytes(made.cache_bytes)}"
+    held = ""
+    if made.cache_files and made.cache_bytes is not None:
+        files = counted(made.cache_files, "file")
+        held = f"; they hold {files}, {format_bytes(made.cache_bytes)}"
+    return f"{times} with empty caches{when}{held}"
 
 
 def provider_rows(view: RunView) -> tuple[tuple[str, str], ...]:
     """Return the labeled lines of a run's screen: tokens, without copies, cold, nodes."""
     first, each = token_lines(view)
-    rows = (
+    return stated(
         ("1st token", first),
         ("per token", each),
         ("on device", device_line(view)),
         ("cold", cold_line(view.run)),
         ("nodes", placement_line(view.run)),
     )
-    return tuple((label, text) for label, text in rows if text)
 
 
 def provider_facts(view: RunView) -> Facts:
@@ -122,18 +112,14 @@ def provider_facts(view: RunView) -> Facts:
     run = view.run
     made = run.preparation.made if run.preparation else ()
     first, each = token_lines(view)
-    pairs = [
+    return stated(
         ("Time to first token", first),
         ("Time per token", each),
         ("Without copies", device_line(view)),
         ("Cold", cold_line(run)),
         *((f"Model made: {one.kind}", _made(one.tool, one.versions, one.made_ms)) for one in made),
-        *(
-            (f"Memory by {short_name(arena.provider)}'s allocator", _arena(arena))
-            for arena in run.arenas
-        ),
-    ]
-    return tuple((name, text) for name, text in pairs if text)
+        *((f"Memory by {short_name(one.provider)}'s allocator", _arena(one)) for one in run.arenas),
+    )
 
 
 def _made(tool: str, versions: dict[str, str], made_ms: float | None) -> str:
@@ -159,6 +145,6 @@ def caveat(work: tuple[ProviderWork, ...]) -> str | None:
     if "TensorrtExecutionProvider" in names:
         text += (
             ". TensorRT's provider waits for its stream: its times contain the GPU's work, so the "
+            "shares lean to it"
         )
-        text += "shares lean to it"
     return f"{text}."

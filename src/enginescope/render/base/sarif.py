@@ -10,74 +10,30 @@ from urllib.parse import quote
 
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
-from enginescope.core.record import Record
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-class SarifRule(Record, frozen=True, kw_only=True):
-    """One kind of result.
-
-    Attributes:
-        summary, text, advice: Sentences: in short, in full, and what to do.
-    """
-
-    id: str
-    name: str
-    summary: str
-    text: str
-    advice: str
-    level: str
-
-
-class SarifPlace(Record, frozen=True, kw_only=True):
-    """A part of what a result is of: a layer, a job."""
-
-    name: str
-    full_name: str
-    kind: str = "member"
-
-
-class SarifResult(Record, frozen=True, kw_only=True):
-    """One result.
-
-    Attributes:
-        rule: Id of its rule.
-        subject: What it is of: with the rule it tells results of different runs apart or the same.
-        file: Path of the file it is of.
-    """
-
-    rule: str
-    level: str
-    message: str
-    subject: str
-    places: tuple[SarifPlace, ...] = ()
-    file: str | None = None
-    properties: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
-
-
 def sarif_log(
-    runs: Sequence[Sequence[SarifResult]],
-    rules: Sequence[SarifRule],
+    runs: Sequence[Sequence[dict[str, Any]]],
+    rules: Sequence[dict[str, Any]],
     *,
     properties: dict[str, Any] | None = None,
 ) -> bytes:
-    """Return the document: one SARIF run for each sequence of results.
+    """Return the document: one SARIF run for each sequence of `sarif_result`.
 
     Args:
+        rules: Of `sarif_rule`.
         properties: Further facts about each run.
     """
-    driver = {
-        "name": "enginescope",
-        "version": __version__,
-        "rules": [_rule(rule) for rule in rules],
-    }
-    order = {one.id: index for index, one in enumerate(rules)}
+    order = {one["id"]: index for index, one in enumerate(rules)}
     made = [
         {
-            "tool": {"driver": driver},
+            "tool": {"driver": {"name": "enginescope", "version": __version__, "rules": rules}},
             "columnKind": "unicodeCodePoints",
-            "results": [_result(result, order[result.rule]) for result in results],
+            "results": [
+                {"ruleId": "", "ruleIndex": order[one["ruleId"]], **one} for one in results
+            ],
             **({"properties": properties} if properties else {}),
         }
         for results in runs
@@ -85,49 +41,58 @@ def sarif_log(
     return encode({"$schema": SCHEMA, "version": "2.1.0", "runs": made})
 
 
-def _rule(rule: SarifRule) -> dict[str, Any]:
+def sarif_rule(
+    code: str, name: str, summary: str, text: str, advice: str, *, level: str
+) -> dict[str, Any]:
+    """Return one kind of result, with sentences in short, in full, and on what to do."""
     return {
-        "id": rule.id,
-        "name": rule.name,
-        "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": rule.text},
-        "help": {"text": rule.advice},
-        "defaultConfiguration": {"level": rule.level},
+        "id": code,
+        "name": name,
+        "shortDescription": {"text": summary},
+        "fullDescription": {"text": text},
+        "help": {"text": advice},
+        "defaultConfiguration": {"level": level},
     }
 
 
-def _result(one: SarifResult, index: int) -> dict[str, Any]:
-    return {
-        "ruleId": one.rule,
-        "ruleIndex": index,
-        "level": one.level,
-        "message": {"text": _literal(one.message)},
-        "locations": [_location(one)],
-        "partialFingerprints": {"ruleAndSubject/v1": _fingerprint(one)},
-        "properties": one.properties,
-    }
+def sarif_result(
+    rule: str,
+    level: str,
+    message: str,
+    *,
+    subject: str,
+    places: Sequence[tuple[str, str]],
+    kind: str = "member",
+    file: str | None,
+    properties: dict[str, Any],
+) -> dict[str, Any]:
+    """Return one result.
 
-
-def _location(one: SarifResult) -> dict[str, Any]:
+    Args:
+        rule: Code of its rule.
+        subject: With the rule it tells results of different runs apart or the same.
+        places: Name and full name of each part that it is of: a layer, a job; `kind` says what.
+        file: Path of the file it is of.
+    """
     logical = [
-        {"name": place.name, "fullyQualifiedName": place.full_name, "kind": place.kind}
-        for place in one.places
+        {"name": name, "fullyQualifiedName": full_name, "kind": kind} for name, full_name in places
     ]
-    found: dict[str, Any] = {"logicalLocations": logical} if logical else {}
-    if one.file is not None:
-        found["physicalLocation"] = {"artifactLocation": {"uri": _uri(one.file)}}
-    return found
+    place: dict[str, Any] = {"logicalLocations": logical} if logical else {}
+    if file is not None:
+        place["physicalLocation"] = {"artifactLocation": {"uri": _uri(file)}}
+    # Braces stand for arguments in a SARIF message (SARIF 2.1.0, 3.11.5).
+    literal = message.replace("{", "{{").replace("}", "}}")
+    fingerprint = hashlib.sha256(f"{rule}\0{subject}".encode()).hexdigest()[:32]
+    return {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": literal},
+        "locations": [place],
+        "partialFingerprints": {"ruleAndSubject/v1": fingerprint},
+        "properties": properties,
+    }
 
 
 def _uri(path: str) -> str:
     pure = PurePath(path)
     return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())
-
-
-def _literal(text: str) -> str:
-    """Double the braces, which stand for arguments in a SARIF message (SARIF 2.1.0, 3.11.5)."""
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def _fingerprint(one: SarifResult) -> str:
-    return hashlib.sha256(f"{one.rule}\0{one.subject}".encode()).hexdigest()[:32]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from enginescope.core.record import Record
 
@@ -27,10 +28,10 @@ class ToldApart(Record, frozen=True, kw_only=True):
     shared: str | None = None
 
 
-class _Label(Record, frozen=True, kw_only=True):
+class _Label(NamedTuple):
     before: str
     options: tuple[str, ...]
-    id: str = ""
+    id: str
 
     @property
     def backend(self) -> str:
@@ -42,11 +43,6 @@ class _Label(Record, frozen=True, kw_only=True):
         """The label with what is left of its options."""
         options = f"?{'&'.join(self.options)}" if self.options else ""
         return f"{self.before}{options}{self.id}"
-
-    def without(self, options: Collection[str]) -> _Label:
-        """Return the label without some options."""
-        left = tuple(option for option in self.options if option not in options)
-        return _Label(before=self.before, options=left, id=self.id)
 
 
 def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
@@ -63,9 +59,13 @@ def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
     said = []
     for name in (None, *dict.fromkeys(label.backend for label in labels)):
         group = [label for label in labels if name is None or label.backend == name]
-        shared = _shared(group) if len(group) > 1 else ()
+        held = group[0].options if len(group) > 1 else ()
+        shared = [one for one in held if all(one in label.options for label in group)]
         if shared:
-            labels = [label.without(shared) if label in group else label for label in labels]
+            for at, label in enumerate(labels):
+                if label in group:
+                    left = tuple(one for one in label.options if one not in shared)
+                    labels[at] = label._replace(options=left)
             said.append(f"options of {f'all {name}' if name else 'all'}: {' & '.join(shared)}")
     texts_of = {key: _within(key, labels, limit) for key in dict.fromkeys(labels)}
     said += [
@@ -92,16 +92,9 @@ def _within(label: _Label, others: Sequence[_Label], limit: int | None) -> str:
     return f"{label.before}?…{label.id}"
 
 
-def _shared(labels: Sequence[_Label]) -> tuple[str, ...]:
-    first, *others = labels
-    return tuple(
-        option for option in first.options if all(option in each.options for each in others)
-    )
-
-
 def _read(text: str) -> _Label:
     model, between, spec = text.rpartition(BETWEEN)
     name, _, options = _ID.sub("", spec).partition("?")
-    held = tuple(options.split("&")) if options else ()
     found = _ID.search(spec)
-    return _Label(before=f"{model}{between}{name}", options=held, id=found.group() if found else "")
+    held = tuple(options.split("&")) if options else ()
+    return _Label(f"{model}{between}{name}", held, found[0] if found else "")

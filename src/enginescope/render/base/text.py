@@ -26,6 +26,7 @@ from enginescope.render.base.facts import backend_text, place_line, subject_line
 from enginescope.render.base.figures import (
     TextTable,
     cells_without_samples,
+    interval_cell,
     part_rows,
     printed_note,
     printed_rows,
@@ -39,6 +40,7 @@ from enginescope.render.base.phrases import (
     outcome_text,
     path_sentence,
     shorten_apart,
+    throughput_text,
 )
 from enginescope.render.base.provider_phrases import provider_rows
 from enginescope.render.base.shared_options import told_apart
@@ -187,12 +189,10 @@ def _figures(
         lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
     lines += _labelled(part_rows(view), width)
     if view.throughput:
-        rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
         definition = Text(f"({view.throughput.definition})", style="dim")
-        lines += _rows("throughput", [Text(rate), *([definition] if is_whole else [])], width)
-    start = _start(view.run)
-    if start:
-        lines += _rows("start", [Text(part) for part in start], width)
+        parts = [Text(throughput_text(view) or ""), *([definition] if is_whole else [])]
+        lines += _rows("throughput", parts, width)
+    lines += _rows("start", list(map(Text, _start(view.run))), width)
     lines += [label_row(label, text) for label, text in provider_rows(view)]
     lines += _gpu(view, width)
     return [*lines, Text(), *_sparkline(view, width)]
@@ -211,11 +211,12 @@ def _printed(view: RunView, width: int) -> list[RenderableType]:
 
 def _gpu(view: RunView, width: int) -> list[RenderableType]:
     """Return what a request cost, and the clock it ran at, where a GPU said so."""
-    energy = [Text(part) for part in energy_parts(view.energy)] if view.energy else []
-    clock = [Text(part) for part in clock_parts(view)]
-    thermal = [Text(view.thermal_state.text)] if view.run.gpu else []
-    rows = (("energy", energy), ("SM clock", clock), ("thermal", thermal))
-    return [line for label, parts in rows for line in _rows(label, parts, width)]
+    rows = (
+        ("energy", energy_parts(view.energy) if view.energy else ()),
+        ("SM clock", clock_parts(view)),
+        ("thermal", (view.thermal_state.text,) if view.run.gpu else ()),
+    )
+    return _labelled(rows, width)
 
 
 def _sparkline(view: RunView, width: int) -> list[RenderableType]:
@@ -252,14 +253,12 @@ def _spread(latency: Summary) -> list[Text]:
 
 
 def _start(run: Run) -> list[str]:
-    load, first = run.phase_ms("load"), run.phase_ms("first_inference")
+    phases = (("load", "load"), ("first_inference", "first inference"))
+    known = ((run.phase_ms(phase), name) for phase, name in phases)
+    times = " · ".join(f"{format_ms(ms, 3)} {name}" for ms, name in known if ms is not None)
     peak = run.peak_memory_bytes
-    times = (
-        f"{_short(load)} load" if load is not None else "",
-        f"{_short(first)} first inference" if first is not None else "",
-    )
     memory = f"{format_bytes(peak)} peak until the loop ended" if peak is not None else ""
-    return [part for part in (" · ".join(filter(None, times)), memory) if part]
+    return [part for part in (times, memory) if part]
 
 
 def _layers(view: RunView) -> list[RenderableType]:
@@ -313,14 +312,12 @@ def failure_lines(run: Run) -> list[RenderableType]:
 def _run_figures(view: RunView) -> tuple[str, ...]:
     latency = view.latency
     if latency is None:
+        median, how, *others = cells_without_samples(view, lambda ms: format_significant(ms, 4))
         kind = view.run.outcome.kind
-        if kind is not OutcomeKind.OK:
-            return "—", kind.value.replace("_", " "), "—", "—"
-        return cells_without_samples(view, lambda ms: format_significant(ms, 4))
-    interval = latency.median_interval
+        return (median, how if kind is OutcomeKind.OK else kind.value.replace("_", " "), *others)
     return (
         format_significant(latency.median_ms, 4),
-        range_text(interval.low, interval.high) if interval else "none",
+        interval_cell(latency.median_interval),
         cell(latency.percentile(99)),
         f"{latency.n:,}",
     )
@@ -358,10 +355,6 @@ def _hanging(lead: Text, text: Text) -> RenderableType:
     grid.add_column(overflow="fold")
     grid.add_row(lead, text)
     return grid
-
-
-def _short(value_ms: float) -> str:
-    return format_ms(value_ms, 3)
 
 
 def hint_lines(hints: Sequence[Hint]) -> Group:

@@ -23,15 +23,7 @@ from enginescope.render.compare.compare_writers import compare_csv, compare_json
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import canvas, container, packed
 from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import (
-    PageData,
-    charts_data,
-    graph_script,
-    graph_style,
-    page_bytes,
-    scripts,
-    style,
-)
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.html.slide import Slide
 from enginescope.render.plan_comparison.compare_phrases import (
     against_first,
@@ -91,8 +83,7 @@ def compare_page(
     return page_bytes(
         "compare.html.j2",
         PageData(charts=charts_data(drawn), files=files, more=pairs_data(found, chosen)),
-        parts=(*scripts("compare.js", "walk.js"), *((graph_script(),) if graphs else ())),
-        css=style("compare.css") + (graph_style() if graphs else ""),
+        parts=("sides", "pairs", *(["graph"] if graphs else [])),
         script_address=script_address,
         **_heading(found, measured),
         answer=_answer(found, chosen.threshold_pct, measured, section),
@@ -122,7 +113,7 @@ def compare_slide(
     )
 
 
-def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> dict[str, str]:
+def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> dict[str, Any]:
     """Return the page's title and what it is a comparison of."""
     names = [plan.name for plan in found.overview.plans] if found else []
     what = f"comparison of {len(names)} plans"

@@ -34,6 +34,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
         sentences: Headers of columns that a page breaks as sentences.
         charts: Above the first table of a page.
         command: A command line below the tables of a page.
+        script_address: As for `page_bytes`.
     """
 
     verb: str
@@ -46,6 +47,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     sentences: tuple[str, ...] = ()
     charts: tuple[Chart | None, ...] = ()
     command: str | None = None
+    script_address: str | None = None
 
 
 def written_json(answered: Answer) -> bytes:
@@ -76,6 +78,7 @@ def written_page(answered: Answer) -> bytes:
             charts=charts_data(charts),
             files={name: content.decode() for name, content in files.items()},
         ),
+        script_address=answered.script_address,
         what=answered.verb,
         title=answered.title,
         answer=answer if is_percentile else f"{answer[:1].upper()}{answer[1:]}",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 from textwrap import wrap
 from typing import Any, TypeAlias
 
@@ -219,26 +220,21 @@ def recompressed(png: bytes) -> bytes:
     The converter writes fast and large: flat charts come out at a third to a quarter. Level
     9 of zlib would take twice as long as level 8, for at most a twenty-fifth.
     """
-    before: list[bytes] = []
-    after: list[bytes] = []
-    packed = b""
-    for kind, body in _chunks(png):
-        if kind == b"IDAT":
-            packed += body
-        else:
-            (after if packed else before).append(_chunk(kind, body))
-    data = _chunk(b"IDAT", zlib.compress(zlib.decompress(packed), 8))
-    return b"".join((_SIGNATURE, *before, data, *after))
+    chunks = list(_chunks(png))
+    packed = b"".join(body for kind, body in chunks if kind == b"IDAT")
+    data = zlib.compress(zlib.decompress(packed), 8)
+    first = next(at for at, (kind, _) in enumerate(chunks) if kind == b"IDAT")
+    others = [chunk for chunk in chunks if chunk[0] != b"IDAT"]
+    made = (*others[:first], (b"IDAT", data), *others[first:])
+    return _SIGNATURE + b"".join(starmap(_chunk, made))
 
 
-def _chunks(png: bytes) -> list[tuple[bytes, bytes]]:
-    found = []
+def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
     at = len(_SIGNATURE)
     while at < len(png):
         (length,) = struct.unpack_from(">I", png, at)
-        found.append((png[at + 4 : at + 8], png[at + 8 : at + 8 + length]))
+        yield png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
         at += length + 12
-    return found
 
 
 def _chunk(kind: bytes, body: bytes) -> bytes:
@@ -257,43 +253,32 @@ def png_bytes(chart: Chart, scale: float = _SCALE) -> bytes:
     Args:
         scale: Pixels a unit.
     """
-    converter = _converter()
-    try:
-        png: bytes = converter.vegalite_to_png(**_request(chart), scale=scale)
-    except ValueError as error:
-        raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
-    return recompressed(png)
+    return recompressed(_converted(chart, "png", scale=scale))
 
 
 def svg_text(chart: Chart) -> str:
     """Return a chart as SVG on white; raises what `png_bytes` raises."""
-    converter = _converter()
-    try:
-        svg: str = converter.vegalite_to_svg(**_request(chart))
-    except ValueError as error:
-        raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
+    svg: str = _converted(chart, "svg")
     return svg
 
 
 def vega_spec(chart: Chart) -> dict[str, Any]:
     """Return a chart compiled from Vega-Lite to Vega, on white; raises what `png_bytes` raises."""
-    try:
-        compiled: dict[str, Any] = _converter().vegalite_to_vega(**_request(chart))
-    except ValueError as error:
-        raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
+    compiled: dict[str, Any] = _converted(chart, "vega")
     return compiled
 
 
-def _converter() -> Any:
-    return require("vl_convert", purpose="drawing plots", install="enginescope[plots]")
-
-
-def _request(chart: Chart) -> dict[str, Any]:
-    return {
-        "vl_spec": {**chart.complete(width=_WIDTH), "padding": 18},
-        "vl_version": _VEGA_LITE,
-        "config": {**chart_config(LIGHT), "font": PICTURE_FONT},
-    }
+def _converted(chart: Chart, to: str, **options: Any) -> Any:
+    converter = require("vl_convert", purpose="drawing plots", install="enginescope[plots]")
+    try:
+        return getattr(converter, f"vegalite_to_{to}")(
+            vl_spec={**chart.complete(width=_WIDTH), "padding": 18},
+            vl_version=_VEGA_LITE,
+            config={**chart_config(LIGHT), "font": PICTURE_FONT},
+            **options,
+        )
+    except ValueError as error:
+        raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
 
 
 def svg_png(text: str, scale: float) -> bytes:
@@ -306,31 +291,23 @@ def svg_png(text: str, scale: float) -> bytes:
     return recompressed(png)
 
 
-_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _VIRIDIS = np.array([channels_of(one) for one in AMOUNT_STOPS], dtype=np.float64)
 
 
 def heat_png(values: Any, low: float, high: float) -> bytes:
     """Return a map of numbers, height × width, in viridis from `low` to `high`; NaN is gray."""
-    span = high - low
-    known = np.isfinite(values)
-    part = np.where(known, values, low) - low
-    part = np.clip(part / span if span > 0 else np.zeros_like(part), 0, 1) * (len(_VIRIDIS) - 1)
-    below = np.minimum(part.astype(int), len(_VIRIDIS) - 2)
-    rest = (part - below)[..., None]
-    colours = _VIRIDIS[below] * (1 - rest) + _VIRIDIS[below + 1] * rest
-    return rgb_png(np.where(known[..., None], colours, 128).astype(np.uint8))
+    places = np.linspace(low, max(high, np.nextafter(low, np.inf)), len(_VIRIDIS))
+    colors = np.stack([np.interp(values, places, one) for one in _VIRIDIS.T], axis=-1)
+    return rgb_png(np.where(np.isfinite(values)[..., None], colors, 128).astype(np.uint8))
 
 
 def rgb_png(pixels: Any) -> bytes:
     """Return bytes, height × width × 3, as a PNG file."""
     height, width, _ = pixels.shape
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    rows = np.concatenate(
-        [np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1
-    ).tobytes()
+    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0))).tobytes()
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 6)), (b"IEND", b""))
-    return _PNG_SIGNATURE + b"".join(_chunk(kind, body) for kind, body in parts)
+    return _SIGNATURE + b"".join(starmap(_chunk, parts))
 
 
 _UNKNOWN = "—"
@@ -345,16 +322,12 @@ def with_tips(rows: Sequence[Spec], titles: Mapping[str, str]) -> tuple[list[Spe
     Args:
         titles: As in `tooltip`.
     """
-    fields: dict[str, str] = {}
-    unknown = []
-    for field, title in titles.items():
-        if any(row[field] is None for row in rows):
-            unknown.append(field)
-            fields[f"{field}_text"] = title.removesuffix("#")
-        else:
-            fields[field] = title
-    texts = [{f"{one}_text": _text(row[one]) for one in unknown} for row in rows]
-    told = [{**row, **text} for row, text in zip(rows, texts, strict=True)]
+    unknown = [field for field in titles if any(row[field] is None for row in rows)]
+    fields = dict(
+        (f"{field}_text", title.removesuffix("#")) if field in unknown else (field, title)
+        for field, title in titles.items()
+    )
+    told = [{**row, **{f"{field}_text": _text(row[field]) for field in unknown}} for row in rows]
     return told, tooltip(**fields)
 
 

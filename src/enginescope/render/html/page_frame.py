@@ -25,8 +25,19 @@ from enginescope.render.html.images import Chart
 _ASSETS = files("enginescope.render") / "assets"
 _LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 _OWN = ("data.js", "tables.js", "charts.js", "page.js", "icicle.js", "explore.js")
-#: Each does nothing on a page without its elements.
-_OF_SOME_PAGES = ("compare.js", "walk.js", "suite.js")
+#: What some pages have beside it. Each script does nothing on a page without its elements.
+_PARTS = {
+    "sides": ("compare.css",),
+    "pairs": ("compare.js", "walk.js"),
+    "suite": ("suite.js", "suite.css"),
+    "answers": ("validate.css",),
+    "graph": ("graph.js", "graph/graph.css"),
+}
+#: The graph's script, in the order in which each part uses those before it.
+_GRAPH = (
+    *("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view"),
+    *("rising", "side", "pair", "start"),
+)
 _SOURCE_MAP = re.compile(r"\n//# sourceMappingURL=\S+\s*$")
 
 
@@ -43,31 +54,28 @@ class Script(Record, frozen=True, kw_only=True):
 
 
 @cache
-def scripts(*more: str) -> tuple[Script, ...]:
-    """Return the libraries, our own scripts and those of one page, in the order they must run."""
-    libraries = (_read(f"vendor/{name}") for name in _LIBRARIES)
-    # A source map would be looked for beside the page, where there is none.
-    stripped = (_SOURCE_MAP.sub("\n", text) for text in libraries)
-    return tuple(Script(text=text) for text in (*stripped, *map(_read, (*_OWN, *more))))
+def scripts(*parts: str, has_charts: bool = True) -> tuple[Script, ...]:
+    """Return the charts' libraries, our own scripts and those of `parts`, in their order."""
+    libraries = map(_library, _LIBRARIES) if has_charts else ()
+    return (*libraries, *own_scripts(*_OWN, *_of(parts, ".js")))
+
+
+def own_scripts(*names: str) -> tuple[Script, ...]:
+    """Return scripts of the assets; ``"graph.js"`` is the graph's, whose names stay its own."""
+    return tuple(Script(text=_graph() if name == "graph.js" else _read(name)) for name in names)
 
 
 @cache
 def every_script() -> Script:
     """Return what pages of every kind run, as one script for a server's pages to share."""
-    libraries = scripts()[: len(_LIBRARIES)]
-    own = "\n".join((*map(_read, (*_OWN, *_OF_SOME_PAGES)), graph_script().text))
-    parts = (*(library.text for library in libraries), f'(() => {{\n"use strict";\n{own}}})();\n')
-    return Script(text=";\n".join(parts))
+    every = [one.text for one in scripts(*_PARTS)]
+    libraries, own = every[: len(_LIBRARIES)], "\n".join(every[len(_LIBRARIES) :])
+    return Script(text=";\n".join((*libraries, f'(() => {{\n"use strict";\n{own}}})();\n')))
 
 
-def style(*more: str) -> str:
-    """Return the style sheet of every page, and those of one."""
-    return "".join(map(_read, ("page.css", *more)))
-
-
-def data_script() -> Script:
-    """Return what the graph calls of the page's own scripts."""
-    return Script(text=_read("data.js"))
+def style(*parts: str) -> str:
+    """Return the style sheet of every page, and those of `parts`."""
+    return "".join(map(_read, ("page.css", *_of(parts, ".css"))))
 
 
 def live_script() -> Script:
@@ -77,7 +85,7 @@ def live_script() -> Script:
 
 def vega_script() -> Script:
     """Return Vega alone, for charts that are compiled already."""
-    return Script(text=_SOURCE_MAP.sub("\n", _read("vendor/vega.min.js")))
+    return _library(_LIBRARIES[0])
 
 
 def licences() -> str:
@@ -87,31 +95,21 @@ def licences() -> str:
 
 @cache  # a server makes pages again and again
 def _read(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    return _ASSETS.joinpath(name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-_GRAPH_ASSETS = files("enginescope.render") / "assets" / "graph"
-#: In the order in which each uses those before it.
-_PARTS = (
-    *("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view"),
-    *("rising", "side", "pair", "start"),
-)
+def _library(name: str) -> Script:
+    # A source map would be looked for beside the page, where there is none.
+    return Script(text=_SOURCE_MAP.sub("\n", _read(f"vendor/{name}")))
 
 
-def graph_script() -> Script:
-    """Return the graph's parts as one script, whose names stay its own."""
-    parts = "\n".join(_read_graph_asset(f"{part}.js") for part in _PARTS)
-    return Script(text=f'"use strict";\n(() => {{\n{parts}}})();\n')
+def _graph() -> str:
+    parts = "\n".join(_read(f"graph/{part}.js") for part in _GRAPH)
+    return f'"use strict";\npageStart(() => {{\n{parts}}});\n'
 
 
-def graph_style() -> str:
-    """Return what the graph adds to the page's style sheet."""
-    return _read_graph_asset("graph.css")
-
-
-@cache
-def _read_graph_asset(name: str) -> str:
-    return (_GRAPH_ASSETS / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+def _of(parts: Iterable[str], suffix: str) -> list[str]:
+    return [name for part in parts for name in _PARTS[part] if name.endswith(suffix)]
 
 
 class PageData(Record, frozen=True, kw_only=True, eq=False):
@@ -134,58 +132,45 @@ def page_bytes(
     template: str,
     data: PageData,
     *,
-    parts: Sequence[Script] | None = None,
-    css: str | None = None,
+    parts: Sequence[str] = (),
+    own: Sequence[Script] | None = None,
     script_address: str | None = None,
     **content: Any,
 ) -> bytes:
     """Return a page: a template, what it says, and what stands in every page.
 
     Args:
-        parts: By default those of every page.
-        css: Likewise.
+        parts: What it has beside every page: ``"sides"``, ``"pairs"``, ``"suite"``,
+            ``"answers"``, ``"graph"``.
+        own: In place of `scripts`.
         script_address: Where a server has `every_script`; ``None``: the page holds its scripts,
             and needs nothing else.
         content: What the template names; escaped unless it is `Markup`.
     """
     if script_address is None:
-        run = scripts() if parts is None else parts
+        run = scripts(*parts, has_charts=bool(data.charts)) if own is None else own
         sources = [one.csp_source for one in run]
         elements = [f"<script>{one.text}</script>" for one in run]
     else:
         sources = ["'self'"]
         elements = [f'<script src="{escape(script_address)}"></script>']
+    carried = {name: getattr(data, name) for name in ("charts", "tables", "files")}
     shared = {
         "files": {name: len(text) for name, text in data.files.items()},
         "policy": _content_policy(sources),
-        "style": Markup(style() if css is None else css),  # noqa: S704 - ours
+        "style": Markup(style(*parts)),  # noqa: S704 - ours
         "scripts": Markup("\n".join(elements)),  # noqa: S704 - ours and vendored
-        "data": script_json(
-            {
-                "charts": data.charts,
-                "tables": data.tables,
-                "files": {name: _carried(text) for name, text in data.files.items()},
-                "themes": _chart_themes(),
-                **data.more,
-            }
-        ),
-        "licences": licences(),
+        "data": deflated({**carried, "themes": _chart_themes(), **data.more}),
+        "licences": licences() if data.charts or script_address else None,
         "version": __version__,
     }
     return page_template(template).render(**content, **shared).encode()
 
 
-#: Longer files are deflated: series of samples become a fifth as long.
-_LONG = 50_000
-
-
-def _carried(text: str) -> str | dict[str, str]:
-    return {"deflated": deflated(text.encode())} if len(text) > _LONG else text
-
-
-def deflated(data: bytes) -> str:
-    """Return data as `pageInflate` of the pages reads it."""
-    return base64.b64encode(zlib.compress(data)).decode("ascii")
+def deflated(value: Any) -> Markup:
+    """Return `value` as JSON that `pageInflate` of the pages reads."""
+    data = msgspec.json.encode(value, enc_hook=_plain_text)
+    return Markup(base64.b64encode(zlib.compress(data)).decode())  # noqa: S704 - base64
 
 
 def charts_data(charts: Iterable[Chart], prefix: str = "") -> dict[str, Any]:

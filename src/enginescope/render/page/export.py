@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,10 +13,10 @@ from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.provider_work import provider_work
 from enginescope.analysis.runs.run_view import RunView, sample_columns
 from enginescope.core.jsonio import encode
-from enginescope.judge.samples import Interval, Percentile, Summary
+from enginescope.judge.samples import Percentile, Summary
 from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import CHANNELS, GpuTelemetry, held_by
-from enginescope.render.base.data_table import csv_bytes
+from enginescope.render.base.data_table import csv_bytes, ends_of
 
 if TYPE_CHECKING:
     from enginescope.render.validation.report_answers import ReportedAnswers
@@ -25,6 +25,23 @@ if TYPE_CHECKING:
 REPORT_SCHEMA = 1
 _HEAVY = ("samples", "trace", "profile", "plan", "telemetry", "gpu", "notices", "answers")
 _ELSEWHERE = ("preparation", "arenas")
+
+
+def data_files(
+    views: Sequence[RunView], topk: int, answers: Sequence[ReportedAnswers] = ()
+) -> dict[str, Callable[[], bytes]]:
+    """Return the names of a report's JSON and CSV files, and what makes each."""
+    made: dict[str, Callable[[], bytes]] = {
+        "report.json": lambda: report_json(views, topk=topk, answers=answers),
+        "summary.json": lambda: summary_json(views),
+        "summary.csv": lambda: summary_csv(views),
+        "latency_series.csv": lambda: latency_series_csv(views),
+        "latency_percentiles.csv": lambda: latency_percentiles_csv(views),
+        "per_layer_times.csv": lambda: per_layer_times_csv(views),
+    }
+    if any(view.run.gpu for view in views):
+        made["gpu_telemetry.csv"] = lambda: gpu_telemetry_csv(views)
+    return made
 
 
 def report_json(
@@ -106,38 +123,27 @@ def _record(run: Run) -> dict[str, Any]:
     return {name: msgspec.to_builtins(getattr(run, name)) for name in names}
 
 
-def _names(text: str) -> list[str]:
-    return text.split()
-
-
-_SUMMARY = _names(
-    "run subject backend batch origin outcome created metric n effective_n min_ms mean_ms "
-    "median_ms median_low_ms median_high_ms std_ms cv_pct max_ms throughput_per_s throughput_unit"
+_ABOUT = ("run", "subject", "backend", "batch", "origin", "outcome", "created")
+_BEFORE = ("metric", "n", "effective_n", "min_ms", "mean_ms", "median_ms")
+_AFTER = ("std_ms", "cv_pct", "max_ms")
+_FIGURES = (
+    *(*_BEFORE, "median_low_ms", "median_high_ms"),
+    *(*_AFTER, "throughput_per_s", "throughput_unit"),
 )
 _PERCENTILE = "{0}_ms {0}_low_ms {0}_high_ms {0}_mark {0}_effective_n"
-_LAYER = _names(
-    "index name type subtype precision provider time_ms raw_ms share_pct is_container tactic"
+_LAYER = (
+    *("index", "name", "type", "subtype", "precision", "provider"),
+    *("time_ms", "raw_ms", "share_pct", "is_container", "tactic"),
 )
 
 
 def summary_csv(views: Sequence[RunView]) -> bytes:
     """Return one row per run and metric; a run without samples has one row without figures."""
-    points = sorted(
-        {
-            percentile.p
-            for view in views
-            for some in view.summaries
-            for percentile in some.percentiles
-        }
-    )
-    names = [_PERCENTILE.format(f"p{p:g}").split() for p in points]
-    headers = [*_SUMMARY, *(name for columns in names for name in columns)]
-    rows = (
-        [*_about(view), *_figures(view, one), *_at(one, points)]
-        for view in views
-        for one in view.summaries or (None,)
-    )
-    return csv_bytes(headers, rows)
+    every = [(view, one) for view in views for one in view.summaries or (None,)]
+    points = sorted({one.p for _, some in every if some for one in some.percentiles})
+    names = [name for p in points for name in _PERCENTILE.format(f"p{p:g}").split()]
+    rows = ([*_about(view), *_figures(view, one), *_at(one, points)] for view, one in every)
+    return csv_bytes((*_ABOUT, *_FIGURES, *names), rows)
 
 
 def latency_series_csv(views: Sequence[RunView]) -> bytes:
@@ -161,14 +167,8 @@ def latency_percentiles_csv(views: Sequence[RunView]) -> bytes:
     """Return the headline's percentile curve; ``mark``: why one has no interval."""
     rows = (
         (
-            view.id,
-            view.latency.metric,
-            one.p,
-            one.value_ms,
-            *_ends(one.interval),
-            one.effective_n,
-            one.needed_n,
-            one.mark and one.mark.value,
+            *(view.id, view.latency.metric, one.p, one.value_ms, *ends_of(one.interval)),
+            *(one.effective_n, one.needed_n, one.mark and one.mark.value),
         )
         for view in views
         if view.latency is not None
@@ -196,22 +196,14 @@ def _about(view: RunView) -> list[Any]:
 
 def _figures(view: RunView, summary: Summary | None) -> list[Any]:
     if summary is None:
-        return [None] * (len(_SUMMARY) - len(_about(view)))
+        return [None] * len(_FIGURES)
     is_headline = view.latency is not None and view.latency.metric == summary.metric
     rate = view.throughput if is_headline else None
     return [
-        summary.metric,
-        summary.n,
-        summary.effective_n,
-        summary.min_ms,
-        summary.mean_ms,
-        summary.median_ms,
-        *_ends(summary.median_interval),
-        summary.std_ms,
-        summary.cv_pct,
-        summary.max_ms,
-        rate.per_s if rate else None,
-        rate.unit if rate else None,
+        *(getattr(summary, name) for name in _BEFORE),
+        *ends_of(summary.median_interval),
+        *(getattr(summary, name) for name in _AFTER),
+        *((rate.per_s, rate.unit) if rate else (None, None)),
     ]
 
 
@@ -220,14 +212,10 @@ def _at(summary: Summary | None, points: Sequence[float]) -> list[Any]:
     return [cell for one in found for cell in _percentile_cells(one)]
 
 
-def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    return (interval.low, interval.high) if interval else (None, None)
-
-
 def _percentile_cells(one: Percentile | None) -> tuple[Any, ...]:
     if one is None:
         return (None,) * 5
-    return (one.value_ms, *_ends(one.interval), one.mark and one.mark.value, one.effective_n)
+    return (one.value_ms, *ends_of(one.interval), one.mark and one.mark.value, one.effective_n)
 
 
 def gpu_telemetry_csv(views: Sequence[RunView]) -> bytes:

@@ -6,19 +6,9 @@ from types import SimpleNamespace
 
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.render.html.page_frame import (
-    PageData,
-    Script,
-    data_script,
-    graph_script,
-    graph_style,
-    page_bytes,
-    style,
-)
+from enginescope.render.html.page_frame import PageData, Script, own_scripts, page_bytes
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.graph import graph
-
-_FRAME = "main { padding: 4px 8px; } section { margin: 0; }"
 
 
 def graph_page(view: RunView, color: str, *, gpu: GpuLimits | None = None) -> bytes | None:
@@ -32,12 +22,12 @@ def graph_page(view: RunView, color: str, *, gpu: GpuLimits | None = None) -> by
         return None
     # In a frame of its own origin the address cannot be changed afterwards, so nothing is kept.
     begin = f"location.hash = '#graph?color={color}'; history.replaceState = () => {{}};"
-    end = "parent.postMessage('enginescope-graph', '*');"
+    end = "pageStart(() => parent.postMessage('enginescope-graph', '*'));"
     return page_bytes(
         "graph_alone.html.j2",
         PageData(charts={}, files={}),
-        parts=(Script(text=begin), data_script(), graph_script(), Script(text=end)),
-        css=style() + graph_style() + _FRAME,
+        parts=("graph",),
+        own=(Script(text=begin), *own_scripts("data.js", "graph.js"), Script(text=end)),
         title=section.title,
         section=section,
         run=SimpleNamespace(prefix=""),

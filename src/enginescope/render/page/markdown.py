@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_ms
-from enginescope.render.base.answer_tables import folded, table_lines
+from enginescope.render.base.answer_tables import table_lines
 from enginescope.render.base.data_table import escaped
 from enginescope.render.base.facts import Facts, place_line, subject_line
 from enginescope.render.base.figures import (
     Figures,
     printed_note,
     printed_rows,
-    throughput_text,
 )
 from enginescope.render.base.phrases import (
     count_text,
     interval_text,
     metric_title,
     outcome_text,
+    throughput_text,
 )
 from enginescope.render.page.overview import overview_rows
 from enginescope.render.page.tabs import tabs_of
@@ -49,7 +49,7 @@ def report_markdown(
     if len(views) == 1:
         lines = _run(subjects[0], topk, level=1)
     else:
-        lines = [f"# {len(views)} runs", "", *_figures(overview_rows(views, ()))]
+        lines = [f"# {len(views)} runs", "", *_figures(overview_rows(views))]
         for subject in subjects:
             lines += ["", *_run(subject, topk, level=2)]
     for text in answers_sections(answers):
@@ -93,7 +93,14 @@ def _section(section: Section, topk: int) -> Iterator[str]:
         part = text_table(table, topk)
         assert part is not None
         more = f": {topk:,} of {table.length:,}" if part.left_out else ""
-        yield from (*folded(escaped(f"{part.title}{more}"), table_lines(part)), "")
+        title = escaped(f"{part.title}{more}")
+        yield from (
+            f"<details><summary>{title}</summary>",
+            *table_lines(part),
+            "",
+            "</details>",
+            "",
+        )
 
 
 def _figures(figures: Figures) -> list[str]:

@@ -9,7 +9,6 @@ from typing import Any
 from enginescope.analysis.claims import percentile
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import differences, varying_conditions
-from enginescope.judge.samples import Summary
 from enginescope.judge.units import format_ms
 from enginescope.render.base.facts import backend_text
 from enginescope.render.base.figures import UNKNOWN, Figures, cells_without_samples, interval_cell
@@ -31,47 +30,40 @@ def overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, An
     }
 
 
-def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures:
-    """Return one row per run; its first cell leads to the run's place in the page."""
+def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...] = ()) -> Figures:
+    """Return one row per run; its first cell leads to the run's place in a page."""
     apart = told_apart([backend_text(view.run.job.backend) for view in views])
     varying = varying_conditions([view.run for view in views])
-    rows = []
-    for at, (view, backend) in enumerate(zip(views, apart.labels, strict=True)):
-        job, latency = view.run.job, view.latency
-        rows.append(
-            (
-                view.id[:8],
-                job.subject.name,
-                backend,
-                UNKNOWN if job.workload.batch is None else str(job.workload.batch),
-                *(_sampled_cells(latency) if latency else cells_without_samples(view, format_ms)),
-                outcome_text(view.run.outcome),
-                *(values[at] or UNKNOWN for values in varying.values()),
-            )
+    rows = tuple(
+        (
+            view.id[:8],
+            view.run.job.subject.name,
+            backend,
+            UNKNOWN if view.run.job.workload.batch is None else str(view.run.job.workload.batch),
+            *_cells(view),
+            outcome_text(view.run.outcome),
+            *(values[at] or UNKNOWN for values in varying.values()),
         )
+        for at, (view, backend) in enumerate(zip(views, apart.labels, strict=True))
+    )
     return Figures(
         caption=f"All runs of this report; {percentile.MARKED}"
         + (f"; conditions differ: {', '.join(varying)}" if varying else "")
         + (f"; {apart.shared}" if apart.shared else ""),
         headers=(
-            "Run",
-            "Subject",
-            "Backend",
-            "Batch",
-            "Median",
-            "95 % CI ms",
-            "p99",
-            "n",
-            "Outcome",
+            *("Run", "Subject", "Backend", "Batch", "Median", "95 % CI ms", "p99", "n", "Outcome"),
             *(f"{title[:1].upper()}{title[1:]}" for title in varying),
         ),
-        rows=tuple(rows),
+        rows=rows,
         numbers=(3, 4, 5, 6, 7),
-        anchors=anchors,
+        links=tuple(f"#{one}" for one in anchors),
     )
 
 
-def _sampled_cells(latency: Summary) -> tuple[str, str, str, str]:
+def _cells(view: RunView) -> tuple[str, str, str, str]:
+    latency = view.latency
+    if latency is None:
+        return cells_without_samples(view, format_ms)
     return (
         format_ms(latency.median_ms),
         interval_cell(latency.median_interval),

@@ -12,24 +12,8 @@ from enginescope.render.base.phrases import Headline
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import (
-    PageData,
-    charts_data,
-    graph_script,
-    graph_style,
-    page_bytes,
-    scripts,
-    style,
-)
-from enginescope.render.page.export import (
-    gpu_telemetry_csv,
-    latency_percentiles_csv,
-    latency_series_csv,
-    per_layer_times_csv,
-    report_json,
-    summary_csv,
-    summary_json,
-)
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
+from enginescope.render.page.export import data_files
 from enginescope.render.page.tabs import Tab, tabs_of
 from enginescope.render.plans.findings import Linted, findings_json
 from enginescope.render.plans.plan_headline import (
@@ -95,16 +79,14 @@ def report_page(
     compared = _compared(answers)
     files = _files(subjects, topk, answers)
     has_graph = any(section.key == "graph" for run in runs for section in run.sections)
-    parts = (*scripts(), *((graph_script(),) if has_graph else ()))
     together = _together(views)
     first = _overview(views, tuple(f"{run.prefix}summary" for run in runs))
     laid_over = first["laid_over"]
     return page_bytes(
         "page.html.j2",
         _data(runs, files, (*([laid_over] if laid_over else []), *together, *_charts(compared))),
-        parts=parts,
+        parts=[part for part, has in (("answers", compared), ("graph", has_graph)) if has],
         script_address=script_address,
-        css=_style(has_graph=has_graph, has_answers=bool(compared)),
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
         what=_what(subjects),
@@ -121,11 +103,6 @@ def _overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, A
     from enginescope.render.page.overview import overview
 
     return overview(views, anchors)
-
-
-def _style(*, has_graph: bool, has_answers: bool) -> str:
-    more = ("validate.css",) if has_answers else ()
-    return style(*more) + (graph_style() if has_graph else "")
 
 
 def _compared(answers: Sequence[ReportedAnswers]) -> tuple[AnswersSection, ...]:
@@ -209,20 +186,14 @@ def _files(
 ) -> dict[str, str]:
     views = [subject.view for subject in subjects]
     samples = sum(len(sample) for view in views for sample in view.run.samples)
-    made = {
-        "report.json": report_json(views, topk=topk, answers=answers),
-        "summary.json": summary_json(views),
-    }
-    if any(view.run.gpu for view in views):
-        made["gpu_telemetry.csv"] = gpu_telemetry_csv(views)
-    if samples or any(subject.is_measured for subject in subjects):
-        made["summary.csv"] = summary_csv(views)
-        made["latency_percentiles.csv"] = latency_percentiles_csv(views)
-        if samples <= MAX_SERIES_SAMPLES:
-            made["latency_series.csv"] = latency_series_csv(views)
-    if sum(len(subject.layers) for subject in subjects) > MAX_CARRIED_LAYERS:
-        return {name: data.decode() for name, data in made.items()}
-    made["per_layer_times.csv"] = per_layer_times_csv(views)
+    is_long = sum(len(subject.layers) for subject in subjects) > MAX_CARRIED_LAYERS
+    left = {"per_layer_times.csv"} if is_long else set[str]()
+    if not samples and not any(subject.is_measured for subject in subjects):
+        left |= {"summary.csv", "latency_series.csv", "latency_percentiles.csv"}
+    if samples > MAX_SERIES_SAMPLES:
+        left.add("latency_series.csv")
+    files = data_files(views, topk, answers)
+    made = {name: make() for name, make in files.items() if name not in left}
     linted = [
         Linted(
             source=subject.view.id,
@@ -233,6 +204,6 @@ def _files(
         for subject in subjects
         if subject.findings is not None and subject.view.run.plan is not None
     ]
-    if linted:
+    if linted and not is_long:
         made["findings.json"] = findings_json(linted)
     return {name: data.decode() for name, data in made.items()}

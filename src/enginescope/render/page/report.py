@@ -22,15 +22,7 @@ from enginescope.render.charts.distribution import latency_distribution, percent
 from enginescope.render.charts.telemetry import telemetry_picture
 from enginescope.render.html.images import Chart, png_bytes
 from enginescope.render.html.slide import Slide
-from enginescope.render.page.export import (
-    gpu_telemetry_csv,
-    latency_percentiles_csv,
-    latency_series_csv,
-    per_layer_times_csv,
-    report_json,
-    summary_csv,
-    summary_json,
-)
+from enginescope.render.page.export import data_files
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.findings import first_change
@@ -124,19 +116,12 @@ def _parts(
     views = [subject.view for subject in subjects]
     own = answers_kept([view.run for view in views])
     answers = answers if own is None else (*answers, own)
-    every: tuple[tuple[str, str, _Make], ...] = (
-        ("json", "report.json", lambda: report_json(views, topk=topk, answers=answers)),
-        ("json", "summary.json", lambda: summary_json(views)),
-        ("md", "report.md", lambda: report_markdown(subjects, topk=topk, answers=answers)),
-        ("csv", "summary.csv", lambda: summary_csv(views)),
-        ("csv", "latency_series.csv", lambda: latency_series_csv(views)),
-        ("csv", "latency_percentiles.csv", lambda: latency_percentiles_csv(views)),
-        ("csv", "per_layer_times.csv", lambda: per_layer_times_csv(views)),
-        ("html", "report.html", lambda: report_page(subjects, topk=topk, answers=answers)),
-    )
-    yield from ((name, make) for kind, name, make in every if kind in formats)
-    if "csv" in formats and any(view.run.gpu for view in views):
-        yield "gpu_telemetry.csv", lambda: gpu_telemetry_csv(views)
+    every: dict[str, _Make] = {
+        **data_files(views, topk, answers),
+        "report.md": lambda: report_markdown(subjects, topk=topk, answers=answers),
+        "report.html": lambda: report_page(subjects, topk=topk, answers=answers),
+    }
+    yield from ((name, make) for name, make in every.items() if name.partition(".")[2] in formats)
     if "png" in formats:
         if any(view.run.gpu and view.run.gpu.series for view in views):
             yield "gpu_telemetry.png", lambda: _png(telemetry_picture(views), "no GPU telemetry")

@@ -6,6 +6,7 @@ What is asked for beside a plan, as parts of the JSON document.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -35,6 +36,7 @@ _ROW = (
 )
 _SIZES = ("weights_bytes", "bias_bytes", "activation_bytes", "footprint_bytes")
 _WORK = ("macs", "arithmetic_intensity")
+_SIZES_OF, _WORK_OF = attrgetter(*_SIZES), attrgetter(*_WORK)
 #: Columns of the CSV file; times are per iteration.
 COLUMNS = (
     *_ROW,
@@ -114,8 +116,8 @@ def _layer(explored: ExploredLayer, schema: str | None, attributes: dict[bytes, 
         schema: Of the plan, whose own fields are added; ``None``: without them.
         attributes: Of the layers so far, by what they follow from: layers of a plan are alike.
     """
-    names, layer = (*_SIZES, *_WORK), explored.layer
-    fields: dict[str, Any] = dict(zip(names, (*_sizes(explored), *_work(explored)), strict=True))
+    layer, (sizes, work) = explored.layer, _figures(explored)
+    fields: dict[str, Any] = dict(zip((*_SIZES, *_WORK), (*sizes, *work), strict=True))
     fields["tactic_family"] = tactic_family(explored.row.tactic) if explored.row.tactic else None
     parts = [_JSON.encode(explored.row)[1:-1], _JSON.encode(fields)[1:-1]]
     if layer is not None:
@@ -134,27 +136,28 @@ def _layer(explored: ExploredLayer, schema: str | None, attributes: dict[bytes, 
 
 def explore_cells(one: ExploredLayer) -> list[Any]:
     """Return a layer as cells below `COLUMNS`."""
-    row = one.row
+    row, (sizes, work) = one.row, _figures(one)
     return [
         *(getattr(row, name) for name in _ROW),
         tactic_family(row.tactic) if row.tactic else None,
-        *_sizes(one),
+        *sizes,
         _tensors(row.inputs),
         _tensors(row.outputs),
         ";".join(row.onnx_nodes),
         row.in_plan,
         row.is_inert,
-        *_work(one),
+        *work,
         *(one.layer and attribute.value(one.layer) for attribute in LAYER_ATTRIBUTES),
     ]
 
 
-def _sizes(one: ExploredLayer) -> list[int | None]:
-    return [getattr(one.sizes, name) if one.sizes else None for name in _SIZES]
-
-
-def _work(one: ExploredLayer) -> list[float | None]:
-    return [getattr(one.work, name) if one.work else None for name in _WORK]
+def _figures(one: ExploredLayer) -> tuple[tuple[int | None, ...], tuple[float | None, ...]]:
+    """Return what is below `_SIZES` and `_WORK`."""
+    sizes, work = one.sizes, one.work
+    return (
+        _SIZES_OF(sizes) if sizes else (None,) * len(_SIZES),
+        _WORK_OF(work) if work else (None,) * len(_WORK),
+    )
 
 
 def _tensors(tensors: tuple[Tensor, ...]) -> str:

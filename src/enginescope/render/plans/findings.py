@@ -16,7 +16,7 @@ from enginescope.records.plan.plan import Plan
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import profiler_part, saved_time_text, saving_text
-from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
+from enginescope.render.base.sarif import sarif_log, sarif_result, sarif_rule
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.plans.plan_tables import LAYERS, RowOfLayer, text_table
 from enginescope.rules.base import Finding, Rule, Severity, Symptom
@@ -285,31 +285,26 @@ def _named(found: Finding | Symptom, names: dict[int, str]) -> dict[str, Any]:
     return {**asdict(found), "layers": layers}
 
 
-def _sarif_rule(rule: Rule) -> SarifRule:
+def _sarif_rule(rule: Rule) -> dict[str, Any]:
     said = paragraphs(rule)
-    return SarifRule(
-        id=rule.code,
-        name=rule.name,
-        summary=f"{rule.summary}.",
-        text="\n\n".join(f"{heading}: {words}" for heading, words in said.items()),
-        advice=f"{rule.advice[:1].upper()}{rule.advice[1:]}.",
+    return sarif_rule(
+        *(rule.code, rule.name, f"{rule.summary}."),
+        "\n\n".join(f"{heading}: {words}" for heading, words in said.items()),
+        f"{rule.advice[:1].upper()}{rule.advice[1:]}.",
         level=_SARIF_LEVELS[rule.severity],
     )
 
 
-def _results(linted: Linted) -> list[SarifResult]:
+def _results(linted: Linted) -> list[dict[str, Any]]:
     plan, names = linted.report.plan, _names(linted.plan)
     return [
-        SarifResult(
-            rule=finding.code,
-            level=_SARIF_LEVELS[finding.severity],
-            message=f"{finding.subject} {finding.message}{'' if finding.is_question else '.'} "
+        sarif_result(
+            finding.code,
+            _SARIF_LEVELS[finding.severity],
+            f"{finding.subject} {finding.message}{'' if finding.is_question else '.'} "
             f"Try: {finding.advice}.",
             subject=finding.subject,
-            places=tuple(
-                SarifPlace(name=names[index], full_name=f"{plan}/{index}/{names[index]}")
-                for index in finding.layers
-            ),
+            places=[(names[at], f"{plan}/{at}/{names[at]}") for at in finding.layers],
             file=linted.source if linted.is_file else None,
             properties={
                 "saving": finding.saving.fields(),

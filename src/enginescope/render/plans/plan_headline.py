@@ -26,8 +26,14 @@ from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.environment import Device
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.facts import given_gpu_text, inputs_text, place_line
-from enginescope.render.base.figures import first_figures, throughput_text
-from enginescope.render.base.phrases import Figure, Headline, format_us, metric_title
+from enginescope.render.base.figures import first_figures
+from enginescope.render.base.phrases import (
+    Figure,
+    Headline,
+    format_us,
+    metric_title,
+    throughput_text,
+)
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import LintReport, lint
 
@@ -266,10 +272,13 @@ def _above_floor(subject: PageSubject) -> Figure:
     found = view.roofline if view else None
     if view is None or found is None:
         why = "no plan" if view is None else "name the GPU: --gpu NAME"
+        if view is not None and subject.is_measured and not subject.view.run.environment.devices:
+            why = "limits are known of GPUs alone"
         return Figure(label=label, value=_UNKNOWN, note=why, leads_to="roofline" if view else None)
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(found.bounds.items()))
     if not view.engine_ms:
-        note = f"{found.gpu.name}: the sum of the layers' limits"
+        known = sum(one.attainable_ms is not None for one in found.layers)
+        note = f"{found.gpu.name}: limits of {known:,} of {counted(len(found.layers), 'layer')}"
         least = format_ms(found.least_ms, 3)
         return Figure(label="least time", value=least, note=note, leads_to="roofline")
     saved_ms, layers = found.saving_ms(), len(found.worst())

@@ -7,8 +7,6 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-import msgspec
-
 from enginescope.analysis.layers.layer_table import LayerRow, tactic_shares
 from enginescope.analysis.layers.reformats import ReformatShare, reformats, reformats_by
 from enginescope.analysis.onnx.onnx_map import OnnxMap
@@ -82,7 +80,7 @@ def _fields(subject: PageSubject) -> str | None:
         layer_json(plan.layers[position[row.index]], plan.source_schema) if row.in_plan else None
         for row in subject.layers
     ]
-    return deflated(msgspec.json.encode(fields))
+    return deflated(fields)
 
 
 def _answer(subject: PageSubject) -> str:

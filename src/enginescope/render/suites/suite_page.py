@@ -18,7 +18,7 @@ from enginescope.render.base.data_table import (
     data_table,
 )
 from enginescope.render.base.figures import Figures
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes, scripts, style
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_answer import suite_answer, win_text
 from enginescope.render.suites.suite_pareto import pareto_charts
@@ -193,9 +193,8 @@ def suite_page(
             files=files,
             more={"cells": _opened(result)},
         ),
-        parts=scripts("suite.js"),
+        parts=("suite",),
         script_address=script_address,
-        css=style("suite.css"),
         title=result.name,
         answer=suite_answer(result),
         about=f"{result.name} · {counts_sentence(result)}",

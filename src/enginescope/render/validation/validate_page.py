@@ -16,7 +16,7 @@ from enginescope.render.accuracy.validate_phrases import (
     error_text,
 )
 from enginescope.render.base.figures import UNKNOWN, Figures
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes, style
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.validation.validate_section import side_section
 from enginescope.render.validation.validate_writers import output_diff_json, per_sample_json
 
@@ -47,7 +47,7 @@ def validate_page(found: Validation, worst: Sequence[WorstAnswer]) -> bytes:
     return page_bytes(
         "validate.html.j2",
         PageData(charts=charts_data(charts), files=files),
-        css=style("compare.css", "validate.css"),
+        parts=("sides", "answers"),
         title=answer(found),
         answer=answer(found),
         passes=found.passes,

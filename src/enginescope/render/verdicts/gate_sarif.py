@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePath
+from typing import Any
 
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
-from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
+from enginescope.render.base.sarif import sarif_log, sarif_result, sarif_rule
 from enginescope.render.verdicts.gate_phrases import (
     answer_text,
     change_pct,
@@ -35,7 +36,7 @@ def gate_sarif(report: GateReport, *, root: str | None = None) -> bytes:
     return sarif_log([list(_results(report, root))], _rules(report), properties=about)
 
 
-def _results(report: GateReport, root: str | None) -> Iterator[SarifResult]:
+def _results(report: GateReport, root: str | None) -> Iterator[dict[str, Any]]:
     for row in report.rows:
         if row.outcome in _CODES:
             level = _open_level(report) if row.outcome is GateOutcome.INCONCLUSIVE else "error"
@@ -45,14 +46,13 @@ def _results(report: GateReport, root: str | None) -> Iterator[SarifResult]:
                 yield _result(row, _FLAKY, "warning", f"{row.job}: {notice.message}.", root)
 
 
-def _result(row: GateRow, rule: str, level: str, message: str, root: str | None) -> SarifResult:
+def _result(row: GateRow, rule: str, level: str, message: str, root: str | None) -> dict[str, Any]:
     verdict = row.verdict
-    return SarifResult(
-        rule=rule,
-        level=level,
-        message=message,
+    return sarif_result(
+        *(rule, level, message),
         subject=f"{row.job}/{row.metric or 'run'}",
-        places=(SarifPlace(name=row.job, full_name=f"{row.model}/{row.backend}", kind="module"),),
+        places=((row.job, f"{row.model}/{row.backend}"),),
+        kind="module",
         file=_below(row.path, root),
         properties={
             "metric": row.metric,
@@ -75,19 +75,9 @@ def _open_level(report: GateReport) -> str:
     return "note" if report.terms.inconclusive == "pass" else "error"
 
 
-def _rules(report: GateReport) -> list[SarifRule]:
+def _rules(report: GateReport) -> list[dict[str, Any]]:
     levels = {"GATE005": _open_level(report), _FLAKY: "warning"}
-    return [
-        SarifRule(
-            id=code,
-            name=name,
-            summary=summary,
-            text=text,
-            advice=advice,
-            level=levels.get(code, "error"),
-        )
-        for code, name, summary, text, advice in RULES
-    ]
+    return [sarif_rule(*one, level=levels.get(one[0], "error")) for one in RULES]
 
 
 #: Code, name, what it says in short, in full, and what to do.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from msgspec import to_builtins
@@ -39,8 +39,8 @@ _WHY = "Why"
 _DRAWN = 40
 
 
-def gate_answer(report: GateReport) -> Answer:
-    """Return the result, the rows that matter with their reasons, and the others folded away."""
+def gate_answer(report: GateReport, link: Callable[[GateRow], str] | None = None) -> Answer:
+    """Return the result, the rows that matter, and the others folded away; pages link by `link`."""
     listed = _listed(report, everything=False)
     rest = [row for row in report.rows if not is_listed(report, row)]
     repeated = repeated_notices(report, listed)
@@ -55,6 +55,7 @@ def gate_answer(report: GateReport) -> Answer:
         numbers=ROW_HEADERS[3:],
         whole=ROW_HEADERS[3:],
         is_detail=True,
+        links=tuple(map(link, rest)) if link else (),
     )
     jobs = TextTable(
         title="Jobs",
@@ -62,6 +63,7 @@ def gate_answer(report: GateReport) -> Answer:
         rows=tuple(rows),
         numbers=ROW_HEADERS[3:],
         whole=ROW_HEADERS[3:],
+        links=(*map(link, listed), *("" for _ in rows[len(listed) :])) if link else (),
     )
     return Answer(
         verb="gate",
@@ -72,7 +74,7 @@ def gate_answer(report: GateReport) -> Answer:
         notices=gate_notices(report),
         report=report,
         document=gate_json(report),
-        sentences=(_WHY,),
+        sentences=("Job", _WHY),
         charts=(_chart(report),),
     )
 

@@ -224,8 +224,11 @@ def gemm_alignment(view: LintView) -> Iterator[Found]:
         if multiple is None or product is None:
             continue
         sides = {"K": product.k, "N": product.n}
-        free = {"K": not is_fed(view, layer, product.k), "N": not is_head(view, layer)}
-        odd = {name: length for name, length in sides.items() if length % multiple and free[name]}
+        odd = {name: length for name, length in sides.items() if length % multiple}
+        if "K" in odd and is_fed(view, layer, product.k):
+            del odd["K"]
+        if "N" in odd and is_head(view, layer):
+            del odd["N"]
         if odd:
             words = " and ".join(f"{name} = {length}" for name, length in odd.items())
             yield Found(

@@ -1,5 +1,5 @@
 "use strict";
-// Scripts of the pages besides htmx: the theme, ages, and the choice of two runs to compare. The pages work without them.
+// Scripts of the pages besides htmx: the theme, ages, the chosen job, and the choice of two runs to compare. The pages work without them.
 (function () {
   const root = document.documentElement;
   const button = document.getElementById("theme");
@@ -50,6 +50,15 @@
       if (Number.isFinite(minutes)) at.textContent = ago.format(Math.round(minutes / unit[1]), unit[0]);
     }
   }
+  // A click anywhere in a row chooses its job; on a narrow window, what is chosen comes into sight.
+  document.addEventListener("click", (event) => {
+    const row = event.target.closest(".jobs tbody tr");
+    if (row && !event.target.closest("a") && !getSelection().toString()) row.querySelector("a").click();
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const panel = document.getElementById("chosen");
+    if (event.detail.requestConfig?.elt.id.startsWith("job-") && panel.getBoundingClientRect().top > innerHeight) panel.scrollIntoView();
+  });
   setInterval(age, 30000);
   document.addEventListener("htmx:afterSettle", age);
   age();

@@ -241,7 +241,7 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     )
     return Explored(
         source=chosen,
-        page_source=chosen if own is source else source.of_profile(request.plan_profile),
+        page_source=chosen if own.profile else source.of_profile(request.plan_profile),
         found=found,
         layers=ordered(found.layers, request.sort),
         view=view,

@@ -3,9 +3,7 @@
     if (box.dataset.state) return;
     box.dataset.state = "reading";
     try {
-      if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot inflate it; one of 2023 or later can");
-      const read = (id) => pageContainer(document.getElementById(id).content.textContent);
-      const plans = (await Promise.all(box.dataset.from.split(" ").map(read))).map((one) => new Plan(one));
+      const plans = (await Promise.all(box.dataset.from.split(" ").map(pageContainer))).map((one) => new Plan(one));
       box.querySelector(".graph-live").hidden = false;
       box.querySelector(".graph-waiting").remove();
       box.view = plans.length > 1 ? new Pair(box, plans) : new View(box, plans[0]);
