@@ -16,7 +16,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import cli
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.render.charts.card.registry import PLAN_CHARTS
-from enginescope.render.page.page import tabs_of
+from enginescope.render.page.tabs import tabs_of
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.rules.catalogue import RULES
 from tests.analysis.card_plans import small_view

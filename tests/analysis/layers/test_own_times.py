@@ -95,7 +95,7 @@ def test_the_page_is_not_built_from_another_build(shared: Path) -> None:
     assert subject.view.layer_sum is None
     assert {notice.code for notice in subject.view.notices} >= {"W-OTHER-BUILD"}
     worst = worst_findings(subject)[0]
-    assert (worst.code, worst.saving) == ("TIME203", None)
+    assert (worst.group.code, worst.saving) == ("TIME203", None)
 
 
 def test_the_page_has_the_terminals_notices_on_incomplete_times() -> None:

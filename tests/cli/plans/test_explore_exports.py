@@ -52,10 +52,11 @@ def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
         "Reformats by origin",
         "Reformats by conversion",
         "Findings",
+        "Limits",
     ]
     summary = {row[0]: row[1:] for row in book["Summary"]}
-    assert summary["sum of the layers' means"] == [pytest.approx(told["time"]["sum_ms"]), "ms"]
-    assert summary["weights"] == [told["totals"]["weights_bytes"], "bytes"]
+    assert f"Layers {told['time']['sum_ms']:.4f}" in summary["time"][0]
+    assert summary["memory"][0].startswith("weights ")
     assert summary["GPU"] == ["NVIDIA H200"]
     headers, *layers = book["Layers"]
     column = headers.index("time, ms")
@@ -68,12 +69,13 @@ def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
         ("Reformats by origin", "reformats_by_origin"),
         ("Reformats by conversion", "reformats_by_conversion"),
     ):
-        assert [row[0] for row in book[title][1:]] == [one["key"] for one in told[key]]
+        begun = zip((row[0] for row in book[title][1:]), told[key], strict=True)
+        assert all(text.startswith(one["key"] or "not known") for text, one in begun)
         figures = [[one["time_ms"], one["share_pct"], one["layers"]] for one in told[key]]
         assert [row[1:] for row in book[title][1:]] == [pytest.approx(one) for one in figures]
     assert len(book["Tactics"]) == 1 + len(told["tactics"])
     assert len(book["Reformats"]) == 1 + len(told["reformats"])
-    code = book["Findings"][0].index("code")
+    code = book["Findings"][0].index("Code")
     assert {row[code] for row in book["Findings"][1:]} >= {"PLAN104"}
 
 
@@ -83,7 +85,7 @@ def test_a_workbook_has_what_was_asked_for_beside_the_plan(plan, convnet, capsys
     assert main(["explore", plan, *asked]) == 0
     told = document(capsys)
     book = {title: values(rows) for title, rows in sheets(Path("net.xlsx").read_bytes()).items()}
-    limits = [(row[1], row[5] if len(row) > 5 else None) for row in book["Limits"][1:]]
+    limits = [(row[0], row[4] if len(row) > 4 else None) for row in book["Limits"][1:]]
     assert limits == [
         (one["name"], one["excess_ms"] and pytest.approx(one["excess_ms"]))
         for one in told["roofline"]["layers"]
@@ -93,7 +95,7 @@ def test_a_workbook_has_what_was_asked_for_beside_the_plan(plan, convnet, capsys
     ]
     assert main(["lint", plan, "--gpu", "H200", "--json"]) == 0
     found = document(capsys)["plans"][0]["findings"]
-    code = book["Findings"][0].index("code")
+    code = book["Findings"][0].index("Code")
     assert [row[code] for row in book["Findings"][1:]] == [one["code"] for one in found]
 
 

@@ -54,8 +54,8 @@ def test_a_plan_with_the_profile_beside_it(plan, capsys) -> None:
     told = "net (3 layers, 2 launch work, sum 1.000 ms): findings 1 warning, 1 info"
     assert told in lines[1:3]
     table = next(at for at, line in enumerate(lines) if line.startswith("code"))
-    assert lines[table + 2].split()[:4] == ["PLAN104", "1", "0.500", "50.0"]
-    assert any(line.startswith("0.500  50.0  PLAN104  info") for line in lines[table:])
+    assert lines[table + 2].split()[:4] == ["PLAN104", "1", "0.5000", "50.0"]
+    assert any(line.startswith("0.5000  50.0  PLAN104  info") for line in lines[table:])
     assert "PLAN102" in shown.out
     assert max(map(len, lines)) <= 80
     assert shown.err.startswith("  explain a rule: enginescope explain ")
@@ -121,7 +121,7 @@ def test_nothing_found(plan, capsys) -> None:
 
 def test_more_than_are_shown(plan, capsys) -> None:
     main(["lint", str(plan), "--top", "1"])
-    assert "… and 1 more; --all shows them" in capsys.readouterr().out
+    assert "--all shows every finding\nand 1 more\n" in capsys.readouterr().out
     main(["lint", str(plan), "--top", "1", "--all"])
     assert "more;" not in capsys.readouterr().out
 

@@ -17,6 +17,7 @@ from enginescope.render.base.provider_phrases import (
     provider_facts,
 )
 from enginescope.render.page.export import summary_json
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.measurement import providers
 from tests.analysis.runs.test_provider_work import CPU, CUDA, TRT, layer, run_of, share
 from tests.render.screen import summary_text
@@ -69,15 +70,15 @@ def test_an_older_runtime_counts_kernels() -> None:
     assert placement_line(run) == (
         "TensorRT 1 kernel, 75.0 % of kernel time; CPU 1 kernel, 25.0 % of kernel time"
     )
-    found = providers(RunView(run))
+    found = providers(PageSubject(RunView(run)))
     assert found is not None
-    assert "does not report" in "".join(one or "" for one in found.facts["about"])
+    assert "does not report" in "".join(found.notes)
 
 
 def test_nothing_is_said_of_the_cpu_alone() -> None:
     run = run_of([share(CPU, 9, 9, Conv=9)], (), [CPU])
     assert placement_line(run) is None
-    assert providers(RunView(run)) is None
+    assert providers(PageSubject(RunView(run))) is None
 
 
 def test_copies() -> None:
@@ -133,7 +134,7 @@ def test_facts_of_the_page() -> None:
 
 
 def test_the_section_has_what_was_left_and_why() -> None:
-    found = providers(RunView(shared_out()))
+    found = providers(PageSubject(RunView(shared_out())))
     assert found is not None
     shares, left = found.tables
     assert [one.title for one in shares.columns][:3] == ["Provider", "Nodes", "Nodes %"]

@@ -7,6 +7,8 @@ from enginescope.records.run.job import Mode
 from enginescope.records.samples import ReportedSummary
 from enginescope.render.page.markdown import escaped, report_markdown
 from enginescope.render.page.overview import overview_rows
+from enginescope.render.page.tabs import tabs_of
+from enginescope.render.plans.plan_headline import PageSubject
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 
@@ -14,18 +16,15 @@ def text_of(*runs) -> str:
     return report_markdown([RunView(run) for run in runs]).decode()
 
 
-def test_one_run_in_its_order() -> None:
+def test_one_run_has_the_sections_of_the_page_in_their_order() -> None:
     text = text_of(measured_run())
+    tabs = tabs_of(PageSubject(RunView(measured_run())), has_graph=False)
+    assert len(tabs) > 2
     headings = re.findall(r"^#+ .*$", text, re.MULTILINE)
     assert headings == [
         "# squeezenet.onnx · ort-cpu fp32 · batch 1 · 1×3×227×227",
         "## Notices",
-        "## Figures",
-        "## Percentiles",
-        "## Where the time goes",
-        "## Phases",
-        "## Machine",
-        "## How it was measured",
+        *(f"## {section.title}" for tab in tabs for section in tab.sections),
     ]
     assert re.search(r"\*\*Latency: median 4\.\d+ ms\*\*, 95 % CI 4\.\d+ … 4\.\d+ ms; n 600", text)
     assert "The layers add up to 4.508 ms" in text
@@ -56,7 +55,7 @@ def test_a_failed_run_says_why() -> None:
     assert "**crashed (signal 11)**: the worker died while loading the model." in text
     assert "Next step: run it with --verbose." in text
     assert "No samples, so no latency to report." in text
-    assert "No profile: layers cannot be timed." in text
+    assert "No layer profile: layers cannot be timed." in text
 
 
 def test_the_overview_has_the_conditions_that_differ() -> None:
@@ -66,39 +65,39 @@ def test_the_overview_has_the_conditions_that_differ() -> None:
         replace(first, job=replace(first.job, workload=replace(first.job.workload, mode=mode)))
         for mode in modes
     ]
-    header, _, *rows = text_of(*runs).splitlines()[2:6]
+    header, _, *rows = text_of(*runs).splitlines()[4:8]
     assert header.endswith("| Outcome | CUDA graph |")
     assert [row.split(" | ")[-1] for row in rows] == ["on |", "off |"]
-    assert text_of(first, first).splitlines()[2].endswith("| Outcome |")
+    assert text_of(first, first).splitlines()[4].endswith("| Outcome |")
 
 
 def test_an_overview_has_printed_figures_and_what_other_runs_have() -> None:
     printed = imported_run(samples=())
     built = replace(printed, plan=None, profile=None, tool=ToolReport(tool="trtexec", build_s=2.0))
     cases = {
-        "| 0.8050 ms | printed | — | ok": printed,
-        "| — | mean 2.600 ms, printed | — | ok": replace(
+        "| 0.8050 ms | printed | 0.8100 ms | — | ok": printed,
+        "| — | mean 2.600 ms, printed | — | — | ok": replace(
             printed,
             tool=ToolReport(
                 tool="t", summaries=(ReportedSummary(metric="trtexec_latency", mean_ms=2.6),)
             ),
         ),
-        "| — | layer times | — | ok": replace(printed, tool=None),
-        "| — | operator times | — | ok": replace(
+        "| — | layer times | — | — | ok": replace(printed, tool=None),
+        "| — | operator times | — | — | ok": replace(
             printed, tool=None, profile=replace(printed.profile, source="torch")
         ),
-        f"| — | {len(printed.plan.layers)} layers | — | ok": replace(
+        f"| — | {len(printed.plan.layers)} layers | — | — | ok": replace(
             printed, tool=None, profile=None
         ),
-        "| — | a build | — | ok": built,
-        "| — | no samples | — | ok": replace(built, tool=None),
+        "| — | a build | — | — | ok": built,
+        "| — | no samples | — | — | ok": replace(built, tool=None),
     }
     text = text_of(*cases.values())
     views = [RunView(run) for run in cases.values()]
-    table = overview_rows(views, tuple(map(str, range(len(views)))))
+    table = overview_rows(views)
     for words, row in zip(cases, table.rows, strict=True):
-        assert f"| {' | '.join(row[4:9])} |" in text
-        assert [row[4], row[5], row[7], row[8]] == words.removeprefix("| ").split(" | ")
+        assert words in text
+        assert list(row[4:9]) == words.removeprefix("| ").split(" | ")
 
 
 def test_several_runs_begin_with_an_overview() -> None:

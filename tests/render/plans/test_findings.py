@@ -4,6 +4,7 @@ import json
 
 from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.core.record import replace
+from enginescope.render.base.figures import TextTable
 from enginescope.render.plans.findings import (
     Linted,
     findings_json,
@@ -39,13 +40,26 @@ def test_the_headline() -> None:
     assert headline(none) == "made (4 layers): findings none; 3 suppressed"
 
 
+def rows_of(table: TextTable | None) -> list[dict[str, str]]:
+    assert table is not None
+    return [dict(zip(table.headers, row, strict=True)) for row in table.rows]
+
+
 def test_rows() -> None:
-    headers, rows = group_table(TIMED.groups, TIMED.findings, name_width=11)
-    assert headers == ("ms", "%", "code", "severity", "finding")
-    assert rows[0] == ("0.125", "25.0", "PLAN105", "warning", "slice converts FP32 to FP16")
-    assert rows[1] == ("0.0625", "12.5", "PLAN104", "warning", "a cop…nvert converts FP16 to FP32")
-    untimed = group_table(UNTIMED.groups, UNTIMED.findings)
-    assert untimed.headers == ("code", "severity", "finding")
+    first, second, _ = rows_of(group_table(TIMED, None, name_width=11))
+    assert first == {
+        "finding": "slice converts FP32 to FP16",
+        "ms": "0.1250",
+        "%": "25.0",
+        "code": "PLAN105",
+        "severity": "warning",
+    }
+    assert second["finding"] == "a cop…nvert converts FP16 to FP32"
+    assert [first["ms"], second["ms"]] == ["0.1250", "0.0625"]
+    assert list(rows_of(group_table(UNTIMED, None))[0]) == ["finding", "code", "severity"]
+    limited = group_table(TIMED, 1)
+    assert limited is not None
+    assert (len(limited.rows), limited.left_out) == (1, 2)
 
 
 def test_a_row_says_what_it_explains_and_what_else_to_do() -> None:
@@ -54,12 +68,12 @@ def test_a_row_says_what_it_explains_and_what_else_to_do() -> None:
         layer("Reformat", "a FP16", "b FP32", name="copy"),
     )
     report = lint(LintInput(plan=made))
-    sentences = [row[-1] for row in group_table(report.groups, report.findings).rows]
+    sentences = [row["finding"] for row in rows_of(group_table(report, None))]
     assert sentences == [
         "c has output channels 12, not a multiple of 8 (explains PLAN101)",
         "copy converts FP16 to FP32",  # the row of the rule says what to do
     ]
-    assert rule_table(report).rows[-1][-1] == report.groups[1].advice
+    assert rows_of(rule_table(report))[-1]["what to do"] == report.groups[1].advice
 
 
 def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
@@ -70,10 +84,10 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
         layer("Reformat", "c FP32", "out FP16", name="last"),
     )
     report = lint(LintInput(plan=made), LintConfig(select=("PLAN104",)))
-    assert [row[-1] for row in rule_table(report).rows] == [
+    assert [row["what to do"] for row in rows_of(rule_table(report))] == [
         next(rule.advice for rule in RULES if rule.code == "PLAN104")
     ]
-    texts = [row[-1] for row in group_table(report.groups, report.findings).rows]
+    texts = [row["finding"] for row in rows_of(group_table(report, None))]
     assert texts == [
         "inner converts FP16 to FP32",
         f"last converts FP32 to FP16 → {report.groups[1].advice}",
@@ -94,14 +108,15 @@ def test_what_may_be_won_in_all() -> None:
 
 
 def test_rows_of_rules() -> None:
-    headers, rows = rule_table(TIMED)
-    assert headers == ("code", "n", "ms", "%", "what to do")
-    assert [row[:4] for row in rows] == [
-        ("PLAN105", "1", "0.125", "25.0"),
+    rows = rows_of(rule_table(TIMED))
+    assert list(rows[0]) == ["what to do", "code", "n", "ms", "%"]
+    assert [tuple(row.values())[1:] for row in rows] == [
+        ("PLAN105", "1", "0.1250", "25.0"),
         ("PLAN104", "1", "0.0625", "12.5"),
-        ("PLAN111", "1", "0", "0.0"),
+        ("PLAN111", "1", "0.0000", "0.0"),
     ]
-    assert rule_table(UNTIMED).headers == ("code", "n", "what to do")
+    assert list(rows_of(rule_table(UNTIMED))[0]) == ["what to do", "code", "n"]
+    assert rule_table(replace(UNTIMED, findings=())) is None
 
 
 def test_json() -> None:

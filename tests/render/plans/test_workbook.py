@@ -5,16 +5,19 @@ import sys
 import pytest
 
 from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.render.base.data_table import DataTable, column
 from enginescope.render.plans import explore_workbook
-from enginescope.render.plans.explore_workbook import Sheet, SheetColumn, workbook_bytes
+from enginescope.render.plans.explore_workbook import workbook_bytes
 from tests.render.workbooks import part, sheets, values
 
 pytest.importorskip("xlsxwriter")
 
 
 def book(*rows: tuple, headers: tuple[str, ...] = ("name", "mean, ms")) -> bytes:
-    columns = tuple(SheetColumn(header=one, number_format="0.00") for one in headers)
-    return workbook_bytes([Sheet(title="Layers", columns=columns, rows=rows)], title="net")
+    cells = list(zip(*rows, strict=True)) or [()] * len(headers)
+    columns = (column(headers[0], cells[0]), column(headers[1], cells[1], 2))
+    table = DataTable(key="x", caption="", noun=("layer", "layers"), columns=columns)
+    return workbook_bytes({"Layers": table}, title="net")
 
 
 def test_numbers_are_numbers_and_keep_their_digits() -> None:
@@ -67,9 +70,7 @@ def test_the_header_stays_in_view_and_can_filter() -> None:
 
 
 def test_names_stay_in_view_and_paper_is_as_wide_as_the_table() -> None:
-    columns = tuple(SheetColumn(header=one) for one in ("name", "mean, ms"))
-    made = Sheet(title="Layers", columns=columns, rows=(("a", 1.0),), fixed_columns=1)
-    sheet = part(workbook_bytes([made], title="t"), "xl/worksheets/sheet1.xml")
+    sheet = part(book(("a", 1.0)), "xl/worksheets/sheet1.xml")
     pane, setup = sheet.find(".//{*}pane"), sheet.find(".//{*}pageSetup")
     assert pane is not None
     assert (pane.get("xSplit"), pane.get("ySplit")) == ("1", "1")
@@ -127,3 +128,17 @@ def test_equal_tables_make_equal_files_whenever_they_are_made() -> None:
     assert created is not None
     assert created.text == "2000-01-01T00:00:00Z"
     assert book(("a", 1.0)) == made
+
+
+def test_bars_stand_behind_times_and_a_chart_beside_what_is_lost() -> None:
+    made = book(("a", 2.0), ("b", 1.0), headers=("name", "Above floor ms"))
+    sheet = part(made, "xl/worksheets/sheet1.xml")
+    barred = {
+        one.get("sqref") for one in sheet.iter() if one.tag.endswith("}conditionalFormatting")
+    }
+    assert barred - {None} == {"B2:B3"}
+    chart = part(made, "xl/charts/chart1.xml")
+    places = [one.text for one in chart.iter() if one.tag.endswith("}f")]
+    assert places == ["Layers!$A$2:$A$3", "Layers!$B$2:$B$3"]
+    with pytest.raises(KeyError):
+        part(book(("a", 2.0)), "xl/charts/chart1.xml")

@@ -75,10 +75,10 @@ def test_layers_come_by_the_time_above_their_floor(recorded) -> None:
     assert recorded.plan.roofline is not None
     worst = recorded.plan.roofline.worst(8)
     names = [recorded.plan.all_layers[one.position].name for one in worst]
-    assert [one.name for one in look.rows] == names
+    assert [one.layer.name for one in look.rows] == names
     assert look.title.endswith("above their floor")
     for one, roof in zip(look.rows, worst, strict=True):
-        assert recorded.layers[one.row].name == one.name
+        assert recorded.layers[one.row] is one.layer
         assert one.above == format_us(roof.excess_ms)
         assert one.floor_pct is not None
         assert one.floor_pct <= one.time_pct + 0.01
@@ -91,7 +91,7 @@ def test_layers_whose_floor_is_unknown_are_counted_apart() -> None:
     assert subject.plan is not None
     assert subject.plan.roofline is not None
     unranked = subject.plan.roofline.unranked
-    listed = {one.name for one in look.rows}
+    listed = {one.layer.name for one in look.rows}
     assert not listed & {subject.plan.all_layers[one.position].name for one in unranked}
     assert (look.unknown is not None) == bool(unranked)
 
@@ -100,7 +100,7 @@ def test_without_limits_the_slowest_come_first() -> None:
     look = first_screen(small(gpu=None))
     assert look is not None
     assert look.title == "Where to look: the slowest layers"
-    assert [one.name for one in look.rows][:2] == ["conv", "depthwise"]
+    assert [one.layer.name for one in look.rows][:2] == ["conv", "depthwise"]
     assert {one.floor_pct for one in look.rows} == {None}
 
 

@@ -8,7 +8,7 @@ from enginescope.formats.importing.import_assembly import EngineFacts, run_of_en
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.run.run import Run
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.plan_charts import memory, precisions
+from enginescope.render.sections.layers import memory, precisions
 from tests.analysis.card_plans import TIMES, profile_of, small_plan
 from tests.render.runs import measured_run
 
@@ -52,8 +52,9 @@ def test_what_is_unknown_has_words() -> None:
 def test_what_myelin_hides_is_said() -> None:
     kept = memory(subject_of(small_plan()))
     assert kept is not None
-    assert kept.facts["hidden"] is None
+    assert "stand" not in (kept.answer or "")
     layers = tuple(replace(one, type="Myelin") for one in small_plan().layers)
     hidden = memory(subject_of(replace(small_plan(), layers=layers)))
     assert hidden is not None
-    assert hidden.facts["hidden"].startswith("5 layers stand for a part ")
+    said = "without the contents of 5 layers that stand for a part of the network"
+    assert said in (hidden.answer or "")

@@ -5,7 +5,7 @@ Options of ``enginescope explore`` that write files, and that shape the drawing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,10 +30,8 @@ from enginescope.cli.report_output import print_json
 from enginescope.cli.verb import ending_in_order, verb
 
 if TYPE_CHECKING:
-    from enginescope.analysis.plans.plan_view import PlanView
-    from enginescope.render.base.figures import TextTable
     from enginescope.render.graph.write.picture import Wish
-    from enginescope.services.plans.explore_request import Explored, ExploreFiles, PlanContext
+    from enginescope.services.plans.explore_request import Explored, ExploreFiles
     from enginescope.store.location import StorePlace
 
 
@@ -139,8 +137,6 @@ def drawing_from(options: dict[str, Any]) -> Wish | None:
     return drawing_of(**{name: options[name] for name in typed})
 
 
-#: Columns of a table that its figures take.
-_FIGURES = 40
 _SORTS = (
     *("time", "plan", "name", "type", "precision", "tactic"),
     *("weights", "activations", "footprint"),
@@ -241,15 +237,13 @@ def _next(what: str, page: Path | None, store: StorePlace | None) -> None:
 
 
 def _print_text(explored: Explored, top: int, sort: str) -> None:
-    from enginescope.render.base.text import screen_width, sentence, show, table
-    from enginescope.render.plans.explore_text import explore_text
+    from enginescope.render.base.text import screen_width, show
+    from enginescope.render.plans.explore_text import context_tables, explore_text
     from enginescope.render.plans.findings import first_change
     from enginescope.services.plans.explore import subject_of
 
-    width = screen_width()
     version = explored.tensorrt_version
     parts = (explored.gpu_text, f"TensorRT {version}" if version else None)
-    tables = tuple(_context_tables(explored.context, top=top, width=width))
     report = subject_of(explored).findings
     shown = explore_text(
         explored.found,
@@ -258,27 +252,7 @@ def _print_text(explored: Explored, top: int, sort: str) -> None:
         notices=explored.notices,
         top=top,
         sort=sort,
-        width=width,
+        width=screen_width(),
+        beside=context_tables(explored.context.view, explored.context.story, top),
     )
     show(shown)
-    for each in tables:
-        print(each.title)
-        show(table(each.headers, each.rows, right=each.numbers))
-        if each.note:
-            show(sentence(each.note))
-        print()
-
-
-def _context_tables(context: PlanContext[PlanView], *, top: int, width: int) -> Iterator[TextTable]:
-    names = max(24, width - _FIGURES)
-    if context.view is not None:
-        from enginescope.render.plans.limit_rows import node_rows, roofline_rows
-
-        for rows in (roofline_rows, node_rows):
-            limits = rows(context.view, limit=top, name_width=names)
-            if limits is not None:
-                yield limits
-    if context.story is not None:
-        from enginescope.render.plans.build_text import build_story_rows
-
-        yield from build_story_rows(context.story, limit=top, name_width=max(24, names // 2))

@@ -128,7 +128,8 @@ def _split(values: tuple[str, ...]) -> tuple[str, ...]:
 def _show(linted: Sequence[Linted], top: int | None) -> None:
     from rich.text import Text
 
-    from enginescope.render.base.text import screen_width, sentence, show, table
+    from enginescope.core.record import replace
+    from enginescope.render.base.text import screen_width, sentence, show, stacked
     from enginescope.render.plans import findings
 
     width = screen_width()
@@ -145,16 +146,13 @@ def _show(linted: Sequence[Linted], top: int | None) -> None:
             warn("no layer times: add --profile to know the savings")
         if not report.findings:
             continue
+        groups = findings.group_table(report, top, name_width=name_width)
+        if groups and groups.left_out:
+            groups = replace(groups, note="--all shows every finding")
         print()
-        show(table(*findings.rule_table(report), right=findings.NUMBERS))
-        if words := findings.saving_words(report):
-            show(sentence(words))
-        print()
-        groups = report.groups[:top]
-        rows = findings.group_table(groups, report.findings, name_width=name_width)
-        show(table(*rows, right=findings.NUMBERS))
-        if len(report.groups) > len(groups):
-            print(f"… and {len(report.groups) - len(groups):,} more; --all shows them")
+        tables = (findings.rule_table(report), groups)
+        for line in stacked(table for table in tables if table is not None)[:-1]:
+            show(line)
 
 
 def _next(

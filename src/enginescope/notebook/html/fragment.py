@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from enginescope.judge.notice import Notice
 from enginescope.records.notice import weightiest
 from enginescope.render.base.data_table import xml_text
+from enginescope.render.base.figures import TextTable
 
 _CELL = "vertical-align:top;padding:0.1em 1em 0.1em 0"
 _LEFT = f"text-align:left;{_CELL}"
@@ -70,6 +71,15 @@ def data_table(
         f"<table style='{_TABLE}'><caption style='{_CAPTION}'>{xml_text(title)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{paragraph(note)}"
     )
+
+
+def text_table(part: TextTable | None) -> str:
+    """Return a table with its title and note, and how many rows it leaves out."""
+    if part is None:
+        return ""
+    left_out = f"and {part.left_out:,} more" if part.left_out else None
+    note = "; ".join(text for text in (part.note, left_out) if text)
+    return data_table(part.title, part.headers, part.rows, numbers=part.numbers, note=note)
 
 
 def notice_list(notices: Sequence[Notice]) -> str:

@@ -9,15 +9,8 @@ from enginescope.analysis.onnx.onnx_export import onnx_match_notice
 from enginescope.analysis.plans.exploration import Exploration, explore
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.judge.notice import Notice
-from enginescope.notebook.html.fragment import data_table, fact_list, fragment, notice_list
-from enginescope.render.base.data_table import number_column
-from enginescope.render.plans.explore_text import (
-    NUMBERS,
-    UNKNOWN,
-    PlanTable,
-    explore_tables,
-    summary_rows,
-)
+from enginescope.notebook.html.fragment import fact_list, fragment, notice_list, text_table
+from enginescope.render.plans.explore_text import explore_tables, summary_rows
 
 _TOP = 5
 
@@ -38,11 +31,10 @@ def exploration_html(found: Exploration, notices: Sequence[Notice] = ()) -> str:
     Args:
         notices: Notices on the files, after those on the plan.
     """
-    tables = explore_tables(found, top=_TOP, sort="time", sized=True)
     return fragment(
         found.name,
         fact_list(summary_rows(found)),
-        *map(_table, tables),
+        *map(text_table, explore_tables(found, top=_TOP)),
         notice_list((*found.notices, *notices)),
     )
 
@@ -53,23 +45,3 @@ def _mismatch(view: PlanView) -> tuple[Notice, ...]:
         return ()
     found = onnx_match_notice(view.plan, view.onnx_map, view.onnx.name or "the model")
     return (found,) if found else ()
-
-
-def _table(found: PlanTable) -> str:
-    columns = []
-    for at, _ in enumerate(found.headers):
-        cells = [row[at] for row in found.rows]
-        numbers = number_column([one if isinstance(one, float) else None for one in cells])
-        columns.append(
-            [
-                one if isinstance(one, str) else UNKNOWN if one is None else number
-                for one, number in zip(cells, numbers, strict=True)
-            ]
-        )
-    return data_table(
-        found.title,
-        found.headers,
-        zip(*columns, strict=True),
-        numbers=NUMBERS,
-        note=f"and {found.left_out:,} more" if found.left_out else None,
-    )

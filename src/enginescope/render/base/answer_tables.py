@@ -82,7 +82,7 @@ def part_lines(part: AnswerTables, level: int) -> list[str]:
     lines = ["", *facts] if facts else []
     for at, one in enumerate(part.tables):
         noted = ["", f"**{escaped(one.title)}**"] if at and not one.is_detail else []
-        noted += _table_lines(one)
+        noted += table_lines(one)
         noted += ["", escaped(one.note)] if one.note else []
         if one.is_detail:
             summary = f"<details><summary>{escaped(one.title)}</summary>"
@@ -95,7 +95,7 @@ def part_lines(part: AnswerTables, level: int) -> list[str]:
     return lines
 
 
-def _table_lines(part: TextTable) -> list[str]:
+def table_lines(part: TextTable) -> list[str]:
     """Return a table after a blank line; whole figures do not break."""
     marks = ["---:" if name in part.numbers else "---" for name in part.headers]
     fixed = {at for at, name in enumerate(part.headers) if name in {*part.whole} & {*part.numbers}}

@@ -1,14 +1,12 @@
-"""Bar charts: layers by time, time by type, and what tuning took."""
+"""Bar charts: layers by time, and time by type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_significant
-from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.charts.card.wording import table_of_tips
@@ -138,39 +136,6 @@ def labels_of(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
     names = [row["label"] for row in rows]
     both = zip(*(shorten_apart(names, length) for length in _NAME_LENGTHS), strict=True)
     return {row["row"]: label for row, label in zip(rows, both, strict=True)}
-
-
-_MOST = 15
-
-
-def tuning_bars(story: BuildTrace) -> Chart | None:
-    """The layers whose tuning took longest; ``None`` where the log does not time it."""
-    total_s = tuning_total_s(story)
-    costs = [cost for cost in tuning_costs(story) if cost.tuning_s]
-    if not total_s or not costs:
-        return None
-    rows = [
-        {
-            "row": f"{rank:03}",
-            "label": one.name or f"unnamed: {one.kind}s",
-            "name": one.name or f"unnamed: {one.kind}s",
-            "value": one.tuning_s,
-            "share": one.share_pct,
-            "trials": one.trials,
-        }
-        for rank, one in enumerate(costs[:_MOST])
-    ]
-    tips = {"name": "layer", "value": "tuning, s#", "share": "share, %#", "trials": "tactics timed"}
-    share = sum(cost.share_pct or 0.0 for cost in costs[:_MOST])
-    part = f"{format_significant(share)} % of {format_significant(total_s)} s"
-    return bar_chart(
-        rows,
-        "time of tuning, s",
-        tips,
-        key="build_tuning",
-        title="Layers by what their tuning took",
-        subtitle=(f"{len(rows)} of {len(costs):,} timed entries: {part}",),
-    )
 
 
 _TIPS = {"value": "time, ms#", "share": "share of the sum, %#"}

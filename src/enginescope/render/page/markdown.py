@@ -2,64 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
-from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_ms
-from enginescope.render.base.answer_tables import part_lines
-from enginescope.render.base.data_table import escaped, markdown_row
-from enginescope.render.base.facts import (
-    Facts,
-    machine_facts,
-    method_facts,
-    phase_facts,
-    place_line,
-    subject_line,
-)
+from enginescope.render.base.answer_tables import part_lines, table_lines
+from enginescope.render.base.data_table import escaped
+from enginescope.render.base.facts import Facts, place_line, subject_line
 from enginescope.render.base.figures import (
-    UNKNOWN,
-    figure,
-    percentile_rows,
+    Figures,
     printed_note,
     printed_rows,
-    summary_rows,
 )
-from enginescope.render.base.gpu_phrases import gpu_facts
 from enginescope.render.base.phrases import (
     count_text,
     interval_text,
-    layer_sum_sentence,
     metric_title,
     outcome_text,
-    pass_sentence,
-    path_sentence,
     throughput_text,
 )
 from enginescope.render.page.overview import overview_rows
+from enginescope.render.page.tabs import tabs_of
+from enginescope.render.plans.plan_headline import PageSubject
+from enginescope.render.plans.plan_tables import text_table
+from enginescope.render.sections.section import Section, known
 from enginescope.render.validation.report_answers import ReportedAnswers, answers_parts
 
 
 def report_markdown(
-    views: Sequence[RunView], *, topk: int = 30, answers: Sequence[ReportedAnswers] = ()
+    about: Sequence[RunView | PageSubject],
+    *,
+    topk: int = 30,
+    answers: Sequence[ReportedAnswers] = (),
 ) -> bytes:
-    """Return the report as Markdown, for reading in a pull request or a terminal."""
+    """Return the sections of the page as Markdown, for a pull request or a terminal.
+
+    Args:
+        topk: Rows of a long table.
+    """
+    subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
+    views = [subject.view for subject in subjects]
     if len(views) == 1:
-        lines = _run(views[0], topk, level=1)
+        lines = _run(subjects[0], topk, level=1)
     else:
-        found = overview_rows(views)
-        lines = [f"# {len(views)} runs", "", *_table(found.headers, found.rows)]
-        for view in views:
-            lines += ["", *_run(view, topk, level=2)]
+        lines = [f"# {len(views)} runs", "", *_figures(overview_rows(views))]
+        for subject in subjects:
+            lines += ["", *_run(subject, topk, level=2)]
     for part in answers_parts(answers):
         lines += ["", f"## {escaped(part.heading)}", *part_lines(part, 3)]
     return ("\n".join(lines).rstrip() + "\n").encode()
 
 
-def _run(view: RunView, topk: int, *, level: int) -> list[str]:
-    run, mark = view.run, "#" * (level + 1)
-    lines = [f"{'#' * level} {escaped(subject_line(run))}", ""]
-    place = place_line(run)
+def _run(subject: PageSubject, topk: int, *, level: int) -> list[str]:
+    view, mark = subject.view, "#" * (level + 1)
+    lines = [f"{'#' * level} {escaped(subject_line(view.run))}", ""]
+    place = place_line(view.run)
     lines += [f"On {escaped(place)}.", ""] if place else []
     lines += _answer(view)
     if view.notices:
@@ -68,20 +65,43 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
             for notice in view.notices
         ]
         lines += [f"{mark} Notices", "", *notices, ""]
-    if view.summaries:
-        for title, rows in (("Figures", summary_rows), ("Percentiles", percentile_rows)):
-            made = rows(view)
-            lines += [f"{mark} {title}", "", *_table(made.headers, made.rows), ""]
-    lines += [f"{mark} Where the time goes", "", *_layers(view, topk), ""]
-    sections = (
-        ("Phases", phase_facts(run)),
-        ("GPU", gpu_facts(view)),
-        ("Machine", machine_facts(run)),
-        ("How it was measured", method_facts(run)),
-    )
-    for title, facts in sections:
-        lines += [f"{mark} {title}", "", *_facts(facts), ""] if facts else []
+    for tab in tabs_of(subject, has_graph=False):
+        for section in tab.sections:
+            lines += [f"{mark} {section.title}", "", *_section(section, topk)]
     return lines
+
+
+def _section(section: Section, topk: int) -> Iterator[str]:
+    """Yield what the page shows, without pictures; long tables are folded."""
+    if section.empty:
+        yield from (escaped(section.empty), "")
+        return
+    for text in (*known(section.answer), *section.sentences, *section.notes):
+        yield from (escaped(text), "")
+    if "command" in section.facts:
+        yield from ("```", section.facts["command"] or "unknown command", "```", "")
+    for facts in (section.facts.get("phases", ()), section.pairs):
+        if facts:
+            yield from (*_facts(facts), "")
+    for figures in section.figures:
+        yield from _figures(figures)
+    for table in section.tables:
+        part = text_table(table, topk)
+        assert part is not None
+        more = f": {topk:,} of {table.length:,}" if part.left_out else ""
+        title = escaped(f"{part.title}{more}")
+        yield from (
+            f"<details><summary>{title}</summary>",
+            *table_lines(part),
+            "",
+            "</details>",
+            "",
+        )
+
+
+def _figures(figures: Figures) -> list[str]:
+    caption = f"**{escaped(figures.caption)}**"
+    return [caption, "", *_table(figures.headers, figures.rows), ""]
 
 
 def _answer(view: RunView) -> list[str]:
@@ -106,32 +126,13 @@ def _answer(view: RunView) -> list[str]:
     return lines
 
 
-def _layers(view: RunView, topk: int) -> list[str]:
-    path = path_sentence(view)
-    lines = [path] if path else []
-    if view.layer_sum is None:
-        return [*lines, "No profile: layers cannot be timed."]
-    lines.append(layer_sum_sentence(view.layer_sum))
-    more = pass_sentence(view.layer_sum)
-    lines += [more] if more else []
-    rows = [
-        [
-            *(row.name, row.type or UNKNOWN, row.precision or UNKNOWN),
-            *(figure(row.time_ms), figure(row.share_pct, 3)),
-        ]
-        for row in slowest_first(view.layers)[:topk]
-    ]
-    headers = (view.layer_sum.part.capitalize(), "Type", "Precision", "Time ms", "Share %")
-    return [*lines, "", *_table(headers, rows)]
-
-
 def _facts(facts: Facts) -> list[str]:
     return [f"- {escaped(name)}: {escaped(value)}" for name, value in facts]
 
 
-def _table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    marks = ["---"] * len(headers)
-    return [*map(markdown_row, (headers, marks, *(list(map(escaped, row)) for row in rows)))]
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(headers)} |", f"|{' --- |' * len(headers)}"]
+    return lines + [f"| {' | '.join(escaped(cell) for cell in row)} |" for row in rows]
 
 
 def _level(level: str) -> str:

@@ -14,6 +14,7 @@ from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.page.export import data_files
+from enginescope.render.page.tabs import Tab, tabs_of
 from enginescope.render.plans.findings import Linted, findings_json
 from enginescope.render.plans.plan_headline import (
     PageSubject,
@@ -21,27 +22,9 @@ from enginescope.render.plans.plan_headline import (
     plan_about,
     plan_title,
 )
-from enginescope.render.sections.build import build, tool_report
-from enginescope.render.sections.findings import Worst, findings, worst_findings
+from enginescope.render.sections.findings import Worst, worst_findings
 from enginescope.render.sections.first_screen import FirstScreen, first_screen, icicle_data
-from enginescope.render.sections.graph import KEY as GRAPH
-from enginescope.render.sections.graph import graph
-from enginescope.render.sections.layers import layers, reformat_layers, tactics
-from enginescope.render.sections.load import load
-from enginescope.render.sections.measurement import (
-    distribution,
-    gpu,
-    machine,
-    method,
-    percentiles,
-    providers,
-    where_the_time_goes,
-)
-from enginescope.render.sections.onnx_nodes import onnx_nodes
-from enginescope.render.sections.plan_charts import memory, precisions
-from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
-from enginescope.render.sections.timeline import timeline
 
 if TYPE_CHECKING:
     from enginescope.render.html.answer_page import Part
@@ -52,13 +35,6 @@ if TYPE_CHECKING:
 MAX_CARRIED_LAYERS = 5_000
 #: Above this many samples the page leaves the series to the file beside it.
 MAX_SERIES_SAMPLES = 100_000
-
-
-class Tab(Record, frozen=True, kw_only=True):
-    """Sections that are shown together; the first one's anchor is the tab's."""
-
-    title: str
-    sections: tuple[Section, ...]
 
 
 class PageRun(Record, frozen=True, kw_only=True):
@@ -103,7 +79,7 @@ def report_page(
     runs = [_page_run(one, index, len(about)) for index, one in enumerate(subjects, start=1)]
     compared = _compared(answers)
     files = _files(subjects, topk, answers)
-    has_graph = any(section.key == GRAPH for run in runs for section in run.sections)
+    has_graph = any(section.key == "graph" for run in runs for section in run.sections)
     together = _together(views)
     first = _overview(views, tuple(f"{run.prefix}summary" for run in runs))
     laid_over = first["laid_over"]
@@ -229,49 +205,3 @@ def _files(
     if linted and not is_long:
         made["findings.json"] = findings_json(linted)
     return {name: data.decode() for name, data in made.items()}
-
-
-def tabs_of(subject: PageSubject) -> tuple[Tab, ...]:
-    """Return the tabs that apply to a run; samples come first where there are no layers."""
-    view, is_measured = subject.view, subject.is_measured
-    every: tuple[tuple[str, tuple[Section | None, ...]], ...] = (
-        ("Graph", (graph(subject),)),
-        (
-            "Layers",
-            (
-                layers(subject),
-                findings(subject),
-                roofline_of(subject),
-                where_the_time_goes(view),
-                onnx_nodes(subject),
-            ),
-        ),
-        ("Memory", (memory(subject),)),
-        ("Precision and formats", (precisions(subject), reformat_layers(subject))),
-        ("Tactics", (tactics(subject),)),
-        (
-            "Build and machine",
-            (
-                build(subject),
-                tool_report(view),
-                providers(view),
-                machine(view),
-                gpu(view),
-                method(view),
-            ),
-        ),
-        (
-            "Samples",
-            (
-                load(view) if view.run.load else None,
-                distribution(view) if is_measured else None,
-                percentiles(view) if is_measured else None,
-                timeline(view),
-            ),
-        ),
-    )
-    known = ((title, tuple(one for one in some if one is not None)) for title, some in every)
-    tabs = [Tab(title=title, sections=sections) for title, sections in known if sections]
-    if not subject.layers:
-        tabs.sort(key=lambda tab: tab.title != "Samples")
-    return tuple(tabs)

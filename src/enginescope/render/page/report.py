@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -75,13 +74,12 @@ def write_report(
         UsageError: No runs, an unknown format, or a `topk` below 1.
         OSError: The folder cannot be written.
     """
-    views = [one.view if isinstance(one, PageSubject) else one for one in about]
-    _check(views, topk, formats)
-    page = partial(report_page, about, topk=topk)
+    subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
+    _check(subjects, topk, formats)
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     skipped: list[tuple[str, str]] = []
-    for name, make in _parts(views, topk, page, formats=formats, answers=_compared(views, answers)):
+    for name, make in _parts(subjects, topk, formats, answers):
         try:
             data = make()
         except MissingDependencyError as error:
@@ -95,8 +93,8 @@ def write_report(
     return WrittenReport(folder=folder, files=tuple(files), skipped=tuple(skipped))
 
 
-def _check(views: _Views, topk: int, formats: Collection[str]) -> None:
-    if not views:
+def _check(subjects: Sequence[PageSubject], topk: int, formats: Collection[str]) -> None:
+    if not subjects:
         raise UsageError("a report needs at least one run", hint="enginescope runs lists them")
     if topk < 1:
         raise UsageError(f"topk is {topk}", hint="give at least 1")
@@ -109,23 +107,19 @@ def _check(views: _Views, topk: int, formats: Collection[str]) -> None:
 _Make: TypeAlias = Callable[[], "bytes | str"]
 
 
-def _compared(views: _Views, answers: Sequence[ReportedAnswers]) -> Sequence[ReportedAnswers]:
-    own = answers_kept([view.run for view in views])
-    return answers if own is None else (*answers, own)
-
-
 def _parts(
-    views: _Views,
+    subjects: Sequence[PageSubject],
     topk: int,
-    page: Callable[..., bytes],
-    *,
     formats: Collection[str],
     answers: Sequence[ReportedAnswers],
 ) -> Iterator[tuple[str, _Make]]:
+    views = [subject.view for subject in subjects]
+    own = answers_kept([view.run for view in views])
+    answers = answers if own is None else (*answers, own)
     every: dict[str, _Make] = {
         **data_files(views, topk, answers),
-        "report.md": lambda: report_markdown(views, topk=topk, answers=answers),
-        "report.html": lambda: page(answers=answers),
+        "report.md": lambda: report_markdown(subjects, topk=topk, answers=answers),
+        "report.html": lambda: report_page(subjects, topk=topk, answers=answers),
     }
     yield from ((name, make) for name, make in every.items() if name.partition(".")[2] in formats)
     if "png" in formats:

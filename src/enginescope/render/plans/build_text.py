@@ -6,8 +6,7 @@ Formats and evidence of a builder's choices, in words.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -20,6 +19,7 @@ from enginescope.analysis.build_log.build_log_summary import (
     tuning_costs,
     tuning_total_s,
 )
+from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.judge.units import format_significant, signed, with_sign
@@ -27,14 +27,22 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.build_trace import (
     BuildTrace,
     ChosenTensor,
-    OptimisationStep,
     TimingCacheUse,
 )
+from enginescope.records.plan.tool_report import LogMessage
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.render.base.facts import place_line, subject_line
+from enginescope.render.base.data_table import (
+    UNKNOWN,
+    DataTable,
+    column,
+    data_table,
+    number_column,
+)
+from enginescope.render.base.facts import Facts, place_line, subject_line
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.short_names import column_apart
 from enginescope.render.base.text import failure_lines, label_row, notice_lines
+from enginescope.render.plans.plan_tables import LAYER, text_table
 
 
 def build_text(run: Run) -> RenderableType:
@@ -50,7 +58,7 @@ def build_text(run: Run) -> RenderableType:
     return Group(*lines, *notice_lines(run.notices))
 
 
-def build_facts(report: BuildReport) -> tuple[tuple[str, str], ...]:
+def build_facts(report: BuildReport) -> Facts:
     """Return a build as (name, value) pairs."""
     times = f"{_seconds(report.build_ms)}, parsing {_seconds(report.parse_ms)}"
     kept = " (at build time; the engine comes from the cache)" if report.from_cache else ""
@@ -75,7 +83,6 @@ def _seconds(value_ms: float | None) -> str:
     return "not known" if value_ms is None else f"{value_ms / 1e3:.1f} s"
 
 
-_UNKNOWN = "—"
 _FORMAT = re.compile(r"^(\w+)\(([^)]*)\)$")
 #: `Choice.evidence` in words.
 EVIDENCE = {
@@ -95,7 +102,7 @@ def chosen_formats(choice: Choice) -> str:
 def option_formats(option: Option | None) -> str:
     """Return the formats of something that was tried; a dash for nothing."""
     if option is None:
-        return _UNKNOWN
+        return UNKNOWN
     return _arrow(
         [brief_format(one) for one in option.inputs],
         [brief_format(output) for output in option.outputs],
@@ -125,39 +132,42 @@ def brief_format(text: str) -> str:
     return f"{name}:{widths[0]}" if widths else name
 
 
-_NAME = 44
+def build_tables(story: BuildTrace) -> tuple[DataTable | None, ...]:
+    """Return the tables of single layers: fusions, choices, tuning, conversions."""
+    return _fusions(story), _choices(story), _tuning(story), _conversions(story)
 
 
-def build_story_rows(
-    story: BuildTrace, *, limit: int = 15, name_width: int = _NAME
-) -> tuple[TextTable, ...]:
-    """Return the story as tables; a part that the log does not have is left out.
+def build_story_rows(story: BuildTrace, *, limit: int = 15) -> tuple[TextTable, ...]:
+    """Return the story as tables of so many rows; a part that the log does not have is left out."""
+    costs = tuning_total_s(story)
+    took = f"timing took {format_significant(costs)} s in all" if costs is not None else ""
+    notes = ("", "the builder minimizes the sum, conversions included", took, "")
+    pairs = zip(build_tables(story), notes, strict=True)
+    texts = (text_table(table, limit, note=note) for table, note in pairs)
+    overview, steps, memory = build_fact_rows(story)
+    messages = text_table(message_table("build-messages", story.messages), limit)
+    said = messages and replace(messages, has_long_names=False)
+    every = (overview, steps, *texts, memory, said)
+    return tuple(table for table in every if table and table.rows)
 
-    Args:
-        limit: Rows of a table at most; a note says how many more there are.
-        name_width: Columns of a layer's name, shortened in its middle.
-    """
-    tables = (
-        _overview(story),
-        _steps(story),
-        _fusions(story, limit, name_width),
-        _choices(story, limit, name_width),
-        _tuning(story, limit, name_width),
-        _reformats(story, limit, name_width),
-        _memory(story),
-        _messages(story, limit),
+
+def build_fact_rows(story: BuildTrace) -> tuple[TextTable, TextTable, TextTable]:
+    """Return the parts of the story that are not about single layers; they may be empty."""
+    return _overview(story), _steps(story), _memory(story)
+
+
+def message_table(key: str, messages: Sequence[LogMessage]) -> DataTable | None:
+    """Return warnings and errors of a log."""
+    columns = (
+        column("Level", (one.level for one in messages), is_choice=True),
+        column("Line", (one.line for one in messages), 0),
+        column("Text", (one.text for one in messages)),
     )
-    return tuple(table for table in tables if table.rows)
-
-
-def build_fact_rows(story: BuildTrace, *, limit: int = 15) -> tuple[TextTable, ...]:
-    """Return the parts of the story that are not about single layers, as `build_story_rows`."""
-    tables = (_overview(story), _steps(story), _memory(story), _messages(story, limit))
-    return tuple(table for table in tables if table.rows)
+    return data_table(key, "Warnings and errors", ("message", "messages"), columns)
 
 
 def comparison_rows(
-    pairs: Sequence[ChoicePair], *, limit: int = 15, name_width: int = _NAME
+    pairs: Sequence[ChoicePair], *, limit: int = 15, name_width: int = 44
 ) -> TextTable:
     """Return the layers whose choice differs between two builds, and how."""
     differing = [pair for pair in pairs if pair.differs]
@@ -166,18 +176,18 @@ def comparison_rows(
             one.name,
             ", ".join(one.differs),
             *(_side(choice) for choice in (one.a, one.b)),
-            _us(one.change_ms, with_sign),
+            UNKNOWN if one.change_ms is None else with_sign(1e3 * one.change_ms),
         )
         for one in differing[:limit]
     ]
     same = len(pairs) - len(differing)
-    rest = _more(len(differing), limit)
+    rest = f"{len(differing) - limit:,} more; " if len(differing) > limit else ""
     return TextTable(
         title="Choices that differ",
         headers=("layer", "differs in", "A", "B", "B − A µs"),
         rows=column_apart(rows, 0, name_width),
         numbers=("B − A µs",),
-        note=_joined(rest, f"{same:,} of {len(pairs):,} layers were chosen alike"),
+        note=f"{rest}{same:,} of {len(pairs):,} layers were chosen alike",
     )
 
 
@@ -185,12 +195,13 @@ def _overview(story: BuildTrace) -> TextTable:
     tried = [combination for block in story.tuned for combination in block.combinations]
     trials = sum(len(one.trials) for one in tried)
     pruned = sum(one.pruned or 0 for one in tried)
+    ends = (*story.steps[:1], *story.steps[1:][-1:])
     figures = (
         *(
             (f"{stage.name} took", f"{format_significant(stage.seconds)} s")
             for stage in story.stages
         ),
-        ("layers", " → ".join(f"{end.layers:,}" for end in _ends(story)) or None),
+        ("layers", " → ".join(f"{end.layers:,}" for end in ends) or None),
         ("formats tried", f"{len(tried):,}" if tried else None),
         ("tactics timed", f"{trials:,}" if tried else None),
         ("tactics rejected", f"{pruned:,}" if pruned else None),
@@ -205,10 +216,6 @@ def _cache(cache: TimingCacheUse) -> str | None:
     return ", ".join(f"{count:,} {what}" for count, what in figures if count is not None) or None
 
 
-def _ends(story: BuildTrace) -> tuple[OptimisationStep, ...]:
-    return (*story.steps[:1], *story.steps[1:][-1:])
-
-
 def _steps(story: BuildTrace) -> TextTable:
     steps = step_changes(story)
     shown = [
@@ -220,7 +227,7 @@ def _steps(story: BuildTrace) -> TextTable:
         (
             one.name,
             f"{one.layers:,}",
-            _UNKNOWN if one.change is None else signed(one.change, 0),
+            UNKNOWN if one.change is None else signed(one.change, 0),
             *(f"{count:,}" for count in (one.fused, one.removed, one.retyped)),
         )
         for one in shown
@@ -236,100 +243,93 @@ def _steps(story: BuildTrace) -> TextTable:
     )
 
 
-def _fusions(story: BuildTrace, limit: int, name_width: int) -> TextTable:
-    groups = fusion_groups(story)
-    kept = sorted((group for group in groups if group.in_engine), key=lambda one: -len(one.nodes))
-    shown = kept or list(groups)
-    rows = tuple(
-        (one.name, f"{len(one.nodes):,}", ", ".join(dict.fromkeys(one.rules)))
-        for one in shown[:limit]
-    )
-    inside = f"fusions that went into other layers: {len(groups) - len(kept):,}" if kept else None
-    return TextTable(
-        title="Fusions",
-        headers=("layer", "nodes", "by"),
-        rows=column_apart(rows, 0, name_width),
-        numbers=("nodes",),
-        note=_joined(_more(len(shown), limit), inside if len(groups) > len(kept) else None),
-    )
-
-
-def _choices(story: BuildTrace, limit: int, name_width: int) -> TextTable:
-    found = (
-        [choice for choice in choices(story) if choice.evidence != "inert"] if story.tuned else []
-    )
-    order = sorted(found, key=lambda one: (-(one.gap_ms or 0.0), -(one.chosen_ms or 0.0)))
-    rows = tuple(
+def _fusions(story: BuildTrace) -> DataTable | None:
+    order = sorted(fusion_groups(story), key=lambda one: (not one.in_engine, -len(one.nodes)))
+    became = ("a layer" if one.in_engine else "a part of others" for one in order)
+    return data_table(
+        "build-fusions",
+        "Fusions",
+        ("fusion", "fusions"),
         (
-            one.layer.name,
-            chosen_formats(one),
-            _us(one.chosen_ms) if one.chosen_ms is not None else EVIDENCE[one.evidence],
-            _us(one.fastest.tactic.time_ms) if one.fastest else _UNKNOWN,
-            _us(one.gap_ms),
-            option_formats(one.fastest),
-            f"{one.trials:,}",
-        )
-        for one in order[:limit]
-    )
-    counts = Counter(EVIDENCE[one.evidence] for one in found)
-    counted = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    return TextTable(
-        title="Chosen against fastest tried",
-        headers=("layer", "formats", "chosen µs", "fastest µs", "gap µs", "fastest in", "tried"),
-        rows=column_apart(rows, 0, name_width),
-        numbers=("chosen µs", "fastest µs", "gap µs", "tried"),
-        note=_joined(
-            _more(len(order), limit),
-            f"{counted}; the builder minimizes the sum, conversions included" if counted else None,
+            column("Layer", (one.name for one in order)),
+            column("Nodes", (len(one.nodes) for one in order), 0),
+            column("By", (", ".join(dict.fromkeys(one.rules)) or None for one in order)),
+            column("Became", became, is_choice=True),
         ),
     )
 
 
-def _tuning(story: BuildTrace, limit: int, name_width: int) -> TextTable:
-    costs = tuning_costs(story)
-    rows = tuple(
+def _choices(story: BuildTrace) -> DataTable | None:
+    found = [one for one in choices(story) if one.evidence != "inert"] if story.tuned else []
+    order = sorted(found, key=lambda one: (-(one.gap_ms or 0.0), -(one.chosen_ms or 0.0)))
+    chosen = _us(one.chosen_ms for one in order)
+    evidence = [EVIDENCE[one.evidence] for one in order]
+    texts = zip(number_column(chosen), chosen, evidence, strict=True)
+    fastest = _us(one.fastest.tactic.time_ms if one.fastest else None for one in order)
+    return data_table(
+        "build-choices",
+        "Chosen against fastest tried",
+        LAYER,
         (
-            cost.name or f"unnamed: {cost.kind}s",
-            f"{cost.combinations:,}",
-            f"{cost.trials:,}",
-            _UNKNOWN if cost.tuning_s is None else format_significant(cost.tuning_s),
-            _UNKNOWN if cost.share_pct is None else f"{cost.share_pct:.1f}",
-        )
-        for cost in costs[:limit]
-    )
-    total_s = tuning_total_s(story)
-    whole = f"timing took {format_significant(total_s)} s in all" if total_s is not None else None
-    headers = ("layer", "formats", "tactics timed", "s", "%")
-    return TextTable(
-        title="What tuning cost",
-        headers=headers,
-        rows=column_apart(rows, 0, name_width),
-        numbers=headers[1:],
-        note=_joined(_more(len(costs), limit), whole),
+            column("Layer", (one.layer.name for one in order)),
+            column("Formats", (chosen_formats(one) or None for one in order)),
+            column(
+                "Chosen µs",
+                chosen,
+                2,
+                meaning="in tuning",
+                texts=tuple(why if value is None else text for text, value, why in texts),
+            ),
+            column("Fastest µs", fastest, 2),
+            column("Gap µs", _us(one.gap_ms for one in order), 2),
+            column("Fastest in", (option_formats(one.fastest) for one in order)),
+            column("Tried", (one.trials for one in order), 0, meaning="tactics timed"),
+            column("Evidence", evidence, is_choice=True, is_hidden=True),
+            column("Tactic", (one.kernel for one in order), is_hidden=True),
+        ),
     )
 
 
-def _reformats(story: BuildTrace, limit: int, name_width: int) -> TextTable:
-    costs = sorted(
+def _tuning(story: BuildTrace) -> DataTable | None:
+    costs = tuning_costs(story)
+    return data_table(
+        "build-tuning",
+        "What tuning cost",
+        LAYER,
+        (
+            column("Layer", (cost.name or f"unnamed: {cost.kind}s" for cost in costs)),
+            column("Formats", (cost.combinations for cost in costs), 0),
+            column("Tactics timed", (cost.trials for cost in costs), 0),
+            column("Rejected", (cost.pruned for cost in costs), 0),
+            column("Tuning s", (cost.tuning_s for cost in costs), 3),
+            column("Share %", (cost.share_pct for cost in costs), 2, is_share=True),
+            column("Kind", (cost.kind for cost in costs), is_choice=True, is_hidden=True),
+        ),
+    )
+
+
+def _conversions(story: BuildTrace) -> DataTable | None:
+    order = sorted(
         reformat_costs(story), key=lambda one: (one.became == "NoOp", -(one.time_ms or 0.0))
     )
-    rows = tuple(
+    took = _us(None if one.became == "NoOp" else one.time_ms for one in order)
+    return data_table(
+        "build-conversions",
+        "Inserted conversions",
+        ("conversion", "conversions"),
         (
-            cost.name.removeprefix("Reformatted "),
-            brief_format(cost.source),
-            brief_format(cost.target),
-            "none: a no-op" if cost.became == "NoOp" else _us(cost.time_ms),
-            f"{len(cost.tried):,}",
-        )
-        for cost in costs[:limit]
+            column("Conversion", (one.name.removeprefix("Reformatted ") for one in order)),
+            column("From", (brief_format(one.source) for one in order)),
+            column("To", (brief_format(one.target) for one in order)),
+            column("Took µs", took, 2, meaning="in tuning"),
+            column("Became", (one.became for one in order), is_choice=True),
+            column("Tried", (len(one.tried) for one in order), 0, meaning="tactics timed"),
+        ),
     )
-    return TextTable(
-        title="Inserted conversions",
-        headers=("conversion", "from", "to", "µs", "tried"),
-        rows=column_apart(rows, 0, name_width),
-        numbers=("µs", "tried"),
-        note=_more(len(costs), limit),
-    )
+
+
+def _us(values_ms: Iterable[float | None]) -> list[float | None]:
+    return [None if value is None else 1e3 * value for value in values_ms]
 
 
 def _memory(story: BuildTrace) -> TextTable:
@@ -354,41 +354,17 @@ def _memory(story: BuildTrace) -> TextTable:
     )
 
 
-def _messages(story: BuildTrace, limit: int) -> TextTable:
-    rows = tuple(
-        (message.level, str(message.line), message.text) for message in story.messages[:limit]
-    )
-    return TextTable(
-        title="Warnings and errors",
-        headers=("level", "line", "text"),
-        rows=rows,
-        numbers=("line",),
-        note=_more(len(story.messages), limit),
-    )
-
-
 def _side(choice: Choice | None) -> str:
     if choice is None:
         return "no such layer"
-    time = f" {_us(choice.chosen_ms)} µs" if choice.chosen_ms is not None else ""
+    chosen_ms = choice.chosen_ms
+    time = f" {format_significant(1e3 * chosen_ms)} µs" if chosen_ms is not None else ""
     return f"{choice.layer.type} {chosen_formats(choice)}{time}".strip()
 
 
-def _us(value_ms: float | None, text: Callable[[float], str] = format_significant) -> str:
-    return _UNKNOWN if value_ms is None else text(1e3 * value_ms)
-
-
 def _bytes(value: int | None) -> str:
-    return _UNKNOWN if value is None else format_bytes(value)
+    return UNKNOWN if value is None else format_bytes(value)
 
 
 def _change(value: int | None) -> str:
-    return _UNKNOWN if value is None else with_sign(value, format_bytes)
-
-
-def _more(count: int, limit: int) -> str | None:
-    return f"{count - limit:,} more" if count > limit else None
-
-
-def _joined(*parts: str | None) -> str | None:
-    return "; ".join(part for part in parts if part) or None
+    return UNKNOWN if value is None else with_sign(value, format_bytes)

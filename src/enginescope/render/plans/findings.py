@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import asdict
 
 from enginescope._version import __version__
 from enginescope.analysis.claims.saving import Saving, together
@@ -11,29 +13,31 @@ from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Plan
+from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import profiler_part, saved_time_text, saving_text
 from enginescope.render.base.sarif import sarif_log, sarif_result, sarif_rule
 from enginescope.render.base.short_names import shorten_apart
-from enginescope.rules.base import Finding, Rule, Severity
+from enginescope.render.plans.plan_tables import LAYERS, RowOfLayer, text_table
+from enginescope.rules.base import Finding, Rule, Severity, Symptom
 from enginescope.rules.catalogue import RULES, paragraphs
 from enginescope.rules.engine import FindingGroup, LintReport
 
 #: Version of the JSON document's shape.
 LINT_SCHEMA = 1
-_FINDING_HEADERS = ("code", "severity", "finding")
-_RULE_HEADERS = ("code", "n", "what to do")
-#: Kinds of savings, with the headers of time and share in text tables; a kind has its own columns.
-_KINDS = (
-    ("bound_ms", "ms", "%"),
-    ("item_ms", "ms per item", None),
-    ("unknown_of_ms", "of ms", None),
+#: Field of a saving, title of its column, and what the column has.
+_SAVINGS = (
+    ("bound_ms", "ms", "the most that one inference saves"),
+    ("bound_pct", "%", "of the engine's time"),
+    ("item_ms", "ms per item", "the most that each item of a larger batch saves"),
+    ("unknown_of_ms", "of ms", "time of layers whose saving is unknown"),
+    ("alone_ms", "ms alone", "the most that it saves if nothing else is changed"),
 )
+_FINDING = ("finding", "findings")
 #: Characters of the names in the first line.
 _SUBJECT = 60
 #: Rows of a plan that are shown unless more are asked for.
 SHOWN_GROUPS = 12
-#: Columns of both tables that hold numbers.
-NUMBERS = ("n", *(title for _, *titles in _KINDS for title in titles if title))
 _ADVICE = {rule.code: rule.advice for rule in RULES}
 _SARIF_LEVELS = {Severity.INFO: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
@@ -87,7 +91,7 @@ def saving_words(report: LintReport) -> str | None:
     The rows of each column below add up to the figure of its kind.
     """
     saving, engine_ms = report.saving, report.engine_ms
-    if not engine_ms or saving.rank[0] > len(_KINDS) - 1:
+    if not engine_ms or saving.rank[0] > 2:
         return None
     parts = []
     if saving.bound_ms is not None:
@@ -105,51 +109,62 @@ def saving_words(report: LintReport) -> str | None:
 
 
 def group_table(
-    groups: Sequence[FindingGroup], findings: Sequence[Finding], *, name_width: int | None = 40
-) -> TextRows:
-    """Return groups as rows, in their order, with the headers.
+    report: LintReport, limit: int | None, *, name_width: int | None = 40
+) -> TextTable | None:
+    """Return the first groups as text.
 
     Args:
-        findings: Of the report.
         name_width: Names are shortened to so many characters in all; ``None``: not at all.
     """
-    shared = _advice_of(findings)
-    headers, cells = _saving_cells([group.saving for group in groups])
-    rows = tuple(
-        (
-            *figures,
-            group.code,
-            group.severity.value,
-            group_sentence(group, findings, name_width)
-            + (f" → {group.advice}" if group.advice != shared[group.code] else ""),
-        )
-        for figures, group in zip(cells, groups, strict=True)
+    groups, shared = report.groups, _advice_of(report.findings)
+    sentences = (
+        _group_sentence(group, report.findings, name_width)
+        + (f" → {group.advice}" if group.advice != shared[group.code] else "")
+        for group in groups
     )
-    return TextRows((*headers, *_FINDING_HEADERS), rows)
+    columns = (
+        column("Finding", sentences),
+        *_saving_columns(group.saving for group in groups),
+        column("Code", (group.code for group in groups)),
+        column("Severity", (group.severity.value for group in groups)),
+    )
+    table = data_table("groups", "Findings", _FINDING, columns)
+    return text_table(table, len(groups) if limit is None else limit)
 
 
-class TextRows(NamedTuple):
-    """Headers, and rows below them."""
+def finding_table(found: Sequence[Finding], rows: RowOfLayer) -> DataTable | None:
+    """Return findings one by one; a kind of saving that none has is left out."""
+    first = tuple(rows.get(finding.layers[0]) if finding.layers else None for finding in found)
+    return data_table(
+        "findings",
+        "Findings one by one",
+        _FINDING,
+        (
+            *_saving_columns(finding.saving for finding in found),
+            column("Code", (finding.code for finding in found), is_choice=True),
+            column("Rule", (finding.rule for finding in found), is_hidden=True),
+            column("Severity", (finding.severity.value for finding in found), is_choice=True),
+            column(
+                "Layer", (finding.subject for finding in found), leads_to=LAYERS, rows_there=first
+            ),
+            column("Finding", (finding.message for finding in found)),
+            column("Layers", (len(finding.layers) for finding in found), 0),
+            column("What to try", (finding.advice for finding in found)),
+        ),
+    )
 
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
-
-def _saving_cells(savings: Sequence[Saving]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return a column of times and saving of shares for each kind of saving that there is."""
-    headers: list[str] = []
-    cells: list[list[str]] = [[] for _ in savings]
-    for field, time_title, share_title in _KINDS:
-        times = [getattr(saving, field) for saving in savings]
-        if all(time_ms is None for time_ms in times):
-            continue
-        headers += [time_title, *([share_title] if share_title else [])]
-        for row, saving, time_ms in zip(cells, savings, times, strict=True):
-            share = saving.share_pct(time_ms)
-            row.append("" if time_ms is None else format_significant(time_ms))
-            if share_title:
-                row.append("" if share is None else f"{share:.1f}")
-    return tuple(headers), [tuple(row) for row in cells]
+def _saving_columns(savings: Iterable[Saving]) -> Iterator[DataColumn]:
+    fields = [saving.fields() for saving in savings]
+    for name, title, meaning in _SAVINGS:
+        yield column(
+            title,
+            (one[name] for one in fields),
+            5 if name.endswith("ms") else 2,
+            meaning=meaning,
+            is_share=name.endswith("pct"),
+            is_hidden=name == "alone_ms",
+        )
 
 
 def alone_text(saving: Saving) -> str | None:
@@ -167,7 +182,9 @@ def short_subject(group: FindingGroup, width: int) -> str:
     return group.subject(dict(zip(group.names, short, strict=True)).__getitem__)
 
 
-def group_sentence(group: FindingGroup, findings: Sequence[Finding], name_width: int | None) -> str:
+def _group_sentence(
+    group: FindingGroup, findings: Sequence[Finding], name_width: int | None
+) -> str:
     """Return a group's subject and message, what it explains, and what it may save alone."""
     subject = group.subject() if name_width is None else short_subject(group, name_width)
     codes = {one.code for at in group.findings for one in findings[at].symptoms}
@@ -181,22 +198,25 @@ def _alone(saving: Saving) -> str:
     return "" if alone_ms is None else f" ({format_ms(alone_ms, 3)} if done alone)"
 
 
-def rule_table(report: LintReport) -> TextRows:
-    """Return the rules that found something, in the order of findings, with the headers."""
+def rule_table(report: LintReport) -> TextTable | None:
+    """Return the rules that found something, those that may save most first."""
     by_code: dict[str, list[Finding]] = {}
     for finding in report.findings:
         by_code.setdefault(finding.code, []).append(finding)
     shared = _advice_of(report.findings)
-    savings = {code: together(one.saving for one in findings) for code, findings in by_code.items()}
+    savings = {code: together(one.saving for one in found) for code, found in by_code.items()}
     order = sorted(by_code, key=lambda code: (savings[code].rank, code))
-    headers, cells = _saving_cells([savings[code] for code in order])
-    code_title, count_title, *rest = _RULE_HEADERS
-    rows = []
-    for figures, code in zip(cells, order, strict=True):
-        findings = by_code[code]
-        alone = _alone(savings[code]) if len(findings) == 1 else ""
-        rows.append((code, f"{len(findings):,}", *figures, shared[code] + alone))
-    return TextRows((code_title, count_title, *headers, *rest), tuple(rows))
+    advice = (
+        shared[code] + (_alone(savings[code]) if len(by_code[code]) == 1 else "") for code in order
+    )
+    columns = (
+        column("What to do", advice),
+        column("Code", order),
+        column("n", (len(by_code[code]) for code in order), 0),
+        *_saving_columns(savings[code] for code in order),
+    )
+    table = data_table("rules", "What to do", ("rule", "rules"), columns)
+    return text_table(table, len(order), note=saving_words(report) or "")
 
 
 def _advice_of(findings: Iterable[Finding]) -> dict[str, str]:
@@ -226,25 +246,25 @@ def findings_sarif(linted: Sequence[Linted]) -> bytes:
 
 def _plan_findings(linted: Linted) -> dict[str, Any]:
     report, names = linted.report, _names(linted.plan)
+    saving = report.saving.fields()
+    del saving["alone_ms"]
     return {
         "source": linted.source,
-        "plan": report.plan,
-        "layers": report.layers,
-        "active_layers": report.active_layers,
-        "sum_ms": report.sum_ms,
-        "engine_ms": report.engine_ms,
-        "profiler_ms": report.profiler_ms,
-        "saving": _total(report.saving),
-        "gpu": report.gpu,
-        "rules": report.rules,
-        "suppressed": report.suppressed,
+        **asdict(report),
+        "saving": saving,
         "findings": [_finding(finding, names) for finding in report.findings],
-        "groups": [_group(group) for group in report.groups],
+        "groups": [
+            {
+                **{name: getattr(group, name) for name in _GROUP},
+                "subject": group.subject(),
+                "saving": group.saving.fields(),
+            }
+            for group in report.groups
+        ],
     }
 
 
-def _total(saving: Saving) -> dict[str, float | None]:
-    return {name: value for name, value in saving.fields().items() if name != "alone_ms"}
+_GROUP = ("code", "rule", "severity", "message", "advice", "findings")
 
 
 def _names(plan: Plan) -> dict[int, str]:
@@ -253,39 +273,16 @@ def _names(plan: Plan) -> dict[int, str]:
 
 def _finding(finding: Finding, names: dict[int, str]) -> dict[str, Any]:
     return {
-        "code": finding.code,
-        "rule": finding.rule,
-        "severity": finding.severity.value,
-        "subject": finding.subject,
-        "message": finding.message,
-        "advice": finding.advice,
+        **_named(finding, names),
         "saving": finding.saving.fields(),
-        "layers": [{"index": index, "name": names[index]} for index in finding.layers],
-        "evidence": finding.evidence,
         "is_question": finding.is_question,
-        "symptoms": [
-            {
-                "code": symptom.code,
-                "subject": symptom.subject,
-                "message": symptom.message,
-                "layers": [{"index": index, "name": names[index]} for index in symptom.layers],
-            }
-            for symptom in finding.symptoms
-        ],
+        "symptoms": [_named(symptom, names) for symptom in finding.symptoms],
     }
 
 
-def _group(group: FindingGroup) -> dict[str, Any]:
-    return {
-        "code": group.code,
-        "rule": group.rule,
-        "severity": group.severity.value,
-        "subject": group.subject(),
-        "message": group.message,
-        "advice": group.advice,
-        "saving": group.saving.fields(),
-        "findings": group.findings,
-    }
+def _named(found: Finding | Symptom, names: dict[int, str]) -> dict[str, Any]:
+    layers = [{"index": index, "name": names[index]} for index in found.layers]
+    return {**asdict(found), "layers": layers}
 
 
 def _sarif_rule(rule: Rule) -> dict[str, Any]:

@@ -61,6 +61,29 @@ def layers_text(totals: PlanTotals, timed: int) -> str:
     return f"{count}: {first} work, {rest}"
 
 
+def memory_text(totals: PlanTotals) -> str:
+    """Return the bytes of a plan's tensors, and which of them are not counted."""
+    moved = f"activations {format_bytes(totals.activation_bytes)}"
+    if totals.activation_bytes is not None:
+        moved += " read and written"
+    if totals.padded_activation_bytes != totals.activation_bytes:
+        moved += f" ({format_bytes(totals.padded_activation_bytes)} with padding)"
+    biases = f", biases {format_bytes(totals.bias_bytes)}" if totals.bias_bytes else ""
+    unknown = (
+        f"; {counted(totals.unknown_tensors, 'use')} of tensors of unknown size not counted"
+        if totals.unknown_tensors
+        else ""
+    )
+    parts = totals.whole_parts
+    inside = (
+        f"; without the contents of {counted(parts, 'layer')} that"
+        f" {'stands' if parts == 1 else 'stand'} for a part of the network"
+        if parts
+        else ""
+    )
+    return f"weights {format_bytes(totals.weights_bytes)}{biases}, {moved}{unknown}{inside}"
+
+
 class PageSubject:
     """One run as the page's sections see it; everything is computed when first asked for.
 

@@ -1,1 +1,1 @@
-"""Sections of the page: one file and one template each, listed in `every.py`."""
+"""Sections of the page, in the order of `render/page/page.py`."""

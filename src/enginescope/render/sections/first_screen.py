@@ -23,13 +23,13 @@ class LookRow(Record, frozen=True, kw_only=True):
     """One layer that may be won time of.
 
     Attributes:
-        row: Place in the table of layers.
+        row: Place in the table of layers, which has its `layer`.
         time_pct, raw_pct, floor_pct: Of the longest time in the list: lengths of bars.
         fix, fix_text: What to do, by the first finding: its code and advice, and all it says.
     """
 
     row: int
-    name: str
+    layer: LayerRow
     short: str
     time: str
     raw: str | None
@@ -39,9 +39,7 @@ class LookRow(Record, frozen=True, kw_only=True):
     above: str
     distance: str
     bound: str
-    precision: str
     tactic: str
-    tactic_short: str
     fix: str
     fix_text: str
 
@@ -124,7 +122,7 @@ def _look_rows(
         made.append(
             LookRow(
                 row=place,
-                name=row.name,
+                layer=row,
                 short=name,
                 time=format_us(row.time_ms),
                 raw=None if row.raw_ms is None else format_us(row.raw_ms),
@@ -136,9 +134,7 @@ def _look_rows(
                 if roof and roof.distance
                 else "",
                 bound=(roof.bound or "") if roof else "",
-                precision=row.precision or "",
-                tactic=row.tactic or "",
-                tactic_short=tactic,
+                tactic=tactic,
                 fix=fix,
                 fix_text=fix_text,
             )

@@ -1,41 +1,50 @@
-"""Tables of the layers: each layer, the tactics they run, and those that only rewrite a tensor."""
+"""A plan's layers: each layer, tactics, reformats, memory, precisions, nodes of the model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from enginescope.analysis.layers.layer_table import LayerRow, TacticShare, tactic_shares
-from enginescope.analysis.layers.reformats import (
-    ReformatLayer,
-    ReformatShare,
-    reformats,
-    reformats_by,
-)
+from enginescope.analysis.layers.layer_table import LayerRow, tactic_shares
+from enginescope.analysis.layers.reformats import ReformatShare, reformats, reformats_by
+from enginescope.analysis.onnx.onnx_map import OnnxMap
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import Roofline
 from enginescope.core.record import replace
+from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.formats.plan.plan_layer import layer_json
-from enginescope.judge.units import format_ms, format_significant
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.plan.plan import EXECUTED, Layer
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.facts import shape_text
-from enginescope.render.base.figures import Figures, figure
 from enginescope.render.charts.card.registry import charts_of
 from enginescope.render.html.page_frame import deflated
-from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.section import Section
+from enginescope.render.plans.plan_headline import (
+    PageSubject,
+    layers_text,
+    memory_text,
+    timed_at_rest,
+)
+from enginescope.render.plans.plan_tables import (
+    LAYER,
+    LAYERS,
+    conversion_table,
+    node_sentence,
+    node_table,
+    origin_table,
+    reformat_table,
+    tactic_table,
+)
+from enginescope.render.sections.section import Section, known
 
-KEY = "layers"
 #: Plans with more layers leave the fields of their file out of the page.
 MOST_WITH_FIELDS = 5_000
 #: Thousands of tensors share a few shapes.
 _shape_text = lru_cache(maxsize=4096)(shape_text)
-_CAPTION = "Layers, the slowest first"
 
 
 def layers(subject: PageSubject) -> Section | None:
@@ -45,15 +54,20 @@ def layers(subject: PageSubject) -> Section | None:
     position = subject.position_of_layer
     at = [position.get(row.index) if row.in_plan else None for row in rows]
     limits = _limits(view.roofline if view else None, at)
-    columns = (*_first(subject, rows, limits), *_of_plan(view, at, limits), *_last(rows))
-    table = data_table(KEY, _CAPTION, ("layer", "layers"), columns)
+    columns = (*_first(subject, rows, limits), *_of_plan(view, at), *_last(rows))
+    table = data_table(LAYERS, "Layers, the slowest first", LAYER, columns)
     if table is None:
         return None
     idle = tuple(at for at, row in enumerate(rows) if row.is_inert and not row.took_time)
     if len(idle) < len(rows):
         table = replace(table, aside=idle, aside_words="launch nothing")
-    facts = {"fields": _fields(subject), "most": f"{MOST_WITH_FIELDS:,}"}
-    return Section(key=KEY, title="Layers", answer=_answer(rows), tables=(table,), facts=facts)
+    return Section(
+        key=LAYERS,
+        title="Layers",
+        answer=_answer(subject),
+        tables=(table,),
+        facts={"fields": _fields(subject), "most": f"{MOST_WITH_FIELDS:,}"},
+    )
 
 
 def _fields(subject: PageSubject) -> str | None:
@@ -69,11 +83,10 @@ def _fields(subject: PageSubject) -> str | None:
     return deflated(fields)
 
 
-def _answer(rows: Sequence[LayerRow]) -> str:
-    count = f"{len(rows):,} {'layer' if len(rows) == 1 else 'layers'}"
-    active = sum(not row.is_inert for row in rows)
-    if active < len(rows):
-        count += f": {active:,} {'launches' if active == 1 else 'launch'} work"
+def _answer(subject: PageSubject) -> str:
+    rows, totals = subject.layers, subject.view.plan_totals
+    timed = timed_at_rest(subject.view.layers)
+    count = layers_text(totals, timed) if totals else counted(len(rows), "layer")
     slowest_ms = max((row.time_ms for row in rows if row.time_ms is not None), default=None)
     return f"{count}, the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else count
 
@@ -87,15 +100,17 @@ def _unit(values: Iterable[float | None]) -> _Unit:
     return ("µs", 1e3, 2) if longest < 1 else ("ms", 1.0, 5)
 
 
-def _times(key: str, title: str, values: Sequence[float | None], unit: _Unit) -> DataColumn:
-    """Return a column of times, its key and unit added."""
+def _times(
+    key: str, title: str, values: Sequence[float | None], unit: _Unit, **more: Any
+) -> DataColumn:
+    """Return a column of times, its key and unit added; `more` are other fields of it."""
     name, factor, places = unit
-    scaled = tuple(None if value is None else value * factor for value in values)
-    return DataColumn(title=f"{title} {name}", values=scaled, places=places, key=key)
+    scaled = (None if value is None else value * factor for value in values)
+    return column(f"{title} {name}", scaled, places, key=key, **more)
 
 
 def _first(
-    subject: PageSubject, rows: Sequence[LayerRow], limits: _Limits | None
+    subject: PageSubject, rows: Sequence[LayerRow], limits: tuple[DataColumn, ...]
 ) -> tuple[DataColumn, ...]:
     """Return what one looks for first: name, time, limit, precision, tactic, findings, type."""
     codes = {
@@ -103,106 +118,59 @@ def _first(
         for index, found in subject.findings_of_layer.items()
     }
     found = [codes.get(row.index) if row.in_plan else None for row in rows]
-    times = _field(rows, "time_ms")
+    times, shares = _field(rows, "time_ms"), _field(rows, "share_pct")
+    precisions, meaning = _field(rows, "precision"), "type of the first input"
     return (
-        DataColumn(title="Layer", values=_field(rows, "name"), key="name"),
-        DataColumn(
-            title="Share %",
-            values=_field(rows, "share_pct"),
-            places=2,
-            meaning="of the sum over all layers",
-            is_share=True,
-        ),
+        column("Layer", _field(rows, "name"), key="name"),
+        column("Share %", shares, 2, meaning="of the sum over all layers", is_share=True),
         _times("time", "Time", times, _unit(times)),
-        *(limits.shown if limits else ()),
-        DataColumn(
-            title="Precision",
-            values=_field(rows, "precision"),
-            meaning="type of the first input",
-            is_choice=True,
-            key="precision",
-        ),
-        DataColumn(title="Tactic", values=_field(rows, "tactic"), key="tactic"),
-        DataColumn(title="Provider", values=_field(rows, "provider"), is_choice=True),
+        *limits,
+        column("Precision", precisions, meaning=meaning, is_choice=True, key="precision"),
+        column("Tactic", _field(rows, "tactic"), key="tactic"),
+        column("Provider", _field(rows, "provider"), is_choice=True),
         column("Findings", found, is_mark=True, key="findings"),
-        DataColumn(title="Type", values=_field(rows, "type"), is_choice=True, key="type"),
+        column("Type", _field(rows, "type"), is_choice=True, key="type"),
     )
 
 
-class _Limits(NamedTuple):
-    """Columns of the roofline: those that are shown, and those that readers ask for."""
-
-    shown: tuple[DataColumn, ...]
-    hidden: tuple[DataColumn, ...]
-
-
-def _limits(found: Roofline | None, at: Sequence[int | None]) -> _Limits | None:
+def _limits(found: Roofline | None, at: Sequence[int | None]) -> tuple[DataColumn, ...]:
     """Return each layer's limit; how far it is from it only where the limit is not a part."""
     if found is None:
-        return None
+        return ()
     of_position = {layer.position: layer for layer in found.layers}
     roofs = [None if one is None else of_position.get(one) for one in at]
     whole = [None if roof is None or roof.is_partial else roof for roof in roofs]
     least = [roof.attainable_ms if roof else None for roof in roofs]
     lost = [roof.excess_ms if roof else None for roof in whole]
-    unit = _unit([roof.time_ms if roof else None for roof in roofs] if any(lost) else least)
-    gpu = found.gpu.name
-    bounds = [roof and roof.bound for roof in roofs]
     distance = [roof and roof.distance for roof in whole]
-    return _Limits(
-        shown=(
-            column("× floor", distance, 2, meaning="own time ÷ least time", key="distance"),
-            column("Bound by", bounds, is_choice=True, key="bound"),
-        ),
-        hidden=(
-            replace(
-                _times("limit", "Floor", least, unit),
-                meaning=f"least time on {gpu}",
-                is_hidden=any(lost),
-            ),
-            replace(
-                _times("lost", "Above floor", lost, unit),
-                meaning="own time − least time",
-                is_hidden=True,
-            ),
-        ),
+    unit, is_hidden = _unit([roof.time_ms if roof else None for roof in roofs]), any(lost)
+    unit = unit if is_hidden else _unit(least)
+    on_gpu, above = f"least time on {found.gpu.name}", "own time − least time"
+    return (
+        column("× floor", distance, 2, meaning="own time ÷ least time", key="distance"),
+        column("Bound by", [roof and roof.bound for roof in roofs], is_choice=True, key="bound"),
+        _times("limit", "Floor", least, unit, meaning=on_gpu, is_hidden=is_hidden),
+        _times("lost", "Above floor", lost, unit, meaning=above, is_hidden=True),
     )
 
 
-def _of_plan(
-    view: PlanView | None, at: Sequence[int | None], limits: _Limits | None
-) -> tuple[DataColumn, ...]:
+def _of_plan(view: PlanView | None, at: Sequence[int | None]) -> tuple[DataColumn, ...]:
     if view is None:
         return ()
     is_timed = view.total_ms is not None
     sizes = [None if one is None else view.sizes[one] for one in at]
     works = [None if one is None else view.works[one] for one in at]
+    macs = [None if work is None or work.macs is None else work.macs / 1e6 for work in works]
+    per_byte = [work and work.arithmetic_intensity for work in works]
+    weights = [size and size.weights_bytes for size in sizes]
+    both = [size and size.footprint_bytes for size in sizes]
+    meaning = "weights and activations, without padding"
     return (
-        *(limits.hidden if limits else ()),
-        column(
-            "MACs, millions",
-            [_millions(work.macs) if work else None for work in works],
-            3,
-            is_hidden=is_timed,
-        ),
-        column(
-            "MAC/byte",
-            [work and work.arithmetic_intensity for work in works],
-            2,
-            meaning="arithmetic intensity",
-            is_hidden=True,
-        ),
+        column("MACs, millions", macs, 3, is_hidden=is_timed),
+        column("MAC/byte", per_byte, 2, meaning="arithmetic intensity", is_hidden=True),
         *_attributes([None if one is None else view.all_layers[one] for one in at]),
-        column(
-            "Weights, bytes", [size and size.weights_bytes for size in sizes], 0, is_hidden=True
-        ),
-        column(
-            "Footprint, bytes",
-            [size and size.footprint_bytes for size in sizes],
-            0,
-            meaning="weights and activations, without padding",
-            is_hidden=is_timed,
-        ),
+        column("Weights, bytes", weights, 0, is_hidden=True),
+        column("Footprint, bytes", both, 0, meaning=meaning, is_hidden=is_timed),
     )
 
 
@@ -220,33 +188,18 @@ def _attributes(layers: Sequence[Layer | None]) -> tuple[DataColumn, ...]:
 
 
 def _last(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
-    raw = _field(rows, "raw_ms")
-    untimed = all(row.time_ms is None for row in rows)
+    raw, unit = _field(rows, "raw_ms"), _unit(_field(rows, "time_ms"))
+    is_timed = any(row.time_ms is not None for row in rows)
+    shapes = _joined(rows, lambda one: _shape_text(one.shape))
+    nodes = (", ".join(row.onnx_nodes) or None for row in rows)
+    meaning = "as the profiler reported it, with its own part"
     return (
-        DataColumn(title="Implementation", values=_field(rows, "subtype"), is_hidden=True),
-        DataColumn(title="Formats", values=_joined(rows, _format), is_hidden=not untimed),
-        DataColumn(
-            title="Shapes",
-            values=_joined(rows, lambda one: _shape_text(one.shape)),
-            is_hidden=not untimed,
-        ),
-        replace(
-            _times("raw", "As profiled", raw, _unit(_field(rows, "time_ms"))),
-            meaning="as the profiler reported it, with its own part",
-            is_hidden=True,
-        ),
-        DataColumn(
-            title="ONNX nodes",
-            values=tuple(", ".join(row.onnx_nodes) or None for row in rows),
-            is_hidden=True,
-        ),
-        DataColumn(
-            title="#",
-            values=_field(rows, "index"),
-            places=0,
-            meaning="place in the plan",
-            is_hidden=True,
-        ),
+        column("Implementation", _field(rows, "subtype"), is_hidden=True),
+        column("Formats", _joined(rows, _format), is_hidden=is_timed),
+        column("Shapes", shapes, is_hidden=is_timed),
+        _times("raw", "As profiled", raw, unit, meaning=meaning, is_hidden=True),
+        column("ONNX nodes", nodes, is_hidden=True),
+        column("#", _field(rows, "index"), 0, meaning="place in the plan", is_hidden=True),
     )
 
 
@@ -256,20 +209,17 @@ def _field(rows: Sequence[LayerRow], name: str) -> tuple[Any, ...]:
 
 def _joined(rows: Sequence[LayerRow], text: Callable[[Tensor], str]) -> tuple[str | None, ...]:
     """Something of the inputs → the same of the outputs; ``None`` without tensors."""
-    return tuple(
-        [
-            f"{_side(row.inputs, text)} → {_side(row.outputs, text)}"
-            if row.inputs or row.outputs
-            else None
-            for row in rows
-        ]
-    )
+    sides = ((_side(row.inputs, text), _side(row.outputs, text)) for row in rows)
+    return tuple([" → ".join(pair) if pair != (_NOTHING, _NOTHING) else None for pair in sides])
+
+
+_NOTHING = "nothing"
 
 
 def _side(tensors: Sequence[Tensor], text: Callable[[Tensor], str]) -> str:
     if len(tensors) == 1:
         return text(tensors[0])
-    return ", ".join(map(text, tensors)) or "nothing"
+    return ", ".join(map(text, tensors)) or _NOTHING
 
 
 def _format(tensor: Tensor) -> str:
@@ -283,82 +233,46 @@ def _format_text(dtype: str | None, layout: str | None) -> str:
     return " ".join(part for part in (dtype, layout) if part) or "not known"
 
 
-def _millions(count: int | None) -> float | None:
-    return None if count is None else count / 1e6
-
-
-TACTICS = "tactics"
-
-
-def _tactics_answer(shares: Sequence[TacticShare]) -> str:
-    first = shares[0].share_pct
-    count = f"{len(shares):,} {'tactic' if len(shares) == 1 else 'tactics'}"
-    return count if first is None else f"{count}, the first {format_significant(first, 3)} %"
-
-
 def tactics(subject: PageSubject) -> Section | None:
     """Tactics by time; ``None`` where the plan names none."""
     shares = tactic_shares(subject.view.layers)
-    if not any(share.tactic for share in shares):
+    table = tactic_table(shares)
+    if table is None:
         return None
-
-    columns = (
-        column("Tactic", (share.tactic or "not named" for share in shares)),
-        column("Time ms", (share.time_ms for share in shares), 5),
-        column("Share %", (share.share_pct for share in shares), 2, is_share=True),
-        column("Layers", (share.layers for share in shares), 0),
-        column(
-            "Names",
-            (share.variants for share in shares),
-            0,
-            meaning="kernels that differ in the hash at the end of their names only",
-        ),
-        column("Types", (", ".join(share.types) or None for share in shares)),
-    )
-    table = data_table(TACTICS, "Tactics, most time first", ("tactic", "tactics"), columns)
+    first = shares[0].share_pct
+    share = "" if first is None else f", the first {format_significant(first, 3)} %"
     return Section(
-        key=TACTICS,
+        key="tactics",
         title="Tactics",
-        answer=_tactics_answer(shares),
+        answer=f"{counted(len(shares), 'tactic')}{share}",
         charts=charts_of(subject.plan, "latency-per-tactic") if subject.plan else (),
-        tables=(table,) if table else (),
+        tables=(table,),
     )
-
-
-REFORMATS = "reformats"
-_ORIGINS = {
-    "QDQ": "QDQ: quantization in the model",
-    "REFORMAT": "REFORMAT: inserted by TensorRT",
-    None: "the plan does not say",
-}
-_CONVERSIONS = 30
 
 
 def reformat_layers(subject: PageSubject) -> Section | None:
     """Reformats by origin, by conversion, and one by one; ``None`` without a plan."""
-    run = subject.view.run
-    if run.plan is None or run.plan.source_schema in ("names-only", EXECUTED):
+    plan, profile = subject.view.run.plan, subject.view.run.profile
+    if plan is None or plan.source_schema in ("names-only", EXECUTED):
         return None
-    found = reformats(run.plan, subject.view.layers)
-    profile = subject.view.run.profile
+    found = reformats(plan, subject.view.layers)
     whole_ms = profile.sum_ms if profile else None
     by_origin = reformats_by(found, lambda one: one.origin, whole_ms)
-    by_conversion = reformats_by(found, lambda one: one.conversion, whole_ms)
+    tables = (
+        origin_table(by_origin),
+        conversion_table(reformats_by(found, lambda one: one.conversion, whole_ms)),
+        reformat_table(found, subject.row_of_layer),
+    )
     return Section(
-        key=REFORMATS,
+        key="reformats",
         title="Reformats",
-        tables=_table(subject, found),
         empty=None if found else "No layer of this plan only rewrites a tensor.",
-        facts={
-            "sentence": _sentence(by_origin),
-            "origins": _shares("By origin", "Origin", by_origin),
-            "conversions": _shares("By conversion", "From → to", by_conversion[:_CONVERSIONS]),
-            "more": max(0, len(by_conversion) - _CONVERSIONS),
-        },
+        sentences=(_reformat_sentence(by_origin),),
+        tables=known(*tables),
     )
 
 
-def _sentence(by_origin: Sequence[ReformatShare]) -> str:
+def _reformat_sentence(by_origin: Sequence[ReformatShare]) -> str:
     count = sum(one.layers for one in by_origin)
     what = "1 layer only rewrites a tensor" if count == 1 else f"{count:,} layers rewrite a tensor"
     times = [one.time_ms for one in by_origin if one.time_ms is not None]
@@ -369,46 +283,91 @@ def _sentence(by_origin: Sequence[ReformatShare]) -> str:
     return f"{what}: {format_ms(sum(times), 3)}{share}."
 
 
-def _shares(caption: str, header: str, shares: Sequence[ReformatShare]) -> Figures:
-    return Figures(
-        caption=caption,
-        headers=(header, "Layers", "Time ms", "Share %"),
-        rows=tuple(
-            (
-                _ORIGINS.get(share.key) or share.key or "not known",
-                f"{share.layers:,}",
-                figure(share.time_ms),
-                figure(share.share_pct, 3),
-            )
-            for share in shares
-        ),
-        numbers=(1, 2, 3),
-    )
-
-
-def _table(subject: PageSubject, found: Sequence[ReformatLayer]) -> tuple[DataTable, ...]:
-    order = sorted(found, key=lambda one: -(one.time_ms or 0.0))
-    rows = subject.row_of_layer
-
-    columns = (
-        column("Time ms", (one.time_ms for one in order), 5),
-        column(
-            "Layer",
-            (one.name for one in order),
-            leads_to=KEY,
-            rows_there=tuple(rows.get(one.index) for one in order),
-        ),
-        column("From", (one.source for one in order), is_choice=True),
-        column("To", (one.target for one in order), is_choice=True),
-        column("Origin", (one.origin for one in order), is_choice=True),
-        column("Changes", (_changes(one) for one in order), is_choice=True),
-    )
-    table = data_table(REFORMATS, "Reformats, most time first", ("reformat", "reformats"), columns)
-    return (table,) if table else ()
-
-
-def _changes(one: ReformatLayer) -> str | None:
-    if one.changes_type is None or one.changes_layout is None:
+def memory(subject: PageSubject) -> Section | None:
+    """What is alive at each layer, and what the largest layers keep; ``None`` without a plan."""
+    view = subject.plan
+    if view is None or view.plan.source_schema == "names-only":
         return None
-    parts = (("type", one.changes_type), ("layout", one.changes_layout))
-    return " and ".join(name for name, does in parts if does) or "neither"
+    charts = charts_of(view, "live-activations", "footprint-per-layer")
+    return Section(
+        key="memory",
+        title="Memory of the layers",
+        answer=memory_text(view.totals),
+        charts=charts,
+        is_gallery=True,
+        empty=None if charts else "The plan has no sizes of tensors.",
+    )
+
+
+_NO_PRECISIONS = "The plan has no precisions: it was built or written without detailed verbosity."
+
+
+def precisions(subject: PageSubject) -> Section | None:
+    """What part each precision has, by type, and where it changes; ``None`` without a plan."""
+    view = subject.plan
+    if view is None or view.plan.source_schema == "names-only":
+        return None
+    charts = charts_of(view, "precision-rollup", "latency-per-type", "precision-changes")
+    is_known = any(chart.key == "precision-rollup" for chart in charts)
+    return Section(
+        key="precision",
+        title="Precisions",
+        answer=charts[0].title.partition(": ")[2] if is_known else None,
+        charts=charts,
+        is_gallery=True,
+        empty=None if is_known else _NO_PRECISIONS,
+    )
+
+
+_NO_MODEL = (
+    "The cost of the model's nodes is unknown without --onnx. Name the model that the engine was "
+    "built from: enginescope explore … --onnx MODEL --html FILE."
+)
+
+
+def onnx_nodes(subject: PageSubject) -> Section | None:
+    """Nodes of the model by cost, and what could not be matched; ``None`` without a plan."""
+    view = subject.plan
+    if view is None:
+        return None
+    section, found, graph = Section(key="onnx", title="ONNX nodes"), view.onnx_map, view.onnx
+    if graph is None or found is None:
+        return replace(section, empty=_NO_MODEL)
+    sentence = node_sentence(found, graph)
+    tables = (node_table(view, subject.row_of_layer), _unmatched(subject, view, found, graph))
+    return replace(
+        section,
+        answer=sentence.partition(". ")[0],
+        sentences=(sentence,),
+        tables=known(*tables),
+    )
+
+
+def _unmatched(
+    subject: PageSubject, view: PlanView, found: OnnxMap, graph: OnnxGraph
+) -> DataTable | None:
+    nodes = [graph.nodes[at] for at in found.unmatched_nodes]
+    layers = [view.all_layers[at] for at in found.unmatched_layers]
+    timings = map(view.time_of, layers)
+    times = [timing.time_ms if timing else None for timing in timings]
+    own = [subject.row_of_layer.get(layer.index) for layer in layers]
+    rows = (
+        *((node.name, "node in no layer", node.op_type, None, None) for node in nodes),
+        *(
+            (layer.name, "layer without a node", layer.type, ms, row)
+            for layer, ms, row in zip(layers, times, own, strict=True)
+        ),
+        *((name, "name that the model lacks", None, None, None) for name in found.unknown_names),
+    )
+    names, kinds, types, took, there = zip(*rows, strict=True) if rows else ((),) * 5
+    return data_table(
+        "onnx-unmatched",
+        "Not matched: folded away, merged without a trace, copies, or of another model",
+        ("name", "names"),
+        (
+            column("Name", names, leads_to=LAYERS, rows_there=there),
+            column("Is", kinds, is_choice=True),
+            column("Operator or type", types, is_choice=True),
+            column("Time ms", took, 5),
+        ),
+    )

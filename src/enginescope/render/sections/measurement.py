@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enginescope.analysis.claims.percentile import highest, value_text
+from enginescope.analysis.load.trials import trial_of
 from enginescope.analysis.runs.provider_work import ProviderWork, is_shared, provider_work
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_bytes
 from enginescope.render.base.data_table import DataTable, column, data_table
-from enginescope.render.base.facts import Facts, machine_facts, method_facts, phase_facts
+from enginescope.render.base.facts import machine_facts, method_facts, phase_facts
 from enginescope.render.base.figures import percentile_rows, summary_rows
 from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
 from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
@@ -17,20 +17,24 @@ from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.distribution import percentiles as percentile_chart
 from enginescope.render.charts.series import latency_series, memory_series
 from enginescope.render.charts.telemetry import telemetry_charts
-from enginescope.render.plans.plan_headline import layers_text, timed_at_rest
-from enginescope.render.sections.section import Section
+from enginescope.render.load.load_answer import parts_chart, parts_table, trial_text
+from enginescope.render.plans.plan_headline import PageSubject
+from enginescope.render.sections.section import Section, known
 
 
-def percentiles(view: RunView) -> Section:
-    """The percentile curve, and the table with what the samples can carry."""
+def percentiles(subject: PageSubject) -> Section | None:
+    """The percentile curve, and what the samples can carry; ``None`` for a plan's layers."""
+    view = subject.view
+    if not subject.is_measured:
+        return None
     chart = percentile_chart(view)
     return Section(
         key="percentiles",
         title="Percentiles",
         answer=_highest(view),
-        charts=(chart,) if chart else (),
+        charts=known(chart),
         empty=None if chart else "This run has no samples, so no percentiles.",
-        facts={"table": percentile_rows(view)},
+        figures=(percentile_rows(view),),
     )
 
 
@@ -40,34 +44,54 @@ def _highest(view: RunView) -> str | None:
     return value_text(found) if found else None
 
 
-def distribution(view: RunView) -> Section:
-    """Every metric's figures, and latency over the run; with its histogram beside layers."""
+def distribution(subject: PageSubject) -> Section | None:
+    """Every metric's figures, and latency over the run; ``None`` for a plan's layers.
+
+    Beside layers the histogram is here, else on the first screen.
+    """
+    view = subject.view
+    if not subject.is_measured:
+        return None
     series = latency_series(view)
     charts = (latency_distribution(view) if view.layers else None, series)
     return Section(
         key="distribution",
         title="Distribution and series",
-        charts=tuple(chart for chart in charts if chart),
+        charts=known(*charts),
         empty=None if series else "This run has no samples: nothing was timed.",
-        facts={"table": summary_rows(view)},
+        figures=(summary_rows(view),),
     )
 
 
-def where_the_time_goes(view: RunView) -> Section:
+def load(subject: PageSubject) -> Section | None:
+    """Latency under load with its parts; ``None`` of a run without load or latencies."""
+    view = subject.view
+    if view.run.load is None or view.latency is None:
+        return None
+    trial = trial_of(view.run, None)
+    chart = parts_chart(trial)
+    return Section(
+        key="load",
+        title="Load",
+        answer=trial_text(trial),
+        charts=known(chart),
+        figures=(parts_table(trial).figures(),),
+    )
+
+
+def where_the_time_goes(subject: PageSubject) -> Section:
     """Time by type, where no plan tells precisions; the sum of the layers against the whole."""
+    view = subject.view
     chart = time_by_type(view) if view.run.plan is None else None
     found = view.layer_sum
     of_layers = [layer_sum_sentence(found), pass_sentence(found)] if found else [_NO_PROFILE]
-    sentences = [path_sentence(view), *of_layers]
+    sentences = (path_sentence(view), *of_layers)
     return Section(
         key="time",
         title="Where the time goes",
-        charts=(chart,) if chart else (),
+        charts=known(chart),
         empty=None if view.layers else _NO_PROFILE,
-        facts={
-            "sentences": [sentence for sentence in sentences if sentence],
-            "totals": plan_facts(view),
-        },
+        sentences=known(*sentences),
     )
 
 
@@ -75,26 +99,6 @@ _NO_PROFILE = (
     "No layer profile: layers cannot be timed. Measure with layer times, which is the default, "
     "or import the tool's profile together with its times."
 )
-
-
-def plan_facts(view: RunView) -> Facts:
-    """Return the plan's counts and bytes for people; empty without a plan."""
-    totals = view.plan_totals
-    if totals is None:
-        return ()
-    unsized = ("Tensors of unknown size, not counted", f"{totals.unknown_tensors:,}")
-    hidden = (
-        "Layers that stand for a part of the network, contents not counted",
-        f"{totals.whole_parts:,}",
-    )
-    return (
-        ("Layers", layers_text(totals, timed_at_rest(view.layers))),
-        ("Weights", format_bytes(totals.weights_bytes)),
-        ("Activations read and written", format_bytes(totals.activation_bytes)),
-        ("The same with padding", format_bytes(totals.padded_activation_bytes)),
-        *((hidden,) if totals.whole_parts else ()),
-        *((unsized,) if totals.unknown_tensors else ()),
-    )
 
 
 _NOT_SAMPLED = (
@@ -107,8 +111,9 @@ _IDLE = (
 )
 
 
-def gpu(view: RunView) -> Section | None:
+def gpu(subject: PageSubject) -> Section | None:
     """Clock, energy, other processes, and every quantity over time; ``None`` without a GPU."""
+    view = subject.view
     found = view.run.gpu
     if found is None:
         return None
@@ -116,12 +121,12 @@ def gpu(view: RunView) -> Section | None:
     return Section(
         key="gpu",
         title="GPU: clock, energy, telemetry",
+        pairs=gpu_facts(view),
+        notes=(
+            *(energy_sentences(view.energy) if view.energy else ()),
+            _IDLE if charts else _NOT_SAMPLED,
+        ),
         charts=charts,
-        facts={
-            "pairs": gpu_facts(view),
-            "energy": energy_sentences(view.energy) if view.energy else (),
-            "about": _IDLE if charts else _NOT_SAMPLED,
-        },
     )
 
 
@@ -132,13 +137,13 @@ _NOT_SAID = (
 )
 
 
-def providers(view: RunView) -> Section | None:
+def providers(subject: PageSubject) -> Section | None:
     """Shares, what is left over with the reason, copies; ``None`` where one CPU did it all."""
+    view = subject.view
     work = provider_work(view.run)
     prepared = view.run.preparation
     if not is_shared(work) and prepared is None:
         return None
-    tables = (_shares(work), _leftovers(work))
     has_nodes = any(one.nodes is not None for one in work)
     return Section(
         key=KEY,
@@ -147,11 +152,9 @@ def providers(view: RunView) -> Section | None:
             share.provider if share.time_pct is None else f"{share.provider} {share.time_pct:.1f} %"
             for share in work
         ),
-        tables=tuple(table for table in tables if table is not None),
-        facts={
-            "pairs": provider_facts(view),
-            "about": (caveat(work), None if has_nodes else _NOT_SAID),
-        },
+        tables=known(_shares(work), _leftovers(work)),
+        pairs=provider_facts(view),
+        notes=known(caveat(work), None if has_nodes else _NOT_SAID),
     )
 
 
@@ -192,8 +195,9 @@ def _leftovers(work: tuple[ProviderWork, ...]) -> DataTable | None:
     return data_table(f"{KEY}-left", title, ("operator", "operators"), columns)
 
 
-def machine(view: RunView) -> Section:
+def machine(subject: PageSubject) -> Section:
     """Host, processor, GPUs, load; memory of the worker over time."""
+    view = subject.view
     chart = memory_series(view) if view.run.telemetry else None
     facts = machine_facts(view.run)
     nothing = "The machine is unknown: the imported files do not name it."
@@ -201,26 +205,23 @@ def machine(view: RunView) -> Section:
         key="machine",
         title="Machine and memory",
         answer=facts[0][1] if facts else None,
-        charts=(chart,) if chart else (),
+        charts=known(chart),
         empty=None if facts or chart else nothing,
-        facts={
-            "pairs": facts,
-            "no_memory": None if chart else "Memory was not sampled over time in this run.",
-        },
+        pairs=facts,
+        notes=() if chart else ("Memory was not sampled over time in this run.",),
     )
 
 
-def method(view: RunView) -> Section:
+def method(subject: PageSubject) -> Section:
     """The command to repeat it, rules, providers, phases, versions."""
-    run = view.run
+    run = subject.view.run
     return Section(
         key="method",
         title="How it was measured",
         answer="the command, the rules, versions and phases",
+        pairs=tuple(pair for pair in method_facts(run) if pair[0] != "Command"),
         facts={
             "command": run.command or (run.tool.command if run.tool else None),
-            "pairs": [pair for pair in method_facts(run) if pair[0] != "Command"],
             "phases": phase_facts(run),
-            "outcome": run.outcome,
         },
     )

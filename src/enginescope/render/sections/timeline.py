@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import (
     PARTS,
     PartSpan,
@@ -24,50 +23,18 @@ from enginescope.render.html.images import (
     tooltip,
     zoomable,
 )
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
-
-def timeline(view: RunView) -> Section | None:
-    """One request with its parts on a scale; ``None`` without recorded stamps."""
-    chart = request_timeline(view.run.trace)
-    if chart is None:
-        return None
-    return Section(key="timeline", title="Time line", charts=(chart,))
-
-
 _LANE = 24
-
-
-def _lanes(marks: list[Spec], order: Sequence[str], title: str, tips: Mapping[str, str]) -> Spec:
-    axis = {"title": None, "ticks": False, "domain": False, "labelLimit": 160}
-    return {
-        "data": {"values": marks},
-        "mark": {"type": "bar", "height": {"band": 0.8}, "clip": True},
-        "encoding": {
-            "x": quantity("start", title, scale={"nice": False}, axis=X_TICKS),
-            "x2": {"field": "end"},
-            "y": {"field": "lane", "type": "nominal", "sort": list(order), "axis": axis},
-            "fill": {"field": "fill", "type": "nominal", "scale": None, "legend": None},
-            "tooltip": tooltip(**tips),
-        },
-    }
-
-
-def _seen(bars: Spec) -> Spec:
-    """Return bars that have a width however short they are, and zoom."""
-    stroke = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
-    return zoomable([{**bars, "encoding": {**bars["encoding"], "stroke": stroke}}])
-
-
 #: Requests that are drawn before and after the one in the middle.
 _BESIDE = 2
-_PART_TIPS = {
-    "lane": "part",
-    "request": "request",
-    "took": "takes",
-    "start": "begins, ms#",
-    "end": "ends, ms#",
-}
+
+
+def timeline(subject: PageSubject) -> Section | None:
+    """One request with its parts on a scale; ``None`` without recorded stamps."""
+    chart = request_timeline(subject.view.run.trace)
+    return Section(key="timeline", title="Time line", charts=(chart,)) if chart else None
 
 
 def request_timeline(trace: QueryTrace | None) -> Chart | None:
@@ -82,41 +49,57 @@ def request_timeline(trace: QueryTrace | None) -> Chart | None:
         return None
     zero_ms = min(one.start_ms for one in own)
     streams = {one.stream for one in spans}
-    lanes = sorted({_lane(one, streams) for one in spans}, key=_lane_order)
+    lanes = [_lane(one, streams) for one in spans]
     marks = [
         {
-            "lane": _lane(one, streams),
+            "lane": lane,
             "request": f"{one.query + 1:,} of {count:,}",
             "start": one.start_ms - zero_ms,
             "end": one.end_ms - zero_ms,
             "took": format_ms(one.end_ms - one.start_ms, 3),
             "fill": BLUE if one.query == chosen else OTHER,
         }
-        for one in spans
+        for one, lane in zip(spans, lanes, strict=True)
     ]
+    times = [(one.start_ms - zero_ms, one.end_ms - zero_ms) for one in spans]
+    order = sorted(set(lanes), key=_lane_order)
     return Chart(
         key="request_timeline",
         title=_title(own, count),
         subtitle=_subtitle(trace, chosen),
-        spec=_seen(
-            _lanes(marks, lanes, f"time since request {chosen + 1:,} began, ms", _PART_TIPS)
-        ),
+        spec=_spec(marks, order, f"time since request {chosen + 1:,} began, ms"),
         table=ChartTable(
             headers=("Request", "Part", "Begins, ms", "Ends, ms", "Takes, ms"),
             rows=tuple(
-                (
-                    f"{one.query + 1:,}",
-                    _lane(one, streams),
-                    f"{one.start_ms - zero_ms:.3f}",
-                    f"{one.end_ms - zero_ms:.3f}",
-                    f"{one.end_ms - one.start_ms:.3f}",
-                )
-                for one in spans
+                (f"{one.query + 1:,}", lane, *(f"{ms:.3f}" for ms in (start, end, end - start)))
+                for one, lane, (start, end) in zip(spans, lanes, times, strict=True)
             ),
         ),
-        height=_LANE * len(lanes),
+        height=_LANE * len(order),
         is_wide=True,
     )
+
+
+def _spec(marks: list[Spec], order: Sequence[str], title: str) -> Spec:
+    """Return bars that zoom; their edge is drawn, so that short ones are seen."""
+    axis = {"title": None, "ticks": False, "domain": False, "labelLimit": 160}
+    color = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
+    tips = tooltip(
+        lane="part", request="request", took="takes", start="begins, ms#", end="ends, ms#"
+    )
+    bars = {
+        "data": {"values": marks},
+        "mark": {"type": "bar", "height": {"band": 0.8}, "clip": True},
+        "encoding": {
+            "x": quantity("start", title, scale={"nice": False}, axis=X_TICKS),
+            "x2": {"field": "end"},
+            "y": {"field": "lane", "type": "nominal", "sort": list(order), "axis": axis},
+            "fill": color,
+            "stroke": color,
+            "tooltip": tips,
+        },
+    }
+    return zoomable([bars])
 
 
 def _lane(span: PartSpan, streams: set[int | None]) -> str:
@@ -131,7 +114,7 @@ def _lane_order(lane: str) -> tuple[str, int]:
 
 def _title(own: Sequence[PartSpan], count: int) -> str:
     longest = max(own, key=lambda one: one.end_ms - one.start_ms)
-    on_gpu = [one for one in own if one.part != "enqueue"] or list(own)
+    on_gpu = [one for one in own if one.part != "enqueue"] or own
     whole_ms = max(one.end_ms for one in on_gpu) - min(one.start_ms for one in on_gpu)
     share = format_significant(100 * (longest.end_ms - longest.start_ms) / whole_ms, 3)
     return f"One request of {count:,}: {format_ms(whole_ms, 3)}, {longest.part} {share} % of it"
@@ -143,8 +126,7 @@ def _subtitle(trace: QueryTrace, chosen: int) -> tuple[str, ...]:
     differ_ms = clocks_differ_ms(trace)
     if differ_ms is None:
         return (first,)
-    second = (
+    return first, (
         "Enqueue is on the host's clock, the rest on the GPU's: the clocks differ by at least "
         f"{format_ms(differ_ms, 3)}, since work begins before it is enqueued"
     )
-    return first, second

@@ -34,7 +34,6 @@ from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Wish
-    from enginescope.render.plans.explore_workbook import Sheet
     from enginescope.render.plans.plan_headline import PageSubject
 
 
@@ -284,25 +283,14 @@ def _csv(explored: Explored, _: ExploreRequest) -> bytes:
 def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.plans.explore_workbook import explore_workbook
 
-    report = subject_of(explored).findings
     return explore_workbook(
         explored.found,
         explored.layers,
+        subject_of(explored),
         device=explored.gpu_text,
         tensorrt_version=explored.tensorrt_version,
         notices=explored.notices,
-        findings=report.findings if report else None,
-        more=_sheets(explored.context.view),
     )
-
-
-def _sheets(view: PlanView | None) -> tuple[Sheet, ...]:
-    if view is None:
-        return ()
-    from enginescope.render.plans.limit_rows import nodes_sheet, roofline_sheet
-
-    sheets = (roofline_sheet(view), nodes_sheet(view))
-    return tuple(sheet for sheet in sheets if sheet is not None)
 
 
 def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
