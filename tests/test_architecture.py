@@ -142,10 +142,7 @@ ORDER = (
     ("store/sql", "store/sql/migrations", "store"),
     ("judge", "judge/stats", "judge/comparison"),
     ("probe/telemetry", "probe"),
-    (
-        "rules/checks",
-        "rules",
-    ),
+    ("rules/checks", "rules"),
     ("notebook/html", "notebook"),
     (
         "services",
@@ -429,9 +426,7 @@ def test_services_know_neither_the_terminal_nor_the_command_line() -> None:
     assert not wrong
 
 
-def test_no_folder_of_tests_has_a_name_that_pytest_passes_over(
-    pytestconfig: pytest.Config,
-) -> None:
+def test_no_folder_of_tests_has_a_name_that_pytest_passes_over(pytestconfig: pytest.Config) -> None:
     left_out = pytestconfig.getini("norecursedirs")
     tests = Path(__file__).parent
     names = {part for path in tests.rglob("test_*.py") for part in path.relative_to(tests).parts}

@@ -45,10 +45,7 @@ class _Feeds:
 
 
 def write_int8(
-    source: Path,
-    target: Path,
-    samples: Sequence[Feeds],
-    part: tuple[int, int] | None,
+    source: Path, target: Path, samples: Sequence[Feeds], part: tuple[int, int] | None
 ) -> tuple[int, int]:
     """Write a model in INT8: Q/DQ nodes, symmetric, a scale for each channel of the weights.
 

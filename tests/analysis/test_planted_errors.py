@@ -9,9 +9,7 @@ from tests.analysis.planted.kinds import KINDS
 from tests.analysis.planted.table import ROWS, cases, honest, honest_failures, is_visible
 
 #: An error of 13 × the honest noise in one of twelve numbers: visible, and within the limits.
-MISSED = {
-    ("scalars", "fp16"): {"one item wrong"},
-}
+MISSED = {("scalars", "fp16"): {"one item wrong"}}
 #: Honest runs of each kind and row that are judged here; the benchmark judges more.
 HONEST_RUNS = 5
 

@@ -69,9 +69,7 @@ class Session:
 def measured(session: Session, asked: ShapeRule):
     fed = [
         Feeds(
-            arrays={"x": np.zeros((at + 1, 4))},
-            batch=at + 1,
-            shapes={"x": (at + 1, 4), "w": (4,)},
+            arrays={"x": np.zeros((at + 1, 4))}, batch=at + 1, shapes={"x": (at + 1, 4), "w": (4,)}
         )
         for at in range(len(asked.points))
     ]

@@ -125,8 +125,7 @@ def test_without_tensorrt_the_json_beside_it_is_named(use, capsys, monkeypatch) 
 
 
 @pytest.mark.parametrize(
-    ("fault", "status", "words"),
-    [("no_gpu", 2, "no NVIDIA GPU"), ("oom_engine", 3, "memory")],
+    ("fault", "status", "words"), [("no_gpu", 2, "no NVIDIA GPU"), ("oom_engine", 3, "memory")]
 )
 def test_where_it_cannot_be_loaded(use, fault, status, words, capsys) -> None:
     engine = made(use())

@@ -5,12 +5,7 @@ import os
 
 import pytest
 
-from enginescope.cli.machine_options import (
-    parse_clock,
-    parse_cooldown,
-    parse_pin,
-    with_clock_named,
-)
+from enginescope.cli.machine_options import parse_clock, parse_cooldown, parse_pin, with_clock_named
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Cooldown

@@ -63,8 +63,7 @@ def test_streams_need_queries_that_overlap(kind, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--mode", "both"], ["--streams", "0"], ["--rotate", "0"], ["--idle", "0ms"]],
+    "arguments", [["--mode", "both"], ["--streams", "0"], ["--rotate", "0"], ["--idle", "0ms"]]
 )
 def test_what_cannot_be_is_refused(arguments) -> None:
     with pytest.raises(click.UsageError):

@@ -14,14 +14,7 @@ import pytest
 
 from tests.conftest import SHARED
 from tests.honest.detector import HEAD, detector, picture, same_detections
-from tests.honest.inputs import (
-    document,
-    file_bytes,
-    line,
-    page_input,
-    photographs,
-    speech,
-)
+from tests.honest.inputs import document, file_bytes, line, page_input, photographs, speech
 from tests.wheels import unpacked
 
 TEXTS = (

@@ -64,8 +64,7 @@ def test_a_gain_below_the_threshold_is_not_accepted() -> None:
 
 def test_wrong_outputs_are_not_measured_and_cost_no_error() -> None:
     session = judge.Session(
-        Drawn("first", 5.0, 1),
-        check=lambda side: "sums differ" if side.name == "wrong" else None,
+        Drawn("first", 5.0, 1), check=lambda side: "sums differ" if side.name == "wrong" else None
     )
     wrong = Drawn("wrong", 1.0, 2)
     judged = session.propose(wrong)

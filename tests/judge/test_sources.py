@@ -116,8 +116,7 @@ def test_recorded_rounds_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("side", "message"),
-    [(3, "3 is not a side"), ("./a", "'./a' is not a side")],
+    ("side", "message"), [(3, "3 is not a side"), ("./a", "'./a' is not a side")]
 )
 def test_what_is_not_a_side(side: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):

@@ -122,7 +122,7 @@ def _sensitivity(name: str, *flags: str, file: str = "net.onnx", **options) -> C
         name=f"sensitivity: {name}",
         prepare=_models,
         arguments=lambda folder: [
-            *("sensitivity", str(folder / file), *flags, *short, "--store", str(folder / "store")),
+            *("sensitivity", str(folder / file), *flags, *short, "--store", str(folder / "store"))
         ],
         call=lambda folder: es.sensitivity(
             folder / file,
@@ -199,7 +199,7 @@ CASES: tuple[Case, ...] = (
         _files,
         ["net.onnx"],
         lambda folder: [
-            *("--data", folder / "data", "--reference", folder / "outputs", "--map", "y=z"),
+            *("--data", folder / "data", "--reference", folder / "outputs", "--map", "y=z")
         ],
         lambda folder: {
             "data": folder / "data",
@@ -258,7 +258,7 @@ CASES: tuple[Case, ...] = (
         _models,
         ["net.onnx"],
         lambda folder: [
-            *("--on", EXACT, "--samples", 1, "--output", folder / "out", "--skip-output-save"),
+            *("--on", EXACT, "--samples", 1, "--output", folder / "out", "--skip-output-save")
         ],
         lambda folder: {
             "on": EXACT,
@@ -304,10 +304,7 @@ CASES: tuple[Case, ...] = (
             (
                 "a range of an unknown input",
                 ["--on", EXACT, "--range", "z:0:9"],
-                {
-                    "on": EXACT,
-                    "workload": Workload(ranges=(InputRange(name="z", low=0, high=9),)),
-                },
+                {"on": EXACT, "workload": Workload(ranges=(InputRange(name="z", low=0, high=9),))},
             ),
         )
     ),

@@ -120,11 +120,7 @@ def _interleaved(name: str, backends: tuple[str, ...], workload=FIVE, prepare=mo
             *("--iterations", str(count), "--warmup", "0", "--store", str(folder / "store")),
         ],
         call=lambda folder: es.bench_interleaved(
-            folder / "m.onnx",
-            on=backends,
-            workload=workload,
-            rounds=ROUNDS,
-            store=folder / "store",
+            folder / "m.onnx", on=backends, workload=workload, rounds=ROUNDS, store=folder / "store"
         ),
         data=lambda found: compare_json(None, Chosen(), measured=found),
         volatile=_VOLATILE,
@@ -338,7 +334,7 @@ def _tune(name: str, flags: tuple[str, ...], file: str = "m.onnx", **options) ->
         name=f"tune: {name}",
         prepare=lambda folder: models.perceptron(folder / "m.onnx"),
         arguments=lambda folder: [
-            *("tune", str(folder / file), *flags, *short, "--store", str(folder / "store")),
+            *("tune", str(folder / file), *flags, *short, "--store", str(folder / "store"))
         ],
         call=lambda folder: es.tune(
             folder / file,
@@ -470,7 +466,7 @@ CASES: tuple[Case, ...] = (
         name="compare --continue: a comparison",
         prepare=begun,
         arguments=lambda folder: [
-            *("compare", _tag(folder), "--continue", "--store", str(folder / "store")),
+            *("compare", _tag(folder), "--continue", "--store", str(folder / "store"))
         ],
         call=lambda folder: es.continue_comparison(_tag(folder), store=folder / "store"),
         data=lambda found: compare_json(None, Chosen(), measured=found),
@@ -480,7 +476,7 @@ CASES: tuple[Case, ...] = (
         name="compare --continue: nothing of that name",
         prepare=begun,
         arguments=lambda folder: [
-            *("compare", "cmp-00000000", "--continue", "--store", str(folder / "store")),
+            *("compare", "cmp-00000000", "--continue", "--store", str(folder / "store"))
         ],
         call=lambda folder: es.continue_comparison("cmp-00000000", store=folder / "store"),
         data=lambda found: compare_json(None, Chosen(), measured=found),
@@ -535,12 +531,7 @@ CASES: tuple[Case, ...] = (
         call=lambda _folder: es.doctor(),
         data=encode,
         volatile=frozenset(
-            {
-                "message",
-                "load_1min",
-                "timer_resolution_ms",
-                "memory_available_bytes",
-            }
+            {"message", "load_1min", "timer_resolution_ms", "memory_available_bytes"}
         ),
     ),
 )

@@ -18,7 +18,7 @@ def _shapes(name: str, *flags: str, file: str = "m.onnx", **options) -> Case:
         name=f"shapes: {name}",
         prepare=lambda folder: models.perceptron(folder / "m.onnx"),
         arguments=lambda folder: [
-            *("shapes", str(folder / file), *flags, *counts, "--store", str(folder / "store")),
+            *("shapes", str(folder / file), *flags, *counts, "--store", str(folder / "store"))
         ],
         call=lambda folder: es.shapes(folder / file, **_SHORT, **options, store=folder / "store"),
         data=shapes_json,

@@ -111,10 +111,7 @@ def test_tables() -> None:
     assert comparison_table(TEST).rows[0][:4] == ("cmp-0a1b2c3d", "60", "16", "1.0012")
 
 
-@pytest.mark.parametrize(
-    ("days", "age"),
-    [(0, "today"), (1, "1 day ago"), (40, "40 days ago")],
-)
+@pytest.mark.parametrize(("days", "age"), [(0, "today"), (1, "1 day ago"), (40, "40 days ago")])
 def test_a_recorded_test_has_its_age(days, age) -> None:
     now = datetime.fromisoformat(TEST.created) + timedelta(days=days, hours=1)
     line = recorded_line(TEST, now)

@@ -58,8 +58,7 @@ ENGINE = Subject(name="net.plan", kind="engine")
 
 
 @pytest.mark.parametrize(
-    ("spec", "named"),
-    [("trt:fp16", "precision fp16"), ("trt?tf32=0&device=0", "tf32")],
+    ("spec", "named"), [("trt:fp16", "precision fp16"), ("trt?tf32=0&device=0", "tf32")]
 )
 def test_what_a_build_decided_is_not_asked_of_an_engine(spec, named) -> None:
     with pytest.raises(UsageError, match=named):

@@ -158,10 +158,7 @@ def test_a_connection_beyond_the_limit_takes_the_place_of_one_that_waits(
 ) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
     asked = half_a_body("PUT /api/runs/new") if asked is None else asked
-    with (
-        served(store, Access(token=TOKEN), Taking(is_on=True)) as address,
-        ExitStack() as held,
-    ):
+    with served(store, Access(token=TOKEN), Taking(is_on=True)) as address, ExitStack() as held:
         port = int(address.rpartition(":")[2])
         opened = []
         for _ in range(3):

@@ -55,11 +55,7 @@ def test_a_push_leaves_pages_of_other_models_as_they_are(store, monkeypatch) -> 
     done = timed(cell("net", "ort-cpu"), 8.0)
     suite.begin(result([done]).plan)
     suite.keep(replace(done, run="ddd222"))
-    for view, name in (
-        (run_views, "history"),
-        (list_views, "runs"),
-        (suites, "suite"),
-    ):
+    for view, name in ((run_views, "history"), (list_views, "runs"), (suites, "suite")):
         real = getattr(view, name)
 
         def counting(request, real=real):

@@ -23,13 +23,7 @@ from enginescope.serve.access import Access
 from enginescope.serve.app import Taking, application
 from enginescope.serve.configuration import Configuration, WebhookPart
 from enginescope.serve.connections import server as server_of
-from enginescope.serve.webhooks import (
-    ToldChange,
-    as_told,
-    history_key,
-    is_news,
-    read_memory,
-)
+from enginescope.serve.webhooks import ToldChange, as_told, history_key, is_news, read_memory
 from enginescope.store.archive import Store
 from tests.analysis.historic_runs import over_days
 from tests.serve.conftest import TOKEN, wait_for
@@ -266,10 +260,7 @@ def test_a_history_keeps_its_key_whatever_else_there_is() -> None:
     before, after = BEFORE[0], AFTER[-1]
     assert history_key(before, "latency") == history_key(after, "latency")
     assert history_key(before, "latency") != history_key(before, "p99")
-    other = replace(
-        before,
-        job=replace(before.job, workload=replace(before.job.workload, batch=4)),
-    )
+    other = replace(before, job=replace(before.job, workload=replace(before.job.workload, batch=4)))
     assert history_key(before, "latency") != history_key(other, "latency")
 
 

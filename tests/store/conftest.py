@@ -22,11 +22,7 @@ def postgresql() -> Iterator[Server]:
 
 
 #: Everything that can be a store.
-PLACES = (
-    "folder",
-    "sqlite",
-    pytest.param("postgresql", marks=pytest.mark.database),
-)
+PLACES = ("folder", "sqlite", pytest.param("postgresql", marks=pytest.mark.database))
 
 
 @pytest.fixture(params=PLACES)

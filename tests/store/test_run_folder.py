@@ -43,11 +43,7 @@ def some(strategy: st.SearchStrategy) -> st.SearchStrategy:
 
 
 SAMPLES = st.builds(
-    Samples,
-    metric=TEXT,
-    values_ms=ARRAY,
-    warmup_ms=st.none() | ARRAY,
-    start_ms=st.none() | ARRAY,
+    Samples, metric=TEXT, values_ms=ARRAY, warmup_ms=st.none() | ARRAY, start_ms=st.none() | ARRAY
 )
 TENSOR = st.builds(
     Tensor,
@@ -104,9 +100,7 @@ RUN = st.builds(
     plan=st.none() | PLAN,
     telemetry=st.none()
     | st.builds(
-        Telemetry,
-        time_ms=ARRAY,
-        channels=some(st.builds(Channel, name=TEXT, values=ARRAY)),
+        Telemetry, time_ms=ARRAY, channels=some(st.builds(Channel, name=TEXT, values=ARRAY))
     ),
     peak_memory_bytes=st.none() | SIZE,
     notices=some(

@@ -108,9 +108,7 @@ def decoder(path: Path, style: Literal["optimum", "fused"] = "optimum") -> Path:
         made.weight(name, np.asarray(values))
     words, places = made.table("words", WORDS), made.table("places", PLACES)
     x = made.add(
-        "Add",
-        made.add("Gather", words, "input_ids"),
-        made.add("Gather", places, "position_ids"),
+        "Add", made.add("Gather", words, "input_ids"), made.add("Gather", places, "position_ids")
     )
     bias = made.bias()
     for layer in range(LAYERS):

@@ -60,10 +60,7 @@ GROUPS = {
     },
     "TensorRT": {
         "trtexec": ("measure.trtexec", "Run trtexec's command line, with its log and files."),
-        "passport": (
-            "plans.passport",
-            "Show how an engine file was built and measured.",
-        ),
+        "passport": ("plans.passport", "Show how an engine file was built and measured."),
         "process": ("plans.process", "Build, measure and profile, with trex's file names."),
     },
     "Store": {
@@ -222,10 +219,7 @@ def _say(error: EnginescopeError) -> None:
 
 _HANDLER = "enginescope.plain_signs"
 #: One for one, so that columns stay below each other.
-_PLAIN = str.maketrans(
-    "…×·÷−—–±→µ°─│┊┤├└•◆✗▁▂▃▄▅▆▇█",
-    "~x-/---~>u -|:|+`*#x.:-=+*%#",
-)
+_PLAIN = str.maketrans("…×·÷−—–±→µ°─│┊┤├└•◆✗▁▂▃▄▅▆▇█", "~x-/---~>u -|:|+`*#x.:-=+*%#")
 
 
 def with_ascii_fallback(stream: TextIO | None) -> None:

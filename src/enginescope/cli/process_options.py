@@ -58,9 +58,7 @@ stop_options = add_options(
 #: Add the options that end all rounds early, and that go on from those in the store.
 rounds_end_options = add_options(
     option(
-        "--max-time",
-        type=DURATION_MS,
-        help="Maximum total time; measures fewer rounds if needed.",
+        "--max-time", type=DURATION_MS, help="Maximum total time; measures fewer rounds if needed."
     ),
     option(
         "--continue",

@@ -17,12 +17,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from enginescope.cli.messages import detail, is_usual, note, warn
-from enginescope.cli.verb import (
-    EXIT_INTERRUPTED,
-    ending_in_order,
-    naming_flags,
-    saying_what_stands,
-)
+from enginescope.cli.verb import EXIT_INTERRUPTED, ending_in_order, naming_flags, saying_what_stands
 from enginescope.judge.units import format_ms
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress

@@ -178,11 +178,7 @@ def gate(request: Request) -> Response:
     answer = gate_answer(result.report, link=_address)
     skipped = (("skipped", text) for text in result.warnings)
     computed = ("computed", f"{result.at[:16].replace('T', ' ')} UTC")
-    answer = replace(
-        answer,
-        title=f"Gate {name}",
-        facts=(*answer.facts, *skipped, computed),
-    )
+    answer = replace(answer, title=f"Gate {name}", facts=(*answer.facts, *skipped, computed))
     links = tuple((f"/gate/{quote(name)}.{kind}", kind.upper()) for kind in ("json", "svg"))
     written = written_page(answer, script_address=script_address())
     return framed(request, written, links, here="gate")

@@ -20,10 +20,7 @@ GLOSSARY = "https://enginescope.github.io/enginescope/explanation/glossary/"
 _LIKE_A_CODE = re.compile(r"[wih]-|(plan|time)\d")
 
 #: Word of the output -> its code.
-_PROSE = {
-    "timed out": "timed_out",
-    "out of memory": "out_of_memory",
-}
+_PROSE = {"timed out": "timed_out", "out of memory": "out_of_memory"}
 #: Words of sentences, and of sizes, rates and energy -> the code of the verdict.
 _ALSO = {
     "no difference": "same",

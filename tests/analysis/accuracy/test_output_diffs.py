@@ -134,11 +134,7 @@ def test_another_shape_is_named_beside_the_references(reference, candidate, text
     assert reason == OutputReason(
         code="shape",
         message=text,
-        evidence={
-            "sample": 0,
-            "shape": list(candidate.shape),
-            "reference": list(reference.shape),
-        },
+        evidence={"sample": 0, "shape": list(candidate.shape), "reference": list(reference.shape)},
     )
 
 

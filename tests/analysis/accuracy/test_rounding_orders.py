@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.analysis.accuracy.error_limits import (
-    ChannelNoise,
-    ExpectedNoise,
-    widest_noise,
-)
+from enginescope.analysis.accuracy.error_limits import ChannelNoise, ExpectedNoise, widest_noise
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.errors.output_tolerance import tolerance_named

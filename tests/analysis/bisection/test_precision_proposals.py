@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.bisection.error_growth import (
-    BeyondRange,
-    Bisected,
-    growth_of,
-    steepest,
-)
+from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, growth_of, steepest
 from enginescope.analysis.bisection.error_start import started
 from enginescope.analysis.bisection.precision_proposals import (
     PrecisionTrial,

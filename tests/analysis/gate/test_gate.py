@@ -17,14 +17,7 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition
 from enginescope.records.verdict.gate import GateOutcome, GateTerms, Limit
 from enginescope.render.verdicts.gate_phrases import details
-from tests.analysis.gated_runs import (
-    CRASH,
-    crashed,
-    job,
-    process,
-    processes,
-    with_device_latency,
-)
+from tests.analysis.gated_runs import CRASH, crashed, job, process, processes, with_device_latency
 
 UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)
 

@@ -75,11 +75,7 @@ def test_a_plan() -> None:
         ("output", "flat"),  # written by a no-op, which is folded
     ]
     assert [one.id for one in graph.nodes] == [0, 1, 2, 3]
-    assert edges(graph) == [
-        "conv + relu>flat",
-        "copy for conv>conv + relu",
-        "image>copy for conv",
-    ]
+    assert edges(graph) == ["conv + relu>flat", "copy for conv>conv + relu", "image>copy for conv"]
     packed = next(one.tensor for one in graph.edges if one.source == 1)
     assert packed is not None
     assert (packed.name, packed.dtype) == ("packed", DataType.FP16)
@@ -103,16 +99,7 @@ def test_a_region_written_again_has_a_node_per_use() -> None:
     graph = plan_graph(
         made(("w1", "x", "t"), ("r1", "t", "u"), ("w2", "x", "t"), ("r2", "t u", "y"), io="x > y")
     )
-    assert edges(graph) == [
-        "r1>r2",
-        "r2>y",
-        "t.0>r1",
-        "t.1>r2",
-        "w1>t.0",
-        "w2>t.1",
-        "x>w1",
-        "x>w2",
-    ]
+    assert edges(graph) == ["r1>r2", "r2>y", "t.0>r1", "t.1>r2", "w1>t.0", "w2>t.1", "x>w1", "x>w2"]
     assert edges(graph, "reuse") == ["t.0>t.1"]
 
 

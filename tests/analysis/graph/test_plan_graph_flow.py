@@ -61,12 +61,7 @@ def test_no_reader_loses_its_writer(layers: list[tuple[str, str, str]]) -> None:
                     assert node in into
 
 
-LOOP = (
-    ("init", "x", "state"),
-    ("body", "state", "h"),
-    ("recur", "h", "state"),
-    ("last", "h", "y"),
-)
+LOOP = (("init", "x", "state"), ("body", "state", "h"), ("recur", "h", "state"), ("last", "h", "y"))
 
 
 def test_what_is_written_last_and_never_read_goes_into_the_next_iteration() -> None:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enginescope.analysis.lottery.lottery_report import (
-    Draw,
-    OutputTally,
-    TimedRun,
-    lottery_report,
-)
+from enginescope.analysis.lottery.lottery_report import Draw, OutputTally, TimedRun, lottery_report
 from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition

@@ -138,8 +138,7 @@ def test_swapped_layers_are_found_by_shape() -> None:
     a = chain([4, 5, 6, 7])
     order = [0, 2, 1, 3]
     b = replace(
-        a,
-        layers=tuple(replace(a.layers[one], index=place) for place, one in enumerate(order)),
+        a, layers=tuple(replace(a.layers[one], index=place) for place, one in enumerate(order))
     )
     assert one_to_one(align(a, renamed(b, "other"))) == [(0, 0), (1, 2), (2, 1), (3, 3)]
 

@@ -126,9 +126,7 @@ def sized(size: int) -> Plan:
     plan = chain([4, 8])
     layers = tuple(
         replace(
-            one,
-            inputs=tuple(map(resized, one.inputs)),
-            outputs=tuple(map(resized, one.outputs)),
+            one, inputs=tuple(map(resized, one.inputs)), outputs=tuple(map(resized, one.outputs))
         )
         for one in plan.layers
     )

@@ -42,19 +42,13 @@ def test_nothing_differs() -> None:
             one_layer(tensor("x", 4, 3, 8, 8, dtype=FP16), tensor("y", 4, 16, 8, 8, dtype=FP16)),
             {"precision": ("FP32", "FP16")},
         ),
-        (
-            one_layer(tensor("x", 4, 3, 8, 8, dtype=INT8)),
-            {"precision": ("FP32", "INT8 → FP32")},
-        ),
+        (one_layer(tensor("x", 4, 3, 8, 8, dtype=INT8)), {"precision": ("FP32", "INT8 → FP32")}),
         (
             one_layer(write=tensor("y", 4, 16, 8, 8, layout="kHWC8")),
             {"format": ("NCHW, NCHW", "NCHW, NHWC8")},
         ),
         (one_layer(type="Deconvolution"), {"kind": ("Convolution", "Deconvolution")}),
-        (
-            one_layer(tensor("x", 1, 3, 8, 8), tensor("y", 1, 16, 8, 8)),
-            {"batch": ("4", "1")},
-        ),
+        (one_layer(tensor("x", 1, 3, 8, 8), tensor("y", 1, 16, 8, 8)), {"batch": ("4", "1")}),
         (
             one_layer(write=tensor("y", 4, 16, 4, 4)),
             {"shapes": ("3×8×8 → 16×8×8", "3×8×8 → 16×4×4")},

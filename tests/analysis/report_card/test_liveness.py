@@ -105,8 +105,7 @@ def test_nothing_can_be_told_without_inputs_and_outputs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "printed"),
-    [("resnet18", 2_418_176), ("depth_anything_small", 43_378_688)],
+    ("name", "printed"), [("resnet18", 2_418_176), ("depth_anything_small", 43_378_688)]
 )
 def test_it_is_below_what_tensorrt_printed(shared, name: str, printed: int) -> None:
     """`Total Activation Memory` of the verbose log of the same build."""

@@ -64,8 +64,7 @@ def test_what_is_not_known_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("placement", "told"),
-    [((CPU,), False), ((CUDA,), True), ((CUDA, CPU), True), ((), False)],
+    ("placement", "told"), [((CPU,), False), ((CUDA,), True), ((CUDA, CPU), True), ((), False)]
 )
 def test_when_there_is_something_to_tell(placement, told) -> None:
     run = run_of([share(one, 1, 1) for one in placement], (), placement)

@@ -16,10 +16,7 @@ from enginescope.formats.tensors.answer_files import tensor_of
 from tests.conftest import missing
 
 #: Boxes (left, top, right, bottom) and categories of two pictures of 200 × 100.
-TRUTH = (
-    (((10, 10, 60, 60), 3), ((100, 20, 180, 90), 7)),
-    (((5, 5, 45, 35), 3),),
-)
+TRUTH = ((((10, 10, 60, 60), 3), ((100, 20, 180, 90), 7)), (((5, 5, 45, 35), 3),))
 
 
 @pytest.fixture(autouse=True)

@@ -69,10 +69,7 @@ def test_scores_are_brought_to_the_size_of_the_target_before_the_best_is_taken()
     [
         ({}, np.array([[[0, 1], [1, 1]]])),
         ({"threshold": "0.5"}, np.array([[[[0.1, 0.9], [0.8, 0.51]]]], dtype=np.float32)),
-        (
-            {"layout": "nhwc"},
-            one_hot(np.array([[0, 1], [1, 1]]), 3).transpose(0, 2, 3, 1),
-        ),
+        ({"layout": "nhwc"}, one_hot(np.array([[0, 1], [1, 1]]), 3).transpose(0, 2, 3, 1)),
     ],
 )
 def test_forms_of_outputs(options: dict[str, str], values: Any) -> None:

@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.tune.halving import (
-    RUNGS,
-    confirmed,
-    ranked,
-    slower_by_evidence,
-)
+from enginescope.analysis.tune.halving import RUNGS, confirmed, ranked, slower_by_evidence
 from enginescope.judge.comparison.ratio import LOOKS, ratio_of_few_rounds
 from enginescope.judge.verdict import VerdictKind
 

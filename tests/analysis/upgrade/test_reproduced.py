@@ -98,8 +98,4 @@ def test_versions_that_changed_by_stack() -> None:
     told = [
         (one.stack, one.name, one.recorded, one.again) for one in environment_changes(before, after)
     ]
-    assert told == [
-        ("b", "cpu", "x", None),
-        ("b", "gpu0", None, "H100"),
-        ("b", "ort", "1", "2"),
-    ]
+    assert told == [("b", "cpu", "x", None), ("b", "gpu0", None, "H100"), ("b", "ort", "1", "2")]

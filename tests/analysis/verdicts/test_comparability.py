@@ -79,12 +79,7 @@ def test_imported_runs_do_not_say() -> None:
         ("graph", Mode(cuda_graph=True), Mode(cuda_graph=False), "CUDA graph: on against off"),
         ("spin", Mode(spin_wait=False), Mode(spin_wait=True), "waiting: blocking against spinning"),
         ("cache", Mode(cold=True), Mode(cold=False), "L2 cache: flushed against warm"),
-        (
-            "loop",
-            Mode(loop="native"),
-            Mode(loop="python"),
-            "timing loop: native against python",
-        ),
+        ("loop", Mode(loop="native"), Mode(loop="python"), "timing loop: native against python"),
     ],
 )
 def test_how_requests_were_issued(key: str, a: Mode, b: Mode, text: str) -> None:

@@ -131,8 +131,7 @@ def test_device_memory_that_cannot_be_had(use, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "option"),
-    [("ort-cuda", "enable_cuda_graph"), ("ort-trt", "trt_cuda_graph_enable")],
+    ("text", "option"), [("ort-cuda", "enable_cuda_graph"), ("ort-trt", "trt_cuda_graph_enable")]
 )
 @pytest.mark.parametrize("graph", [True, False, None])
 def test_a_cuda_graph_is_the_providers_own(use, tmp_path, text, option, graph) -> None:
@@ -328,8 +327,7 @@ def test_one_graph_name_two_static_shapes(use, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    ["model", "name", "option", "precision", "batch", "graph", "version", "gpu"],
+    "change", ["model", "name", "option", "precision", "batch", "graph", "version", "gpu"]
 )
 def test_what_makes_another_entry(use, tmp_path, monkeypatch, change) -> None:
     use()

@@ -121,9 +121,7 @@ def test_what_cupti_refuses_is_the_reason(cupti: Cupti, refused: str, why: str) 
     assert str(trace.result(cupti.begin_ns).why).startswith(why)
 
 
-def test_without_the_package_the_reason_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_package_the_reason_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupti", None)
     with KernelTrace() as trace:
         pass

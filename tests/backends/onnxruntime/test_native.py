@@ -30,11 +30,7 @@ def job_of(path: Path, **mode: Any) -> Job:
     subject = Subject(name=path.name, kind="onnx", path=str(path))
     backend = BackendSpec(name="ort-cpu", options={"session.intra_op.allow_spinning": "0"})
     return Job(
-        subject=subject,
-        backend=backend,
-        workload=workload,
-        layer_profile=False,
-        keep_outputs=True,
+        subject=subject, backend=backend, workload=workload, layer_profile=False, keep_outputs=True
     )
 
 

@@ -62,11 +62,7 @@ def test_either_loop_is_repeated(h200, perceptron: Path, engines: Path, mode: Mo
 
 @pytest.mark.parametrize(
     ("mode", "streams", "count", "issued"),
-    [
-        (LATENCY, 1, 100, 103),
-        (THROUGHPUT, 1, 100, 102),
-        (THROUGHPUT, 2, 100, 104),
-    ],
+    [(LATENCY, 1, 100, 103), (THROUGHPUT, 1, 100, 102), (THROUGHPUT, 2, 100, 104)],
 )
 def test_untimed_requests_are_counted_too(
     use: Use, perceptron: Path, engines: Path, mode: Mode, streams: int, count: int, issued: int

@@ -164,10 +164,7 @@ def test_the_gpu_s_number_goes_to_backends_that_have_gpus() -> None:
             ("--engines", "net.onnx", "--image", "view.png", "--input-size", "99"),
             "input image of net.onnx is 1×3×24×32",
         ),
-        (
-            ("--engines", "gone.onnx", "--image", "view.png"),
-            "no such file",
-        ),
+        (("--engines", "gone.onnx", "--image", "view.png"), "no such file"),
     ],
 )
 def test_mistakes_are_said_in_a_line(tmp_path, capsys, monkeypatch, arguments, said) -> None:

@@ -21,10 +21,7 @@ EXACT = "ort-cpu?graph_optimization_level=disable"
 
 
 def perceptron(path: Path, weights: Any = WEIGHTS, name: str = "y") -> Path:
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["m"]),
-        helper.make_node("Tanh", ["m"], [name]),
-    ]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Tanh", ["m"], [name])]
     return save(path, nodes, [value("x", ["n", 4])], [value(name, ["n", 3])], w=weights)
 
 

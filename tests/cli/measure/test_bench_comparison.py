@@ -92,10 +92,7 @@ def test_a_planted_slowdown_ends_at_the_first_look(store, played, convnet, capsy
 
 def test_a_comparison_and_a_run_have_a_card(store, played, convnet, tmp_path) -> None:
     pytest.importorskip("vl_convert")
-    for name, given in (
-        ("two.png", [*fakes(200, 230), "--compare"]),
-        ("run.png", fakes(200)),
-    ):
+    for name, given in (("two.png", [*fakes(200, 230), "--compare"]), ("run.png", fakes(200))):
         card = tmp_path / name
         assert main(["bench", str(convnet), *given, "--card", str(card)]) == 0
         assert card.read_bytes().startswith(b"\x89PNG")

@@ -156,11 +156,7 @@ def test_weights_beside_the_model(use, verb, tmp_path) -> None:
     assert "w.bin" in json.loads(out)["outcome"]["message"]
 
 
-ENTRIES = [
-    ["bench", "MODEL", "--on", "trt"],
-    ["build", "MODEL"],
-    ["bench", "ENGINE"],
-]
+ENTRIES = [["bench", "MODEL", "--on", "trt"], ["build", "MODEL"], ["bench", "ENGINE"]]
 
 
 @pytest.mark.parametrize("arguments", ENTRIES, ids=" ".join)

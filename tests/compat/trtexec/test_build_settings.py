@@ -14,10 +14,7 @@ def options(*flags: str, trt: str = "10.16.1") -> dict[str, str]:
 
 
 def test_the_defaults_are_trtexecs() -> None:
-    assert options() == {
-        "profiling_verbosity": "layer_names_only",
-        "log_level": "info",
-    }
+    assert options() == {"profiling_verbosity": "layer_names_only", "log_level": "info"}
 
 
 def test_flags_with_a_value_and_switches() -> None:

@@ -15,12 +15,7 @@ def test_the_job_of_a_plain_command_line() -> None:
     assert job.workload.warmup == WarmUp(time_ms=200, iterations=0, limit_ms=200)
     assert job.workload.stop == StopRule(duration_ms=3000, min_iterations=10, precision_pct=None)
     assert job.workload.mode == Mode(
-        kind="throughput",
-        in_flight=2,
-        transfers=True,
-        cuda_graph=False,
-        spin_wait=False,
-        streams=1,
+        kind="throughput", in_flight=2, transfers=True, cuda_graph=False, spin_wait=False, streams=1
     )
     assert not job.layer_profile
     assert not job.keep_outputs

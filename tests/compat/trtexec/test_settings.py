@@ -73,10 +73,7 @@ def test_shapes_to_run_with() -> None:
 
 def test_input_files() -> None:
     found = settings("--loadInputs=x:a.raw,'y:0':b.raw")
-    assert found.files == (
-        InputFile(name="x", path="a.raw"),
-        InputFile(name="y:0", path="b.raw"),
-    )
+    assert found.files == (InputFile(name="x", path="a.raw"), InputFile(name="y:0", path="b.raw"))
 
 
 def test_another_platform_skips_the_inference() -> None:

@@ -53,10 +53,7 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "suite-row": (CellRow, "a line of `cells.jsonl` in a suite's folder"),
     "history": (JobHistory, "an element of `series` of `history --json`"),
     "noise-floor": (NoiseFloor, "an element of `floors` of `noise-floors.json`"),
-    "self-test": (
-        SelfTest,
-        "`report` of `doctor --self-test --json`",
-    ),
+    "self-test": (SelfTest, "`report` of `doctor --self-test --json`"),
     "passport": (Passport, "`passport --json`; `net.engine.passport.json`"),
     "load": (LoadReport, "`report` of `load --json`"),
     "lottery": (LotteryReport, "`report` of `lottery --json`"),

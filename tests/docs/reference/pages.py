@@ -46,8 +46,7 @@ PAGES = (
     ),
     Page("rules.md", {}, whole=catalogue),
     Page(
-        "json.md",
-        {"schemas": json_documents.typed_part, "documents": json_documents.observed_part},
+        "json.md", {"schemas": json_documents.typed_part, "documents": json_documents.observed_part}
     ),
     *(
         Page(
@@ -59,10 +58,7 @@ PAGES = (
         for name, (kind, _) in json_documents.TYPED.items()
     ),
     Page("csv.md", {"files": csv_columns.files_part, "scripts": csv_columns.perf_part}),
-    Page(
-        "plan-columns.md",
-        {"columns": plan_columns.columns_part, "gpus": plan_columns.gpus_part},
-    ),
+    Page("plan-columns.md", {"columns": plan_columns.columns_part, "gpus": plan_columns.gpus_part}),
     Page(
         "report-card.md",
         {"charts": report_card.charts_part, "quantities": report_card.quantities_part},

@@ -67,12 +67,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "exclusive": "Run nothing else on that machine meanwhile.",
     },
 }
-_TYPES = {
-    "str": "text",
-    "int": "integer",
-    "float": "number",
-    "bool": "true or false",
-}
+_TYPES = {"str": "text", "int": "integer", "float": "number", "bool": "true or false"}
 
 
 def keys_part() -> str:

@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.formats.importing.artifact_kinds import ArtifactKind
-from enginescope.formats.importing.import_grouping import (
-    Item,
-    exported_names,
-    group_items,
-    stem_of,
-)
+from enginescope.formats.importing.import_grouping import Item, exported_names, group_items, stem_of
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
 from enginescope.records.plan.tool_report import ToolReport
 
@@ -87,8 +82,7 @@ def test_a_file_of_the_logs_own_name_goes_before_its_command_line() -> None:
 
 def test_two_files_of_one_kind_are_two_runs() -> None:
     assert names(
-        item("d/net.times.json", ArtifactKind.TIMES),
-        item("d/net_timing.json", ArtifactKind.TIMES),
+        item("d/net.times.json", ArtifactKind.TIMES), item("d/net_timing.json", ArtifactKind.TIMES)
     ) == [("net", ["net.times.json"]), ("net_timing.json", ["net_timing.json"])]
 
 

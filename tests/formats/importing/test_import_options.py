@@ -53,10 +53,7 @@ def test_nothing_is_known_without_options() -> None:
     ("text", "shapes"),
     [
         ("input.1=32x3x224x224", (InputShape(name="input.1", dims=(32, 3, 224, 224)),)),
-        (
-            "a:0=1x3; b=7",
-            (InputShape(name="a:0", dims=(1, 3)), InputShape(name="b", dims=(7,))),
-        ),
+        ("a:0=1x3; b=7", (InputShape(name="a:0", dims=(1, 3)), InputShape(name="b", dims=(7,)))),
         ("model", ()),
     ],
 )

@@ -68,10 +68,7 @@ def test_what_flows_is_in_order_and_says_what_depends_on_the_inputs(model) -> No
 
 
 def test_nodes_that_wait_for_each_other_are_refused(tmp_path) -> None:
-    nodes = [
-        helper.make_node("Relu", ["b"], ["a"]),
-        helper.make_node("Relu", ["a"], ["b"]),
-    ]
+    nodes = [helper.make_node("Relu", ["b"], ["a"]), helper.make_node("Relu", ["a"], ["b"])]
     graph = helper.make_graph(nodes, "g", [info("x", 1)], [info("b", 1)])
     path = tmp_path / "loop.onnx"
     onnx.save(helper.make_model(graph, ir_version=8), path)

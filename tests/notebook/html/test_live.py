@@ -61,10 +61,7 @@ def test_long_tables_have_no_row_for_what_is_left_out() -> None:
     unknown = table_of(("Layer", "ms"), [("a", figure(None)), ("b", "−1,234.5")])
     assert [
         row["ms"] for row in ChartDisplay(Chart(key="a", title="A", spec={}, table=unknown)).rows()
-    ] == [
-        None,
-        -1234.5,
-    ]
+    ] == [None, -1234.5]
 
 
 def test_the_library_comes_once_a_kernel_and_again_with_its_cell(monkeypatch) -> None:

@@ -11,14 +11,7 @@ from enginescope.judge.units import range_text
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.samples import ReportedSummary
 from enginescope.render.base.facts import subject_names
-from enginescope.render.base.text import (
-    as_text,
-    notice_lines,
-    runs_table,
-    show,
-    summary,
-    table,
-)
+from enginescope.render.base.text import as_text, notice_lines, runs_table, show, summary, table
 from tests.render.runs import failed_run, imported_run, measured_run
 from tests.render.screen import summary_text
 

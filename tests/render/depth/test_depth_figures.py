@@ -67,11 +67,7 @@ def test_the_gpu_s_four_quantities_or_why_there_are_none() -> None:
 
 
 def test_labels_leave_out_what_all_have_in_common() -> None:
-    assert short_labels(depth_benchmark(THREE), 40) == [
-        "fp32.engine",
-        "fp16.engine",
-        "int8.engine",
-    ]
+    assert short_labels(depth_benchmark(THREE), 40) == ["fp32.engine", "fp16.engine", "int8.engine"]
     one_model = depth_benchmark(("net.onnx · trt", "net.onnx · trt:fp16"))
     assert short_labels(one_model, 40) == ["trt", "trt:fp16"]
     mixed = ("net.onnx · ort-cpu", "net.engine · trt")

@@ -89,12 +89,7 @@ def page_of(*runs) -> Page:
     return Page(report_page([RunView(run) for run in runs]).decode())
 
 
-MAKERS = [
-    (measured_run,),
-    (failed_run,),
-    (imported_run,),
-    (measured_run, failed_run, imported_run),
-]
+MAKERS = [(measured_run,), (failed_run,), (imported_run,), (measured_run, failed_run, imported_run)]
 
 
 @pytest.fixture(params=MAKERS, ids=lambda makers: "+".join(make.__name__ for make in makers))

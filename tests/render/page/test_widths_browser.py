@@ -187,7 +187,7 @@ def test_what_is_cut_is_seen(tab, pages) -> None:
     )
     wrong = tab.evaluate(WRONG)
     assert {one.partition(":")[0] for one in wrong} == {
-        *("cut", "outside", "goes on without a cue", "the page scrolls sideways"),
+        *("cut", "outside", "goes on without a cue", "the page scrolls sideways")
     }
 
 

@@ -171,10 +171,6 @@ def test_a_shape_call_that_took_time_is_counted_where_the_tables_count_it() -> N
     idle = next(at for at, one in enumerate(found.layers) if one.row.is_inert)
     one = found.layers[idle]
     row = replace(one.row, time_ms=0.002)
-    layers = (
-        *found.layers[:idle],
-        replace(one, row=row),
-        *found.layers[idle + 1 :],
-    )
+    layers = (*found.layers[:idle], replace(one, row=row), *found.layers[idle + 1 :])
     flat = " ".join(shown(replace(found, layers=layers)).split())
     assert "5 layers: 3 launch work, 2 launch no kernel, 1 of which took time" in flat

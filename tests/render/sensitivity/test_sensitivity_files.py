@@ -231,7 +231,7 @@ def test_the_picture_tells_fp32_the_proposal_and_single_layers_apart() -> None:
     chart = error_time_chart(report((*many, layer("loud", 0.4))))
     *_, points = chart.spec["layer"]
     assert points["encoding"]["color"]["scale"]["domain"] == [
-        *("FP32", "layers together", "proposed: 40 of 41", "one layer alone"),
+        *("FP32", "layers together", "proposed: 40 of 41", "one layer alone")
     ]
     (fp32,) = [row for row in points["data"]["values"] if row["kind"] == "FP32"]
     assert (fp32["error"], fp32["time"]) == (0.0, 1.0)

@@ -108,11 +108,7 @@ def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
 def test_models_are_not_counted_as_cells() -> None:
     """A suite of 3 models in 6 cells had the title "6 models measured"."""
     rows = [
-        timed(
-            cell(f"m{model}", batch=batch),
-            1.0,
-            figures=around(1.0, 1.0, None),
-        )
+        timed(cell(f"m{model}", batch=batch), 1.0, figures=around(1.0, 1.0, None))
         for model in range(3)
         for batch in (1, 8)
     ]

@@ -17,11 +17,7 @@ from enginescope.render.html.answer_page import written_page
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_phrases import answer_text, checked_text, scope_facts
 from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
-from enginescope.render.verdicts.gate_writers import (
-    gate_answer,
-    gate_json,
-    gate_notices,
-)
+from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_notices
 from enginescope.render.verdicts.gate_writers import gate_rows as gate_table
 from tests.analysis.gated_runs import crashed, job, process, processes
 

@@ -52,10 +52,7 @@ def report(factor: float = 0.9, **fields) -> TuneReport:
                     1, "?intra_op_num_threads=1", 1.5, state="dropped", rounds=3, dropped_after=3
                 ),
                 Alternative(
-                    number=4,
-                    backend="ort-cpu:fp16",
-                    state="wrong",
-                    why="outputs: y: too large",
+                    number=4, backend="ort-cpu:fp16", state="wrong", why="outputs: y: too large"
                 ),
             ),
             "invalid": (InvalidAlternative(backend="ort-cpu?x=1", why="no option x"),),

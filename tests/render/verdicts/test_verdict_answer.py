@@ -14,13 +14,7 @@ from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Interval
-from enginescope.judge.verdict import (
-    DisturbedRounds,
-    RatioEstimate,
-    Reason,
-    Verdict,
-    VerdictKind,
-)
+from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import Phase, RoundPlan
 from enginescope.render.base.answer_tables import answer_markdown
 from enginescope.render.base.text import answer_lines, as_text
@@ -124,10 +118,7 @@ def test_one_verdict_has_one_wording() -> None:
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (
-            verdict(),
-            "B is faster: 0.613 × A (95 % CI 0.607 … 0.619), 8 rounds, interleaved",
-        ),
+        (verdict(), "B is faster: 0.613 × A (95 % CI 0.607 … 0.619), 8 rounds, interleaved"),
         (
             verdict("slower", ratio=12.3456, interval=Interval(low=12.1, high=12.6)),
             "B is slower: 12.35 × A (95 % CI 12.10 … 12.60), 8 rounds, interleaved",
@@ -204,11 +195,7 @@ def test_values_have_units() -> None:
 
 def test_decimals_tell_the_ends_apart() -> None:
     close = RatioEstimate(
-        ratio=1.00012,
-        interval=Interval(low=1.00011, high=1.00013),
-        method="rounds",
-        n_a=8,
-        n_b=8,
+        ratio=1.00012, interval=Interval(low=1.00011, high=1.00013), method="rounds", n_a=8, n_b=8
     )
     assert range_of(close) == "1.00011 … 1.00013"
     assert ratio_text(close) == "1.00012"

@@ -89,11 +89,7 @@ def test_samples_are_read_and_outputs_written(tmp_path) -> None:
     request = AnswerRequest(samples=(sample,), folder=str(outputs))
     job = Job(subject=subject, backend=BackendSpec(name="ort-cpu"), answering=request)
     found = {mount.folder: mount.is_writable for mount in mounts_of_job(job)}
-    assert found == {
-        str(tmp_path / "zoo"): False,
-        str(image.parent): False,
-        str(outputs): True,
-    }
+    assert found == {str(tmp_path / "zoo"): False, str(image.parent): False, str(outputs): True}
 
 
 def test_what_is_read_is_mounted_where_it_is_and_cannot_be_written(tmp_path) -> None:

@@ -135,10 +135,7 @@ def test_what_does_not_fit_is_refused(workload, message) -> None:
     ("workload", "message"),
     [
         (Workload(batch=4), "a fixed batch of 2 .input `image`"),
-        (
-            Workload(shapes=(InputShape(name="image", dims=(2, 5)),)),
-            "fixed dimensions: 2x3",
-        ),
+        (Workload(shapes=(InputShape(name="image", dims=(2, 5)),)), "fixed dimensions: 2x3"),
     ],
 )
 def test_a_model_with_fixed_dimensions_does_not_support_others(workload, message) -> None:
@@ -251,9 +248,7 @@ def test_a_batch_that_is_not_fed_is_refused(tmp_path) -> None:
 def test_a_batch_that_is_fed_may_be_named(tmp_path) -> None:
     scale = spec(DataType.FP32, 2, name="scale")
     workload = Workload(
-        batch=8,
-        files=image_file(tmp_path, batch=8),
-        shapes=(InputShape(name="scale", dims=(2,)),),
+        batch=8, files=image_file(tmp_path, batch=8), shapes=(InputShape(name="scale", dims=(2,)),)
     )
     assert make_feeds((IMAGE, scale), workload).batch == 8
 

@@ -94,11 +94,7 @@ def test_three_have_all_pairs_and_all_together(copies) -> None:
 
 @pytest.mark.parametrize(
     ("backend", "threads"),
-    [
-        ("ort-cpu?intra_op_num_threads=1", "1"),
-        ("ort-cpu", "4 (default)"),
-        ("fake", None),
-    ],
+    [("ort-cpu?intra_op_num_threads=1", "1"), ("ort-cpu", "4 (default)"), ("fake", None)],
 )
 def test_the_threads_of_a_session_are_named(copies, backend, threads) -> None:
     job = replace(stored_runs(copies[1])[0].job, backend=parse_backend(backend))

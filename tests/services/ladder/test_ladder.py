@@ -68,11 +68,7 @@ def test_times_of_a_host_that_enqueues_are_not_times_of_layers(mode, sum_ms) -> 
 
 
 @pytest.mark.parametrize(
-    ("backend", "keys"),
-    [
-        ("ort-cuda", {KEYS.LAYERS, KEYS.DEVICE}),
-        ("ort-trt", {KEYS.DEVICE}),
-    ],
+    ("backend", "keys"), [("ort-cuda", {KEYS.LAYERS, KEYS.DEVICE}), ("ort-trt", {KEYS.DEVICE})]
 )
 def test_layers_are_a_rung_where_they_may_have_times_of_the_device(backend, keys) -> None:
     ladder = ladder_for(BackendSpec(name=backend), 2, is_engine=False)

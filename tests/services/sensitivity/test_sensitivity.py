@@ -79,8 +79,7 @@ def planted(monkeypatch):
 
 def measured(model: Path, **more) -> es.SensitivityReport:
     return es.sensitivity(
-        model,
-        **{"samples": 4, "workload": SHORT, "store": model.parent / "store", **more},
+        model, **{"samples": 4, "workload": SHORT, "store": model.parent / "store", **more}
     )
 
 

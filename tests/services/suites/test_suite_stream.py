@@ -203,10 +203,7 @@ def test_a_server_that_refuses_is_known_before_anything_is_measured(machine, tea
 
 def test_a_run_that_is_refused_holds_up_no_row(machine, team) -> None:
     taking = Taking(is_on=True, most_bytes=100)
-    with (
-        served(team, Access(token=TOKEN), taking) as address,
-        machine.stream(address) as stream,
-    ):
+    with served(team, Access(token=TOKEN), taking) as address, machine.stream(address) as stream:
         machine.folder.begin(PLAN)
         machine.measure(0)
     assert rows_of(team) == ["run0"]

@@ -98,10 +98,7 @@ def test_a_verdict_is_reproduced_until_outputs_differ(
         (pytest.approx(1, rel=1e-3), 0, pytest.approx(1, rel=1e-3))
     ] * 2
     outputs, latency, *_ = result.models[0].rows
-    assert (outputs.agreement, latency.agreement) == (
-        Agreement.DIFFERENT,
-        Agreement.INCONCLUSIVE,
-    )
+    assert (outputs.agreement, latency.agreement) == (Agreement.DIFFERENT, Agreement.INCONCLUSIVE)
 
 
 def test_a_changed_version_is_named(model, tmp_path, planted, monkeypatch) -> None:

@@ -52,9 +52,7 @@ def planted(monkeypatch):
     def plant(**how) -> Planted:
         runs = Planted(**how)
         monkeypatch.setattr(
-            StackRunner,
-            "run_jobs",
-            lambda _self, *jobs, **more: runs.run_jobs(*jobs, **more),
+            StackRunner, "run_jobs", lambda _self, *jobs, **more: runs.run_jobs(*jobs, **more)
         )
         return runs
 
@@ -81,13 +79,7 @@ def upgraded(model: Path, folder: Path, **more):
     import sys
 
     with workers_in_process():
-        return es.upgrade(
-            model,
-            old=sys.executable,
-            samples=2,
-            store=folder / "store",
-            **more,
-        )
+        return es.upgrade(model, old=sys.executable, samples=2, store=folder / "store", **more)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -165,12 +165,7 @@ def test_no_database_is_damage(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement",
-    [
-        "DROP TABLE runs",
-        "DROP TABLE tags",
-        "ALTER TABLE runs DROP COLUMN gpu",
-    ],
+    "statement", ["DROP TABLE runs", "DROP TABLE tags", "ALTER TABLE runs DROP COLUMN gpu"]
 )
 def test_tables_changed_by_hand_are_damage(index, tmp_path, statement) -> None:
     change(tmp_path, statement)

@@ -18,15 +18,7 @@ from enginescope.judge.notice import Notice
 #: another shape. ``within``: no tensor is over its limits. ``gone``: with tensors marked as outputs
 #: the outputs are right. ``unpaired``: there is no tensor to look at.
 Cause: TypeAlias = Literal[
-    "departs",
-    "grows",
-    "overflow",
-    "scale",
-    "not-finite",
-    "unlike",
-    "within",
-    "gone",
-    "unpaired",
+    "departs", "grows", "overflow", "scale", "not-finite", "unlike", "within", "gone", "unpaired"
 ]
 
 

@@ -89,10 +89,7 @@ class TensorErrors:
     _samples: int = 0
 
     def add(
-        self,
-        reference: TensorValues,
-        candidate: TensorValues,
-        rounded: TensorValues | None = None,
+        self, reference: TensorValues, candidate: TensorValues, rounded: TensorValues | None = None
     ) -> None:
         """Add a sample's values; tensors of integers, truth values and texts are left out.
 

@@ -53,10 +53,7 @@ def known_tensor(values: TensorValues, before: KnownTensor | None) -> KnownTenso
         else before.shape
     )
     return KnownTensor(
-        dtype=before.dtype,
-        shape=merged,
-        bytes=max(size, before.bytes),
-        peak=max(peak, before.peak),
+        dtype=before.dtype, shape=merged, bytes=max(size, before.bytes), peak=max(peak, before.peak)
     )
 
 

@@ -64,10 +64,7 @@ def usability(latency: Summary, notices: Sequence[Notice]) -> Usability:
     harms = sorted((*_of_figures(latency), *_of_notices(notices)), key=lambda one: not one.is_fatal)
     if not harms:
         return Usability(verdict="usable")
-    return Usability(
-        verdict="not usable" if harms[0].is_fatal else "rough",
-        harms=tuple(harms),
-    )
+    return Usability(verdict="not usable" if harms[0].is_fatal else "rough", harms=tuple(harms))
 
 
 def _of_figures(latency: Summary) -> Iterator[Harm]:

@@ -229,12 +229,7 @@ class _Builder:
             kind, name, layer, tensor, generation = self._nodes[old]
             nodes.append(
                 GraphNode(
-                    id=new,
-                    kind=kind,
-                    name=name,
-                    layer=layer,
-                    tensor=tensor,
-                    generation=generation,
+                    id=new, kind=kind, name=name, layer=layer, tensor=tensor, generation=generation
                 )
             )
         edges = [

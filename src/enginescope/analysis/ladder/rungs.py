@@ -70,11 +70,7 @@ def period(run: Run) -> float | None:
 
 
 def climb(
-    rungs: Sequence[Rung],
-    figures: Mapping[RungKey, Figures],
-    *,
-    model: str = "",
-    backend: str = "",
+    rungs: Sequence[Rung], figures: Mapping[RungKey, Figures], *, model: str = "", backend: str = ""
 ) -> LadderReport:
     """Return the rungs with their levels, all steps and what these add up to.
 

@@ -103,11 +103,7 @@ class Draw(Record, frozen=True, kw_only=True, eq=False):
 
 
 def lottery_report(
-    draws: Sequence[Draw],
-    *,
-    backend: str,
-    duration_s: float,
-    notices: Sequence[Notice] = (),
+    draws: Sequence[Draw], *, backend: str, duration_s: float, notices: Sequence[Notice] = ()
 ) -> LotteryReport:
     """Return what the builds come to.
 

@@ -213,10 +213,7 @@ def _latencies(view: RunView) -> tuple[LatencyFigure, ...]:
             found.append(figure)
         elif report is not None:
             figure = LatencyFigure(
-                metric=metric,
-                source="printed",
-                mean_ms=report.mean_ms,
-                median_ms=report.median_ms,
+                metric=metric, source="printed", mean_ms=report.mean_ms, median_ms=report.median_ms
             )
             found.append(figure)
     return tuple(found)

@@ -107,10 +107,7 @@ LAYER_ATTRIBUTES = (
         value=lambda layer: _dims(_field(layer, "Stride")),
     ),
     LayerAttribute(
-        key="padding",
-        title="Padding",
-        meaning="height × width, before and after",
-        value=_padding,
+        key="padding", title="Padding", meaning="height × width, before and after", value=_padding
     ),
     LayerAttribute(
         key="dilation",

@@ -182,13 +182,7 @@ TABLE: tuple[_Entry, ...] = (
         "as the profiler reported it, where `latency.avg_time` is without its part",
         _raw_ms,
     ),
-    (
-        "latency.pct_time",
-        "latency.pct_time",
-        "%",
-        "of the sum of all layers' times",
-        _share_pct,
-    ),
+    ("latency.pct_time", "latency.pct_time", "%", "of the sum of all layers' times", _share_pct),
     ("attr.macs", "attr.macs", "MAC", "multiply-accumulates", lambda r: r.work.macs),
     ("macs_source", "", "", "`plan`, or `onnx` for those of its nodes", lambda r: r.work.source),
     (
@@ -242,13 +236,7 @@ TABLE: tuple[_Entry, ...] = (
         _bytes_per_ms,
     ),
     ("roofline.bound", "", "", "`memory` or `compute`", _of_roof("bound")),
-    (
-        "roofline.attainable_ms",
-        "",
-        "ms",
-        "least time on this GPU",
-        _of_roof("attainable_ms"),
-    ),
+    ("roofline.attainable_ms", "", "ms", "least time on this GPU", _of_roof("attainable_ms")),
     ("roofline.distance", "", "×", "own time ÷ least time", _of_roof("distance")),
     ("roofline.excess_ms", "", "ms", "own time − least time, at least 0", _of_roof("excess_ms")),
     (

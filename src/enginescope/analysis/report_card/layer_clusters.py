@@ -184,12 +184,7 @@ _TABLE: tuple[tuple[str, str, str, Callable[[LayerFacts], float | None]], ...] =
         "attr.macs",
         lambda row: _scaled(row.work.macs, 1e6),
     ),
-    (
-        "weights",
-        "weights, MiB",
-        "weights_size",
-        lambda row: _scaled(row.size.weights_bytes, _MIB),
-    ),
+    ("weights", "weights, MiB", "weights_size", lambda row: _scaled(row.size.weights_bytes, _MIB)),
     (
         "activations",
         "activations read and written, MiB",

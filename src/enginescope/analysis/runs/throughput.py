@@ -196,13 +196,7 @@ def part_spans(trace: QueryTrace, queries: Sequence[int] | None = None) -> tuple
             # A copy without length was none; an enqueue was shorter than its stamps can tell.
             if end > start or part == "enqueue":
                 spans.append(
-                    PartSpan(
-                        part=part,
-                        query=query,
-                        stream=stream,
-                        start_ms=start,
-                        end_ms=end,
-                    )
+                    PartSpan(part=part, query=query, stream=stream, start_ms=start, end_ms=end)
                 )
     return tuple(spans)
 

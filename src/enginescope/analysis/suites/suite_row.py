@@ -205,10 +205,7 @@ def _without_copies(view: RunView, latency: Summary) -> list[CellFigure]:
     device = view.summary("device_latency")
     if device is None or latency.metric != "latency":
         return []
-    amounts = {
-        "device_latency": device.median_ms,
-        "copies": latency.median_ms - device.median_ms,
-    }
+    amounts = {"device_latency": device.median_ms, "copies": latency.median_ms - device.median_ms}
     return [CellFigure(metric=name, value=value, unit="ms") for name, value in amounts.items()]
 
 

@@ -173,10 +173,7 @@ def _side(value: Mapping[str, Any]) -> ValidatedSide:
     worst = value.get("worst")
     outputs = tuple(_output(one) for one in value.get("outputs", ()))
     diff = SideDiff(
-        label=head.side,
-        outputs=outputs,
-        samples=(),
-        worst=_sample(worst) if worst else None,
+        label=head.side, outputs=outputs, samples=(), worst=_sample(worst) if worst else None
     )
     return ValidatedSide(
         label=head.side,

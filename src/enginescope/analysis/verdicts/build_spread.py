@@ -43,10 +43,7 @@ def withheld(
     if spread is None:
         return verdict
     shift = SessionShift(
-        sd=spread.sd,
-        sessions=spread.builds,
-        weight=_distance(*counts),
-        freedom=spread.builds - 1,
+        sd=spread.sd, sessions=spread.builds, weight=_distance(*counts), freedom=spread.builds - 1
     )
     if not _holds_1(allow_for_sessions(estimate, shift)):
         return verdict

@@ -17,11 +17,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredSide,
     floor_pct,
 )
-from enginescope.analysis.verdicts.printed_verdicts import (
-    GPU_COMPUTE,
-    change_pct,
-    printed_value,
-)
+from enginescope.analysis.verdicts.printed_verdicts import GPU_COMPUTE, change_pct, printed_value
 from enginescope.judge.comparison.hodges_lehmann import processes_needed, rounds_needed
 from enginescope.judge.comparison.ratio import FEWEST_TOGETHER
 from enginescope.judge.notice import Notice

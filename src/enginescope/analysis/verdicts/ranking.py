@@ -133,10 +133,7 @@ def _both_ways(pairs: Sequence[MeasuredPair]) -> Iterator[tuple[tuple[str, str],
         yield (pair.b, pair.a), _turned(pair.headline)
 
 
-_TURNED = {
-    VerdictKind.FASTER: VerdictKind.SLOWER,
-    VerdictKind.SLOWER: VerdictKind.FASTER,
-}
+_TURNED = {VerdictKind.FASTER: VerdictKind.SLOWER, VerdictKind.SLOWER: VerdictKind.FASTER}
 
 
 def _turned(verdict: Verdict) -> Verdict:

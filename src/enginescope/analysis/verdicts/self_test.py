@@ -8,11 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
-from enginescope.analysis.verdicts.measured_sides import (
-    MeasuredSide,
-    compare_sides,
-    comparison_of,
-)
+from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides, comparison_of
 from enginescope.analysis.verdicts.noise_floor import (
     counted_medians,
     disturbance_notices,

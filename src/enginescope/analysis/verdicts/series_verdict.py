@@ -27,12 +27,7 @@ from enginescope.judge.comparison.steady_rounds import Disturbances, disturbance
 from enginescope.judge.stats.series import quantum
 from enginescope.judge.stats.stability import WIDE_PCT
 from enginescope.judge.units import format_significant
-from enginescope.judge.verdict import (
-    RatioEstimate,
-    Reason,
-    Verdict,
-    VerdictKind,
-)
+from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 
 T = TypeVar("T")
 

@@ -8,11 +8,7 @@ from collections.abc import Sequence
 from enginescope.analysis.claims.percentile import needed_in_each
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.build_spread import withheld
-from enginescope.analysis.verdicts.comparability import (
-    CompareConfig,
-    differences,
-    same_computation,
-)
+from enginescope.analysis.verdicts.comparability import CompareConfig, differences, same_computation
 from enginescope.analysis.verdicts.compared_figures import (
     COMPARED_SERIES,
     FIGURES,

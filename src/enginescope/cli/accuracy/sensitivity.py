@@ -7,15 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from enginescope.cli.options import (
-    COUNT,
-    FILE,
-    FROM_0,
-    PATH,
-    Finite,
-    dims_option,
-    option,
-)
+from enginescope.cli.options import COUNT, FILE, FROM_0, PATH, Finite, dims_option, option
 from enginescope.cli.process_options import (
     on_option,
     process_fields,

@@ -133,8 +133,7 @@ _MOST_SAMPLES = 1_000_000
 )
 @click.argument("models", nargs=-1, required=True, type=PATH)
 @on_option(
-    "Backend to validate; repeat for several.  [default: ort-cpu; trt for an engine]",
-    several=True,
+    "Backend to validate; repeat for several.  [default: ort-cpu; trt for an engine]", several=True
 )
 @option(
     "--reference",

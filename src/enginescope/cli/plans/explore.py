@@ -107,10 +107,7 @@ file_options = add_options(
     option("--constants", is_flag=True, help="Also draw constants."),
     option("--html", "html_file", type=FILE, help="Write one HTML page with everything to FILE."),
     option(
-        "--card",
-        "card_file",
-        type=FILE,
-        help="Write one 16:9 PNG for a slide or a chat to FILE.",
+        "--card", "card_file", type=FILE, help="Write one 16:9 PNG for a slide or a chat to FILE."
     ),
 )
 _DRAWING = ("color", "details", "beam", "filter", "highlight", "fold", "regions", "constants")

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.compare_options import (
-    across_option,
-    continue_option,
-    rounds_option,
-)
+from enginescope.cli.compare_options import across_option, continue_option, rounds_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import warn, words
 from enginescope.cli.options import (

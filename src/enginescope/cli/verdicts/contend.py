@@ -32,8 +32,7 @@ from enginescope.services.contend.contend import SHARES, ContendRequest, run_con
 )
 @click.argument("models", type=PATH, nargs=-1, required=True, metavar="MODEL|ENGINE...")
 @on_option(
-    "Backend of all models, or one for each.  [default: ort-cpu; trt for an engine]",
-    several=True,
+    "Backend of all models, or one for each.  [default: ort-cpu; trt for an engine]", several=True
 )
 @option(
     "--share",

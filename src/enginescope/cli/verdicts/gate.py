@@ -11,14 +11,7 @@ import click
 from enginescope.cli.compare_options import across_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import words
-from enginescope.cli.options import (
-    FILE,
-    Finite,
-    json_option,
-    option,
-    page_options,
-    store_option,
-)
+from enginescope.cli.options import FILE, Finite, json_option, option, page_options, store_option
 from enginescope.cli.process_options import command_line, rounds_end_options
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
@@ -80,12 +73,7 @@ from enginescope.records.verdict.gate import (
     help="Confidence level of the whole gate; the rest bounds its false-alarm rate.",
 )
 @across_option
-@option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Also list jobs without a regression.",
-)
+@option("--all", "everything", is_flag=True, help="Also list jobs without a regression.")
 @page_options
 @option("--junit", type=FILE, help="Write JUnit XML to FILE.")
 @option("--sarif", type=FILE, help="Write SARIF 2.1.0 to FILE.")

@@ -15,11 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enginescope.judge.comparison.ratio import (
-    decide,
-    ratio_of_few_processes,
-    ratio_of_processes,
-)
+from enginescope.judge.comparison.ratio import decide, ratio_of_few_processes, ratio_of_processes
 from enginescope.judge.errors import UsageError
 from enginescope.judge.samples import Array
 from enginescope.judge.stats.series import as_series

@@ -17,12 +17,7 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import OutcomeKind
 from enginescope.render.base.data_table import UNKNOWN, number_column
-from enginescope.render.base.phrases import (
-    Figure,
-    headline,
-    layer_sum_sentence,
-    outcome_text,
-)
+from enginescope.render.base.phrases import Figure, headline, layer_sum_sentence, outcome_text
 from enginescope.render.depth.depth_writers import (
     SPEED_HEADERS,
     benchmark_notices,

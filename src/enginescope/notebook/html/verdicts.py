@@ -54,10 +54,7 @@ def history_html(history: JobHistory) -> str:
         title_text(history),
         paragraph(span_text(history)),
         data_table(
-            "Levels",
-            ("first", "last", "points", "value"),
-            levels,
-            numbers=("points", "value"),
+            "Levels", ("first", "last", "points", "value"), levels, numbers=("points", "value")
         ),
         data_table("Changes", HEADERS, changes),
     )

@@ -17,13 +17,7 @@ from enginescope.core.record import Record, replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Summary
-from enginescope.judge.units import (
-    counted,
-    format_ms,
-    format_significant,
-    range_text,
-    with_sign,
-)
+from enginescope.judge.units import counted, format_ms, format_significant, range_text, with_sign
 from enginescope.records.notice import is_unstable
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.rounds import RoundsReport

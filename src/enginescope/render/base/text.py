@@ -133,10 +133,7 @@ def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
 
 
 def show_answer(
-    answered: AnswerTables,
-    rows: Sequence[RenderableType] | None = None,
-    *,
-    is_whole: bool = True,
+    answered: AnswerTables, rows: Sequence[RenderableType] | None = None, *, is_whole: bool = True
 ) -> None:
     """Print an answer, what it is about, its rows, its notices and its parts.
 

@@ -32,11 +32,7 @@ def table(
             copied.
     """
     made = Table(
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        header_style="bold",
-        show_edge=False,
+        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False
     )
     for header in headers:
         flush = header in right

@@ -10,15 +10,7 @@ from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.charts.card.wording import table_of_tips
-from enginescope.render.html.images import (
-    X_TICKS,
-    Chart,
-    Spec,
-    marks,
-    picked,
-    quantity,
-    with_tips,
-)
+from enginescope.render.html.images import X_TICKS, Chart, Spec, marks, picked, quantity, with_tips
 
 ROW_HEIGHT = 19
 #: Letters of a name that have room in a wide picture and in a narrow one.

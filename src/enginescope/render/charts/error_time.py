@@ -43,11 +43,7 @@ def error_time(
     line = {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": GREY}
     size = {"condition": {"test": "datum.is_best", "value": 110}, "value": 45}
     return [
-        {
-            "data": {"values": best},
-            "mark": line,
-            "encoding": {"x": x, "y": y},
-        },
+        {"data": {"values": best}, "mark": line, "encoding": {"x": x, "y": y}},
         {
             "data": {"values": rows},
             "mark": {"type": "rule", "strokeWidth": 1.4},

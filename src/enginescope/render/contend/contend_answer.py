@@ -21,10 +21,7 @@ from enginescope.render.charts.estimates import estimate_chart, ratio_estimate
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 
-_SHARES = {
-    "processes": "each in its own process",
-    "streams": "each in a thread of one process",
-}
+_SHARES = {"processes": "each in its own process", "streams": "each in a thread of one process"}
 _MPS = {
     "serves": "MPS serves the GPU",
     "running": "an MPS daemon runs, but no MPS server computed on this GPU",

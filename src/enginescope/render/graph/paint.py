@@ -230,12 +230,7 @@ def _flowing(edge: GraphEdge) -> str | None:
 
 
 def _category(
-    name: str,
-    layers: int,
-    time_ms: float,
-    times: Times | None,
-    coloring: str,
-    scale: _Scale | None,
+    name: str, layers: int, time_ms: float, times: Times | None, coloring: str, scale: _Scale | None
 ) -> Category:
     share = ""
     if times is not None and times.sum_ms:

@@ -6,11 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from enginescope.core.record import replace
-from enginescope.render.base.answer_tables import (
-    AnswerTables,
-    answer_json,
-    page_figures,
-)
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, page_figures
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.html.images import Chart, Panels

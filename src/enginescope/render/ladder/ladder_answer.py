@@ -8,13 +8,7 @@ from collections.abc import Iterator, Sequence
 from enginescope.judge.difference import none_above
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import listed, signed
-from enginescope.records.verdict.ladder import (
-    LadderReport,
-    LadderStep,
-    Placement,
-    Rung,
-    RungKey,
-)
+from enginescope.records.verdict.ladder import LadderReport, LadderStep, Placement, Rung, RungKey
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable

@@ -9,11 +9,7 @@ from enginescope.judge.units import format_ms
 from enginescope.render.base.answer_tables import part_lines, table_lines
 from enginescope.render.base.data_table import escaped
 from enginescope.render.base.facts import Facts, place_line, subject_line
-from enginescope.render.base.figures import (
-    Figures,
-    printed_note,
-    printed_rows,
-)
+from enginescope.render.base.figures import Figures, printed_note, printed_rows
 from enginescope.render.base.phrases import (
     count_text,
     interval_text,

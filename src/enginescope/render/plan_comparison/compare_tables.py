@@ -224,10 +224,7 @@ def _against_first(overview: PlansOverview) -> Iterator[tuple[str, tuple[str, ..
     speedups = [_ratio_text(overview, at) for at in positions]
     cells = (amount if amount == UNKNOWN else f"{amount} ms" for amount in amounts)
     yield f"sum less {base.label}'s", (UNKNOWN, *cells)
-    yield (
-        f"{base.label} ÷ it",
-        (UNKNOWN, *speedups),
-    )
+    yield (f"{base.label} ÷ it", (UNKNOWN, *speedups))
 
 
 def _ratio_text(overview: PlansOverview, at: int) -> str:
@@ -297,11 +294,7 @@ def _left_out(more: int, admitted: Sequence[ComparedLayers], chosen: Chosen) -> 
 
 
 def _table(
-    title: str,
-    columns: dict[str, list[str]],
-    *,
-    numbers: Sequence[str],
-    note: str | None = None,
+    title: str, columns: dict[str, list[str]], *, numbers: Sequence[str], note: str | None = None
 ) -> TextTable:
     """Make a table of the columns in which anything is known."""
     kept = {

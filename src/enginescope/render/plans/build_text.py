@@ -24,20 +24,10 @@ from enginescope.core.units import format_bytes
 from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.judge.units import format_significant, signed, with_sign
 from enginescope.records.plan.build import BuildReport
-from enginescope.records.plan.build_trace import (
-    BuildTrace,
-    ChosenTensor,
-    TimingCacheUse,
-)
+from enginescope.records.plan.build_trace import BuildTrace, ChosenTensor, TimingCacheUse
 from enginescope.records.plan.tool_report import LogMessage
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.render.base.data_table import (
-    UNKNOWN,
-    DataTable,
-    column,
-    data_table,
-    number_column,
-)
+from enginescope.render.base.data_table import UNKNOWN, DataTable, column, data_table, number_column
 from enginescope.render.base.facts import Facts, place_line, subject_line
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.short_names import column_apart

@@ -336,10 +336,7 @@ def onnx_nodes(subject: PageSubject) -> Section | None:
     sentence = node_sentence(found, graph)
     tables = (node_table(view, subject.row_of_layer), _unmatched(subject, view, found, graph))
     return replace(
-        section,
-        answer=sentence.partition(". ")[0],
-        sentences=(sentence,),
-        tables=known(*tables),
+        section, answer=sentence.partition(". ")[0], sentences=(sentence,), tables=known(*tables)
     )
 
 

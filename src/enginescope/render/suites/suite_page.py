@@ -10,13 +10,7 @@ from enginescope.analysis.suites.suite_table import case_of, cell_columns, tidy_
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
-from enginescope.render.base.data_table import (
-    DataColumn,
-    DataTable,
-    column,
-    csv_bytes,
-    data_table,
-)
+from enginescope.render.base.data_table import DataColumn, DataTable, column, csv_bytes, data_table
 from enginescope.render.base.figures import Figures
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.suites.suite import suite_charts
@@ -168,10 +162,7 @@ def suite_files(result: SuiteResult) -> dict[str, bytes]:
 
 
 def suite_page(
-    result: SuiteResult,
-    *,
-    runs: Mapping[str, str] | None = None,
-    script_address: str | None = None,
+    result: SuiteResult, *, runs: Mapping[str, str] | None = None, script_address: str | None = None
 ) -> bytes:
     """Return the page over a suite, done or not yet.
 

@@ -8,12 +8,7 @@ from typing import Any
 
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.render.base.sarif import sarif_log, sarif_result, sarif_rule
-from enginescope.render.verdicts.gate_phrases import (
-    answer_text,
-    change_pct,
-    checked_text,
-    sentence,
-)
+from enginescope.render.verdicts.gate_phrases import answer_text, change_pct, checked_text, sentence
 
 _FLAKY = "GATE006"
 _CODES = {

@@ -40,10 +40,7 @@ _DRAWN = 40
 
 
 def gate_answer(
-    report: GateReport,
-    link: Callable[[GateRow], str] | None = None,
-    *,
-    everything: bool = False,
+    report: GateReport, link: Callable[[GateRow], str] | None = None, *, everything: bool = False
 ) -> Answer:
     """Return the result, the rows that matter with their reasons, and the others folded away.
 

@@ -48,10 +48,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
         document=encode({"noise_floor": floor, **data}),
         answer=noise_sentence(floor),
         facts=(
-            (
-                "model",
-                f"{printable(floor.model)} · {floor.backend} against itself",
-            ),
+            ("model", f"{printable(floor.model)} · {floor.backend} against itself"),
             ("rounds", f"{floor.rounds}"),
             *(place_facts(found) if found is not None else ()),
             *_facts(floor),

@@ -77,9 +77,7 @@ def upgrade_answer(report: UpgradeReport) -> Answer:
     counting = metric_table(title, _HEADERS, rows, *names, has_models=has_models)
     details = (table for model in report.models for table in _model_tables(model))
     listed = TextTable(
-        title="Models",
-        headers=("verdict", "model and metric"),
-        rows=upgrade_rows(report),
+        title="Models", headers=("verdict", "model and metric"), rows=upgrade_rows(report)
     )
     return Answer(
         verb="upgrade",

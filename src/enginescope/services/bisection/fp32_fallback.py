@@ -189,9 +189,7 @@ class FallbackTrials:
 
     def _measured(self, trial: PrecisionTrial, job: Job) -> PrecisionTrial:
         timed = replace(
-            job,
-            workload=_workload(job.workload, self._samples[0]),
-            layer_profile=False,
+            job, workload=_workload(job.workload, self._samples[0]), layer_profile=False
         )
         (run,) = run_jobs([timed], _forget)
         if run.outcome.kind is not OutcomeKind.OK:

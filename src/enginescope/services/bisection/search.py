@@ -17,11 +17,7 @@ from enginescope.analysis.bisection.error_start import started
 from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErrors
 from enginescope.analysis.bisection.tensor_pairs import TensorPair, TensorPairs, paired_tensors
 from enginescope.analysis.bisection.tensor_ranges import KnownTensor, beyond_range, known_tensor
-from enginescope.analysis.errors.output_tolerance import (
-    Tolerance,
-    ToleranceRequest,
-    tolerance_for,
-)
+from enginescope.analysis.errors.output_tolerance import Tolerance, ToleranceRequest, tolerance_for
 from enginescope.core.errors import BackendError, DiskFullError
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_graph import FlowTensor, read_onnx_flow

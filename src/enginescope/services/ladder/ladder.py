@@ -47,10 +47,7 @@ _LEAST_SIDES = 2
 #: Streams, or requests in flight, of the rung with several.
 STREAMS = Count(3, 64, usual=4)
 #: Notices of a run that say why a rung has no figure.
-_WHY = {
-    RungKey.GRAPH: ("W-NO-CUDA-GRAPH",),
-    RungKey.LAYERS: ("W-NO-LAYERS", "W-HOST-NODE-TIMES"),
-}
+_WHY = {RungKey.GRAPH: ("W-NO-CUDA-GRAPH",), RungKey.LAYERS: ("W-NO-LAYERS", "W-HOST-NODE-TIMES")}
 
 
 class LadderRequest(MeasureRequest, frozen=True, kw_only=True):
@@ -213,8 +210,7 @@ def _of_tensorrt(spec: BackendSpec, streams: int, *, is_engine: bool) -> Ladder:
         Way(mode=copies, readers={keys.PINNED: latency}),
         Way(mode=replace(copies, call="arrays"), readers={keys.PAGEABLE: latency}),
         Way(
-            mode=ahead,
-            readers={keys.ONE_AHEAD: period, keys.TRTEXEC: median_of("trtexec_latency")},
+            mode=ahead, readers={keys.ONE_AHEAD: period, keys.TRTEXEC: median_of("trtexec_latency")}
         ),
         Way(mode=replace(ahead, streams=streams), readers={keys.STREAMS: period}),
     ]

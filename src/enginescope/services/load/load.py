@@ -292,9 +292,7 @@ def _first_rate(run: Run) -> float:
 
 
 def search_highest(
-    first: LoadStep,
-    measure: Callable[[float], LoadStep | None],
-    resolution_pct: float,
+    first: LoadStep, measure: Callable[[float], LoadStep | None], resolution_pct: float
 ) -> tuple[tuple[LoadStep, ...], float | None]:
     """Find the highest rate that meets the objective by bisection of the ratio.
 

@@ -8,12 +8,7 @@ from os import PathLike
 from pathlib import Path
 from time import perf_counter
 
-from enginescope.analysis.lottery.lottery_report import (
-    Draw,
-    OutputTally,
-    TimedRun,
-    lottery_report,
-)
+from enginescope.analysis.lottery.lottery_report import Draw, OutputTally, TimedRun, lottery_report
 from enginescope.backends.base import Builder, StoringBuilds
 from enginescope.backends.registry import backend_of
 from enginescope.core.digest import sha256_of
@@ -29,12 +24,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.runner.session import build_engines, makes_first
 from enginescope.services.measurement.interleaved import PROCESS_STOP, paced_workload
-from enginescope.services.measurement.jobs import (
-    Count,
-    MeasureRequest,
-    jobs_of,
-    raise_unless_ok,
-)
+from enginescope.services.measurement.jobs import Count, MeasureRequest, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import kept_folder
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice

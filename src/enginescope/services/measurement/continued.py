@@ -16,12 +16,7 @@ from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import Tally, looks_up_to
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.experiment import Ended
-from enginescope.records.run.rounds import (
-    comparison_id,
-    plan_of,
-    uncertainties_of,
-    whole_rounds,
-)
+from enginescope.records.run.rounds import comparison_id, plan_of, uncertainties_of, whole_rounds
 from enginescope.records.run.run import Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels
 from enginescope.services.measurement.jobs import JobRequest
@@ -223,10 +218,7 @@ def _refused(tag: str, why: str, hint: str | None = None) -> UsageError:
 
 
 def continue_comparison(
-    comparison: str,
-    *,
-    rounds: int | None = None,
-    store: str | PathLike[str] | None = None,
+    comparison: str, *, rounds: int | None = None, store: str | PathLike[str] | None = None
 ) -> MeasuredComparison:
     """Measure more rounds of an interleaved comparison that is inconclusive or was interrupted.
 

@@ -338,10 +338,7 @@ def _entries(recorded: Sides) -> tuple[Entry[Run], ...]:
         for run in runs:
             if run.turn is not None:
                 position = Position(
-                    side=side,
-                    round=run.turn.round,
-                    place=run.turn.place,
-                    attempt=run.turn.attempt,
+                    side=side, round=run.turn.round, place=run.turn.place, attempt=run.turn.attempt
                 )
                 entries.setdefault(position, Entry(position=position, measured=measured_of(run)))
     return tuple(entries.values())

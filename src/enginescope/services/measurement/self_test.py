@@ -15,12 +15,7 @@ from enginescope.judge.comparison.detection import MOST_ROUNDS
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.experiment import Ended, Standing
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import (
-    JobRequest,
-    held_clocks,
-    jobs_of,
-    raise_unless_ok,
-)
+from enginescope.services.measurement.jobs import JobRequest, held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, Sides, keep_rounds, looks_up_to
 from enginescope.services.own_command import stored_fields

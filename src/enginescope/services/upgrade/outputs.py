@@ -6,13 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from enginescope.analysis.upgrade.rows import (
-    Drift,
-    drift_of,
-    open_row,
-    output_gap,
-    output_row,
-)
+from enginescope.analysis.upgrade.rows import Drift, drift_of, open_row, output_gap, output_row
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record, replace

@@ -366,10 +366,7 @@ def pairs_of(old: Sequence[Run], new: Sequence[Run]) -> tuple[JobPair, ...]:
 
 
 def compare_recorded(
-    pairs: Sequence[JobPair],
-    limits: Sequence[Limit],
-    store: Store,
-    observer: MeasurementObserver,
+    pairs: Sequence[JobPair], limits: Sequence[Limit], store: Store, observer: MeasurementObserver
 ) -> tuple[UpgradedModel, ...]:
     """Compare both sides of each job, at the evidence level that they have."""
     floors = FLOORS.usable(store.path, observer.warn)

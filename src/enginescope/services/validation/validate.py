@@ -326,10 +326,7 @@ class RequestedTask:
 
 
 def add_task_figures(
-    found: Validation,
-    doing: ValidationRun,
-    asked: RequestedTask,
-    progress: Callable[[int], None],
+    found: Validation, doing: ValidationRun, asked: RequestedTask, progress: Callable[[int], None]
 ) -> Validation:
     """Return the comparison with the task's figures of all sides that gave outputs."""
     scoring = TaskScoring(

@@ -15,9 +15,7 @@ GAP = 20.0
 
 @settings(deadline=None)
 @given(graphs(acyclic=True))
-def test_neighbours_keep_their_order_and_distance(
-    graph: tuple[int, list[tuple[int, int]]],
-) -> None:
+def test_neighbours_keep_their_order_and_distance(graph: tuple[int, list[tuple[int, int]]]) -> None:
     layers = graph_of(*graph)
     widths = [30.0 + node % 4 * 15 for node in range(len(layers.rank))]
     order, _ = ordered(layers)

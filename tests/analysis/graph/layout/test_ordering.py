@@ -33,9 +33,7 @@ def counted(order: list[list[int]], graph: Layers) -> int:
 
 @settings(deadline=None)
 @given(graphs(acyclic=True))
-def test_crossings_are_counted_and_all_nodes_kept(
-    graph: tuple[int, list[tuple[int, int]]],
-) -> None:
+def test_crossings_are_counted_and_all_nodes_kept(graph: tuple[int, list[tuple[int, int]]]) -> None:
     layers = graph_of(*graph)
     order, fewest = ordered(layers)
     assert fewest == counted(order, layers)

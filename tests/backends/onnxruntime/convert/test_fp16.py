@@ -191,10 +191,7 @@ def test_a_constant_in_a_branch_stays_for_a_node_that_stays(tmp_path) -> None:
 @pytest.mark.parametrize("is_output", [True, False])
 def test_a_model_with_constant_nodes_is_converted(tmp_path, version, is_output) -> None:
     """A Constant that is an output, or a model before IR version 4, could not be converted."""
-    nodes = [
-        constant("k", np.full(8, 3.0)),
-        helper.make_node("Add", ["x", "k"], ["y"], name="add"),
-    ]
+    nodes = [constant("k", np.full(8, 3.0)), helper.make_node("Add", ["x", "k"], ["y"], name="add")]
     outputs = [models.info("y", FLOAT, 4, 8), *[models.info("k", FLOAT, 8)][: int(is_output)]]
     source = models.write(
         tmp_path / "net.onnx", nodes, [models.info("x", FLOAT, 4, 8)], outputs, ir=version

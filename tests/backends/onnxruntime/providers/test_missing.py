@@ -274,8 +274,7 @@ def test_a_file_that_is_no_library_is_unsupported(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "package"),
-    [("ort-cpu:fp16", "onnx-ir"), ("ort-trt?infer_shapes=always", "sympy")],
+    ("text", "package"), [("ort-cpu:fp16", "onnx-ir"), ("ort-trt?infer_shapes=always", "sympy")]
 )
 def test_what_a_conversion_needs_is_said_before_it_starts(monkeypatch, text, package) -> None:
     monkeypatch.setattr("enginescope.backends.onnxruntime.backend.is_installed", lambda _: False)

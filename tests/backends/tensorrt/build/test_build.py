@@ -73,9 +73,9 @@ def test_a_precision_is_set_or_refused_and_never_another(
         assert not list(engines.rglob("*.engine"))
         return
     found = flags(perceptron, engines, precision)
-    wanted = {
-        "best": {"FP16", "INT8"} if major(each) == 8 else {"FP16", "BF16", "INT8"},
-    }.get(precision, {precision.upper()})
+    wanted = {"best": {"FP16", "INT8"} if major(each) == 8 else {"FP16", "BF16", "INT8"}}.get(
+        precision, {precision.upper()}
+    )
     assert found & {"FP16", "BF16", "INT8", "FP8", "INT4"} == wanted
 
 

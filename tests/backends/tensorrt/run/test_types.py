@@ -15,14 +15,7 @@ from enginescope.records.run.job import InputFile, InputRange, Workload
 from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.tensorrt import models as own
-from tests.backends.tensorrt.driving import (
-    codes,
-    expected,
-    job,
-    measure,
-    opened,
-    with_engine,
-)
+from tests.backends.tensorrt.driving import codes, expected, job, measure, opened, with_engine
 from tests.fakes import models
 
 

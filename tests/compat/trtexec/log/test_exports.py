@@ -5,11 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from enginescope.compat.trtexec.log.outputs import (
-    layer_info_json,
-    profile_json,
-    times_json,
-)
+from enginescope.compat.trtexec.log.outputs import layer_info_json, profile_json, times_json
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import replace
 from enginescope.formats.trtexec.exported_profile import parse_profile

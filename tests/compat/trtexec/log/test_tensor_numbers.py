@@ -16,8 +16,7 @@ def of(raw, dtype: DataType, count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "oracle"),
-    [(DataType.FP8, "float8_e4m3fn"), (DataType.E8M0, "float8_e8m0fnu")],
+    ("dtype", "oracle"), [(DataType.FP8, "float8_e4m3fn"), (DataType.E8M0, "float8_e8m0fnu")]
 )
 def test_every_byte_means_what_the_reference_says(dtype, oracle) -> None:
     codes = np.arange(256, dtype=np.uint8)

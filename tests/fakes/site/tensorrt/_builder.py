@@ -35,8 +35,7 @@ class Builder(Bound):
         self._logger = logger
         self._threads = 1
         logger.log(
-            ILogger.INFO,
-            "[MemUsageChange] Init CUDA: CPU +2, GPU +0, now: CPU 25, GPU 526 (MiB)",
+            ILogger.INFO, "[MemUsageChange] Init CUDA: CPU +2, GPU +0, now: CPU 25, GPU 526 (MiB)"
         )
 
     @property

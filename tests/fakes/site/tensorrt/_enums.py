@@ -15,12 +15,8 @@ _VALUES: dict[str, dict[int, dict[str, int]]] = {
             "PREFER_JIT_PYTHON_PLUGINS": 2,
             "PREFER_AOT_PYTHON_PLUGINS": 3,
         },
-        11: {
-            "STRONGLY_TYPED": 0,
-            "PREFER_JIT_PYTHON_PLUGINS": 1,
-            "PREFER_AOT_PYTHON_PLUGINS": 2,
-        },
-    },
+        11: {"STRONGLY_TYPED": 0, "PREFER_JIT_PYTHON_PLUGINS": 1, "PREFER_AOT_PYTHON_PLUGINS": 2},
+    }
 }
 
 

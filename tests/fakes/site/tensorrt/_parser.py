@@ -135,8 +135,7 @@ class OnnxParser(Bound):
             f"No importer registered for op: {node.op_type}. Attempting to import as plugin.",
         )
         self._say(
-            "INFO",
-            f"Searching for plugin: {node.op_type}, plugin_version: 1, plugin_namespace: ",
+            "INFO", f"Searching for plugin: {node.op_type}, plugin_version: 1, plugin_namespace: "
         )
         if MAJOR == 8:
             self._say(

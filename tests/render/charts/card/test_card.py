@@ -17,14 +17,7 @@ from enginescope.render.base.palette import DARK, LIGHT, PRECISIONS, chart_confi
 from enginescope.render.charts.card.registry import PLAN_CHARTS
 from enginescope.render.charts.card.wording import shape, table_of
 from enginescope.render.html.images import Chart
-from tests.analysis.card_plans import (
-    FP16,
-    convolution,
-    layer,
-    small_view,
-    tensor,
-    view_of,
-)
+from tests.analysis.card_plans import FP16, convolution, layer, small_view, tensor, view_of
 from tests.analysis.plans.test_plan_totals import GOLDEN, MISSED_BY_TREX
 from tests.render.runs import EVIL
 

@@ -12,13 +12,7 @@ import numpy as np
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.records.plan.plan import Plan
 from enginescope.render.graph.node_labels import Times
-from enginescope.render.graph.view.canvas import (
-    MOST_UNFOLDED,
-    Names,
-    canvas,
-    container,
-    packed,
-)
+from enginescope.render.graph.view.canvas import MOST_UNFOLDED, Names, canvas, container, packed
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import lint
 from tests.analysis.graph.folding.test_fold import transformer

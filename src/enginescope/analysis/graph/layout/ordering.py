@@ -69,10 +69,7 @@ def layered(rank: Sequence[int], edges: Sequence[tuple[int, int]], groups: Seque
 
 
 def _run_together(
-    graph: Layers,
-    source: int,
-    bundle: list[tuple[int, int]],
-    edges: Sequence[tuple[int, int]],
+    graph: Layers, source: int, bundle: list[tuple[int, int]], edges: Sequence[tuple[int, int]]
 ) -> None:
     """Lay one trail of bends for the edges of `bundle`, given as (rank of the target, edge)."""
     rank, above, below = graph.rank, graph.above, graph.below

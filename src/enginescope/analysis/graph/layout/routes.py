@@ -94,10 +94,7 @@ def _facing(placed: Placed, source: int, target: int) -> tuple[float, float]:
         narrow = min(source, target, key=lambda node: placed.widths[node])
         upright = min(max(placed.x[narrow], low), high)
         return upright, upright
-    return (
-        _nearest(placed, source, placed.x[target]),
-        _nearest(placed, target, placed.x[source]),
-    )
+    return (_nearest(placed, source, placed.x[target]), _nearest(placed, target, placed.x[source]))
 
 
 def _side(placed: Placed, node: int, sign: int) -> float:

@@ -29,11 +29,7 @@ _TIPS = {
 
 
 def slowest_layers(
-    view: PlanView,
-    *,
-    top: int = 30,
-    color: str = "precision",
-    kinds: Collection[str] | None = None,
+    view: PlanView, *, top: int = 30, color: str = "precision", kinds: Collection[str] | None = None
 ) -> Chart | None:
     """The `top` layers with the longest time.
 
