@@ -75,8 +75,8 @@ def compare_in_rounds(
     """
     looks: list[RatioEstimate] = []
     kind, rounds = VerdictKind.INCONCLUSIVE, 0
-    for rounds in range(EARLY_LOOK, LOOKS[0]):
-        early = ratio_of_rounds(a[:rounds], b[:rounds], confidence=schedule.confidence)
+    for rounds in range(EARLY_LOOK, schedule.looks[0]):
+        early = ratio_of_rounds(a[:rounds], b[:rounds], confidence=LOOK_CONFIDENCE)
         if early.interval is not None:
             return Ended(decide(early, threshold_pct)[0], rounds, (early,))
     for rounds in schedule.looks:
