@@ -15,6 +15,7 @@ from in_rounds import DIFFERENT, Ended, Schedule, compare_in_rounds
 from process_kinds import PROCESS_KINDS, ProcessKind
 
 from enginescope.judge.comparison.looks import looks_up_to
+from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.verdict import VerdictKind
 
 SCHEDULES = (
@@ -27,6 +28,7 @@ SCHEDULES = (
 )
 NAMES = ("normal", "a tenth disturbed", "Student t, 2 degrees")
 ROUNDS = (30, 45, 60, 90, 120)
+SCATTERS = (0.2, 0.5)
 
 
 def row(schedule: Schedule, kind: ProcessKind, comparisons: int) -> str:
@@ -40,6 +42,16 @@ def row(schedule: Schedule, kind: ProcessKind, comparisons: int) -> str:
         f"{np.mean([one.rounds for one in _ended(usual, 3.0, schedule)]):.0f}",
     ]
     return f"| {schedule} | {kind.name} | {' | '.join(cells)} |"
+
+
+def early_row(kind: ProcessKind, comparisons: int) -> str:
+    """Return how often equal sides seem obviously different before the first look, in Markdown."""
+    levels = kind.levels(np.random.default_rng(37), comparisons, LOOKS[0])
+    once = Schedule(LOOKS[:1])
+    times = (np.exp(np.clip(scatter * levels, -9, 9)) for scatter in SCATTERS)
+    ended = (_ended(values, 0.0, once) for values in times)
+    cells = (f"{100 * np.mean([one.rounds < LOOKS[0] for one in row]):.2f}" for row in ended)
+    return f"| {kind.name} | {' | '.join(cells)} |"
 
 
 def budget_row(kind: ProcessKind, slower_pct: float, comparisons: int) -> str:
@@ -82,6 +94,12 @@ def main() -> None:
         for kind in PROCESS_KINDS:
             if kind.name in NAMES:
                 print(row(schedule, kind, count), flush=True)
+    print("\nEqual sides that seem obviously different after 3 to 7 rounds, %, by scatter\n")
+    print(f"| processes | {' | '.join(f'{scatter:.0%}' for scatter in SCATTERS)} |")
+    print("|---" * (1 + len(SCATTERS)) + "|")
+    for kind in PROCESS_KINDS:
+        if kind.name in NAMES:
+            print(early_row(kind, 2 * count), flush=True)
     print("\nProcesses scatter by 2 %, at most so many rounds\n")
     print(f"| processes | slower by | {' | '.join(map(str, ROUNDS))} |")
     print("|---" * (2 + len(ROUNDS)) + "|")

@@ -125,12 +125,14 @@ class Comparison:
     def answer(self, ended: Ended) -> Answer:
         """Return what is decided so far."""
         experiment = self.experiment
+        pairs = tuple(self._pair(number, experiment) for number in range(1, len(self.sources)))
+        estimates = [pair.verdict.estimate for pair in pairs]
         return Answer(
             sides=tuple(source.name for source in self.sources),
-            pairs=tuple(self._pair(number, experiment) for number in range(1, len(self.sources))),
+            pairs=pairs,
             ended=ended,
             evidence=min((one.evidence for one in self.sources), key=list(EvidenceLevel).index),
-            rounds=experiment.tally(self._looks).counting,
+            rounds=max((one.n_a for one in estimates if one is not None), default=0),
             measured_rounds=len(experiment.whole_rounds()),
             repeated=sum(entry.position.attempt > 0 for entry in experiment.table),
             failures=tuple(

@@ -196,7 +196,7 @@ class _Trial(Comparison):
 
     def __init__(self, sides: tuple[object, object], *, error: float, **options: Any) -> None:
         looks = len(looks_up_to(options["rounds"]))
-        # one-sided, so that both ends of the interval may err by the share of a look
+        # one-sided, so that both ends of the interval may err by the share of a planned look
         super().__init__(sides, confidence=1 - 2 * error / looks, **options)
 
     def _stands(self, experiment: Experiment[Conditions]) -> Standing:

@@ -174,7 +174,8 @@ def _machines(
         own = [floor for floor in floors if floor.environment == key]
         noise = noise_sentence(own[-1]) if own else "Smallest detectable difference: not measured"
         facts = tuple(one for one in job.machine if one[0] in _MACHINE_FACTS)
-        yield name or "unknown", job.newest.created, facts, noise
+        if name:
+            yield name, job.newest.created, facts, noise
 
 
 def _lines(overview: Overview, rows: Iterable[RunRow]) -> Iterator[JobLine]:
@@ -227,7 +228,9 @@ def _job_line(
         links=tuple(_links(job, failed)),
         tags=point.tags,
         latency=format_ms(point.value),
-        reach=range_text(point.lowest, point.highest, 3) if point.highest > point.lowest else "",
+        reach=f"{range_text(point.lowest, point.highest, 3)} ms"
+        if point.highest > point.lowest
+        else "",
         change_pct=change,
         change_text=f"{signed_pct(change[1])} %" if change else "",
         spark=_spark(history),
@@ -344,7 +347,8 @@ def _counts(
             text = words.replace("needs", "need") if found[state] > 1 else words
             address = f"/?{urlencode({**asked, 'state': state})}"
             look = "bad" if state == "look" and found[state] else ""
-            counts.append((look, f"{found[state] or 'Nothing'} {text}", address))
+            none = "Nothing known" if found["unknown"] else "Nothing"
+            counts.append((look, f"{found[state] or none} {text}", address))
     return counts
 
 

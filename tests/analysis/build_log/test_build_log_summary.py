@@ -6,7 +6,6 @@ import pytest
 
 from enginescope.analysis.build_log.build_log_summary import (
     best_trial,
-    formats_tried,
     fusion_groups,
     reformat_costs,
     step_changes,
@@ -60,15 +59,6 @@ def test_tuning_that_states_no_seconds() -> None:
     story = story_of(build_logs.prefixed(build_logs.TUNING_84))
     assert tuning_total_s(story) is None
     assert [(one.tuning_s, one.share_pct) for one in tuning_costs(story)] == [(None, None)]
-
-
-def test_formats_tried_fastest_first() -> None:
-    first, second = formats_tried(STORY, CONV)
-    assert (first.inputs, first.trials) == (("Float(64,16,4,1)",), 2)
-    assert first.best is not None
-    assert first.best.tactic == "0x00000000000000ab"
-    assert second.inputs == ("Half(8,1:8,4,1)",)
-    assert formats_tried(STORY, "no such layer") == ()
 
 
 def test_a_conversion_takes_the_time_of_its_tactic() -> None:

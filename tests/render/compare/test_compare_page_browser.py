@@ -60,7 +60,7 @@ def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None
     assert tab.evaluate(SHOWN) == ["conv1/x", "conv2/x + pool/x", "head/x"]
     pick(tab, "type Pooling")
     assert tab.evaluate(SHOWN) == ["conv2/x + pool/x"]
-    pick(tab, "reason Convolution: nothing differs")
+    pick(tab, "reason Convolution: cause unknown")
     assert tab.evaluate(SHOWN) == ["same/x", "same/x", "still/x"]
     pick(tab, "all")
     tab.evaluate(

@@ -57,15 +57,6 @@ class FusionGroup(Record, frozen=True, kw_only=True):
     in_engine: bool
 
 
-class FormatOption(Record, frozen=True, kw_only=True):
-    """A combination of formats that was tried, with its fastest tactic."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    trials: int
-    best: TacticTrial | None
-
-
 class ReformatCost(Record, frozen=True, kw_only=True):
     """A conversion between formats that was put into the engine.
 
@@ -156,22 +147,6 @@ def fusion_groups(story: BuildTrace) -> tuple[FusionGroup, ...]:
         FusionGroup(name=name, nodes=joined, rules=rules[name], in_engine=name in engine)
         for name, joined in nodes.items()
     )
-
-
-def formats_tried(story: BuildTrace, layer: str) -> tuple[FormatOption, ...]:
-    """Return the combinations of formats tried for a layer, the fastest first."""
-    options = [
-        FormatOption(
-            inputs=combination.inputs,
-            outputs=combination.outputs,
-            trials=len(combination.trials),
-            best=best_trial(combination.trials),
-        )
-        for block in story.tuned
-        if block.name == layer
-        for combination in block.combinations
-    ]
-    return tuple(sorted(options, key=lambda one: trial_ms(one.best)))
 
 
 def reformat_costs(story: BuildTrace) -> tuple[ReformatCost, ...]:

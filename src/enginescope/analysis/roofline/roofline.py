@@ -10,7 +10,7 @@ from enginescope.analysis.roofline.layer_work import MOVING_TYPES, LayerWork
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Attribution, Layer, Plan
 
-#: Layers that `Roofline.saving_ms` adds up by default.
+#: Layers that `Roofline.worst` returns by default.
 WORST = 10
 
 
@@ -75,9 +75,10 @@ class Roofline(Record, frozen=True, kw_only=True):
         losing = [layer for layer in self.layers if layer.excess_ms and not layer.is_partial]
         return tuple(sorted(losing, key=lambda one: -(one.excess_ms or 0.0))[:count])
 
-    def saving_ms(self, count: int = WORST) -> float:
-        """Return the time saved if the worst layers ran at their limit."""
-        return sum(one.excess_ms or 0.0 for one in self.worst(count))
+    def saving_ms(self, count: int | None = None) -> float:
+        """Return the time saved if the worst layers, by default all, ran at their limit."""
+        worst = self.worst(len(self.layers) if count is None else count)
+        return sum(one.excess_ms or 0.0 for one in worst)
 
     @property
     def unknown(self) -> int:

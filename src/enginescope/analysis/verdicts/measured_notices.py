@@ -103,11 +103,20 @@ def _disturbed(found: MeasuredComparison) -> Found:
                 "the cause on that side, an idle machine would not help",
                 evidence=evidence,
             )
+        found_of = estimate.disturbed
+        disturbed = found_of.a + found_of.b + found_of.both if found_of is not None else 0
         if estimate.left_out:
             yield Notice(
                 code="W-DISTURBED-ROUNDS",
                 message=f"{estimate.left_out} of {every} rounds of {pair.a} and {pair.b} were "
                 "noisy and do not count: a process was disturbed, and its median is uncertain",
+                evidence=evidence,
+            )
+        elif disturbed and unstable is None:
+            yield Notice(
+                code="W-DISTURBED-ROUNDS",
+                message=f"{disturbed} of {every} rounds of {pair.a} and {pair.b} were disturbed; "
+                "all count, since the difference is obvious or no round is steady",
                 evidence=evidence,
             )
 

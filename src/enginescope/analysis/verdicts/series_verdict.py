@@ -23,7 +23,7 @@ from enginescope.judge.comparison.ratio import (
     ratio_of_few_processes,
 )
 from enginescope.judge.comparison.sessions import allow_for_sessions, is_open_for_sessions
-from enginescope.judge.comparison.steady_rounds import Disturbances, disturbances, uncertainty_pct
+from enginescope.judge.comparison.steady_rounds import uncertainty_pct
 from enginescope.judge.stats.series import quantum
 from enginescope.judge.stats.stability import WIDE_PCT
 from enginescope.judge.units import format_significant
@@ -56,12 +56,6 @@ def uncertainties_pct(side: Side, metric: str) -> list[float | None]:
     """Return what each process' median is known to, ± in percent; ``None``: too few samples."""
     series = (view.run.series(metric) for view in side)
     return [None if one is None else uncertainty_pct(one.values_ms) for one in series]
-
-
-def disturbances_of(sides: Sides, metric: str) -> Disturbances:
-    """Return which of the rounds that both sides have count, and which side disturbed others."""
-    rounds = rounds_of(sides, [uncertainties_pct(side, metric) for side in sides])
-    return disturbances(rounds or ((), ()))
 
 
 def is_unstable(sides: Sides, metric: str) -> bool:

@@ -77,6 +77,7 @@ class Tally:
     def take_look(self) -> bool:
         """Whether a look is reached that was not asked at yet; it then was.
 
+        Before the first planned look, every round from the third on is one, asked at or not.
         A round can change which earlier ones count (`disturbances`): 7 may be followed by 9, and
         the look of 8 is then at 9. What counts never depends on which side is faster, and there
         are as many looks as before, so their levels hold.

@@ -36,7 +36,7 @@ from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, Ve
 LOOKS = (8, 16, 30, 60)
 #: Before them, so many rounds or more, steady or not, show a difference whose interval, Student's
 #: t, lies beyond a factor of `OBVIOUS`. Two equal sides whose processes scatter by 50 % seem so
-#: different in at most 0.3 % of comparisons: ``benchmarks/statistics/looks.py``.
+#: different in 0.03 % of comparisons: ``benchmarks/statistics/looks.py``.
 EARLY_LOOK, OBVIOUS = 3, 2.0
 #: More rounds than this are a mistake.
 MOST_ROUNDS = 1_000

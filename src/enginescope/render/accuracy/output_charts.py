@@ -18,7 +18,7 @@ _POINTS = 2_000
 _CHANNELS = 256
 _SAMPLES = 2_000
 #: Outputs that are drawn, those that fail first.
-_MOST_DRAWN = 6
+MOST_DRAWN = 6
 
 
 def output_charts(key: str, diff: SideDiff, worst: Sequence[WorstAnswer]) -> Iterator[Chart]:
@@ -27,7 +27,7 @@ def output_charts(key: str, diff: SideDiff, worst: Sequence[WorstAnswer]) -> Ite
     Args:
         key: Begins the names of the charts; no other's.
     """
-    drawn = sorted(diff.outputs, key=lambda one: one.passes)[:_MOST_DRAWN]
+    drawn = sorted(diff.outputs, key=lambda one: one.passes)[:MOST_DRAWN]
     charts = [_value_pairs(one, f"{key}-values") for one in worst[:1]]
     charts.append(_sample_errors(diff, f"{key}-samples"))
     for at, one in enumerate(drawn):

@@ -2,6 +2,7 @@
 // The data of the page, inflated once, and functions that the other scripts share.
 let reportData = { tables: {} };
 const pageRead = pageInflate("report-data").then((one) => one.json()).then((data) => { reportData = data; });
+pageRead.catch((error) => { for (const one of document.querySelectorAll(".vis")) one.textContent = `This browser cannot read the page's data: ${error.message}`; });
 
 // Start a part of the page when its data are there, after the parts before it.
 function pageStart(start) { pageRead.then(start); }

@@ -1,7 +1,7 @@
 "use strict";
 // The layers' time as an icicle: groups above the layers in them, tactics below. Width is time, color is × floor.
 pageStart(() => {
-  const ROW = 24, DEEPEST = 6, LETTER = 7.2, FARTHEST = 10, DOT = 9;
+  const ROW = 24, DEEPEST = 6, LETTER = 7.2, FARTHEST = 100, DOT = 9;
   const TIP = ["time", "raw", "distance", "bound", "precision", "tactic", "type", "findings"];
 
   class Icicle {
@@ -58,7 +58,7 @@ pageStart(() => {
       const share = this.focus ? ` (${pageShare(this.amount(start, stop), this.sum.at(-1))})` : "";
       const what = this.unit === "layers" ? "no layer times; width is number of layers" : `${this.text(start, stop)}${share}; width is ${this.unit}`;
       this.part("title").textContent = `${path.join(" › ")}: ${pageCount(stop - start, "layer")}, ${what}`;
-      const legend = this.hasFloors ? [["ramp", "1 … 10 × floor"], ["blank", "floor unknown"]] : [];
+      const legend = this.hasFloors ? [["ramp", `1 … ${FARTHEST} × floor`], ["blank", "floor unknown"]] : [];
       if (this.found) legend.push(["dot", "finding"]);
       this.part("legend").replaceChildren(...legend.map(([className, text]) => pageElement("span", {}, pageElement("i", { className }), text)));
     }

@@ -159,7 +159,6 @@ SIDES = ("#64748B", "#C2458F", YELLOW, SKY, PURPLE, GREY)
 
 #: For what is not known, or has no color of its own.
 OTHER = "#7A869A"
-AMOUNTS = "viridis"
 #: Viridis at nine places, dark to light.
 AMOUNT_STOPS = (
     *("#440154", "#472C7A", "#3B518B", "#2C718E", "#21908D"),

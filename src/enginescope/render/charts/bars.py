@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_significant
+from enginescope.render.base.figures import UNKNOWN
 from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.charts.card.wording import table_of_tips
@@ -86,6 +87,7 @@ def _bars(
     sums: dict[str, float] = {}
     for row in rows:
         sums[row["row"]] = sums.get(row["row"], 0) + (row["value"] or 0)
+    known = {row["row"] for row in rows if row["value"] is not None}
     most = max(sums.values(), default=0) or 1
     scale: Spec = {"domain": [0, most], "nice": False}
     if not is_whole:
@@ -103,6 +105,8 @@ def _bars(
     )
     figures = [
         {"row": row, "value": total, "text": _bar_text(total, x_title, most)}
+        if row in known
+        else {"row": row, "value": 0, "text": UNKNOWN}
         for row, total in sums.items()
     ]
     text = {"type": "text", "align": "left", "dx": 4}

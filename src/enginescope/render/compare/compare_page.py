@@ -104,10 +104,14 @@ def compare_page(
         ),
         "compare.html.j2",
         more=pairs_data(found, chosen),
-        parts=("sides", "pairs", *(["graph"] if graphs else [])),
+        parts=("pairs", *(["graph"] if graphs else [])),
         script_address=script_address,
         graphs=graphs,
         plans=plans,
+        has_falls=bool(falls),
+        sides=" · ".join(
+            f"{label}: {name}" for label, name in zip(ascii_uppercase, names, strict=False)
+        ),
     )
 
 

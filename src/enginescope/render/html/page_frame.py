@@ -27,8 +27,7 @@ _LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 _OWN = ("data.js", "tables.js", "charts.js", "page.js", "icicle.js", "explore.js")
 #: What some pages have beside it. Each script does nothing on a page without its elements.
 _PARTS = {
-    "sides": ("compare.css",),
-    "pairs": ("compare.js", "walk.js"),
+    "pairs": ("compare.css", "compare.js", "walk.js"),
     "suite": ("suite.js", "suite.css"),
     "graph": ("graph.js", "graph/graph.css"),
 }
@@ -139,7 +138,7 @@ def page_bytes(
     """Return a page: a template, what it says, and what stands in every page.
 
     Args:
-        parts: What it has beside every page: ``"sides"``, ``"pairs"``, ``"suite"``, ``"graph"``.
+        parts: What it has beside every page: ``"pairs"``, ``"suite"``, ``"graph"``.
         own: In place of `scripts`.
         script_address: Where a server has `every_script`; ``None``: the page holds its scripts,
             and needs nothing else.

@@ -35,7 +35,7 @@ _CAUSES = {
     Cause.TACTIC: "other tactic",
     Cause.FORMAT: "other format",
     Cause.KIND: "another kind of layer",
-    Cause.NOTHING: "nothing differs",
+    Cause.NOTHING: "cause unknown",
     Cause.OUTSIDE: "not assigned to a layer that launches work",
 }
 _EVIDENCE = {

@@ -173,7 +173,7 @@ def roofline_data(view: PlanView) -> dict[str, Any] | None:
     return {
         "gpu": found.gpu,
         "profiler_ms": found.profiler_ms,
-        "saving_ms": found.saving_ms(),
+        "saving_ms": found.saving_ms(WORST),
         "saving_layers": len(found.worst(WORST)),
         "unknown": found.unknown,
         "layers": [

@@ -235,7 +235,7 @@ def _latency(subject: PageSubject) -> Figure:
         return Figure(label="time", value=_UNKNOWN, note=_untimed(subject), is_weak=True)
     count = f" of {found.iterations:,} iterations" if found.iterations else ""
     printed = (
-        f"{metric_title(one.metric)} without one: {format_ms(one.mean_ms)}"
+        f"{metric_title(one.metric)} without the profiler: {format_ms(one.mean_ms)}"
         for one in (view.run.tool.summaries if view.run.tool else ())
         if one.metric == "gpu_compute" and one.mean_ms is not None
     )
@@ -267,13 +267,13 @@ def _rate(subject: PageSubject) -> Figure:
 
 
 def _above_floor(subject: PageSubject) -> Figure:
-    """What the layers that lose most would save at the GPU's limits, and what limits them."""
+    """What all layers would save at the GPU's limits, and what limits them."""
     label, view = "above the floor", subject.plan
     found = view.roofline if view else None
     if view is None or found is None:
         why = "no plan" if view is None else "name the GPU: --gpu NAME"
         if view is not None and subject.is_measured and not subject.view.run.environment.devices:
-            why = "limits are known of GPUs alone"
+            why = "limits are known for GPUs only"
         return Figure(label=label, value=_UNKNOWN, note=why, leads_to="roofline" if view else None)
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(found.bounds.items()))
     if not view.engine_ms:
@@ -281,7 +281,7 @@ def _above_floor(subject: PageSubject) -> Figure:
         note = f"{found.gpu.name}: limits of {known:,} of {counted(len(found.layers), 'layer')}"
         least = format_ms(found.least_ms, 3)
         return Figure(label="least time", value=least, note=note, leads_to="roofline")
-    saved_ms, layers = found.saving_ms(), len(found.worst())
+    saved_ms, layers = found.saving_ms(), len(found.worst(len(found.layers)))
     note = f"{format_ms(saved_ms, 3)} in {counted(layers, 'layer')}; bound by: {counts}"
     if found.unranked:
         unknown_ms = sum(one.time_ms or 0.0 for one in found.unranked)

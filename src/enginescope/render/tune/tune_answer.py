@@ -184,8 +184,8 @@ def alternative_table(report: TuneReport) -> TextTable:
         rows=tuple(_cells(report, choice, has_routes=has_routes) for choice in report.alternatives),
         numbers=headers[1:-1],
         has_long_names=True,
-        note="figures of the search; selection makes the leader's figure look too good, and the "
-        "confirmation alone decides about a winner",
+        note="figures of the search; selection makes the leader's figure look too good"
+        + (", and the confirmation alone decides about a winner" if report.confirmation else ""),
     )
 
 

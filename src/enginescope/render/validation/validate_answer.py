@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.accuracy.output_diff import OutputDiff
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
-from enginescope.render.accuracy.output_charts import output_charts
+from enginescope.render.accuracy.output_charts import MOST_DRAWN, output_charts
 from enginescope.render.accuracy.task_answer import task_part
 from enginescope.render.accuracy.validate_phrases import (
     WorstAnswer,
@@ -31,6 +31,7 @@ from enginescope.render.validation.validate_data import output_diff_json, per_sa
 
 #: Samples above which the page does not carry the figures of each.
 _MOST_CARRIED = 500
+_DRAWN = f"of {MOST_DRAWN} outputs, those that fail first"
 #: Names of samples that a line has.
 _MOST_NAMED = 3
 _FIGURES = ("max |err|", "mean |err|", "err ÷ spread", "limit", "cosine", "top-1 %")
@@ -50,6 +51,7 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
         sides.append(side_part(f"side-{at}", side, own, is_alone=len(found.sides) == 1))
     document = output_diff_json(found)
     is_carried = len(found.samples) <= _MOST_CARRIED
+    made = found.created and f"{found.created[:19].replace('T', ' ')} UTC"
     return Answer(
         verb="validate",
         title=answer(told),
@@ -57,11 +59,14 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
         document=document,
         answer=answer(told),
         begins_with_name=True,
-        facts=(*validation_facts(found), *stated(("sides", shared))),
+        facts=(
+            *validation_facts(found),
+            *stated(("sides", shared), ("made", None if found.command else made)),
+        ),
         tables=(_overview(told),) if len(sides) > 1 else (),
         notices=found.notices,
         parts=(*((task_part(told.task),) if told.task else ()), *sides),
-        command=found.command and f"{found.command}{_moment(found.created)}",
+        command=found.command and (f"{found.command}  # {made}" if made else found.command),
         files={
             "output_diff.json": document,
             **({"per_sample_diff.json": per_sample_json(found)} if is_carried else {}),
@@ -109,6 +114,7 @@ def side_part(
             *(("✗", text) for output in outputs for text in reason_texts(output)),
             *(("renamed?", text) for text in suggestion_texts(side)),
             *stated(("worst", worst_text(diff) if diff and has_samples else None)),
+            *stated(("pictures", _DRAWN if len(outputs) > MOST_DRAWN else None)),
         ),
         tables=tuple(_tables(outputs)),
         notices=tuple(notice for output in outputs for notice in output.notices),
@@ -119,10 +125,6 @@ def side_part(
         charts=tuple(output_charts(key, diff, worst)) if diff else (),
         panels=tuple(panel for panel in panels if panel is not None),
     )
-
-
-def _moment(created: str | None) -> str:
-    return f"  # {created[:19].replace('T', ' ')} UTC" if created else ""
 
 
 def _tables(outputs: Sequence[OutputDiff]) -> Iterator[TextTable]:

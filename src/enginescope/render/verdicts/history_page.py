@@ -106,10 +106,11 @@ def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part
         numbers=_JOB_HEADERS[1:3],
         sentences=_JOB_HEADERS[-1:],
     )
+    title = group_title(jobs)
     return Part(
         key=key,
         title=f"{jobs[0].model} · {jobs[0].backend}",
-        answer=group_title(jobs),
+        answer=f"{title[:1].upper()}{title[1:]}",
         facts=tuple(
             ("open", f"{job.case or job.label}: {open_sentence(job, change)}")
             for job in jobs

@@ -40,7 +40,7 @@ def time_per_type(view: PlanView) -> Chart | None:
             "row": f"{order[one.key[0]]:03}",
             "label": one.key[0],
             "group": one.key[1],
-            "value": (one.time_ms or 0.0) if timed else one.layers,
+            "value": one.time_ms if timed else one.layers,
         }
         for one in shown
     ]
@@ -167,7 +167,7 @@ def precision_changes(view: PlanView) -> Chart | None:
             "row": f"{rank:03}",
             "label": " → ".join(pair.key),
             "group": pair.key[1],
-            "value": (pair.time_ms or 0.0) if timed else pair.layers,
+            "value": pair.time_ms if timed else pair.layers,
         }
         for rank, pair in enumerate(pairs)
     ]
