@@ -146,6 +146,6 @@ def test_a_report_carries_it(tmp_path) -> None:
     measured = es.bench(model, workload=quick)
     found = es.validate(model, on=EXACT, samples=2)
     written = es.write_report(measured, tmp_path / "report", answers=found)
-    assert "Answers compared" in written.page.read_text()
+    assert "Outputs compared" in written.page.read_text()
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     assert [(one["source"], one["passes"]) for one in report["answers"]] == [("es.validate", True)]

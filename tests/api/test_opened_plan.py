@@ -84,7 +84,7 @@ def test_charts_by_name() -> None:
         "Precision": "INT8",
         "Layers": 2,
         "Time, ms": pytest.approx(0.8),
-        "Share, %": pytest.approx(80),
+        "Share of the sum, %": pytest.approx(80),
     }
 
 

@@ -6,13 +6,13 @@ import re
 from html import unescape
 
 import pytest
-from enginescope.render.verdicts.noise_text import noise_answer
 
 from enginescope.core.record import replace
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.render.verdicts.noise_answer import noise_sentence
 from enginescope.serve.configuration import Configuration, GatePart
 from enginescope.serve.home import Axis
 from enginescope.serve.overview import Overview
@@ -171,7 +171,7 @@ def test_machines_say_what_they_can_decide(sessions) -> None:
         assert "Smallest detectable difference: not measured" in machine
         FLOORS.record(sessions.path, replace(FLOOR, environment=run.environment.comparable_key()))
         text = page_of(client)
-    assert noise_answer(FLOOR) in unescape(text)
+    assert noise_sentence(FLOOR) in unescape(text)
 
 
 def test_an_open_page_learns_of_a_suite_that_runs(sessions) -> None:

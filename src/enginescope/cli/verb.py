@@ -45,7 +45,7 @@ HEADINGS = {
     "Stopping": (
         *("warmup", "iterations", "duration", "precision", "max-time", "min-samples"),
         *("timeout", "retries", "retry-failed", "retry-busy", "fail-fast", "processes", "rounds"),
-        *("builds", "budget", "visits", "requests", "repeats", "seconds", "proposals"),
+        *("builds", "visits", "requests", "repeats", "seconds", "proposals"),
     ),
     "GPU": (
         *("gpu", "gpu-id", "graph", "transfers", "spin", "streams", "idle", "cold", "rotate"),

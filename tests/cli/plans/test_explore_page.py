@@ -73,7 +73,7 @@ def test_a_page_that_cannot_be_written(plan, tmp_path, capsys) -> None:
 
 
 def test_python_writes_the_files_of_the_command_line(plan, tmp_path) -> None:
-    endings = ("csv", "svg", "dot")
+    endings = ("csv", "svg")
     flags = [f"--{ending}={tmp_path / f'command.{ending}'}" for ending in endings]
     assert main(["explore", plan, *flags, "--color", "time"]) == 0
     files = {ending: tmp_path / f"python.{ending}" for ending in endings}

@@ -174,10 +174,10 @@ def _changed(machine: Machine) -> None:
 def test_a_job_that_cannot_be_measured_again_says_why(machine, capsys, change, why) -> None:
     change(machine)
     code = main(["gate", *ONE_EACH])
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = "".join(capsys.readouterr().out.split())  # long paths are broken between letters
     assert code == 1
-    assert shown.startswith("gate inconclusive: ")
-    assert why in shown
+    assert shown.startswith("gateinconclusive:")
+    assert why.replace(" ", "") in shown
     assert "(W-NOT-MEASURED-AGAIN)" in shown
     assert machine.jobs == []
 

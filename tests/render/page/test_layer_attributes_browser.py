@@ -138,10 +138,8 @@ def test_tooltips_of_the_graph_have_time_precision_and_tactic(tab) -> None:
         awaits=True,
     )
     tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-    tip = "document.querySelector('[data-part=tip]')"
-    assert tab.evaluate(f"{tip}.querySelector('strong').textContent") == NAME
-    text = tab.evaluate(f"{tip}.innerText")
-    for wanted in ("Time", "Precision", "FP16", "Tactic", "sm80_xmma_fprop"):
+    text = tab.evaluate("document.querySelector('.tip').innerText")
+    for wanted in (NAME, "Time", "Precision", "FP16", "Tactic", "sm80_xmma_fprop"):
         assert wanted in text
 
 

@@ -116,7 +116,7 @@ def visit(tab: Tab, address: str) -> None:
     tab.until(f"document.readyState === 'complete' && location.href === {json.dumps(address)}")
     until_drawn(tab)
     # What a layer reads and writes comes last, and makes its panel longer.
-    tab.until("!document.querySelector('.panel:not([hidden]):not([data-whole])')")
+    tab.until("!document.querySelector('.where .panel:not([hidden]):not([data-whole])')")
 
 
 def until_drawn(tab: Tab) -> None:

@@ -165,8 +165,8 @@ def test_an_overflow_is_found_and_what_is_suggested_mends_it(
     front = [one for one in trials.values() if one["on_front"]]
     assert front
     page = (out / "validate.html").read_text(encoding="utf-8")
-    assert f"Where the error starts: {LOUD} (Mul)" in page
-    assert "What to keep in FP32:" in page
+    assert f"Starts at: {LOUD} (Mul)" in page
+    assert "Keep FP32: " in page
     assert "-growth" in page
 
 
