@@ -14,7 +14,7 @@ from enginescope.core.jsonio import decode, encode
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.notice import Notice
-from enginescope.judge.verdict import RatioEstimate, Reason, VerdictKind
+from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, VerdictKind
 from enginescope.records.environment import Device, Environment
 from enginescope.records.notice import is_unstable, most_severe
 from enginescope.records.plan.build import BuildReport
@@ -366,21 +366,29 @@ def test_trtexec_times_that_come_in_steps() -> None:
     assert found.pairs[0].headline.reason is Reason.CLOCK_STEP
 
 
-def test_rounds_that_are_left_out_are_said() -> None:
+@pytest.mark.parametrize(
+    ("left_out", "said"),
+    [
+        (3, "3 of 12 rounds of A and B were noisy and do not count"),
+        (0, "3 of 9 rounds of A and B were disturbed; all count"),
+    ],
+)
+def test_disturbed_rounds_are_said_whether_they_count_or_not(left_out: int, said: str) -> None:
     a, b = in_turn(1.0)
     found = compare_sides(named(a, b))
     assert "W-DISTURBED-ROUNDS" not in codes(found)
     headline = found.pairs[0].headline
-    estimate = replace(headline.estimate, n_a=9, n_b=9, left_out=3)
+    disturbed = DisturbedRounds(a=0, b=1, both=2)
+    estimate = replace(headline.estimate, n_a=9, n_b=9, left_out=left_out, disturbed=disturbed)
     pair = replace(
         found.pairs[0],
         verdicts=(replace(headline, estimate=estimate), *found.pairs[0].verdicts[1:]),
     )
     notices = measured_notices(replace(found, pairs=(pair,)))
     (notice,) = (one for one in notices if one.code == "W-DISTURBED-ROUNDS")
-    assert notice.message.startswith("3 of 12 rounds of A and B were noisy and do not count")
+    assert notice.message.startswith(said)
     figures = {key: notice.evidence[key] for key in ("b", "left_out", "rounds")}
-    assert figures == {"b": "B", "left_out": 3, "rounds": 12}
+    assert figures == {"b": "B", "left_out": left_out, "rounds": 9 + left_out}
 
 
 def test_sides_that_took_turns_as_separate_commands_are_interleaved() -> None:

@@ -103,8 +103,8 @@ def _disturbed(found: MeasuredComparison) -> Found:
                 "the cause on that side, an idle machine would not help",
                 evidence=evidence,
             )
-        found_of = estimate.disturbed
-        disturbed = found_of.a + found_of.b + found_of.both if found_of is not None else 0
+        by_side = estimate.disturbed
+        disturbed = by_side.a + by_side.b + by_side.both if by_side is not None else 0
         if estimate.left_out:
             yield Notice(
                 code="W-DISTURBED-ROUNDS",

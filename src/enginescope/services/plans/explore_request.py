@@ -97,7 +97,7 @@ def read_context(source: PlanInput, files: ContextFiles, view: V | None) -> Plan
 
         if view is None:
             hint = "give a plan, or a run with layers"
-            raise UsageError("overlay", why="there is no plan", hint=hint)
+            raise UsageError("overlay", why="no plan to color", hint=hint)
         data = plain_bytes(files.overlay)
         overlay, found = read_overlay(data, files.overlay.name, view.plan)
         notices += found
