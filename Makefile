@@ -57,7 +57,8 @@ test: lint $(VENV)/.dev ## Lint, type-check and run every test but those of test
 test-pages: $(VENV)/.dev ## Run the tests that look at pages in Chromium
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'browser and not documentation'
 
-test-docs: $(VENV)/.dev ## Run the commands and the notebooks of the documentation
+test-docs: $(VENV)/.dev ## Run the commands and the notebooks of the documentation, and build the site
+	$(PIP) --group docs
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m documentation
 
 test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
