@@ -60,18 +60,24 @@ _CPU = "ort-cpu?graph_optimization_level=disable"
 
 
 class Search(NamedTuple):
-    """How TensorRT looks for tactics: `builder_optimization_level` and `tactic_sources`."""
+    """How TensorRT looks for tactics: `builder_optimization_level` and `tactic_sources`.
+
+    Attributes:
+        also: What INT8 engines may use besides, ``"fp16"``; by default FP32 alone.
+    """
 
     level: int
     sources: str
+    also: str
 
 
 def backend(on: str, precision: str, search: Search) -> str:
     """Return the backend of an engine side; INT8 models carry their ranges."""
     if on == "ort-cpu":
         return "ort-cpu:fp16" if precision == "fp16" else _CPU
-    name = "trt" if precision == "fp32" else f"trt:{precision}"
-    return f"{name}?{_TRT.format(**search._asdict())}"
+    also = f"{search.also}+" if search.also and precision == "int8" else ""
+    name = "trt" if precision == "fp32" else f"trt:{also}{precision}"
+    return f"{name}?{_TRT.format(level=search.level, sources=search.sources)}"
 
 
 class ModelTrial:
@@ -401,6 +407,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2))
     parser.add_argument("--level", type=int, default=1, help="builder_optimization_level")
     parser.add_argument("--sources", default="-CUDNN,-CUBLAS,-CUBLAS_LT", help="tactic_sources")
+    parser.add_argument("--also", default="", help="precision beside INT8: fp16")
     parser.add_argument("--seconds", type=float, default=3600.0, help="time limit of the whole")
     parser.add_argument("--each", type=float, default=400.0, help="time limit of an engine, in s")
     parser.add_argument("--output", type=Path, help="JSON file; by default FOLDER/trial.json")
@@ -411,7 +418,7 @@ def main() -> int:
     asked = _arguments()
     asked.folder.mkdir(parents=True, exist_ok=True)
     schedule = Schedule(asked.jobs, time.monotonic() + asked.seconds)
-    search = Search(asked.level, asked.sources)
+    search = Search(asked.level, asked.sources, asked.also)
     trials = {
         name: ModelTrial(name, asked.folder, asked.on, search, asked.trained)
         for name in MODELS
