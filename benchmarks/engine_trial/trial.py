@@ -2,7 +2,8 @@
 
 Twelve models (CNN, transformer, detector, recurrent; half with random weights, half trained), each
 in FP32, FP16 and INT8: 36 honest engines, and four kinds of damage in each. INT8 models carry Q/DQ
-nodes; TensorRT 8.6, which refuses or breaks most of these, gets the ranges in a calibration cache.
+nodes; TensorRT 8.6, which refuses or breaks most of these, gets the ranges in a calibration cache,
+and each Swish in another form.
 Damage of recorded outputs (zeroed scores, a dead channel, swapped classes) is made in the
 outputs of the honest engine; a weight × 1.15 in the ONNX file, which is converted and built again.
 The dead channel is the one of the largest scores, which is swapped with the one farthest from it;
@@ -121,6 +122,7 @@ class ModelTrial:
         done.write_text(json.dumps({"damaged_weight": weight, "quarters_in_int8": part}))
         for stem in ("model", "weight"):
             damage.write_ranges(home / f"{stem}.onnx", home / f"{stem}.calibration", samples, part)
+            damage.write_swish_as_tanh(home / f"{stem}.onnx", home / f"{stem}.tanh.onnx")
 
     def _scores(self) -> str:
         import onnx
@@ -249,8 +251,8 @@ class ModelTrial:
         on, is_int8 = backend(self._on, precision, self._search), precision == "int8"
         if is_int8 and self._on == "trt":
             on += f"&calibration_cache={self._folder / stem}.calibration"
-        is_marked = is_int8 and self._on != "trt"
-        return self._request(self._folder / f"{stem}{'.int8' if is_marked else ''}.onnx", on)
+        form = (".tanh" if self._on == "trt" else ".int8") if is_int8 else ""
+        return self._request(self._folder / f"{stem}{form}.onnx", on)
 
     def _request(self, path: Path, on: str) -> Job:
         limits = Limits(timeout_s=400.0)
