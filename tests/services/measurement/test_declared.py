@@ -52,7 +52,8 @@ function = python_function("function", Request, _run)
     [
         ({"count": 2}, "`count` 2: it is not between 3 and 26"),
         ({"count": 27}, "`count` 27: it is not between 3 and 26"),
-        ({"count": "3"}, "`count` 3: it is not between 3 and 26"),
+        ({"count": "3"}, "`count` '3': it is not between 3 and 26"),
+        ({"workload": None}, "`workload` None"),
         ({"gain_pct": 0}, "`gain_pct` 0: it is not above 0 and at most 100"),
         ({"gain_pct": float("nan")}, "`gain_pct` nan: it is not above 0 and at most 100"),
         ({"error": 0.0}, "`error` 0: it is not above 0"),

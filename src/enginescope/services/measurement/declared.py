@@ -127,7 +127,7 @@ class Declared(NamedTuple):
                 hint = f"one of {', '.join(self.choices)}"
                 raise UsageError(f"`{self.name}` {item!r}", hint=hint)
             if self.param.bounds and not self.param.has(item):
-                shown = f"{item:g}" if isinstance(item, float) else item
+                shown = f"{item:g}" if isinstance(item, float) else repr(item)
                 raise UsageError(f"`{self.name}` {shown}", why=f"it is not {self.param.bounds}")
             if self.param.metavar == EXISTING_FILE and not Path(item).is_file():
                 raise UsageError(f"`{self.name}` {item}", why="there is no such file")
@@ -169,6 +169,8 @@ def check_declared(request: Record) -> None:
         value = getattr(request, field.name)
         if value is not None:
             field.check(value)
+        elif field.default is not None:
+            raise UsageError(f"`{field.name}` None", hint="omit it for its default")
 
 
 def python_function(

@@ -153,11 +153,7 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
 
     @property
     def swept(self) -> Sweep:
-        """What changes.
-
-        Raises:
-            UsageError: Two dimensions change, or `sweep` is not ``NAME=SIZES``.
-        """
+        """The sweep; raises `UsageError` if two dimensions change, or for no ``NAME=SIZES``."""
         if self.sweep is None:
             sizes = BATCHES if self.batch is None else tuple(sorted(set(self.batch)))
             return Sweep(name="batch", sizes=sizes)
