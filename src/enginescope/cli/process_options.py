@@ -37,7 +37,6 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.run.job import Limits, StopRule, Workload
 from enginescope.services.measurement.declared import EXISTING_FILE, Declared, declared
-from enginescope.services.measurement.jobs import MeasureRequest
 from enginescope.store.location import without_password
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -139,12 +138,17 @@ stop_options = add_options(
     option("--iterations", type=COUNT, help="Time exactly this many iterations in each process."),
     option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]"),
 )
-#: Add the options that end all rounds early, and that continue those in the store.
-rounds_end_options = declared_options(MeasureRequest)
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
 #: Add what every verb has that reports on rounds of fresh processes, but for declared options.
 report_options = add_options(timeout_option, page_options, stored_options)
+
+
+def rounds_end_options(function: F) -> F:
+    """Add the options that end all rounds early, and that continue those in the store."""
+    from enginescope.services.measurement.jobs import MeasureRequest  # loads NumPy
+
+    return declared_options(MeasureRequest)(function)
 
 
 def picked(options: dict[str, Any], *names: str) -> dict[str, Any]:
