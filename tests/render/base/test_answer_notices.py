@@ -20,7 +20,7 @@ NAMES = TextTable(
     headers=("layer", "error", "cosine"),
     rows=(("conv1", "0.1", "0.9"),),
     has_long_names=True,
-    file_columns=("cosine",),
+    spared=("cosine",),
     note="alone",
 )
 ANSWERED = Answer(
@@ -50,8 +50,10 @@ def test_details_are_folded_in_markdown_and_left_out_on_a_terminal(capsys) -> No
     assert capsys.readouterr().out.count("conv1") == 1
 
 
-def test_a_terminal_has_names_last_and_fewer_columns() -> None:
-    head, _, row, note, *_ = as_text(Group(*stacked([NAMES])), width=80).splitlines()
+def test_a_terminal_has_names_last_and_a_narrow_one_fewer_columns() -> None:
+    wide = as_text(Group(*stacked([NAMES], 80)), width=80).splitlines()[0]
+    assert wide.split() == ["error", "cosine", "layer"]
+    head, _, row, note, *_ = as_text(Group(*stacked([NAMES], 16)), width=80).splitlines()
     assert (head.split(), row.split(), note) == (["error", "layer"], ["0.1", "conv1"], "alone")
 
 

@@ -18,20 +18,17 @@ from enginescope.core.record import replace
 from enginescope.judge.samples import Interval
 from enginescope.render.base.text import answer_lines, as_text, label_row
 from enginescope.render.bisection.bisect_answer import (
+    also_text,
     bisect_data,
+    error_growth,
+    growth_row,
     inside_part,
     precision_data,
     precision_part,
-)
-from enginescope.render.bisection.bisect_phrases import (
-    also_text,
-    growth_row,
-    spark,
     start_text,
     suggestion_text,
     why_text,
 )
-from enginescope.render.bisection.growth_chart import error_growth
 from enginescope.render.html.answer_page import Part
 from tests.analysis.bisection.test_precision_proposals import bisected, error
 
@@ -155,11 +152,6 @@ def test_other_starts_are_told_with_whether_an_output_shows_them() -> None:
     )  # fmt: skip
     assert found.first == "c_out"  # the larger error of a_out reaches no output
     assert also_text(found) == "a_out (Conv, no output shows it)"
-
-
-def test_bars_are_of_the_logarithm_and_say_what_is_not_finite() -> None:
-    assert spark(overflown().steps, 10) == "▁∞██  0.001 … 0.3, logarithmic"
-    assert spark(bisected(error("a", 0.0)).steps, 10) is None
 
 
 def test_the_picture_has_a_point_for_each_error_and_words_for_the_rest() -> None:

@@ -22,7 +22,7 @@ from enginescope.judge.samples import Summary
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
 from enginescope.records.notice import Hint, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.render.base.answer_tables import AnswerTables, on_screen
+from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
 from enginescope.render.base.figures import (
     TextTable,
@@ -86,7 +86,6 @@ def summary(
 
 
 def _usability(view: RunView, width: int) -> list[Text]:
-    """Return whether the run can be used, and why not."""
     found = view.usability
     style = "" if found is None or found.verdict == "usable" else "yellow"
     return [Text(f"  {line}", style=style) for line in textwrap.wrap(str(found), width - 2)]
@@ -169,6 +168,15 @@ def answer_lines(
         lines.append(label_row(part.label, part.answer, "bold") if part.label else title)
         lines += answer_lines(part, width, is_whole=is_whole)
     return lines
+
+
+def on_screen(part: TextTable) -> TextTable:
+    """Return a table as a terminal shows it: what is known, long names last."""
+    shown = part.known()
+    if not part.has_long_names:
+        return shown
+    rows = tuple((*row[1:], *row[:1]) for row in shown.rows)
+    return replace(shown, headers=(*shown.headers[1:], *shown.headers[:1]), rows=rows)
 
 
 def stacked(tables: Iterable[TextTable], width: int | None = None) -> list[RenderableType]:
@@ -273,7 +281,6 @@ def _figures(
 
 
 def _printed(view: RunView, width: int) -> list[RenderableType]:
-    """Return the figures of a run without samples, as far as a tool printed some."""
     lines = _labelled(printed_rows(view), width)
     note = printed_note(view)
     if note is None:
@@ -284,7 +291,6 @@ def _printed(view: RunView, width: int) -> list[RenderableType]:
 
 
 def _gpu(view: RunView, width: int) -> list[RenderableType]:
-    """Return what a request cost, and the clock it ran at, where a GPU said so."""
     rows = (
         ("energy", energy_parts(view.energy) if view.energy else ()),
         ("SM clock", clock_parts(view)),
