@@ -86,7 +86,7 @@ def test_parts_are_on_page_markdown_and_terminal() -> None:
     assert "<details><summary>More</summary>" in page
     shown = as_text(Group(*answer_lines(answered, 80)), width=80)
     assert shown.index("B fails") < shown.index("  starts at  conv1\n  why        overflow\n")
-    assert shown.count("\n0.1    conv1\nalone\n") == 2  # details are left out
+    assert shown.count("\n0.1    0.9     conv1\nalone\n") == 2  # details are left out
     for text in (markdown, page, shown):
         assert "formula" in text
     brief = as_text(Group(*answer_lines(answered, 80, is_whole=False)), width=80)

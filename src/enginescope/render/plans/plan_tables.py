@@ -35,10 +35,10 @@ LAYERS = "layers"
 LAYER = ("layer", "layers")
 #: Column of floors that are too low, since a layer may compute more than is known.
 PARTIAL = "Floor is"
-#: Headers that are shorter in text.
-_HEADERS = {"Time ms": "ms"}
 #: Column of shares of the sum over all layers.
 SHARE = "% of sum"
+#: Headers that are shorter in text.
+_HEADERS = {"Time ms": "ms", SHARE: "% sum"}
 _ORIGINS = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
 #: Place in the table of layers of each of the plan's layers, by its index.
 RowOfLayer: TypeAlias = Mapping[int, int]

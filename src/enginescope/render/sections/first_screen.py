@@ -101,10 +101,11 @@ def _is_timed(row: LayerRow) -> bool:
 
 def _missing(subject: PageSubject, rows: Sequence[LookRow]) -> str | None:
     """Say which columns are left out, and why nothing is known for them."""
+    unfixed = "no finding is about these layers" if subject.findings else "no rule ran"
     reasons = (
         ("above", f"floors ({no_floors_text(subject) or 'no layer has one'})"),
         ("tactic", "tactics (no layer names one)"),
-        ("fix", "what to do (no finding is about these layers)"),
+        ("fix", f"what to do ({unfixed})"),
     )
     absent = [text for name, text in reasons if not any(getattr(row, name) for row in rows)]
     return f"Not known: {', '.join(absent)}." if absent else None

@@ -159,7 +159,7 @@ def _changes(jobs: Sequence[JobHistory]) -> TextTable:
         for name, job, one in lettered(jobs)
     )
     title = "Changes of level, with what differs between the runs on either side"
-    sentences = _CHANGE_HEADERS[2:3]
+    sentences = _CHANGE_HEADERS[2:4]
     return TextTable(title=title, headers=_CHANGE_HEADERS, rows=rows, sentences=sentences)
 
 
@@ -302,7 +302,7 @@ def _change_marks(jobs: Sequence[JobHistory]) -> list[Spec]:
         return []
     x, tips = _x(), tooltip(letter="change", change="by")
     rule = {"type": "rule", "style": "folded", "strokeDash": [2, 3], "strokeWidth": 1.2}
-    text, letter = {"type": "text", "dy": -8, "fontWeight": 700}, {"field": "letter"}
+    text, letter = {"type": "text", "dx": 8, "dy": 8, "fontWeight": 700}, {"field": "letter"}
     return [
         marks(rows, rule, x=x, tooltip=tips),
         marks(rows, text, x=x, y={"value": 0}, text=letter, tooltip=tips),
