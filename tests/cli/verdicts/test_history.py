@@ -38,7 +38,7 @@ def test_the_answer_the_plot_and_what_changed(store, capsys) -> None:
     assert main(["history", "net.onnx"]) == 0
     shown = capsys.readouterr().out
     lines = shown.splitlines()
-    title = "latency of net.onnx · ort-cpu · batch 1: 1 change of level, +10 % (worse) on"
+    title = "latency of net.onnx · ort-cpu · batch 1: 1 change of level, +9.9 % (worse) on"
     assert lines[:2] == [title, "2026-01-13"]
     assert max(map(len, lines)) <= 80
     assert shown.count("•") >= 15
@@ -124,7 +124,7 @@ def test_files(store, capsys) -> None:
     assert main(["history", "net.onnx", "--html", "h.html", "--png", "h.png"]) == 0
     assert Path("h.png").read_bytes().startswith(b"\x89PNG")
     text = Path("h.html").read_text(encoding="utf-8")
-    change = "1 change of level, +10 % (worse) on 2026-01-13"
+    change = "1 change of level, +9.9 % (worse) on 2026-01-13"
     assert f"<h1>Latency of net.onnx · ort-cpu · batch 1: {change}</h1>" in text
     assert f"<h3>{change}</h3>" in text or f"<h2>{change}</h2>" in text
     assert "TensorRT 10.3.0 → 10.4.0" in text
