@@ -201,3 +201,11 @@ def test_a_flat_series_has_ticks_with_digits_that_it_carries(value: float) -> No
 
 def test_letters_go_on_after_z() -> None:
     assert [letter(at) for at in (0, 25, 26, 51, 52)] == ["A", "Z", "AA", "AZ", "BA"]
+
+
+def test_the_letters_of_changes_are_inside_the_picture() -> None:
+    """They stood above its upper edge, and were cut off."""
+    (found,) = histories(over_days(STEP))
+    texts = [one for one in history_chart([found]).spec["layer"] if one["mark"]["type"] == "text"]
+    assert [one["data"]["values"][0]["letter"] for one in texts] == ["A"]
+    assert all(one["encoding"]["y"] == {"value": 0} and one["mark"]["dy"] > 0 for one in texts)

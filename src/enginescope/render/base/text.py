@@ -202,8 +202,8 @@ def stacked(tables: Iterable[TextTable], width: int | None = None) -> list[Rende
 _NARROW = 72
 #: Columns that shortened names have at least, and those that they have if others can be left out.
 _LEAST_NAME, _FAIR_NAME = 12, 20
-#: Most of a column of a divided table, which breaks.
-_MOST_CELL = 18
+#: Most of the first column of a divided table, and of others, which break.
+_MOST_NAME, _MOST_CELL = 28, 18
 
 
 def _fitted(part: TextTable, width: int) -> TextTable:
@@ -236,7 +236,8 @@ def _fitted(part: TextTable, width: int) -> TextTable:
 def _divided(part: TextTable, width: int) -> Iterator[TextTable]:
     """Yield a table as several, each with the first column and as many others as have room."""
     columns = list(zip(part.headers, *part.rows, strict=True))
-    first, *widths = (_GAP + min(_MOST_CELL, max(map(len, column))) for column in columns)
+    longest, *lengths = (max(map(len, column)) for column in columns)
+    first, widths = _GAP + min(_MOST_NAME, longest), [_GAP + min(_MOST_CELL, n) for n in lengths]
     groups: list[list[int]] = [[]]
     for at, each in enumerate(widths):
         if groups[-1] and first + sum(widths[one] for one in groups[-1]) + each > width:

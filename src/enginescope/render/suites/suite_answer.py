@@ -448,7 +448,7 @@ def _failed(result: SuiteResult) -> str | None:
 
 #: Lines of each table; the rest is in the files.
 MOST_LINES = 40
-_NAME_WIDTH = 18
+_NAME_WIDTH = 28
 
 
 def suite_tables(result: SuiteResult) -> tuple[TextTable, ...]:
