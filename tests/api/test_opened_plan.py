@@ -95,9 +95,9 @@ def test_what_there_is_not_is_told() -> None:
     assert caught.value.hint == "did you mean latency-per-type?"
     with pytest.raises(UsageError, match="has no option 'topk'") as caught:
         view.chart("latency-per-layer", topk=3)
-    assert caught.value.hint == "it has top, color, kinds"
-    with pytest.raises(UsageError, match="no data for 'latency-per-tactic'") as caught:
-        es.open_plan(small_view(timed=False)).chart("latency-per-tactic")
+    assert caught.value.hint == "it has top, kinds"
+    with pytest.raises(UsageError, match="no data for 'latency-per-layer'") as caught:
+        es.open_plan(small_view(timed=False)).chart("latency-per-layer")
     assert caught.value.why == "it has no layer times"
 
 

@@ -52,6 +52,13 @@ function pageCsv(rows) {
   return rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
+// Save data of the page as a file.
+function pageSave(name, data) {
+  const link = pageElement("a", { download: name, href: URL.createObjectURL(data) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
 // Open the tab and all folded parts around an element.
 function pageReveal(place) {
   for (let one = place; one; one = one.parentElement) if (one.localName === "details") one.open = true;
