@@ -233,10 +233,17 @@ pageStart(() => {
       const all = this.shown.length, cut = all > PRINTED ? `: ${counted(PRINTED)} of ${counted(all)}` : "";
       this.table.caption.textContent = this.caption + (this.onPaper ? cut : "; a heading sorts by its column");
     }
+    // Rows that are drawn already are only marked anew.
     draw() {
       const seen = Math.ceil((this.scroll.clientHeight || 560) / ROW);
       const first = this.onPaper ? 0 : Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - MARGIN);
       const last = Math.min(this.shown.length, this.onPaper ? PRINTED : first + seen + 2 * MARGIN);
+      const drawn = [first, last, this.shown, this.shownColumns];
+      if (drawn.every((one, at) => one === this.drawn?.[at])) {
+        for (const line of this.table.tBodies[0].rows) line.classList.toggle("marked", this.shown[line.ariaRowIndex - 2] === this.marked);
+        return;
+      }
+      this.drawn = drawn;
       const lines = [];
       for (let place = first; place < last; place++) lines.push(this.line(place));
       this.table.tBodies[0].replaceChildren(this.spacer(first), ...lines, this.spacer(this.shown.length - last));
