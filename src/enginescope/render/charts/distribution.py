@@ -26,8 +26,8 @@ from enginescope.render.html.images import X_TICKS, Chart, Spec, marks, quantity
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16
-#: What a character of a label takes of the width of a picture on a phone.
-_CHARACTER = 0.02
+#: What a character of a label takes of the width of a picture on a phone; the gap is one more.
+_CHARACTER = 0.023
 #: Bins of a logarithmic axis.
 _LOG_BINS = 60
 _LOG = "The axis is logarithmic: p95 is over three medians"
@@ -122,7 +122,7 @@ def _placed(rules: list[Spec]) -> list[Spec]:
     """
     bound = 1.0
     for one in reversed(rules):
-        reach = len(one["label"]) * _CHARACTER
+        reach = (len(one["label"]) + 1) * _CHARACTER
         one["right"] = one["part"] + reach > 1 or one["part"] > bound
         bound = one["part"] - reach if one["right"] else bound
     onward = [rule for rule in rules if not rule["right"]]
