@@ -227,3 +227,11 @@ def channels_of(color: str) -> tuple[int, int, int]:
     """Return red, green and blue of ``#RRGGBB``."""
     red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
     return red, green, blue
+
+
+def ink_on(color: str) -> str:
+    """Return black or white, whichever has more contrast with ``#RRGGBB`` (WCAG 2.2)."""
+    channels = [one / 255 for one in channels_of(color)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#000000" if luminance > 0.179 else "#ffffff"
