@@ -31,15 +31,13 @@ from enginescope.services.validation import validate as validate_service
 
 if TYPE_CHECKING:
     from enginescope.notebook.chart import ChartDisplay
-    from enginescope.render.html.answer_page import Answer
-from enginescope.render.html.answer_page import Answer
 
 
 class ShownBuild(BuildReport, frozen=True, kw_only=True):
     """A build; in notebooks its times and sizes, plain HTML."""
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import build_html
+        from enginescope.notebook.html_fragments import build_html
 
         return build_html(self)
 
@@ -47,37 +45,25 @@ class ShownBuild(BuildReport, frozen=True, kw_only=True):
 class ShownNoise(Answered, NoiseFloor, frozen=True, kw_only=True):
     """A noise floor; in notebooks the differences that the machine can detect, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.noise_answer import noise_answer
-
-        return noise_answer(self)
+    answered_by = "verdicts.noise_answer:noise_answer"
 
 
 class ShownSelfTest(Answered, SelfTest, frozen=True, kw_only=True):
     """A self-test; in notebooks the answer, the curve and the comparisons, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.self_test.self_test_answer import self_test_answer
-
-        return self_test_answer(self)
+    answered_by = "self_test.self_test_answer:self_test_answer"
 
 
 class ShownLoad(Answered, LoadReport, frozen=True, kw_only=True):
     """A load test; in notebooks the answer and its figures, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.load.load_answer import load_answer
-
-        return load_answer(self)
+    answered_by = "load.load_answer:load_answer"
 
 
 class ShownShapes(Answered, ShapesReport, frozen=True, kw_only=True):
     """A sweep of shapes; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.shapes.shapes_answer import shapes_answer
-
-        return shapes_answer(self)
+    answered_by = "shapes.shapes_answer:shapes_answer"
 
 
 class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
@@ -88,7 +74,7 @@ class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
         return f"usable backends: {', '.join(names) or 'none'}; {len(self.hints)} hints"
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import diagnosis_html
+        from enginescope.notebook.html_fragments import diagnosis_html
 
         return diagnosis_html(self)
 
@@ -97,7 +83,7 @@ class ShownExplanation(explain_service.Explanation, frozen=True, kw_only=True):
     """The explanation of a code; in notebooks plain HTML."""
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import explanation_html
+        from enginescope.notebook.html_fragments import explanation_html
 
         return explanation_html(self)
 
@@ -116,15 +102,14 @@ class ShownRun(RunView):
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:
-        """The charts of its samples by their keys: ``"latency_hist"``, ``"latency_series"``."""
+        """The charts of its page by their keys: ``"latency_hist"``, ``"latency_series"``, …"""
         from enginescope.notebook.chart import displays
-        from enginescope.render.charts.distribution import latency_distribution
-        from enginescope.render.charts.series import latency_series
+        from enginescope.render.page.page import run_charts
 
-        return displays((latency_distribution(self), latency_series(self)))
+        return displays(run_charts(self))
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import run_html
+        from enginescope.notebook.html_fragments import run_html
 
         return run_html(self)
 
@@ -142,10 +127,7 @@ continue_comparison = displayed(continued.continue_comparison, shown_as(ShownVer
 class ShownValidation(Answered, Validation, frozen=True, kw_only=True):
     """Compared outputs; in notebooks the result and the figures of each output, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.validation.validate_answer import validate_answer
-
-        return validate_answer(self)
+    answered_by = "validation.validate_answer:validate_answer"
 
 
 validate = displayed(validate_service.validate, shown_as(ShownValidation))
@@ -160,7 +142,7 @@ class ShownDepth(DepthBenchmark):
         return benchmark_title(self)
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import depth_html
+        from enginescope.notebook.html_fragments import depth_html
 
         return depth_html(self)
 

@@ -113,7 +113,7 @@ class OpenedPlan(PlanView):
         return GraphDisplay(self.plan.name, picture, page)
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.plan import plan_html
+        from enginescope.notebook.html_fragments import plan_html
 
         return plan_html(self, self.whole)
 
@@ -183,8 +183,16 @@ class ShownExploration(Explored):
         total = f", {time.sum_ms:.6g} ms" if time is not None else ""
         return f"{self.found.name}: {len(self.found.layers):,} layers{total}"
 
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The charts of the page by key, such as ``"latency-per-type"``."""
+        from enginescope.notebook.chart import displays
+        from enginescope.render.page.page import run_charts
+
+        return displays(run_charts(explore_service.subject_of(self)))
+
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.plan import exploration_html
+        from enginescope.notebook.html_fragments import exploration_html
 
         return exploration_html(self.found, self.notices)
 
@@ -217,14 +225,14 @@ class ShownPassport(Passport, frozen=True, kw_only=True):
     """A passport; in notebooks its facts, plain HTML."""
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.fragment import fact_list, fragment, notice_list
+        from enginescope.notebook.html_fragments import fact_list, fragment, notice_list
         from enginescope.render.plans.passport_text import passport_facts
 
         return fragment(self.file, fact_list(passport_facts(self)), notice_list(self.notices))
 
 
 def _table(title: str, files: Iterable[Path | str], skipped: Iterable[tuple[str, str]] = ()) -> str:
-    from enginescope.notebook.html.fragment import data_table, fragment
+    from enginescope.notebook.html_fragments import data_table, fragment
 
     return fragment(
         title,

@@ -30,7 +30,6 @@ from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
-from enginescope.render.html.answer_page import Answer
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.rules.engine import LintReport
@@ -78,14 +77,18 @@ class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=
 
         return "; ".join(map(headline_sentence, self.pairs))
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.verdict_answer import verdict_answer
-
-        return verdict_answer(self)
+    answered_by = "verdicts.verdict_answer:verdict_answer"
 
 
 class ShownComparison(Answered, Comparison, frozen=True, kw_only=True):
     """Compared plans; in notebooks the answer and its tables, plain HTML."""
+
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The charts of the page by key: ``"waterfall"``; of three plans ``"waterfall_B"``, …"""
+        from enginescope.render.compare.compare_page import waterfalls
+
+        return displays(waterfalls(self))
 
     def _answer(self) -> Answer:
         from enginescope.render.compare.compare_answer import compare_answer
@@ -101,10 +104,7 @@ compare_plans = displayed(compare_service.compare_plans, shown_as(ShownCompariso
 class ShownGate(Answered, GateReport, frozen=True, kw_only=True):
     """A gate's report; in notebooks the result and its rows, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.gate_writers import gate_answer
-
-        return gate_answer(self)
+    answered_by = "verdicts.gate_writers:gate_answer"
 
 
 gate = displayed(gate_service.gate, shown_as(ShownGate))
@@ -113,10 +113,7 @@ gate = displayed(gate_service.gate, shown_as(ShownGate))
 class ShownUpgrade(Answered, UpgradeReport, frozen=True, kw_only=True):
     """An upgrade; in notebooks the answer and its rows, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.upgrade_answer import upgrade_answer
-
-        return upgrade_answer(self)
+    answered_by = "verdicts.upgrade_answer:upgrade_answer"
 
 
 upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
@@ -125,10 +122,7 @@ upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
 class ShownReproduction(Answered, Reproduction, frozen=True, kw_only=True):
     """An upgrade that ran again; in notebooks the answer and its rows, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.reproduction.reproduction_answer import reproduction_answer
-
-        return reproduction_answer(self)
+    answered_by = "reproduction.reproduction_answer:reproduction_answer"
 
 
 reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
@@ -137,19 +131,13 @@ reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
 class ShownLadder(Answered, LadderReport, frozen=True, kw_only=True):
     """A ladder; in notebooks the answer, its rungs and its steps, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.ladder.ladder_answer import ladder_answer
-
-        return ladder_answer(self)
+    answered_by = "ladder.ladder_answer:ladder_answer"
 
 
 class ShownContend(Answered, ContendReport, frozen=True, kw_only=True):
     """A contention test; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.contend.contend_answer import contend_answer
-
-        return contend_answer(self)
+    answered_by = "contend.contend_answer:contend_answer"
 
 
 contend = displayed(contend_service.contend, shown_as(ShownContend))
@@ -159,10 +147,7 @@ ladder = displayed(ladder_service.ladder, shown_as(ShownLadder))
 class ShownLottery(Answered, LotteryReport, frozen=True, kw_only=True):
     """A lottery of builds; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.lottery_answer import lottery_answer
-
-        return lottery_answer(self)
+    answered_by = "verdicts.lottery_answer:lottery_answer"
 
 
 lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
@@ -171,10 +156,7 @@ lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
 class ShownTune(Answered, TuneReport, frozen=True, kw_only=True):
     """A search for the fastest options; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.tune.tune_answer import tune_answer
-
-        return tune_answer(self)
+    answered_by = "tune.tune_answer:tune_answer"
 
 
 tune = displayed(tune_service.tune, shown_as(ShownTune))
@@ -183,10 +165,7 @@ tune = displayed(tune_service.tune, shown_as(ShownTune))
 class ShownSensitivity(Answered, SensitivityReport, frozen=True, kw_only=True):
     """What layers lose in a lower precision; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
-
-        return sensitivity_answer(self)
+    answered_by = "sensitivity.sensitivity_answer:sensitivity_answer"
 
 
 sensitivity = displayed(sensitivity_service.sensitivity, shown_as(ShownSensitivity))
@@ -195,13 +174,20 @@ sensitivity = displayed(sensitivity_service.sensitivity, shown_as(ShownSensitivi
 class ShownHistory(JobHistory, frozen=True, kw_only=True):
     """A job's history; in notebooks its levels and their changes, plain HTML."""
 
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The chart of the page: ``"history"``."""
+        from enginescope.render.verdicts.history_page import history_charts
+
+        return displays(history_charts([self]))
+
     def _summary(self) -> str:
         from enginescope.render.verdicts.history_text import title_text
 
         return title_text(self)
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import history_html
+        from enginescope.notebook.html_fragments import history_html
 
         return history_html(self)
 
@@ -220,7 +206,7 @@ class ShownSuite(SuiteView):
         return f"{self.result.name}: {counts_sentence(self.result)}"
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import suite_html
+        from enginescope.notebook.html_fragments import suite_html
 
         return suite_html(self.result)
 
@@ -261,7 +247,7 @@ class ShownFindings(LintReport, Frames, frozen=True, kw_only=True):
         return columns
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.findings import findings_html
+        from enginescope.notebook.html_fragments import findings_html
 
         return findings_html(self)
 

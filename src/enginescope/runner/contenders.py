@@ -169,11 +169,11 @@ class _Relay:
             if self._rendezvous.is_broken:
                 return
             if progress.phase == LOADED and not self._is_begun:
-                if self._rendezvous.has_loaded(place):
+                if self._rendezvous.note_loaded(place):
                     self._is_begun = True
                     self._send(b"\n")
             elif progress.phase == WARM and self._window is None:
-                self._window = self._rendezvous.is_warm(place, progress.median_ms or 0.0)
+                self._window = self._rendezvous.note_warm(place, progress.median_ms or 0.0)
                 if self._window is not None:
                     self._send(b"%d %d\n" % self._window)
 

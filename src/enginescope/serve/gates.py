@@ -95,11 +95,7 @@ class KeptGates:
         return tuple(f"/gate/{gate.name}.svg" for gate in self.gates.values() if gate.public_badge)
 
     def result(self, name: str) -> GateResult:
-        """Return what a gate comes to; while it is computed, what it came to before.
-
-        Raises:
-            NotHereError: There is no gate of that name.
-        """
+        """Return what a gate comes to; while it is computed, what it came to before."""
         gate = self.gates.get(name)
         if gate is None:
             raise NotHereError("this gate", why="no gate with that name")

@@ -115,7 +115,6 @@ def _live_line(store: Store, folder: SuiteFolder) -> LiveLine | None:
 
 
 def _time_text(stamp: str) -> str:
-    """Return a time of a row, which is UTC, for people."""
     return f"{stamp[:19].replace('T', ' ')} UTC"
 
 

@@ -22,7 +22,7 @@ from enginescope.core.errors import EnginescopeError, FormatError, StoreError
 from enginescope.core.jsonio import prepared
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.suite.suite_change import SuiteChange
+from enginescope.records.suite.suite import SuiteChange
 from enginescope.serve.access import lacks
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import PAGE_ROWS, page, page_number, places

@@ -70,11 +70,7 @@ def read_memory(file: Path) -> Memory:
 
 
 def write_memory(file: Path, memory: Memory) -> None:
-    """Write what was told.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Write what was told."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_atomic(file, encode(memory))
 

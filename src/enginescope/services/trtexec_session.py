@@ -192,7 +192,6 @@ def _store(settings: Settings) -> Store:
 
 
 def _job(settings: Settings) -> Job:
-    """Return the job, once it is certain that this machine can try it."""
     from enginescope.backends.registry import load_backend
     from enginescope.compat.trtexec.settings import job_of
     from enginescope.runner.jobs import check_demands, subject_of

@@ -20,9 +20,9 @@ from enginescope.store.run_names import check_id, check_tag, is_id, is_tag, step
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.records.suite.suite_change import Lease
-    from enginescope.store.sql.scan import ReindexReport
-    from enginescope.store.store_backend import StoreBackend, SuiteShelf
+    from enginescope.records.suite.suite import Lease
+    from enginescope.store.folder_store import StoreBackend, SuiteShelf
+    from enginescope.store.run_folder import ReindexReport
 
 
 #: A run's own file.

@@ -23,8 +23,14 @@ import msgspec
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, prepared, read_stored, write_atomic
 from enginescope.judge.notice import Notice
-from enginescope.records.suite.suite import CellRow, SuitePlan, SuiteResult
-from enginescope.records.suite.suite_change import Claim, Lease, SuiteChange
+from enginescope.records.suite.suite import (
+    CellRow,
+    Claim,
+    Lease,
+    SuiteChange,
+    SuitePlan,
+    SuiteResult,
+)
 from enginescope.store.run_names import changed_at
 
 #: Next step of who is refused.
@@ -151,10 +157,6 @@ class SuiteFolder:
         """Write what differs from the folder; of a cell, the row that ended last stays.
 
         The caller is in a block of `held`.
-
-        Raises:
-            SuiteRunsError: Another machine has the lease.
-            StoreError: The folder cannot be written.
         """
         if change.claim is not None:
             lease = next_lease(

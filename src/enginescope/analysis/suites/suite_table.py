@@ -5,8 +5,8 @@ Speed-up over a baseline backend.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.suite.suite import Cell, CellFigure, CellRow, SuiteResult
@@ -61,41 +61,80 @@ def lost_fp16(row: CellRow) -> bool:
     return NOT_FP16 in row.warnings
 
 
-#: Columns that hold numbers; the others hold text.
-NUMBERS = frozenset({"value", "batch", "attempts", "processes"})
-COLUMNS = (
-    "suite",
-    "cell",
-    "model",
-    "model_sha256",
-    "backend",
-    "precision",
-    "environment",
-    "spec",
-    "batch",
-    "shapes",
-    "mode",
-    "input",
-    "status",
-    "reason",
-    "warnings",
-    "metric",
-    "value",
-    "unit",
-    "baseline",
-    "run",
-    "processes",
-    "runs",
-    "attempts",
-    "started",
-    "ended",
-    "host",
-    "cpu",
-    "gpu",
-    "versions",
+class _Line(NamedTuple):
+    """What a line of a table is about; without `figure`: the whole cell."""
+
+    suite: str
+    row: CellRow
+    baseline: str | None
+    figure: CellFigure | None = None
+
+
+class _Column(NamedTuple):
+    name: str
+    value: Callable[[_Line], Any]
+    is_number: bool
+
+
+def _text(name: str, value: Callable[[_Line], str | None]) -> _Column:
+    return _Column(name, value, is_number=False)
+
+
+def _number(name: str, value: Callable[[_Line], float | None]) -> _Column:
+    return _Column(name, value, is_number=True)
+
+
+def _of_figure(name: str) -> Callable[[_Line], Any]:
+    return lambda line: getattr(line.figure, name) if line.figure else None
+
+
+def _shapes(line: _Line) -> str | None:
+    shapes = line.row.cell.job.workload.shapes
+    return ",".join(f"{one.name}:{'x'.join(map(str, one.dims))}" for one in shapes) or None
+
+
+def _versions(line: _Line) -> str | None:
+    return " ".join(f"{name}={version}" for name, version in line.row.versions.items()) or None
+
+
+#: Each column of the tables: its name, its type and its value, declared here alone.
+_TABLE = (
+    _text("suite", lambda line: line.suite),
+    _text("cell", lambda line: line.row.cell.key),
+    _text("model", lambda line: line.row.cell.model),
+    _text("model_sha256", lambda line: line.row.cell.job.subject.sha256),
+    _text("backend", lambda line: line.row.cell.job.backend.name),
+    _text("precision", lambda line: precision_of(line.row)),
+    _text("environment", lambda line: line.row.cell.environment),
+    _text("spec", lambda line: line.row.cell.spec),
+    _number("batch", lambda line: line.row.cell.job.workload.batch),
+    _text("shapes", _shapes),
+    _text("mode", lambda line: line.row.cell.mode),
+    _text("input", lambda line: line.row.cell.input),
+    _text("status", lambda line: line.row.status.value),
+    _text("reason", lambda line: line.row.reason),
+    _text("warnings", lambda line: " ".join(line.row.warnings) or None),
+    _text("metric", _of_figure("metric")),
+    _number("value", _of_figure("value")),
+    _text("unit", _of_figure("unit")),
+    _text("baseline", lambda line: line.baseline),
+    _text("run", lambda line: line.row.run),
+    _number("processes", lambda line: len(line.row.run_ids) or None),
+    _text("runs", lambda line: " ".join(line.row.runs) or None),
+    _number("attempts", lambda line: line.row.attempts),
+    _text("started", lambda line: line.row.started),
+    _text("ended", lambda line: line.row.ended),
+    _text("host", lambda line: line.row.host),
+    _text("cpu", lambda line: line.row.cpu),
+    _text("gpu", lambda line: line.row.gpu),
+    _text("versions", _versions),
 )
+COLUMNS = tuple(column.name for column in _TABLE)
+#: Columns that hold numbers; the others hold text.
+NUMBERS = frozenset(column.name for column in _TABLE if column.is_number)
+_CELL_TABLE = tuple(one for one in _TABLE if one.name not in ("metric", "value", "unit"))
 #: Columns of a table with one row for each cell, before those of the metrics.
-CELL_COLUMNS = tuple(name for name in COLUMNS if name not in ("metric", "value", "unit"))
+CELL_COLUMNS = tuple(column.name for column in _CELL_TABLE)
 _SPEED_UP = "speed_up"
 _ENDINGS = {"ms": "_ms", "B": "_bytes", "/s": "_per_s"}
 
@@ -106,16 +145,14 @@ def tidy_columns(result: SuiteResult) -> dict[str, list[Any]]:
     A cell that ended without a figure has one row, with neither metric nor value; a cell that is
     not done has none. ``speed_up`` is counted from the median of ``baseline`` in the same shape.
     """
-    counted_from, rows = baselines(result), []
+    counted_from, lines = baselines(result), []
     for row, figures in _cells(result):
-        head = _head(result, row)
         if not row.figures:
-            rows.append(head)
-        for one in figures:
-            base = counted_from[case_of(row.cell)] if one.metric == _SPEED_UP else None
-            value = {"metric": one.metric, "value": one.value, "unit": one.unit}
-            rows.append({**head, **value, "baseline": base})
-    return {name: [one.get(name) for one in rows] for name in COLUMNS}
+            lines.append(_Line(result.name, row, None))
+        for figure in figures:
+            base = counted_from[case_of(row.cell)] if figure.metric == _SPEED_UP else None
+            lines.append(_Line(result.name, row, base, figure))
+    return {column.name: [column.value(line) for line in lines] for column in _TABLE}
 
 
 def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
@@ -123,17 +160,17 @@ def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
 
     A metric in milliseconds ends in ``_ms``; `tidy_columns` has the unit of each.
     """
-    counted_from = baselines(result)
-    rows = [
-        {
-            **_head(result, row),
-            "baseline": counted_from[case_of(row.cell)],
-            **{one.metric + _ENDINGS.get(one.unit, ""): one.value for one in figures},
-        }
-        for row, figures in _cells(result)
+    counted_from, cells = baselines(result), list(_cells(result))
+    lines = [_Line(result.name, row, counted_from[case_of(row.cell)]) for row, _ in cells]
+    metrics = [
+        {one.metric + _ENDINGS.get(one.unit, ""): one.value for one in figures}
+        for _, figures in cells
     ]
-    names = dict.fromkeys((*CELL_COLUMNS, *(name for row in rows for name in row)))
-    return {name: [one.get(name) for one in rows] for name in names}
+    names = dict.fromkeys(name for row in metrics for name in row)
+    return {
+        **{column.name: [column.value(line) for line in lines] for column in _CELL_TABLE},
+        **{name: [row.get(name) for row in metrics] for name in names},
+    }
 
 
 def _cells(result: SuiteResult) -> Iterator[tuple[CellRow, tuple[CellFigure, ...]]]:
@@ -143,41 +180,6 @@ def _cells(result: SuiteResult) -> Iterator[tuple[CellRow, tuple[CellFigure, ...
         times = faster.get(row.cell.key)
         gain = () if times is None else (CellFigure(metric=_SPEED_UP, value=times, unit="×"),)
         yield row, (*row.figures, *_of_providers(row), *gain)
-
-
-def _head(result: SuiteResult, row: CellRow) -> dict[str, Any]:
-    cell = row.cell
-    work = cell.job.workload
-    return {
-        "suite": result.name,
-        "cell": cell.key,
-        "model": cell.model,
-        "model_sha256": cell.job.subject.sha256,
-        "backend": cell.job.backend.name,
-        "precision": precision_of(row),
-        "environment": cell.environment,
-        "spec": cell.spec,
-        "batch": work.batch,
-        "shapes": ",".join(
-            f"{shape.name}:{'x'.join(map(str, shape.dims))}" for shape in work.shapes
-        )
-        or None,
-        "mode": cell.mode,
-        "input": cell.input,
-        "status": row.status.value,
-        "reason": row.reason,
-        "warnings": " ".join(row.warnings) or None,
-        "run": row.run,
-        "processes": len(row.run_ids) or None,
-        "runs": " ".join(row.runs) or None,
-        "attempts": row.attempts,
-        "started": row.started,
-        "ended": row.ended,
-        "host": row.host,
-        "cpu": row.cpu,
-        "gpu": row.gpu,
-        "versions": " ".join(f"{name}={one}" for name, one in row.versions.items()) or None,
-    }
 
 
 def _of_providers(row: CellRow) -> list[CellFigure]:

@@ -96,8 +96,6 @@ def history_page(
 
 def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part:
     """Return the jobs of a model on one backend."""
-    has_chart = any(len(job.points) > 1 for job in jobs)
-    chart = history_chart(jobs, key=key, title="Every session, the oldest first")
     changes = _changes(jobs)
     table = TextTable(
         title="Jobs",
@@ -118,7 +116,7 @@ def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part
             if not change.is_sure
         ),
         tables=(*((changes,) if changes.rows else ()), table),
-        charts=(chart,) if has_chart else (),
+        charts=history_charts(jobs, key=key, title="Every session, the oldest first"),
     )
 
 
@@ -191,6 +189,12 @@ def history_chart(
         height=300,
         is_wide=True,
     )
+
+
+def history_charts(jobs: Sequence[JobHistory], **named: str) -> tuple[Chart, ...]:
+    """Return `history_chart` where a job has more than one session."""
+    has_chart = any(len(job.points) > 1 for job in jobs)
+    return (history_chart(jobs, **named),) if has_chart else ()
 
 
 def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:

@@ -37,9 +37,6 @@ def locked_clocks(
 
     Yields:
         What each is held at.
-
-    Raises:
-        UsageError: Not allowed, no such clock, or held by another process; nothing is changed then.
     """
     task = GuardTask(gpus=gpus, sm=sm, owner_pid=os.getpid(), command=command)
     guard = _start(task)

@@ -113,7 +113,6 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
 
 
 def _spec(text: str) -> tuple[BackendSpec, str | None]:
-    """Return a backend's specification, and why it can be run nowhere."""
     spec = read_spec(text)
     alone = replace(spec, environment=None)
     try:
@@ -171,7 +170,6 @@ def _digest_of_set(folder: Path) -> list[tuple[str, str]]:
 
 
 def _digest_of_reference(suite: Suite) -> list[Any]:
-    """Return what is in the file or folder that answers are compared with; nothing of a backend."""
     path = _reference_file(suite.checking) if suite.mode != "benchmark" else None
     if path is None:
         return []

@@ -92,7 +92,6 @@ def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
 
 
 def _with_labels(reference: Side, others: Sequence[Side], note: str | None) -> Sides:
-    """Return the sides, with folders in the labels of files of one name: outputs lie by label."""
     every = [reference, *others]
     labels = [one.label for one in every]
     depth = 2

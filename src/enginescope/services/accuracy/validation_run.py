@@ -158,7 +158,6 @@ class ValidationRun:
         self._round([one for one, _ in asked])
 
     def _round(self, answered: Sequence[Side]) -> None:
-        """Run the reference rounded to the rows of the sides that answered."""
         plan = self._plan
         rows = [self._row(one) for one in answered if one.label in self._rows]
         if plan.asked.in_place_of_rows() is not None or not rows:
@@ -167,7 +166,6 @@ class ValidationRun:
         self._rounded.run(lambda job, folder: self._run(job, self._request(folder, plan.samples)))
 
     def _row(self, side: Side) -> str:
-        """Return the name of the row that a side is judged by."""
         return self._plan.tolerance or self._rows[side.label][0]
 
     def compared(self, progress: Callable[[int], None]) -> Validation:
@@ -266,7 +264,6 @@ class ValidationRun:
         return renamed(answers, self._plan.output_names)
 
     def _drawn(self) -> int:
-        """Return how many samples are random throughout."""
         jobs = [one.job for one in (self._plan.sides.reference, *self._plan.sides.others)]
         if any(job.workload.files for job in jobs if job is not None):
             return 0
@@ -369,7 +366,6 @@ class ValidationRun:
 
 
 def _on_skipped(skipped: Sequence[SkippedSample], count: int) -> Iterator[Notice]:
-    """Yield which samples were skipped."""
     if not skipped:
         return
     shown = "; ".join(f"{one.name} ({one.why})" for one in skipped[:_MOST_NAMED])

@@ -172,7 +172,6 @@ class BisectRun:
             yield tuple(part)
 
     def _looked_at(self, pairs: Sequence[TensorPair]) -> tuple[dict[str, TensorError], bool]:
-        """Return what `_compared` does, without the tensors that a runtime refuses to give."""
         try:
             return self._compared(pairs)
         except BackendError as error:
@@ -186,7 +185,6 @@ class BisectRun:
         return first[0] | second[0], first[1] or second[1]
 
     def _compared(self, pairs: Sequence[TensorPair]) -> tuple[dict[str, TensorError], bool]:
-        """Return the errors of some tensors, and whether the outputs are over their limits."""
         plan, sides = self._plan, self.sides
         self._rounds += 1
         folder = self.answers.folder / f"round-{self._rounds}"

@@ -53,11 +53,7 @@ class BenchResult(Record, frozen=True, kw_only=True):
 
 
 def _check_runtime(jobs: Sequence[Job]) -> None:
-    """Raise before anything is measured or stored where nothing can be.
-
-    Raises:
-        MissingDependencyError: All jobs are ONNX Runtime's, and it is not installed.
-    """
+    """Raise before anything is measured or stored where nothing can be."""
     if find_spec("onnxruntime") is None and all(job.backend.name[:4] == "ort-" for job in jobs):
         raise MissingDependencyError(
             "ONNX Runtime is not installed",
@@ -67,12 +63,7 @@ def _check_runtime(jobs: Sequence[Job]) -> None:
 
 
 def measure_models(request: BenchRequest, observer: MeasurementObserver) -> BenchResult:
-    """Measure the jobs of `request` in order; a job that fails is a run with its outcome.
-
-    Raises:
-        UsageError, MissingDependencyError: As `jobs_of` and `held_clocks`.
-        StoreError: The store cannot be written; nothing is measured then.
-    """
+    """Measure the jobs of `request` in order; a job that fails is a run with its outcome."""
     from enginescope.runner.session import run_jobs
     from enginescope.store.archive import RunKeeper, Store
 

@@ -59,14 +59,7 @@ class BuildResult(Record, frozen=True, kw_only=True):
 
 
 def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildResult:
-    """Build the engine of `request`; a build that fails is a run with its outcome.
-
-    Raises:
-        UsageError: The model is an engine or does not exist, the backend builds no engines, an
-            option has two values, or the engine cannot be written there.
-        MissingDependencyError: The backend needs a package that is not installed.
-        StoreError: The store cannot be written; nothing is built then.
-    """
+    """Build the engine of `request`; a build that fails is a run with its outcome."""
     from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
     from enginescope.formats.plan.passport_file import PASSPORT_ENDING
     from enginescope.runner.jobs import limits_for, make_jobs

@@ -65,13 +65,7 @@ class ContinueRequest(Record, frozen=True, kw_only=True):
 
 
 def continue_rounds(request: ContinueRequest, observer: MeasurementObserver) -> InterleavedResult:
-    """Measure more rounds of a recorded comparison; none where it is decided.
-
-    Raises:
-        UsageError: It is not a comparison, or cannot be continued: a model, an engine, the
-            machine or its software is not the same.
-        StoreError: There is no such run, or the store cannot be written.
-    """
+    """Measure more rounds of a recorded comparison; none where it is decided."""
     store = writable_store(request.store)
     recorded = _recorded(request.name, store, observer)
     return continue_sides(recorded, request.rounds, request.command, store, observer)
@@ -80,11 +74,7 @@ def continue_rounds(request: ContinueRequest, observer: MeasurementObserver) -> 
 def continue_jobs(
     jobs: Sequence[Job], request: InterleavedRequest, store: Store, observer: MeasurementObserver
 ) -> InterleavedResult:
-    """Measure more rounds of the newest recorded comparison of `jobs`.
-
-    Raises:
-        UsageError: There is none, or as `continue_rounds`.
-    """
+    """Measure more rounds of the newest recorded comparison of `jobs`."""
     recorded = newest_recorded(
         jobs, store, observer, lambda run, _job: bool(run.turn and run.turn.plan)
     )
@@ -177,7 +167,6 @@ def continue_sides(
 def _standing(
     recorded: Sides, plan: RoundPlan, compared: Compared, is_decided: IsDecided
 ) -> tuple[tuple[int, ...], bool]:
-    """Return the looks of a comparison, and whether it has ended with a verdict."""
     tally = Tally(looks_up_to(plan.rounds))
     upto: list[tuple[Run, ...]] = []
     for runs in whole_rounds(recorded):

@@ -57,9 +57,6 @@ def decide_gate(
 
     Nothing is measured where the gate fails anyway. A job of an interleaved comparison gets more
     rounds; any other a new comparison, for which half of the gate's error rate is reserved.
-
-    Raises:
-        UsageError, FormatError, StoreError: As `gate_runs`.
     """
     question = GateQuestion(request, observer)
     baseline, current = question.baseline, question.current
@@ -133,7 +130,6 @@ class _Again:
         return replace(report, rows=tuple(decided_rows), notices=all_notices)
 
     def _measured(self, ids: _Ids) -> _Measured | str:
-        """Return new runs of a job, or why there are none."""
         if self._observer.interruption is not None:
             return "interrupted"
         if self._left_s is not None and self._left_s <= 0:
@@ -171,7 +167,6 @@ class _Again:
         return None if most_s is None else most_s - (perf_counter() - self._start)
 
     def _continued(self, sides: Sides) -> InterleavedResult:
-        """Return the comparison of these sides with more rounds."""
         store = self._question.store
         store.check_writable()
         return continue_sides(
@@ -243,7 +238,6 @@ def _ids(row: GateRow) -> _Ids:
 
 
 def _ids_of(sides: Sides) -> _Ids:
-    """Return the ids as a row has them, the oldest first."""
     ordered = (sorted((run.created, run.id) for run in side) for side in sides)
     baseline, current = (tuple(run_id for _, run_id in side) for side in ordered)
     return baseline, current

@@ -41,13 +41,7 @@ PROCESS_STOP = StopRule(duration_ms=1_000.0, min_iterations=5, precision_pct=Non
 def compare_interleaved(
     request: InterleavedRequest, observer: MeasurementObserver
 ) -> InterleavedResult:
-    """Measure the jobs of `request` in interleaved rounds, and compare them.
-
-    Raises:
-        UsageError, MissingDependencyError: Fewer than two or more than 26 jobs, a parameter is out
-            of range, or as `jobs_of` and `held_clocks`.
-        StoreError: The store cannot be written; nothing is measured then.
-    """
+    """Measure the jobs of `request` in interleaved rounds, and compare them."""
     from enginescope.analysis.verdicts.comparability import differences
     from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
 

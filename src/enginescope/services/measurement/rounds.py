@@ -153,11 +153,7 @@ class JobRounds:
         return self._keeper.message
 
     def run(self) -> Ended:
-        """Measure rounds until the pacing ends them.
-
-        Raises:
-            UsageError: Fewer than two sides, or more than there are letters.
-        """
+        """Measure rounds until the pacing ends them."""
         if len(self._jobs) > len(ascii_uppercase):
             raise UsageError(
                 f"{len(self._jobs)} sides to compare",
@@ -465,11 +461,7 @@ def keep_rounds(
 
 
 def successful(result: InterleavedResult) -> MeasuredComparison:
-    """Return the comparison.
-
-    Raises:
-        UnsupportedError, BackendError: No process of a side succeeded.
-    """
+    """Return the comparison."""
     for run in result.failed:
         raise_unless_ok(run)
     assert result.comparison is not None

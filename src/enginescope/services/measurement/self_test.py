@@ -49,15 +49,7 @@ class SelfTestRequest(JobRequest, frozen=True, kw_only=True):
 
 
 def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> SelfTest:
-    """Compare a job with itself until the time is over; record the detection curve in the store.
-
-    Raises:
-        UsageError: A value is out of range, or too few rounds count for a comparison; or as
-            `jobs_of`.
-        MissingDependencyError: As `jobs_of`.
-        UnsupportedError, BackendError: No process of a side succeeded.
-        StoreError: The store cannot be written; nothing is measured then.
-    """
+    """Compare a job with itself until the time is over; record the detection curve in the store."""
     from enginescope.analysis.verdicts.self_test import self_test_of
     from enginescope.store.machine_records import SELF_TESTS
 

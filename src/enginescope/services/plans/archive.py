@@ -169,7 +169,6 @@ def _companions(named: Iterable[Path], others: Iterable[Path]) -> tuple[Path, ..
 
 
 def _of_folder(folder: Path, top: str) -> Iterator[tuple[Path, str]]:
-    """Every file in a folder, hidden ones and links left out."""
     for path in sorted(folder.rglob("*")):
         below = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in below.parts)

@@ -324,7 +324,6 @@ def _card(explored: Explored, _: ExploreRequest) -> bytes:
 
 
 def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -> None:
-    """Write the graph in each requested format."""
     from enginescope.render.graph.write.picture import Picture
 
     files, source = request.files, explored.source

@@ -155,7 +155,6 @@ def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:
 
 
 def _configuration(request: LintRequest) -> LintConfig:
-    """Return the configuration of the file, with the rules and the level of the request."""
     path = request.config
     base = config_of(_lint_table(path), str(path)) if path else LintConfig()
     return replace(

@@ -149,7 +149,6 @@ def _options(on: str) -> dict[str, str]:
 
 
 def _tensorrt(runtime: str) -> Version:
-    """Return the version of the TensorRT that builds, whose flags are read."""
     from enginescope.backends.tensorrt.libraries import installed_version, load
     from enginescope.compat.trtexec.arguments import Version, parse_version
 

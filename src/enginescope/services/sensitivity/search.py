@@ -114,11 +114,7 @@ class SensitivitySearch:
         self.is_by_time = False
 
     def alone(self, compare_until: float, time_until: float) -> tuple[SensitiveLayer, ...]:
-        """Return every layer with the error and time of the model in which it alone is converted.
-
-        Raises:
-            BackendError: No layer could be converted and run.
-        """
+        """Return every layer with the error and time of the model in which it alone is converted."""
         unchanged, begin = self._conversion.unchanged(), perf_counter()
         models: dict[str, ConvertedModel] = {}
         for number, layer in enumerate(self._layers):
@@ -247,9 +243,6 @@ class Timing:
 
         Args:
             deadline: On the performance counter. A round that it cuts off does not count.
-
-        Raises:
-            UnsupportedError, BackendError: A process of FP32 failed.
         """
         while self.rounds < self._request.rounds:
             begin = perf_counter()

@@ -154,11 +154,7 @@ def _check_weights(request: ShapesRequest, labels: tuple[str, ...]) -> None:
 
 
 def sweep_points(model: Path, sweep: Sweep, workload: Workload) -> tuple[ShapePoint, ...]:
-    """Return the shapes of a sweep in ascending order of size.
-
-    Raises:
-        UsageError: The model's dimension is fixed, or it has none of that name.
-    """
+    """Return the shapes of a sweep in ascending order of size."""
     inputs = _inputs_of(model)
     if inputs is not None:
         _check_dynamic(model, inputs, sweep)

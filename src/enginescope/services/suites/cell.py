@@ -133,7 +133,6 @@ class _ReferenceError(EnginescopeError):
 
 
 def _failed(error: EnginescopeError) -> CellChecked:
-    """Return what a cell ends as whose outputs, or whose reference's, failed so."""
     cause = error.__cause__
     if isinstance(cause, EndedBadly):
         outcome = cause.outcome
@@ -145,7 +144,6 @@ def _failed(error: EnginescopeError) -> CellChecked:
 
 
 def _samples(cell: Cell) -> tuple[tuple[Sample, ...], Job]:
-    """Return a cell's samples, and its job without the inputs that the samples bring."""
     work = cell.job.workload
     samples: tuple[Sample, ...]
     if cell.data_sets:

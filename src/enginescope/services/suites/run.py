@@ -264,7 +264,6 @@ def _run_session(
 
 
 def _fingerprints(suite: Suite, place: ThisMachine) -> Fingerprints:
-    """Return the fingerprint of each Python that runs cells."""
     cores = len(worker_slots(place.jobs)[0]) or None
     specs = [read_spec(spec) for model in suite.models for spec in model.backends]
     names = dict.fromkeys(spec.environment for spec in specs if spec.environment is not None)

@@ -148,11 +148,7 @@ class SuiteSession:
         self._stopped = threading.Event()
 
     def run(self, todo: Sequence[Cell], slots: WorkerSlots) -> None:
-        """Run cells; the rows of ended cells are stored, however this ends.
-
-        Raises:
-            StoreError: A run or row could not be stored; the folder's `unstored` has the row.
-        """
+        """Run cells; the rows of ended cells are stored, however this ends."""
         others = [cell for cell in todo if cell.environment is not None]
         shared = _shared_references(others, self._folder) if others else nullcontext()
         with temporary_folder() as folder, shared:

@@ -138,7 +138,6 @@ def checked_upgrade(
 
 
 def _check_stacks(request: UpgradeRequest) -> None:
-    """Raise `UsageError` if a side of models to be measured is a bundle of evidence."""
     for name in (request.old, request.new or ""):
         if side_of_bundle(name):
             raise UsageError(
@@ -253,7 +252,6 @@ class _Checks:
 def _stacked(
     request: JobRequest, specs: tuple[str, str], stacks: tuple[Stack, Stack], store: Store
 ) -> tuple[Job, ...]:
-    """Return the jobs of a model on each stack."""
     return tuple(
         on_stack(job, stack)
         for spec, stack in zip(specs, stacks, strict=True)
@@ -338,11 +336,6 @@ def _of_stacks(comparison: MeasuredComparison) -> MeasuredComparison:
 def _recorded_pairs(
     old: str, new: str, store: Store, observer: MeasurementObserver
 ) -> tuple[JobPair, ...]:
-    """Return the jobs that two sets of recorded runs have in common.
-
-    Args:
-        old, new: As for `resolve_runs`; or ``BUNDLE@old``, ``BUNDLE@new``.
-    """
     old_runs, new_runs = (
         recorded_side(name) or resolve_runs((name,), store, observer.warn) for name in (old, new)
     )

@@ -84,7 +84,6 @@ def validate_models(request: ValidateRequest, observer: ValidationObserver) -> V
 def _record(
     result: Validation, plan: Plan, request: ValidateRequest, observer: ValidationObserver
 ) -> None:
-    """Store the validation of each engine, for its passport."""
     for side, compared in zip(plan.sides.others, result.sides, strict=True):
         subject = side.job.subject if side.job is not None else None
         if subject is None or subject.kind != "engine" or subject.sha256 is None:

@@ -225,7 +225,6 @@ def _run_of_view(view: PlanView) -> Run:
 
 
 def _check_usable(side: ComparedSide, parts: str) -> None:
-    """Raise `UsageError` if a side without samples has no plan, or samples are all that counts."""
     run = side.runs[-1]
     why = run.outcome.message
     if side.source.plan is None:
@@ -244,7 +243,6 @@ def _check_usable(side: ComparedSide, parts: str) -> None:
 
 
 def _alone(run: Run) -> tuple[str | None, str]:
-    """Return what a run without samples, figures and plan has, and what to do with it."""
     if run.profile is not None and run.profile.source in ("torch", "onnxruntime"):
         return "it has times of operators", "enginescope report shows them"
     if run.profile is not None:

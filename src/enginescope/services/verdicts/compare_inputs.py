@@ -202,7 +202,6 @@ def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[Com
 
 
 def _comparable(runs: Sequence[Run], warn: Warn) -> list[str]:
-    """Return the comparisons of which every side has a run that succeeded; all if none has."""
     sides: dict[str, dict[str, bool]] = {}
     for run in runs:
         if run.turn is not None:
@@ -220,7 +219,6 @@ def _comparable(runs: Sequence[Run], warn: Warn) -> list[str]:
 
 
 def _runs_of(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
-    """Return the runs in a folder, those of a comparison's id or of a tag, or a run."""
     path = Path(name)
     tag = comparison_tag(name) if _BARE_ID.fullmatch(name) else name
     runs = tagged_runs(tag, store, warn)
@@ -265,7 +263,6 @@ def _side_of_runs(given: RunsInput, label: int | str, store: Store, warn: Warn) 
 
 
 def _of_runs(what: str, runs: Sequence[Run]) -> ComparedSide:
-    """Return a side of several processes; its plan is that of the first that has one."""
     good = [run for run in runs if run.outcome.kind is OutcomeKind.OK] or list(runs)
     planned = [run for run in good if run.plan is not None]
     timed = [run for run in planned if run.profile is not None]

@@ -53,12 +53,7 @@ class GateQuestion:
     """
 
     def __init__(self, request: GateRequest, observer: Observer) -> None:
-        """Read the runs.
-
-        Raises:
-            UsageError: A limit is out of range, or there are no current runs.
-            FormatError, StoreError: A file cannot be used, or a run does not exist.
-        """
+        """Read the runs."""
         from enginescope.services.verdicts.run_selection import rows_of_suites
         from enginescope.store.archive import Store
 
@@ -110,13 +105,7 @@ class GateQuestion:
 
 
 def gate_runs(request: GateRequest, observer: Observer) -> GateReport:
-    """Compare the jobs of two sets of runs as they are; nothing is measured.
-
-    Raises:
-        UsageError: No job has a metric of the limits on both sides, so many jobs failed that
-            nothing is left to compare, or as `GateQuestion`.
-        FormatError, StoreError: As `GateQuestion`.
-    """
+    """Compare the jobs of two sets of runs as they are; nothing is measured."""
     question = GateQuestion(request, observer)
     return question.checked(question.compared(question.baseline, question.current))
 

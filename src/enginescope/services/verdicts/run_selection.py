@@ -63,7 +63,6 @@ def rows_of_suites(names: Iterable[object], store: Store) -> tuple[CellRow, ...]
 def _store_of(
     plan: SuitePlan, missing: Sequence[str], here: Store, warn: Callable[[str], None]
 ) -> Store | None:
-    """Return the store that a suite was run with, if it is another store that can be read."""
     from enginescope.store.archive import Store
     from enginescope.store.location import DatabaseUrl, recorded_place
 

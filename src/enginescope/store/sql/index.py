@@ -50,12 +50,7 @@ class Index:
         return cls(sa.URL.create("sqlite", database=str(folder / FILE)))
 
     def prepare(self) -> None:
-        """Create the tables, or bring older ones up, empty; quick when there is nothing to do.
-
-        Raises:
-            DamagedIndexError, NewerIndexError
-            StoreError: The database cannot be reached or written.
-        """
+        """Create the tables, or bring older ones up, empty; quick when there is nothing to do."""
         file = self._database.file
         if file is not None and file.exists() and not file.is_file():
             raise DamagedIndexError(_WHAT, why=f"{file} is not a file")

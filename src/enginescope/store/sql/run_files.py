@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import sqlalchemy as sa
 
-from enginescope.core.errors import MAKE_SPACE, FormatError, StoreError, reason_of
+from enginescope.core import optional
+from enginescope.core.errors import MAKE_SPACE, FormatError, StoreError, UsageError, reason_of
+from enginescope.core.jsonio import write_atomic
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
-from enginescope.store.artifact_root import ArtifactRoot
+from enginescope.store.location import without_password
 from enginescope.store.row import row_of
-from enginescope.store.run_folder import ARTIFACTS, DOCUMENT, read_run
+from enginescope.store.run_folder import ARTIFACTS, DOCUMENT, Broken, ReindexReport, read_run
 from enginescope.store.sql.database import FILES, SETTINGS, clear_rows, put_rows
-from enginescope.store.sql.scan import Broken, ReindexReport
 
 #: Names a folder or a URL for artifacts to the first who writes; then it is in the database.
 ARTIFACTS_VARIABLE = "ENGINESCOPE_ARTIFACTS"
@@ -152,3 +155,79 @@ def rows_made_again(connection: sa.Connection) -> ReindexReport:
     clear_rows(connection)
     put_rows(connection, rows)
     return ReindexReport(indexed=len(rows), broken=tuple(broken))
+
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::?//|[A-Za-z][A-Za-z0-9+.-]*::")
+_CREDENTIALS = re.compile(r"://[^/\s]*@")
+
+
+class ArtifactRoot:
+    """Files by names with slashes, below a folder or a URL.
+
+    Args:
+        where: A folder's path, or a URL as ``s3://bucket/folder``.
+    """
+
+    def __init__(self, where: str) -> None:
+        if _CREDENTIALS.search(where):
+            raise UsageError(
+                f"artifacts in {without_password(where)}",
+                why="a URL with credentials in it would be stored",
+                hint="set them as the environment variables of its kind of storage",
+            )
+        self.is_url = _URL.match(where) is not None
+        self.where = where.rstrip("/") if self.is_url else str(Path(where).expanduser().absolute())
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file, whole or not at all where the storage can."""
+        try:
+            if not self.is_url:
+                path = Path(self.where) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(path, data)
+                return
+            files, path_text = self._files(name)
+            files.makedirs(path_text.rpartition("/")[0], exist_ok=True)
+            files.pipe_file(path_text, data)
+        except Exception as error:  # each kind of storage has errors of its own
+            raise self._failed("write", name, error) from error
+
+    def read(self, name: str) -> bytes:
+        """Return a file's bytes."""
+        try:
+            if not self.is_url:
+                return (Path(self.where) / name).read_bytes()
+            files, path = self._files(name)
+            data: bytes = files.cat_file(path)
+            return data
+        except Exception as error:
+            raise self._failed("read", name, error) from error
+
+    def remove(self, folder: str) -> None:
+        """Remove the files below a folder; one that is not there is no error."""
+        import shutil
+
+        try:
+            if not self.is_url:
+                shutil.rmtree(Path(self.where) / folder, ignore_errors=True)
+                return
+            files, path = self._files(folder)
+            if files.exists(path):
+                files.rm(path, recursive=True)
+        except Exception as error:
+            raise self._failed("remove", folder, error) from error
+
+    def _files(self, name: str) -> tuple[Any, str]:
+        fsspec = optional.require(
+            "fsspec", purpose=f"artifacts in {self.where}", install="enginescope[storage]"
+        )
+        files, path = fsspec.core.url_to_fs(self.where)
+        return files, f"{path}/{name}"
+
+    def _failed(self, what: str, name: str, error: Exception) -> Exception:
+        from enginescope.core.errors import EnginescopeError
+
+        if isinstance(error, EnginescopeError):
+            return error
+        why = without_password(str(error)) or type(error).__name__
+        return StoreError(f"cannot {what} {name} in {self.where}", why=why)
