@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from html import escape
 from os import PathLike
@@ -18,11 +18,11 @@ from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.core.jsonio import write_atomic
 from enginescope.render.base.data_table import UNKNOWN, xml_text
 from enginescope.render.charts.card.wording import LEFT_OUT, NumberText
+from enginescope.render.html.images import Chart, vega_spec
 from enginescope.render.html.page_frame import live_script, script_json, vega_script
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Picture
-    from enginescope.render.html.images import Chart
 
 _WIDTH = 760
 #: Pixels a unit of a picture that stands in for a chart: twice of it is in each output.
@@ -71,18 +71,12 @@ class ChartDisplay:
         """
         from enginescope.render.html.images import png_bytes, svg_text
 
-        target = Path(path)
-        kind = target.suffix.lower()
-        if kind == ".png":
-            data = png_bytes(self.chart)
-        elif kind == ".svg":
-            data = svg_text(self.chart).encode()
-        elif kind == ".json":
-            data = json.dumps(self.spec, indent=1).encode()
-        else:
-            raise UsageError(f"cannot save a chart as {target.name}", hint=".png, .svg or .json")
-        write_atomic(target, data)
-        return target
+        makers = {
+            ".png": lambda: png_bytes(self.chart),
+            ".svg": lambda: svg_text(self.chart).encode(),
+            ".json": lambda: json.dumps(self.spec, indent=1).encode(),
+        }
+        return _saved(Path(path), makers, "a chart")
 
     def _repr_png_(self) -> bytes | None:
         try:
@@ -91,8 +85,6 @@ class ChartDisplay:
             return None
 
     def _repr_html_(self) -> str:
-        from enginescope.render.html.images import vega_spec
-
         try:
             still = picture(self._png, self.chart.title, width=_WIDTH)
             shown = live_chart(still, vega_spec(self.chart))
@@ -144,6 +136,14 @@ def _numbers(column: Sequence[str]) -> list[Any]:
     return numbers
 
 
+def _saved(target: Path, makers: Mapping[str, Callable[[], bytes]], what: str) -> Path:
+    make = makers.get(target.suffix.lower())
+    if make is None:
+        raise UsageError(f"cannot save {what} as {target.name}", hint=" or ".join(makers))
+    write_atomic(target, make())
+    return target
+
+
 class GraphDisplay:
     """A plan's layers and what flows between them.
 
@@ -175,16 +175,8 @@ class GraphDisplay:
             UsageError: Another ending.
             MissingDependencyError: A PNG needs vl-convert; the message says how to get it.
         """
-        target = Path(path)
-        kind = target.suffix.lower()
-        if kind == ".svg":
-            data = self._picture.svg().encode()
-        elif kind == ".png":
-            data = self._picture.png()
-        else:
-            raise UsageError(f"cannot save a graph as {target.name}", hint=".svg or .png")
-        write_atomic(target, data)
-        return target
+        makers = {".svg": lambda: self._picture.svg().encode(), ".png": self._picture.png}
+        return _saved(Path(path), makers, "a graph")
 
     def _repr_png_(self) -> bytes | None:
         try:

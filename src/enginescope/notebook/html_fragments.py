@@ -54,7 +54,6 @@ def fragment(title: str, *parts: str) -> str:
 
 
 def paragraph(text: str | None) -> str:
-    """Return a paragraph; nothing without a text."""
     return f"<p>{xml_text(text)}</p>" if text else ""
 
 
@@ -238,7 +237,6 @@ def suite_html(result: SuiteResult) -> str:
 
 
 def build_html(report: BuildReport) -> str:
-    """Return the size of an engine, and what its build took."""
     return fragment(
         Path(report.engine).name, fact_list(build_facts(report)), notice_list(report.notices)
     )
@@ -278,7 +276,6 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
 
 
 def depth_html(benchmark: DepthBenchmark) -> str:
-    """Return the speed of each side, and the warnings."""
     return fragment(
         benchmark_title(benchmark),
         data_table(

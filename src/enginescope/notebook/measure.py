@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.analysis.validation.validation import Validation
+from enginescope.notebook.chart import ChartDisplay, displays
 from enginescope.notebook.display import Answered, displayed, shown_as
 from enginescope.notebook.verdicts import ShownVerdicts
 from enginescope.records.plan.build import BuildReport
@@ -14,6 +13,7 @@ from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.self_test import SelfTest
 from enginescope.records.verdict.shapes import ShapesReport
+from enginescope.render.depth.depth_writers import benchmark_title
 from enginescope.services import explain as explain_service
 from enginescope.services import store_access
 from enginescope.services.accuracy import depth as depth_service
@@ -28,9 +28,6 @@ from enginescope.services.plans import import_artifacts as import_artifacts_serv
 from enginescope.services.shapes import shapes as shapes_service
 from enginescope.services.store import export_runs
 from enginescope.services.validation import validate as validate_service
-
-if TYPE_CHECKING:
-    from enginescope.notebook.chart import ChartDisplay
 
 
 class ShownBuild(BuildReport, frozen=True, kw_only=True):
@@ -103,7 +100,6 @@ class ShownRun(RunView):
     @property
     def charts(self) -> dict[str, ChartDisplay]:
         """The charts of its page by their keys: ``"latency_hist"``, ``"latency_series"``, …"""
-        from enginescope.notebook.chart import displays
         from enginescope.render.page.page import run_charts
 
         return displays(run_charts(self))
@@ -137,8 +133,6 @@ class ShownDepth(DepthBenchmark):
     """Compared depth-estimation models; in notebooks their speeds, plain HTML."""
 
     def _summary(self) -> str:
-        from enginescope.render.depth.depth_writers import benchmark_title
-
         return benchmark_title(self)
 
     def _repr_html_(self) -> str:

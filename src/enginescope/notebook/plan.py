@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.environment import Device
 from enginescope.records.run.passport import Passport
+from enginescope.render.charts.card.registry import PLAN_CHARTS
+from enginescope.render.page.page import run_charts
 from enginescope.render.page.report import WrittenReport
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans import archive as archive_service
@@ -44,8 +48,6 @@ class OpenedPlan(PlanView):
     @property
     def chart_names(self) -> Mapping[str, str]:
         """Every chart there is, and what it shows; see ``docs/reference/report-card.md``."""
-        from enginescope.render.charts.card.registry import PLAN_CHARTS
-
         return {name: one.shows for name, one in PLAN_CHARTS.items()}
 
     def chart(self, name: str, **options: Any) -> ChartDisplay:
@@ -95,8 +97,6 @@ class OpenedPlan(PlanView):
         Raises:
             UsageError: There is no such layer or coloring, or nothing is left to draw.
         """
-        from enginescope.analysis.runs.run_view import RunView
-        from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
         from enginescope.notebook.chart import GraphDisplay
         from enginescope.render.graph.write.picture import Picture, Wish
         from enginescope.render.page.graph_page import graph_page
@@ -118,8 +118,6 @@ class OpenedPlan(PlanView):
         return plan_html(self, self.whole)
 
     def _make(self, name: str, options: Mapping[str, Any]) -> Any:
-        from enginescope.render.charts.card.registry import PLAN_CHARTS
-
         if name not in PLAN_CHARTS:
             raise UsageError(f"there is no chart {name!r}", hint=did_you_mean(name, PLAN_CHARTS))
         found = PLAN_CHARTS[name]
@@ -187,7 +185,6 @@ class ShownExploration(Explored):
     def charts(self) -> dict[str, ChartDisplay]:
         """The charts of the page by key, such as ``"latency-per-type"``."""
         from enginescope.notebook.chart import displays
-        from enginescope.render.page.page import run_charts
 
         return displays(run_charts(explore_service.subject_of(self)))
 

@@ -16,6 +16,7 @@ from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.frames import Frames
 from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.suites.suite_view import SuiteView
+from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Verdict
@@ -30,8 +31,11 @@ from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
+from enginescope.render.plans.findings import headline
 from enginescope.render.suites.suite import suite_charts
+from enginescope.render.suites.suite_pareto import pareto_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
+from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from enginescope.rules.engine import LintReport
 from enginescope.services.contend import contend as contend_service
 from enginescope.services.ladder import ladder as ladder_service
@@ -61,8 +65,6 @@ class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Return the notices of the verdicts, warnings first."""
-        from enginescope.analysis.verdicts.measured_notices import measured_notices
-
         return measured_notices(self)
 
     @property
@@ -73,8 +75,6 @@ class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=
         return displays((*side_distributions(self), process_medians(self)))
 
     def _summary(self) -> str:
-        from enginescope.render.verdicts.verdict_phrases import headline_sentence
-
         return "; ".join(map(headline_sentence, self.pairs))
 
     answered_by = "verdicts.verdict_answer:verdict_answer"
@@ -213,8 +213,6 @@ class ShownSuite(SuiteView):
     @cached_property
     def charts(self) -> dict[str, ChartDisplay]:
         """The charts of the suite's page by their keys: ``"suite_heat"``, …"""
-        from enginescope.render.suites.suite_pareto import pareto_charts
-
         return displays((*suite_charts(self.result), *pareto_charts(self.result)))
 
 
@@ -230,8 +228,6 @@ class ShownFindings(LintReport, Frames, frozen=True, kw_only=True):
     """Findings of a plan, with data frames; in notebooks a table, plain HTML."""
 
     def _summary(self) -> str:
-        from enginescope.render.plans.findings import headline
-
         return headline(self)
 
     def columns(self) -> dict[str, list[Any]]:

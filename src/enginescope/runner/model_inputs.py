@@ -138,7 +138,7 @@ def settled_workload(
         models: That are fed the same; the first one that has an input decides. Engines say nothing.
         has_every_dim: Whether one of them must have each dimension that the workload names.
     """
-    files = [inputs for inputs in map(_inputs_of, models) if inputs is not None]
+    files = [inputs for inputs in map(inputs_of, models) if inputs is not None]
     if workload.dims and has_every_dim:
         _check_dims(models, files, workload)
     for read in files:
@@ -149,7 +149,7 @@ def settled_workload(
     return workload
 
 
-def _inputs_of(model: Path) -> OnnxInputs | None:
+def inputs_of(model: Path) -> OnnxInputs | None:
     """Return what a file says; ``None``: an engine, or what whoever opens it reports better."""
     if model.suffix.lower() in ENGINE_SUFFIXES:
         return None

@@ -115,7 +115,6 @@ class KeptGates:
             lock.release()
 
     def results(self) -> dict[str, GateResult]:
-        """Return what every gate comes to."""
         return {name: self.result(name) for name in self.gates}
 
     def _key(self, gate: GatePart) -> Hashable | None:
@@ -153,7 +152,6 @@ class KeptGates:
 
 
 def gates(request: Request) -> Response:
-    """Answer with the list of gates."""
     all_gates: KeptGates = request.app.state.gates
     return page(request, "gates", here="gate", lines=all_gates.results().items())
 

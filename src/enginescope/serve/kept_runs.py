@@ -57,7 +57,6 @@ class SizedCache(Generic[K, V]):
         return len(self._values)
 
     def get(self, key: K) -> V | None:
-        """Return a value, or ``None``."""
         with self._lock:
             if key not in self._values:
                 return None

@@ -66,7 +66,6 @@ class PushLog:
         self._lock = threading.Lock()
 
     def add(self, push: Push) -> None:
-        """Write a line."""
         line = msgspec.json.encode(push) + b"\n"
         try:
             with self._lock:

@@ -38,7 +38,6 @@ def check_outputs(
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file as a whole."""
     from enginescope.core.jsonio import write_atomic
 
     try:

@@ -130,7 +130,7 @@ class _Session:
 
         store.save(run)
         target = self._settings.save_engine
-        if target is not None and run.build is not None and _is_ok(run):
+        if target is not None and run.build is not None and run.is_ok:
             try:
                 shutil.copyfile(run.build.engine, target)
             except OSError as problem:
@@ -142,7 +142,7 @@ class _Session:
         from enginescope.compat.trtexec.log.report import run_lines
 
         self._observer.lines(run_lines(run, self._settings, texts))
-        if not _is_ok(run):
+        if not run.is_ok:
             self._is_well = False
             return
         for path, content in exported(self._settings):
@@ -244,10 +244,6 @@ def _fed(run: Run) -> tuple[TensorValues, ...]:
         for one in run.inputs
         if one.dtype is not None
     )
-
-
-def _is_ok(run: Run) -> bool:
-    return run.outcome.kind.value == "ok"
 
 
 def installed_tensorrt(arguments: tuple[str, ...]) -> Version | None:

@@ -59,7 +59,6 @@ class RemoteStore:
 
     @property
     def host(self) -> str:
-        """The host's name or address."""
         return self._parts.hostname or ""
 
     def check(self) -> None:
@@ -98,7 +97,6 @@ class RemoteStore:
         return "stored" in answer
 
     def put_suite(self, name: str, change: SuiteChange) -> None:
-        """Send parts of a suite."""
         self._ask("PUT", f"/api/suites/{quote(name, safe='')}", encode(change))
 
     def suite_ended(self, name: str) -> dict[str, str]:

@@ -75,7 +75,6 @@ def is_id(name: str) -> bool:
 
 
 def check_id(run_id: str) -> None:
-    """Raise `StoreError` unless `run_id` can be the id of a run."""
     if not is_id(run_id):
         raise StoreError(
             f"run id {run_id!r}",
@@ -89,7 +88,6 @@ def is_tag(name: str) -> bool:
 
 
 def check_tag(tag: str) -> None:
-    """Raise `StoreError` unless `tag` can be a tag."""
     if not is_tag(tag):
         raise StoreError(
             f"tag {tag!r}",

@@ -45,12 +45,10 @@ class AccessToken(Record, frozen=True, kw_only=True):
     expires: str | None = None
 
     def allows(self, scope: TokenScope) -> bool:
-        """Whether it has a scope; ``admin`` has all."""
         return scope in self.scopes or "admin" in self.scopes
 
     @property
     def is_expired(self) -> bool:
-        """Whether its end has come."""
         return self.expires is not None and self.expires <= _iso(datetime.now(timezone.utc))
 
 

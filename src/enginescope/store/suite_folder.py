@@ -107,7 +107,6 @@ class SuiteFolder:
         return changed_at(self.path / PLAN, self.path / ROWS)
 
     def plan(self) -> SuitePlan:
-        """Return the plan."""
         file = self.path / PLAN
         try:
             return decode(read_stored(file), SuitePlan, source=str(file))
@@ -117,7 +116,6 @@ class SuiteFolder:
             raise error.with_hint(_WAY_OUT) from error
 
     def begin(self, plan: SuitePlan) -> None:
-        """Write the plan."""
         self._write(PLAN, encode(plan))
 
     def rows(self) -> dict[str, CellRow]:

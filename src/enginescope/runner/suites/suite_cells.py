@@ -51,7 +51,10 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
         subject = subject_of(Path(model.path))
         weights = _weights_beside(Path(model.path))
         sets = model.data_sets if suite.input == "dataset" else ()
-        digests = [_digest_of_set(Path(one)) for one in sets]
+        digests = [
+            [(file.name, sha256_of(file)) for file in sorted(Path(folder).glob("*.pb"))]
+            for folder in sets
+        ]
         for spec, refusal in map(_spec, model.backends):
             for cell in _of_backend(suite, model, _job(suite, subject, spec, engine_cache)):
                 content = [subject.sha256, weights, digests, *reference]
@@ -163,10 +166,6 @@ def _weights_beside(path: Path) -> list[tuple[str, int, int]]:
         return []
     found = {one for pattern in _WEIGHTS for one in path.parent.glob(pattern) if one.is_file()}
     return [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in sorted(found)]
-
-
-def _digest_of_set(folder: Path) -> list[tuple[str, str]]:
-    return [(one.name, sha256_of(one)) for one in sorted(folder.glob("*.pb"))]
 
 
 def _digest_of_reference(suite: Suite) -> list[Any]:

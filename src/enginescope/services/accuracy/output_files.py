@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.analysis.validation.validation import NOT_STORED
+from enginescope.analysis.accuracy.output_diff import farthest_by_output
+from enginescope.analysis.validation.validation import NOT_STORED, ValidatedSide, Validation
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
@@ -25,7 +26,6 @@ from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samp
 from enginescope.services.accuracy.request import SampleRequest
 
 if TYPE_CHECKING:
-    from enginescope.analysis.validation.validation import ValidatedSide, Validation
     from enginescope.render.accuracy.validate_phrases import WorstAnswer
     from enginescope.services.accuracy.validation_run import ValidationRun
 
@@ -116,7 +116,6 @@ def write_files(found: Validation, doing: ValidationRun, output: Path) -> Valida
 
 def _worst_of(side: ValidatedSide, doing: ValidationRun) -> Iterator[WorstAnswer]:
     """Yield the values farthest from the reference, then those of other outputs that are maps."""
-    from enginescope.analysis.accuracy.output_diff import farthest_by_output
     from enginescope.render.accuracy.validate_phrases import WorstAnswer, panels_of
 
     if side.diff is None:

@@ -80,7 +80,8 @@ class BisectRun:
         self.answers = IntermediateOutputs(Path(plan.folder), plan.preprocessing, watch)
         self._rounds = 0
         self._refusals: dict[str, str] = {}
-        self._looks: dict[str, GivenTensor] = {}
+        #: Type and rank of the side's tensors, as far as they were looked at.
+        self.looks: dict[str, GivenTensor] = {}
         self.sides = unfolded(plan.job, plan.reference, plan.samples, self.answers)
         shapes = self.answers.input_shapes(self.sides.reference, self.sides.samples[0])
         self.reference_flow = read_onnx_flow(_model(self.sides.reference), shapes)
@@ -107,7 +108,10 @@ class BisectRun:
         gone = self._plan.fails and not shows
         if gone:
             notices.append(_gone("with any tensors marked: marks keep the runtime from fusing"))
-        notices += [_refused(name, why) for name, why in self._refusals.items()]
+        notices += [
+            Notice(code="W-NOT-MARKED", message=f"{name} could not be compared: {why}")
+            for name, why in self._refusals.items()
+        ]
         return self._result(errors, tuple(notices), gone=gone)
 
     def _survey(self) -> None:
@@ -204,7 +208,7 @@ class BisectRun:
                 a, b = both[0].get(pair.reference), both[1].get(pair.candidate)
                 if a is not None and b is not None:
                     sums[pair.tensor].add(a, b)
-                    self._looks[pair.candidate] = GivenTensor(dtype=b.dtype, rank=len(b.shape))
+                    self.looks[pair.candidate] = GivenTensor(dtype=b.dtype, rank=len(b.shape))
             known = [
                 [
                     values
@@ -259,11 +263,6 @@ class BisectRun:
         )
         return started(found)
 
-    @property
-    def looks(self) -> Mapping[str, GivenTensor]:
-        """Type and rank of the side's tensors, as far as they were looked at."""
-        return self._looks
-
 
 def _model(job: Job) -> Path:
     return Path(job.subject.path or "")
@@ -300,10 +299,6 @@ def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
 
 def _gone(when: str) -> Notice:
     return Notice(code="W-ERROR-GONE", message=f"the error disappears {when}")
-
-
-def _refused(name: str, why: str) -> Notice:
-    return Notice(code="W-NOT-MARKED", message=f"{name} could not be compared: {why}")
 
 
 def _not_compared(names: Sequence[str]) -> Notice:

@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import MissingDependencyError
 from enginescope.core.record import Record
 from enginescope.core.signals import deferred_signals
-from enginescope.records.run.job import Conditions, ProfileMode, Workload
+from enginescope.records.run.job import (
+    Conditions,
+    Depth,
+    Job,
+    Limits,
+    ProfileMode,
+    TelemetryRule,
+    Workload,
+)
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import (
     JobRequest,
@@ -23,9 +30,6 @@ from enginescope.services.measurement.jobs import (
 )
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import stored_fields
-
-if TYPE_CHECKING:
-    from enginescope.records.run.job import Depth, Job, Limits, TelemetryRule
 
 
 class BenchRequest(JobRequest, frozen=True, kw_only=True):

@@ -6,22 +6,17 @@ import shutil
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
-from enginescope.records.run.job import BackendSpec, Workload
-from enginescope.records.run.run import OutcomeKind
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.job import BackendSpec, Limits, Workload
+from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of, writable_store
-
-if TYPE_CHECKING:
-    from enginescope.records.plan.build import BuildReport
-    from enginescope.records.run.job import Limits
-    from enginescope.records.run.run import Run
-    from enginescope.store.location import StorePlace
+from enginescope.store.location import StorePlace
 
 
 class BuildRequest(Record, frozen=True, kw_only=True):

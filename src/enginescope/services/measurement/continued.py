@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import Tally, looks_up_to
@@ -67,7 +68,8 @@ class ContinueRequest(Record, frozen=True, kw_only=True):
 def continue_rounds(request: ContinueRequest, observer: MeasurementObserver) -> InterleavedResult:
     """Measure more rounds of a recorded comparison; none where it is decided."""
     store = writable_store(request.store)
-    recorded = _recorded(request.name, store, observer)
+    sides = sides_of_comparison((request.name,), store, observer.warn)
+    recorded = tuple(side.runs for side in sides)
     return continue_sides(recorded, request.rounds, request.command, store, observer)
 
 
@@ -121,8 +123,6 @@ def continue_sides(
     is_decided: IsDecided = lambda interim: interim.is_final,
 ) -> InterleavedResult:
     """Measure more rounds of a comparison's sides, as `continue_rounds`; none if `is_decided`."""
-    from enginescope.analysis.verdicts.measured_sides import compare_sides
-
     plan, tag = _plan(recorded), comparison_tag(comparison_id(recorded) or "")
     spreads = SPREADS.usable(store.path, observer.warn)
     terms = CompareConfig(threshold_pct=plan.threshold_pct, across=plan.across, spreads=spreads)
@@ -184,10 +184,6 @@ def _standing(
     if tally.is_over:
         tally.extend()
     return tally.looks, False
-
-
-def _recorded(name: str, store: Store, observer: MeasurementObserver) -> Sides:
-    return tuple(side.runs for side in sides_of_comparison((name,), store, observer.warn))
 
 
 def _plan(recorded: Sides) -> RoundPlan:

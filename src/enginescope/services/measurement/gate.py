@@ -10,6 +10,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.compared_figures import HEADLINE
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import replace
 from enginescope.judge.comparison.looks import looks_up_to
@@ -18,7 +20,9 @@ from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG, RoundPlan
+from enginescope.records.run.job import Job
 from enginescope.records.run.rounds import comparison_id, plan_of, whole_rounds
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
     GateOutcome,
@@ -33,17 +37,13 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import change_since, newest_recorded
-from enginescope.services.measurement.rounds import Pacing, run_rounds
+from enginescope.services.measurement.rounds import InterleavedResult, Pacing, Sides, run_rounds
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.gate import GateQuestion, GateRequest
 from enginescope.services.verdicts.run_selection import MEASURED_AGAIN, input_of
 
 if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.run.job import Job
-    from enginescope.records.run.run import Run
-    from enginescope.services.measurement.rounds import InterleavedResult, Sides
     from enginescope.services.verdicts.run_selection import Named
 
 #: Ids of the runs of a job's two sides.
@@ -100,7 +100,9 @@ class _Again:
         measured = {ids: self._measured(ids) for ids in jobs}
         done = {ids: job for ids, job in measured.items() if isinstance(job, _Measured)}
         notices = {
-            ids: job.notice if isinstance(job, _Measured) else _not_measured(job)
+            ids: job.notice
+            if isinstance(job, _Measured)
+            else Notice(code="W-NOT-MEASURED-AGAIN", message=f"not measured again: {job}")
             for ids, job in measured.items()
         }
         rows: dict[tuple[_Ids, str | None], GateRow] = {}
@@ -267,10 +269,6 @@ def _seems_repeatable(run: Run) -> bool:
     return _not_repeatable(run) is None and Path(run.job.subject.path or "").is_file()
 
 
-def _not_measured(why: str) -> Notice:
-    return Notice(code="W-NOT-MEASURED-AGAIN", message=f"not measured again: {why}")
-
-
 def gate(
     current: Named | None = None,
     *,
@@ -308,8 +306,6 @@ def gate(
         UsageError: Nothing could be compared, a limit is out of range, or as `compare`.
         FormatError, StoreError: As `compare`.
     """
-    from enginescope.analysis.verdicts.compared_figures import HEADLINE
-
     given = max_regression_pct
     limits = given if isinstance(given, Mapping) else {HEADLINE: given}
     terms = GateTerms(

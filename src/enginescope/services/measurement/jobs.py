@@ -13,6 +13,7 @@ from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.run.job import (
     Conditions,
     Depth,
+    Job,
     Limits,
     ProfileMode,
     TelemetryRule,
@@ -21,7 +22,6 @@ from enginescope.records.run.job import (
 
 if TYPE_CHECKING:
     from enginescope.probe.gpu_clocks import SmClock
-    from enginescope.records.run.job import Job
     from enginescope.records.run.run import Run
     from enginescope.services.measurement.observer import MeasurementObserver
     from enginescope.store.archive import Store
@@ -36,7 +36,6 @@ class Count(NamedTuple):
     usual: int
 
     def check(self, name: str, value: int) -> None:
-        """Raise `UsageError` for a value out of range."""
         if not self.least <= value <= self.most:
             why = f"it is not between {self.least} and {self.most:,}"
             raise UsageError(f"`{name}` {value}", why=why)

@@ -31,7 +31,7 @@ from enginescope.judge.experiment import (
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted, format_span
 from enginescope.records.progress import COMPARISON_TAG, RoundPlan, RoundPosition, side_label
-from enginescope.records.run.job import Watcher
+from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.rounds import (
     comparison_id,
     measured_of,
@@ -47,7 +47,6 @@ from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
-    from enginescope.records.run.job import Job
     from enginescope.runner.session import Sink
     from enginescope.store.archive import Store
 
@@ -461,7 +460,6 @@ def keep_rounds(
 
 
 def successful(result: InterleavedResult) -> MeasuredComparison:
-    """Return the comparison."""
     for run in result.failed:
         raise_unless_ok(run)
     assert result.comparison is not None

@@ -26,6 +26,7 @@ from enginescope.services.plans.explore_request import (
     Explored,
     ExploreFiles,
     ExploreRequest,
+    page_subject,
     read_context,
 )
 from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
@@ -250,7 +251,6 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
 def write_files(
     explored: Explored, request: ExploreRequest, observer: PlanObserver
 ) -> tuple[Path, ...]:
-    """Write the files of a request, and return their paths."""
     requested = request.files.requested()
     for name, make in _MAKERS.items():
         if name in requested:
@@ -305,8 +305,6 @@ def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
 
 def subject_of(explored: Explored) -> PageSubject:
     """Return the plan as pages, slides and the rules see it."""
-    from enginescope.services.plans.explore_request import page_subject
-
     return page_subject(explored.page_source.as_run(), explored.context, explored.view)
 
 

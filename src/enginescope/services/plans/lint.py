@@ -56,7 +56,6 @@ class LintResult(Record, frozen=True, kw_only=True):
 
 
 def lint_plans(request: LintRequest, observer: PlanObserver) -> LintResult:
-    """Look for what may cost time in the plans of a request."""
     if request.profile is not None and len(request.plans) > 1:
         raise UsageError("one profile for several plans", hint="give one plan with `profile`")
     paths = [plan for plan in request.plans if isinstance(plan, str | PathLike)]

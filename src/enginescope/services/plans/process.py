@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
+from enginescope.formats.trex.trex_metadata import log_metadata
+from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.archive import ArchiveRequest, create_archive
 from enginescope.services.trtexec_session import TrtexecObserver, TrtexecRequest, run_trtexec
@@ -20,8 +24,6 @@ from enginescope.store.location import without_password
 if TYPE_CHECKING:
     from enginescope.compat.trtexec.arguments import Version
     from enginescope.compat.trtexec.log.log import Line
-    from enginescope.records.plan.tool_report import ToolReport
-    from enginescope.records.run.run import Run
 
 #: Flags that trex passes to the measurement; TensorRT 11 measures so without them.
 _MEASURING = ("--noDataTransfers", "--useCudaGraph", "--separateProfileRun", "--useSpinWait")
@@ -122,18 +124,15 @@ class _Log(TrtexecObserver):
         self.run_id: str | None = None
 
     def status(self, line: str) -> None:
-        """Add a line without a prefix."""
         self.text.append(line)
 
     def lines(self, lines: Iterable[Line]) -> None:
-        """Add messages with the time of each."""
         from enginescope.compat.trtexec.log.log import printed
 
         now = datetime.now()  # noqa: DTZ005 - local, as trtexec's
         self.text += [printed(line, now) for line in lines]
 
     def run_stored(self, run: Run) -> None:
-        """Add the run's id."""
         self.run_id = run.id
         self.text.append(f"enginescope: run {run.id}")
 
@@ -250,14 +249,11 @@ def _step(
 
 def _write_metadata(log: Path, target: Path) -> None:
     from enginescope.core.jsonio import encode, write_atomic
-    from enginescope.formats.trex.trex_metadata import log_metadata
 
     write_atomic(target, encode(log_metadata(_report(log))))
 
 
 def _report(log: Path) -> ToolReport:
-    from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
-
     found, _ = parse_trtexec_log(log.read_bytes(), log.name)
     return found.report
 

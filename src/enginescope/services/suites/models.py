@@ -253,7 +253,6 @@ class Downloads(Record, frozen=True, kw_only=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every link was fetched."""
         return len(self.fetched) == len(self.links)
 
 

@@ -45,7 +45,6 @@ def cells_in(suite: Suite, store: Store) -> tuple[Cell, ...]:
 
 
 def folder_for(suite: Suite, request: SuiteRequest, store: Store) -> SuiteFolder:
-    """Return the folder of a suite."""
     if not is_tag(suite.name):
         raise UsageError(
             f"suite name {suite.name!r}",

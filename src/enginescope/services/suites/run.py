@@ -69,7 +69,6 @@ PERF_FOLDER = "ort_perf"
 
 
 def write_tables(result: SuiteResult, folder: Path, observer: SuiteObserver) -> None:
-    """Write a suite's tables and page into its folder."""
     columns = tidy_columns(result)
     files = suite_files(result)
     try:
@@ -145,8 +144,6 @@ def run_suite(
         StoreError: The store or the suite's folder cannot be written.
         BackendError: A fleet has no machines.
     """
-    from enginescope.analysis.suites.suite_view import SuiteView
-
     values = {
         "backends": None if backends is None else tuple(backends),
         "name": name,

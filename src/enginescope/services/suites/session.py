@@ -23,7 +23,7 @@ from enginescope.runner.fleet.environment import Environment
 from enginescope.runner.suites.suite_cells import Fingerprints
 from enginescope.runner.suites.suite_run import WorkerSlots, run_cells
 from enginescope.services.suites.cell import CellContext, now, run_cell
-from enginescope.services.suites.reference_cache import ReferenceCache
+from enginescope.services.suites.reference_cache import MOST_ENTRIES, ReferenceCache
 from enginescope.services.suites.request import SuiteObserver
 from enginescope.store.archive import RunKeeper, Store
 from enginescope.store.suite_folder import SuiteFolder
@@ -152,7 +152,7 @@ class SuiteSession:
         others = [cell for cell in todo if cell.environment is not None]
         shared = _shared_references(others, self._folder) if others else nullcontext()
         with temporary_folder() as folder, shared:
-            references = ReferenceCache(folder)
+            references = ReferenceCache(folder, MOST_ENTRIES)
             run_cells(
                 todo, lambda cell, slot: self._run(cell, slot, references), slots, self._stopped
             )

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, get_args
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.verdict.gate import GatePolicy, GateTerms
+from enginescope.records.run.run import Run
+from enginescope.records.verdict.gate import GatePolicy, GateReport, GateTerms
 from enginescope.services.verdicts.run_selection import (
+    RunsInput,
     earlier_runs,
     interleaved_sides,
     resolve_runs,
+    rows_of_suites,
     runs_since,
 )
+from enginescope.store.location import StorePlace
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from enginescope.records.run.run import Run
-    from enginescope.records.verdict.gate import GateReport
     from enginescope.services.observer import Observer
-    from enginescope.services.verdicts.run_selection import RunsInput
     from enginescope.store.archive import Store
-    from enginescope.store.location import StorePlace
 
 
 class GateRequest(Record, frozen=True, kw_only=True, eq=False):
@@ -54,7 +54,6 @@ class GateQuestion:
 
     def __init__(self, request: GateRequest, observer: Observer) -> None:
         """Read the runs."""
-        from enginescope.services.verdicts.run_selection import rows_of_suites
         from enginescope.store.archive import Store
 
         _check_terms(request.terms)

@@ -228,7 +228,6 @@ class Database:
 
     @deferred_signals()
     def close(self) -> None:
-        """Give connections back."""
         self._engine.dispose()
 
     def _pool(self) -> dict[str, Any]:
@@ -263,7 +262,6 @@ def all_ids(connection: sa.Connection) -> set[str]:
 
 
 def select_rows(connection: sa.Connection, wanted: Filter) -> tuple[RunRow, ...]:
-    """Return the rows that fit, the newest first."""
     speech = POSTGRES if connection.dialect.name == "postgresql" else SQLITE
 
     def execute(query: str, values: list[Any]) -> Iterable[Any]:
@@ -273,7 +271,6 @@ def select_rows(connection: sa.Connection, wanted: Filter) -> tuple[RunRow, ...]
 
 
 def put_rows(connection: sa.Connection, rows: Iterable[RunRow]) -> None:
-    """Insert or replace rows."""
     unique = {row.id: row for row in rows}
     if not unique:
         return

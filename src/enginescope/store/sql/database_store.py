@@ -86,7 +86,6 @@ def suite_lease(connection: sa.Connection, name: str) -> Lease | None:
 
 
 def suite_ended(connection: sa.Connection, name: str) -> dict[str, str]:
-    """Return when the cells of a suite ended, by their keys."""
     query = sa.select(SUITE_ROWS.c.cell, SUITE_ROWS.c.ended).where(SUITE_ROWS.c.suite == name)
     return {cell: ended for cell, ended in connection.execute(query)}  # noqa: C416 - rows
 
@@ -368,13 +367,10 @@ class DatabaseStore:
             with self._database.write() as connection:
                 if self._database.migrate(connection):
                     # what a newer schema added is made from the runs
-                    self._name_broken(rows_made_again(connection))
+                    for run in rows_made_again(connection).broken:
+                        message = f"Run {run.name} was skipped: {run.reason}."
+                        self._notices[run.name] = Notice(code="W-BROKEN-RUN", message=message)
         self._is_ready = True
-
-    def _name_broken(self, report: ReindexReport) -> None:
-        for one in report.broken:
-            message = f"Run {one.name} was skipped: {one.reason}."
-            self._notices[one.name] = Notice(code="W-BROKEN-RUN", message=message)
 
     @contextmanager
     def _read(self) -> Iterator[sa.Connection]:

@@ -59,7 +59,6 @@ class Listing:
         self._change(lambda index: index.put([row]))
 
     def remove(self, run_id: str) -> None:
-        """Forget a run that was deleted."""
         self._change(lambda index: index.remove([run_id]))
 
     def rows(self, wanted: Filter) -> tuple[RunRow, ...]:

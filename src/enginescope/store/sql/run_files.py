@@ -12,7 +12,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from enginescope.core import optional
-from enginescope.core.errors import MAKE_SPACE, FormatError, StoreError, UsageError, reason_of
+from enginescope.core.errors import (
+    MAKE_SPACE,
+    EnginescopeError,
+    FormatError,
+    StoreError,
+    UsageError,
+    reason_of,
+)
 from enginescope.core.jsonio import write_atomic
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
@@ -27,7 +34,6 @@ _ARTIFACTS_SETTING = "artifacts"
 
 
 def document_of(run_id: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return what selects a run's own file."""
     return FILES.c.run_id == run_id, FILES.c.path == DOCUMENT
 
 
@@ -41,7 +47,6 @@ def gone(run_id: str) -> StoreError:
 
 
 def run_in(connection: sa.Connection, run_id: str) -> Run:
-    """Return a run."""
     with document_and_arrays(connection, run_id) as folder:
         run = read_run(folder, source=f"run {run_id}")
     if run.id != run_id:
@@ -76,7 +81,6 @@ def document_and_arrays(
 
 
 def write_file(folder: Path, path: str, data: bytes) -> None:
-    """Write a file below a folder."""
     parts = PurePosixPath(path).parts
     if not parts or ".." in parts or path.startswith("/"):
         raise FormatError(path, why="a path that leads out of the run's folder")
@@ -134,7 +138,6 @@ def agreed_root(connection: sa.Connection, run_id: str, named: str | None) -> Ar
 
 
 def size_of_run(connection: sa.Connection, run_id: str) -> int:
-    """Return the bytes of a run's files."""
     query = sa.select(sa.func.sum(FILES.c.size_bytes)).where(FILES.c.run_id == run_id)
     return int(connection.execute(query).scalar() or 0)
 
@@ -193,7 +196,6 @@ class ArtifactRoot:
             raise self._failed("write", name, error) from error
 
     def read(self, name: str) -> bytes:
-        """Return a file's bytes."""
         try:
             if not self.is_url:
                 return (Path(self.where) / name).read_bytes()
@@ -225,8 +227,6 @@ class ArtifactRoot:
         return files, f"{path}/{name}"
 
     def _failed(self, what: str, name: str, error: Exception) -> Exception:
-        from enginescope.core.errors import EnginescopeError
-
         if isinstance(error, EnginescopeError):
             return error
         why = without_password(str(error)) or type(error).__name__
