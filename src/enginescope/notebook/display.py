@@ -36,6 +36,16 @@ def shown_as(display: type[D]) -> Callable[[Any], D]:
     return copied
 
 
+def shown_by(name: str) -> Callable[[Any], str]:
+    """Return a display by a function of `html_fragments`, which is imported when it is needed."""
+
+    def show(self: Any) -> str:
+        text: str = getattr(import_module("enginescope.notebook.html_fragments"), name)(self)
+        return text
+
+    return show
+
+
 class Answered:
     """A result that prints as its answer; in notebooks with its tables, plain HTML."""
 

@@ -6,7 +6,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.analysis.validation.validation import Validation
 from enginescope.notebook.chart import ChartDisplay, displays
-from enginescope.notebook.display import Answered, displayed, shown_as
+from enginescope.notebook.display import Answered, displayed, shown_as, shown_by
 from enginescope.notebook.verdicts import ShownVerdicts
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.load import LoadReport
@@ -33,10 +33,7 @@ from enginescope.services.validation import validate as validate_service
 class ShownBuild(BuildReport, frozen=True, kw_only=True):
     """A build; in notebooks its times and sizes, plain HTML."""
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html_fragments import build_html
-
-        return build_html(self)
+    _repr_html_ = shown_by("build_html")
 
 
 class ShownNoise(Answered, NoiseFloor, frozen=True, kw_only=True):
@@ -70,19 +67,13 @@ class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
         names = [backend.name for backend in self.backends if backend.usable]
         return f"usable backends: {', '.join(names) or 'none'}; {len(self.hints)} hints"
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html_fragments import diagnosis_html
-
-        return diagnosis_html(self)
+    _repr_html_ = shown_by("diagnosis_html")
 
 
 class ShownExplanation(explain_service.Explanation, frozen=True, kw_only=True):
     """The explanation of a code; in notebooks plain HTML."""
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html_fragments import explanation_html
-
-        return explanation_html(self)
+    _repr_html_ = shown_by("explanation_html")
 
 
 build = displayed(build_service.build, shown_as(ShownBuild))
@@ -104,10 +95,7 @@ class ShownRun(RunView):
 
         return displays(run_charts(self))
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html_fragments import run_html
-
-        return run_html(self)
+    _repr_html_ = shown_by("run_html")
 
 
 def _shown(view: RunView) -> ShownRun:
@@ -135,10 +123,7 @@ class ShownDepth(DepthBenchmark):
     def _summary(self) -> str:
         return benchmark_title(self)
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html_fragments import depth_html
-
-        return depth_html(self)
+    _repr_html_ = shown_by("depth_html")
 
 
 depth = displayed(depth_service.depth, shown_as(ShownDepth))

@@ -21,7 +21,7 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Verdict
 from enginescope.notebook.chart import ChartDisplay, displays
-from enginescope.notebook.display import Answered, displayed, shown_as
+from enginescope.notebook.display import Answered, displayed, shown_as, shown_by
 from enginescope.records.verdict.contend import ContendReport
 from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
@@ -186,10 +186,7 @@ class ShownHistory(JobHistory, frozen=True, kw_only=True):
 
         return title_text(self)
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html_fragments import history_html
-
-        return history_html(self)
+    _repr_html_ = shown_by("history_html")
 
 
 def _shown(histories: tuple[JobHistory, ...]) -> tuple[ShownHistory, ...]:
@@ -242,10 +239,7 @@ class ShownFindings(LintReport, Frames, frozen=True, kw_only=True):
         columns["layers"] = [list(finding.layers) for finding in self.findings]
         return columns
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html_fragments import findings_html
-
-        return findings_html(self)
+    _repr_html_ = shown_by("findings_html")
 
 
 lint = displayed(lint_service.lint, shown_as(ShownFindings))

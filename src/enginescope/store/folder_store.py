@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import StoreError, os_errors_as
 from enginescope.judge.notice import Notice
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.run_names import DELETED, PART, locked, run_names
@@ -65,16 +65,14 @@ class FolderStore:
         return self.runs / run_id
 
     def check_writable(self) -> None:
-        try:
+        with os_errors_as(
+            StoreError,
+            f"cannot write to the store {self}",
+            hint="--store DIR, or set ENGINESCOPE_HOME",
+        ):
             self.runs.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.runs):
                 return
-        except OSError as error:
-            raise StoreError(
-                f"cannot write to the store {self}",
-                why=error.strerror or str(error),
-                hint="--store DIR, or set ENGINESCOPE_HOME",
-            ) from error
 
     def suite_home(self) -> Path:
         return self._store
@@ -136,10 +134,8 @@ class FolderStore:
     def delete(self, run_id: str) -> None:
         # renamed first, so that nobody reads half a run
         doomed = self.runs / f"{DELETED}{secrets.token_hex(4)}"
-        try:
+        with os_errors_as(StoreError, f"cannot delete run {run_id}"):
             (self.runs / run_id).rename(doomed)
-        except OSError as error:
-            raise StoreError(f"cannot delete run {run_id}", why=error.strerror) from error
         shutil.rmtree(doomed, ignore_errors=True)
         self._listing.remove(run_id)
 

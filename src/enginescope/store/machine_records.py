@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.errors import FormatError, StoreError, os_errors_as
 from enginescope.core.jsonio import decode, encode, read_stored, write_atomic
 from enginescope.core.record import Record
 from enginescope.records.run.passport import EngineValidation
@@ -66,11 +66,8 @@ class MachineRecords(Generic[T]):
         with locked(folder, Path(self.file).stem):
             kept = [one for one in self.read(folder) if self._key(one) != self._key(entry)]
             whole = self._document(**{self._field: (*kept, entry)})
-            try:
+            with os_errors_as(StoreError, f"cannot write {path}"):
                 write_atomic(path, encode(whole))
-            except OSError as error:
-                why = error.strerror or str(error)
-                raise StoreError(f"cannot write {path}", why=why) from error
         return path
 
 

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.errors import FormatError, StoreError, os_errors_as
 from enginescope.core.jsonio import encode, prepared, read_stored, write_atomic
 from enginescope.core.packed_files import Member, copy_member, opened_zip, safe_members
 from enginescope.core.record import Record, replace
@@ -105,10 +105,8 @@ def rewrite(folder: Path, **changes: Any) -> Run:
     document = _document(data, str(path))
     document.pop(SEAL, None)
     document.update({key: msgspec.to_builtins(value) for key, value in changes.items()})
-    try:
+    with os_errors_as(StoreError, f"cannot write {path}"):
         write_atomic(path, sealed(encode(document)))
-    except OSError as error:
-        raise StoreError(f"cannot write {path}", why=error.strerror) from error
     return read_run(folder)
 
 

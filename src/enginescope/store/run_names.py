@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import StoreError, os_errors_as
 
 #: How a folder is called while a run is written into it.
 PART = ".part-"
@@ -110,14 +110,10 @@ def locked(folder: Path, what: str) -> Iterator[None]:
     """
     import fcntl  # not on Windows, where stores can still be read
 
-    try:
+    with os_errors_as(StoreError, f"cannot lock the store {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / f".{what}.lock").open("w")
-    except OSError as error:
-        raise StoreError(f"cannot lock the store {folder}", why=error.strerror) from error
     with file:
-        try:
+        with os_errors_as(StoreError, f"cannot lock the store {folder}"):
             fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError as error:
-            raise StoreError(f"cannot lock the store {folder}", why=error.strerror) from error
         yield

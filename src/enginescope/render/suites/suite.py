@@ -123,7 +123,6 @@ def _point(line: MatrixLine, cell: MatrixCell) -> Spec:
 
 
 def _speed_color(most: float) -> Spec:
-    """Return the scale of ratios, up to 2 to the power of `most`."""
     return {
         "field": "log2",
         "type": "quantitative",

@@ -75,7 +75,6 @@ def _fastest(result: SuiteResult) -> str:
 
 
 def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
-    """Say what was measured where no case has two backends."""
     if len(winners) > 1:
         models, cells = len({win.case[0] for win in winners}), len(winners)
         where = "" if models == cells else f" in {counted(cells, 'cell')}"
@@ -192,7 +191,6 @@ def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[TextTable, ..
 
 
 def _matrix_tables(result: SuiteResult, width: int) -> Iterator[TextTable]:
-    """Yield the matrix, its backends in as many tables as the width asks for."""
     lines = matrix(result)
     count = result.plan.suite.processes
     of = f"median of {count} processes" if count > 1 else "median"
@@ -247,7 +245,6 @@ def _line(line: MatrixLine, name: str, backends: Sequence[str]) -> tuple[str, ..
 
 
 def _failures(result: SuiteResult) -> TextTable | None:
-    """Return the cells that are not ``ok``, those that ended alike together."""
     rows = [
         (status_text(group.status), f"{group.cells}\n{group.reason}")
         for group in failure_groups(result)

@@ -119,7 +119,6 @@ def _backend(
 
 
 def _text(cell: MatrixCell) -> str:
-    """Return what a cell says, and its largest error beside its speed."""
     error = cell.figure("max_abs_error")
     if error is None or cell.figure("latency") is None:
         return cell_text(cell)
@@ -239,7 +238,6 @@ def _several(values: Iterable[str | None]) -> str:
 
 
 def _versions(result: SuiteResult) -> list[tuple[str, str]]:
-    """Return the versions of each Python that cells ran in, by what backends call it."""
     environments = dict.fromkeys(one.cell.environment for one in result.rows)
     shown = ("onnxruntime", "tensorrt", "enginescope", *(("python",) if any(environments) else ()))
     return [

@@ -83,7 +83,6 @@ def _chart(at: int, case: Case, rows: Sequence[CellRow], called: dict[str, str])
 
 
 def _points(rows: Iterable[CellRow], called: dict[str, str]) -> list[Spec]:
-    """Return the backends by time, each with whether another is faster and closer."""
     points: list[Spec] = []
     least: float | None = None
     pairs = [(row.figure("latency"), row.figure("max_abs_error"), row) for row in rows]

@@ -95,7 +95,6 @@ def history_page(
 
 
 def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part:
-    """Return the jobs of a model on one backend."""
     changes = _changes(jobs)
     table = TextTable(
         title="Jobs",
@@ -262,7 +261,6 @@ def _scale(jobs: Sequence[JobHistory]) -> Spec:
 
 
 def _times_ms(found: JobHistory) -> list[float]:
-    """Return when sessions began, in ms of Unix time."""
     made = (datetime.fromisoformat(one.created.replace("Z", "+00:00")) for one in found.points)
     return [
         1e3 * (one if one.tzinfo else one.replace(tzinfo=timezone.utc)).timestamp() for one in made
@@ -313,7 +311,6 @@ def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> list[Spec]:
 
 
 def _between(times: Sequence[float], at: int) -> float:
-    """Return the middle between a session and the one before it."""
     return (times[at - 1] + times[at]) / 2
 
 

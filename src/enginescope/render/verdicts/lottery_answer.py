@@ -162,7 +162,6 @@ def _share(component: VarianceComponent) -> str:
 
 
 def _build_table(report: LotteryReport) -> TextTable:
-    """Return a row for each build; columns without any figure are left out."""
     rows = [_build_cells(build, report) for build in report.builds]
     kept = [at for at in range(len(_BUILD_HEADERS)) if any(row[at] != UNKNOWN for row in rows)]
     headers = tuple(_BUILD_HEADERS[at] for at in kept)

@@ -17,7 +17,13 @@ from enginescope.backends.base import (
 )
 from enginescope.backends.changing import Changing, measure_changes
 from enginescope.backends.profile_bounds import with_range_hint
-from enginescope.core.errors import BackendError, EnginescopeError, FormatError, UsageError
+from enginescope.core.errors import (
+    BackendError,
+    EnginescopeError,
+    FormatError,
+    UsageError,
+    os_errors_as,
+)
 from enginescope.core.record import replace
 from enginescope.formats.tensors.answer_files import answer_file, write_answers, write_skipped
 from enginescope.judge.notice import Notice
@@ -142,15 +148,13 @@ def _write(folder: Path, number: int, tensors: Sequence[TensorValues]) -> None:
 @contextmanager
 def _to_disk(folder: Path) -> Iterator[Path]:
     """Yield the folder, made; raise a `BackendError` where a write into it fails."""
-    try:
+    with os_errors_as(
+        BackendError,
+        f"values could not be written to {folder}",
+        hint="TMPDIR or --output on another disk, or fewer --samples",
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
-    except OSError as error:
-        raise BackendError(
-            f"values could not be written to {folder}",
-            why=error.strerror or str(error),
-            hint="TMPDIR or --output on another disk, or fewer --samples",
-        ) from error
 
 
 def change_shapes(backend: Changing, job: Job, rule: ShapeRule, report: ProgressSink) -> Measured:

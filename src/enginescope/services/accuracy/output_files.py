@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from enginescope.analysis.accuracy.output_diff import farthest_by_output
 from enginescope.analysis.validation.validation import NOT_STORED, ValidatedSide, Validation
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import UsageError, os_errors_as
 from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -74,10 +74,8 @@ def work_folder(output: Path | None, *, keeps_samples: bool) -> Iterator[Path]:
 
 
 def _made(folder: Path) -> None:
-    try:
+    with os_errors_as(UsageError, f"output {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"output {folder}", why=error.strerror or str(error)) from error
 
 
 def write_files(found: Validation, doing: ValidationRun, output: Path) -> Validation:

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
+from enginescope.core.errors import BackendError, MissingDependencyError, UsageError, os_errors_as
 from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
 from enginescope.formats.trex.trex_metadata import log_metadata
@@ -63,10 +63,8 @@ def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessRes
     if not model.is_file():
         raise UsageError(f"model {model}", why="no such file")
     _check_flags(model, flags, version)
-    try:
+    with os_errors_as(UsageError, f"folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"folder {folder}", why=error.strerror or str(error)) from error
     engine = folder / f"{model.name}.engine"
     shared = ("--verbose", "--profilingVerbosity=detailed", *flags)
     shared += (f"--es-store={request.store}",) if request.store else ()

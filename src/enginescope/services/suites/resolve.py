@@ -11,7 +11,7 @@ import msgspec
 
 from enginescope.analysis.errors.output_tolerance import request_of, tolerance_named
 from enginescope.backends.registry import parse_backend, read_spec
-from enginescope.core.errors import UsageError, foreign
+from enginescope.core.errors import UsageError, foreign, os_errors_as
 from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
@@ -187,8 +187,6 @@ def write_example(path: Path) -> Path:
         )
     if path.exists():
         raise UsageError(f"{path} already exists", hint="name another file: --init FILE")
-    try:
+    with os_errors_as(UsageError, f"cannot write {path}"):
         write_atomic(path, example().encode())
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
     return path

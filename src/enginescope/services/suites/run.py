@@ -11,7 +11,7 @@ from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import NUMBERS, tidy_columns
 from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.backends.registry import read_spec
-from enginescope.core.errors import MissingDependencyError, StoreError, UsageError
+from enginescope.core.errors import MissingDependencyError, StoreError, UsageError, os_errors_as
 from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import closest
@@ -82,12 +82,10 @@ def write_tables(result: SuiteResult, folder: Path, observer: SuiteObserver) -> 
     for table in perf_tables(result):
         name = f"{PERF_FOLDER}/benchmark_{table.name}_{stamp}.csv"
         files[name] = csv_bytes(table.headers, table.rows)
-    try:
+    with os_errors_as(StoreError, f"cannot write to {folder}"):
         (folder / PERF_FOLDER).mkdir(exist_ok=True)
         for name, data in files.items():
             write_atomic(folder / name, data)
-    except OSError as error:
-        raise StoreError(f"cannot write to {folder}", why=error.strerror or str(error)) from error
 
 
 class SuiteRun(Record, frozen=True, kw_only=True):

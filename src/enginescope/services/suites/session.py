@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.errors import FormatError, StoreError, os_errors_as
 from enginescope.core.packed_files import opened_zip
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -79,10 +79,8 @@ def _shared_references(cells: Sequence[Cell], folder: SuiteFolder) -> Iterator[N
     shutil.rmtree(references, ignore_errors=True)
     try:
         if any(cell.mode != "benchmark" for cell in cells):
-            try:
+            with os_errors_as(StoreError, f"cannot write {references}"):
                 references.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"cannot write {references}", why=error.strerror) from error
         yield
     finally:
         shutil.rmtree(references, ignore_errors=True)

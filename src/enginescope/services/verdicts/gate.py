@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.gate import GatePolicy, GateReport, GateTerms
+from enginescope.records.verdict.gate import GatePolicy, GateReport, GateTerms, Limit
 from enginescope.services.verdicts.run_selection import (
     RunsInput,
     earlier_runs,
@@ -56,8 +56,8 @@ class GateQuestion:
         """Read the runs."""
         from enginescope.store.archive import Store
 
-        _check_terms(request.terms)
         policy = request.terms.inconclusive
+        check_terms(request.terms.limits, policy, get_args(GatePolicy))
         if policy != "measure" and (request.continues or request.max_time_s is not None):
             name = "continue" if request.continues else "max_time"
             raise UsageError(f"`{name}` with `inconclusive` {policy}", why="it measures nothing")
@@ -109,17 +109,17 @@ def gate_runs(request: GateRequest, observer: Observer) -> GateReport:
     return question.checked(question.compared(question.baseline, question.current))
 
 
-def _check_terms(terms: GateTerms) -> None:
+def check_terms(limits: Sequence[Limit], inconclusive: str, policies: Sequence[str]) -> None:
+    """Raise `UsageError` for a limit out of range or a policy that does not exist."""
     from enginescope.analysis.verdicts.comparability import check_pct
     from enginescope.analysis.verdicts.compared_figures import check_metric
 
-    for limit in terms.limits:
+    for limit in limits:
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
-    policies = get_args(GatePolicy)
-    if terms.inconclusive not in policies:
+    if inconclusive not in policies:
         hint = f"one of {', '.join(policies)}"
-        raise UsageError(f"inconclusive {terms.inconclusive!r}", hint=hint)
+        raise UsageError(f"inconclusive {inconclusive!r}", hint=hint)
 
 
 def _sides(
