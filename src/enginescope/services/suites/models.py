@@ -24,7 +24,8 @@ from enginescope.core.jsonio import write_atomic
 from enginescope.core.packed_files import copy_member, opened_zip, safe_members, tar_files
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink, read_links
-from enginescope.runner.inputs.sample_models import SAMPLES, SLOWER_SAMPLE, sample_models
+from enginescope.runner.inputs.sample_models import SAMPLES as SAMPLE_MODELS
+from enginescope.runner.inputs.sample_models import SLOWER_SAMPLE, sample_models
 from enginescope.runner.suites.suite_plan import LIGHT, SAMPLES, FoundModel, models_named
 from enginescope.services.observer import Observer
 from enginescope.services.store_access import place_of
@@ -322,5 +323,5 @@ def write_samples(folder: Path | None, store: StorePlace | None) -> Path:
                 if not path.exists():
                     write_atomic(path, gzip.decompress(packed.read_bytes()))
         if importlib.util.find_spec("onnx") is not None:
-            sample_models(target, SAMPLES | SLOWER_SAMPLE)
+            sample_models(target, SAMPLE_MODELS | SLOWER_SAMPLE)
     return target
