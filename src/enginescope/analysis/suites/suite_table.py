@@ -37,11 +37,11 @@ def speed_ups(result: SuiteResult) -> dict[str, float]:
     Of the medians; cells without one, and whose baseline has none, are left out.
     """
     counted_from = baselines(result)
-    by_case: dict[tuple[Case, str], float] = {}
-    for row in result.rows:
-        latency = row.figure("latency")
-        if latency:
-            by_case[case_of(row.cell), row.cell.spec] = latency
+    by_case = {
+        (case_of(row.cell), row.cell.spec): latency
+        for row in result.rows
+        if (latency := row.figure("latency"))
+    }
     found = {}
     for row in result.rows:
         case, latency = case_of(row.cell), row.figure("latency")
@@ -69,67 +69,74 @@ class _Line(NamedTuple):
     baseline: str | None
     figure: CellFigure | None = None
 
+    @property
+    def cell(self) -> Cell:
+        return self.row.cell
+
 
 class _Column(NamedTuple):
     name: str
+    meaning: str
     value: Callable[[_Line], Any]
     is_number: bool
 
 
-def _text(name: str, value: Callable[[_Line], str | None]) -> _Column:
-    return _Column(name, value, is_number=False)
+def _text(name: str, meaning: str, value: Callable[[_Line], str | None]) -> _Column:
+    return _Column(name, meaning, value, is_number=False)
 
 
-def _number(name: str, value: Callable[[_Line], float | None]) -> _Column:
-    return _Column(name, value, is_number=True)
+def _number(name: str, meaning: str, value: Callable[[_Line], float | None]) -> _Column:
+    return _Column(name, meaning, value, is_number=True)
 
 
-def _of_figure(name: str) -> Callable[[_Line], Any]:
-    return lambda line: getattr(line.figure, name) if line.figure else None
-
-
-def _shapes(line: _Line) -> str | None:
-    shapes = line.row.cell.job.workload.shapes
+def _shapes(at: _Line) -> str | None:
+    shapes = at.cell.job.workload.shapes
     return ",".join(f"{one.name}:{'x'.join(map(str, one.dims))}" for one in shapes) or None
 
 
-def _versions(line: _Line) -> str | None:
-    return " ".join(f"{name}={version}" for name, version in line.row.versions.items()) or None
+def _versions(at: _Line) -> str | None:
+    return " ".join(f"{name}={version}" for name, version in at.row.versions.items()) or None
 
 
-#: Each column of the tables: its name, its type and its value, declared here alone.
+#: Each column of the tables, declared here alone: name, meaning, type and value.
 _TABLE = (
-    _text("suite", lambda line: line.suite),
-    _text("cell", lambda line: line.row.cell.key),
-    _text("model", lambda line: line.row.cell.model),
-    _text("model_sha256", lambda line: line.row.cell.job.subject.sha256),
-    _text("backend", lambda line: line.row.cell.job.backend.name),
-    _text("precision", lambda line: precision_of(line.row)),
-    _text("environment", lambda line: line.row.cell.environment),
-    _text("spec", lambda line: line.row.cell.spec),
-    _number("batch", lambda line: line.row.cell.job.workload.batch),
-    _text("shapes", _shapes),
-    _text("mode", lambda line: line.row.cell.mode),
-    _text("input", lambda line: line.row.cell.input),
-    _text("status", lambda line: line.row.status.value),
-    _text("reason", lambda line: line.row.reason),
-    _text("warnings", lambda line: " ".join(line.row.warnings) or None),
-    _text("metric", _of_figure("metric")),
-    _number("value", _of_figure("value")),
-    _text("unit", _of_figure("unit")),
-    _text("baseline", lambda line: line.baseline),
-    _text("run", lambda line: line.row.run),
-    _number("processes", lambda line: len(line.row.run_ids) or None),
-    _text("runs", lambda line: " ".join(line.row.runs) or None),
-    _number("attempts", lambda line: line.row.attempts),
-    _text("started", lambda line: line.row.started),
-    _text("ended", lambda line: line.row.ended),
-    _text("host", lambda line: line.row.host),
-    _text("cpu", lambda line: line.row.cpu),
-    _text("gpu", lambda line: line.row.gpu),
-    _text("versions", _versions),
+    _text("suite", "Name of the suite.", lambda at: at.suite),
+    _text("cell", "Key of the cell.", lambda at: at.cell.key),
+    _text("model", "Name of the model.", lambda at: at.cell.model),
+    _text("model_sha256", "SHA-256 of the model file.", lambda at: at.cell.job.subject.sha256),
+    _text("backend", "Backend without precision and options.", lambda at: at.cell.job.backend.name),
+    _text("precision", "Requested precision.", lambda at: precision_of(at.row)),
+    _text("environment", "Other Python that ran the cell.", lambda at: at.cell.environment),
+    _text("spec", "Backend as typed, with precision and options.", lambda at: at.cell.spec),
+    _number("batch", "Batch size.", lambda at: at.cell.job.workload.batch),
+    _text("shapes", "Shapes of the inputs.", _shapes),
+    _text("mode", "`benchmark`, `validate` or `both`.", lambda at: at.cell.mode),
+    _text("input", "`random` or `dataset`.", lambda at: at.cell.input),
+    _text("status", "Outcome of the cell.", lambda at: at.row.status.value),
+    _text("reason", "Why the cell is not `ok`.", lambda at: at.row.reason),
+    _text("warnings", "Codes of the run's warnings.", lambda at: " ".join(at.row.warnings) or None),
+    _text(
+        "metric",
+        "Metric; see [codes](codes.md#metrics).",
+        lambda at: at.figure.metric if at.figure else None,
+    ),
+    _number("value", "Value of the metric.", lambda at: at.figure.value if at.figure else None),
+    _text("unit", "Unit of the value.", lambda at: at.figure.unit if at.figure else None),
+    _text("baseline", "Backend that the speed-up refers to.", lambda at: at.baseline),
+    _text("run", "Id of the run.", lambda at: at.row.run),
+    _number("processes", "Number of its processes.", lambda at: len(at.row.run_ids) or None),
+    _text("runs", "Ids of the runs of all processes.", lambda at: " ".join(at.row.runs) or None),
+    _number("attempts", "Attempts of the process with the most.", lambda at: at.row.attempts),
+    _text("started", "Start, UTC, ISO 8601.", lambda at: at.row.started),
+    _text("ended", "End, UTC, ISO 8601.", lambda at: at.row.ended),
+    _text("host", "Name of the machine.", lambda at: at.row.host),
+    _text("cpu", "Name of the processor.", lambda at: at.row.cpu),
+    _text("gpu", "Name of the GPU.", lambda at: at.row.gpu),
+    _text("versions", "Versions, as `name=version`.", _versions),
 )
-COLUMNS = tuple(column.name for column in _TABLE)
+#: Column -> what it holds.
+MEANINGS = {column.name: column.meaning for column in _TABLE}
+COLUMNS = tuple(MEANINGS)
 #: Columns that hold numbers; the others hold text.
 NUMBERS = frozenset(column.name for column in _TABLE if column.is_number)
 _CELL_TABLE = tuple(one for one in _TABLE if one.name not in ("metric", "value", "unit"))
@@ -182,17 +189,9 @@ def _cells(result: SuiteResult) -> Iterator[tuple[CellRow, tuple[CellFigure, ...
         yield row, (*row.figures, *_of_providers(row), *gain)
 
 
-def _of_providers(row: CellRow) -> list[CellFigure]:
-    made = []
-    for provider in row.providers:
-        if provider.nodes is not None:
-            made.append(
-                CellFigure(metric=f"nodes:{provider.provider}", value=provider.nodes, unit="1")
-            )
-        if provider.time_ms is not None:
-            made.append(
-                CellFigure(
-                    metric=f"kernel_time:{provider.provider}", value=provider.time_ms, unit="ms"
-                )
-            )
-    return made
+def _of_providers(row: CellRow) -> Iterator[CellFigure]:
+    for one in row.providers:
+        if one.nodes is not None:
+            yield CellFigure(metric=f"nodes:{one.provider}", value=one.nodes, unit="1")
+        if one.time_ms is not None:
+            yield CellFigure(metric=f"kernel_time:{one.provider}", value=one.time_ms, unit="ms")
