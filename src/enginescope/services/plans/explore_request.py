@@ -196,6 +196,7 @@ class Explored(Result):
 
     @property
     def gpu(self) -> str | None:
+        """The GPU that was named."""
         view = self.context.view
         return view.gpu.name if view is not None and view.gpu is not None else None
 

@@ -250,7 +250,6 @@ def validate(
             output=_path(output),
             skip_output_save=skip_output_save,
             store=None if store is None else parse_place(fspath(store)),
-            # the program's own command line: what repeats a call from Python
             command=own_command(),
         ),
         ValidationObserver(),
