@@ -11,4 +11,4 @@ depends_on = None
 
 
 def upgrade() -> None:
-    METADATA.create_all(op.get_bind())
+    METADATA.create_all(op.get_bind(), checkfirst=False)  # tables without a version are damage
