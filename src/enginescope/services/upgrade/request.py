@@ -33,14 +33,14 @@ class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
     repeats: int = REPEATS
     rounds: int | None = None
     builds: int | None = None
-    limits: tuple[Limit, ...] = UPGRADE_LIMITS
+    regressions: tuple[Limit, ...] = UPGRADE_LIMITS
     inconclusive: InconclusivePolicy = "fail"
     evidence: Path | None = None
     without_inputs: bool = False
 
 
 def check_upgrade_request(request: UpgradeRequest) -> None:
-    check_terms(request.limits, request.inconclusive, get_args(InconclusivePolicy))
+    check_terms(request.regressions, request.inconclusive, get_args(InconclusivePolicy))
     if not request.models and request.new is None:
         raise UsageError(
             "no models and no recorded runs",
