@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.core.jsonio import write_atomic
 from enginescope.render.base.data_table import UNKNOWN, xml_text
-from enginescope.render.charts.card.wording import LEFT_OUT, NumberText
+from enginescope.render.charts.tip_table import LEFT_OUT, NumberText
 from enginescope.render.html.images import Chart, vega_spec
 from enginescope.render.html.page_frame import live_script, script_json, vega_script
 
@@ -162,7 +162,7 @@ class GraphDisplay:
         self._name = name
         self._picture = picture
         self._page = page
-        self._shown = picture.svg(theme="light")
+        self._shown = picture.svg(is_light=True)
 
     def __repr__(self) -> str:
         """Return one line that names the plan."""

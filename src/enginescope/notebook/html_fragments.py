@@ -32,8 +32,12 @@ from enginescope.render.plans.explore_text import explore_tables, summary_rows
 from enginescope.render.plans.findings import SHOWN_GROUPS, group_table, rule_table
 from enginescope.render.plans.findings import headline as findings_headline
 from enginescope.render.self_test.self_test_answer import recorded_line
-from enginescope.render.suites.suite_answer import suite_answer, suite_tables
-from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
+from enginescope.render.suites.suite_answer import (
+    counts_sentence,
+    options_sentence,
+    suite_answer,
+    suite_tables,
+)
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.verdict_phrases import value_text
 from enginescope.rules.engine import LintReport
@@ -210,10 +214,6 @@ def history_html(history: JobHistory) -> str:
     )
 
 
-#: Columns of text beyond which the terminal's tables would split; a notebook scrolls.
-_WIDTH = 10_000
-
-
 def suite_html(result: SuiteResult) -> str:
     """Return the count of cells by status, and the tables that `suite` prints."""
     answer = suite_answer(result)
@@ -230,7 +230,7 @@ def suite_html(result: SuiteResult) -> str:
                 numbers=table.numbers,
                 note=f"and {table.left_out:,} more" if table.left_out else None,
             )
-            for table in suite_tables(result, width=_WIDTH)
+            for table in suite_tables(result)
         ),
         notice_list(result.notices),
     )

@@ -32,9 +32,8 @@ from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.plans.findings import headline
-from enginescope.render.suites.suite import suite_charts
+from enginescope.render.suites.suite_answer import counts_sentence
 from enginescope.render.suites.suite_pareto import pareto_charts
-from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from enginescope.rules.engine import LintReport
 from enginescope.services.contend import contend as contend_service
@@ -104,7 +103,7 @@ compare_plans = displayed(compare_service.compare_plans, shown_as(ShownCompariso
 class ShownGate(Answered, GateReport, frozen=True, kw_only=True):
     """A gate's report; in notebooks the result and its rows, plain HTML."""
 
-    answered_by = "verdicts.gate_writers:gate_answer"
+    answered_by = "verdicts.gate_answer:gate_answer"
 
 
 gate = displayed(gate_service.gate, shown_as(ShownGate))
@@ -209,8 +208,8 @@ class ShownSuite(SuiteView):
 
     @cached_property
     def charts(self) -> dict[str, ChartDisplay]:
-        """The charts of the suite's page by their keys: ``"suite_heat"``, …"""
-        return displays((*suite_charts(self.result), *pareto_charts(self.result)))
+        """The charts of the suite's page by their keys: ``"suite_pareto_1"``, …"""
+        return displays(pareto_charts(self.result))
 
 
 def _shown_suites(view: SuiteView) -> ShownSuite:
