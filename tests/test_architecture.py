@@ -143,7 +143,6 @@ ORDER = (
     ("judge", "judge/stats", "judge/comparison"),
     ("probe/telemetry", "probe"),
     ("rules/checks", "rules"),
-    ("notebook/html", "notebook"),
     (
         "services",
         "services/plans",
@@ -198,7 +197,7 @@ HEAVY = {
         "store/remote.py",
     },
     "uvicorn": {"serve/connections.py"},
-    "fsspec": {"store/artifact_root.py"},
+    "fsspec": {"store/sql/run_files.py"},
     "xlsxwriter": {"render/plans/explore_workbook.py"},
     "vl_convert": {"render/html/images.py"},
     "jinja2": {"render/html/page_frame.py"},

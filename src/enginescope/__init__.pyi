@@ -88,7 +88,7 @@ from enginescope.services.measurement.doctor import Diagnosis as Diagnosis
 from enginescope.services.plans.archive import CreatedArchive as CreatedArchive
 from enginescope.services.plans.explore_request import Explored as Explored
 from enginescope.services.plans.process import ProcessResult as ProcessResult
-from enginescope.services.plans.samples import samples as samples
+from enginescope.services.suites.models import samples as samples
 from enginescope.services.suites.request import DockerImage as DockerImage
 from enginescope.services.suites.request import PushTarget as PushTarget
 from enginescope.services.suites.request import RayCluster as RayCluster

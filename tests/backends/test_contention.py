@@ -108,17 +108,17 @@ def test_samples_without_starts_are_refused(clock: Clock) -> None:
 
 def test_the_window_opens_when_all_are_warm(clock: Clock) -> None:
     meeting = Rendezvous(2, duration_ms=500)
-    assert meeting.is_warm(0, 1.0) is None
+    assert meeting.note_warm(0, 1.0) is None
     clock.now += 7
-    window = meeting.is_warm(1, 2.0)
+    window = meeting.note_warm(1, 2.0)
     assert window == Window(clock.now, clock.now + 500_000_000)
-    assert meeting.is_warm(0, 1.0) == window
+    assert meeting.note_warm(0, 1.0) == window
 
 
 def test_the_window_is_long_enough_for_the_slowest(clock: Clock) -> None:
     meeting = Rendezvous(2, duration_ms=500)
-    meeting.is_warm(0, 1.0)
-    window = meeting.is_warm(1, 400.0)
+    meeting.note_warm(0, 1.0)
+    window = meeting.note_warm(1, 400.0)
     assert window is not None
     assert (window.end_ns - window.begin_ns) / 1e6 == 400.0 * (LEAST_REQUESTS + 1)
 

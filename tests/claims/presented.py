@@ -14,9 +14,13 @@ from xml.etree import ElementTree
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.suites.suite_row import pooled_figures, run_figures
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.notebook.html.findings import findings_html
-from enginescope.notebook.html.measure import run_html
-from enginescope.notebook.html.verdicts import answer_html, history_html, suite_html
+from enginescope.notebook.html_fragments import (
+    answer_html,
+    findings_html,
+    history_html,
+    run_html,
+    suite_html,
+)
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport

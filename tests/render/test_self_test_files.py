@@ -10,7 +10,7 @@ import pytest
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import VerdictKind
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.self_test import Detection, SameComparison, SelfTest
 from enginescope.render.self_test.self_test_answer import (
     answer_text,

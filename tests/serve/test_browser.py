@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from enginescope.records.suite.suite import CellRow
-from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.records.suite.suite import CellRow, Claim, SuiteChange
 from enginescope.serve.access import Access
 from tests.render.browser import Tab, chromium_tab
 from tests.serve.conftest import TOKEN, served

@@ -11,7 +11,7 @@ from enginescope.core.record import replace
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.run import Outcome, OutcomeKind
-from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.records.suite.suite import Claim, SuiteChange
 from enginescope.render.verdicts.noise_answer import noise_sentence
 from enginescope.serve.configuration import Configuration, GatePart
 from enginescope.serve.home import Axis

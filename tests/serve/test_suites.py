@@ -9,8 +9,7 @@ from datetime import datetime, timezone
 import pytest
 
 from enginescope.core.jsonio import encode
-from enginescope.records.suite.suite import CellStatus
-from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.records.suite.suite import CellStatus, Claim, SuiteChange
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking
 from enginescope.store.suite_folder import ROWS, SUITES, SuiteFolder

@@ -13,7 +13,7 @@ from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import decode, encode
 from enginescope.core.record import replace
-from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.records.suite.suite import Claim, SuiteChange
 from enginescope.serve import uploads
 from enginescope.serve.access import COOKIE, Access
 from enginescope.serve.app import Taking

@@ -14,8 +14,7 @@ from enginescope.core.errors import StoreError
 from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
-from enginescope.records.suite.suite import CellRow, CellStatus
-from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.records.suite.suite import CellRow, CellStatus, Claim, SuiteChange
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter

@@ -19,7 +19,7 @@ PROCESSES = 6
 #: Threads take turns as often as they can, so that a race is lost in most processes and not in few.
 SCRIPT = """
 import pathlib, sys, threading
-import enginescope.store.sql.scan
+import enginescope.store.run_folder
 from enginescope.store.archive import Store
 sys.setswitchinterval(1e-6)
 store, begin, failed = Store(pathlib.Path(sys.argv[1])), threading.Barrier(int(sys.argv[2])), []

@@ -14,10 +14,10 @@ from enginescope.records.suite.suite import (
     CellRow,
     CellStatus,
     Suite,
+    SuiteChange,
     SuitePlan,
     SuiteResult,
 )
-from enginescope.records.suite.suite_change import SuiteChange
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder
 

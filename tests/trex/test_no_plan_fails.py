@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plans.exploration import explore
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
-from enginescope.notebook.html.findings import findings_html
-from enginescope.notebook.html.plan import plan_html
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import answer_html, findings_html, plan_html
 from enginescope.notebook.plan import OpenedPlan
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run

@@ -77,14 +77,14 @@ class Rendezvous:
         self.window: Window | None = None
         self.is_broken = False
 
-    def has_loaded(self, place: int) -> bool:
+    def note_loaded(self, place: int) -> bool:
         """Note that a contender has loaded; return whether all have."""
         with self._changed:
             self._loading.discard(place)
             self._changed.notify_all()
             return not self._loading
 
-    def is_warm(self, place: int, typical_ms: float) -> Window | None:
+    def note_warm(self, place: int, typical_ms: float) -> Window | None:
         """Note that a contender is warm; return the window if all are."""
         with self._changed:
             self._typical_ms[place] = typical_ms
@@ -115,14 +115,14 @@ class Seat:
 
     def loaded(self) -> None:
         """Wait until all contenders have loaded."""
-        self._rendezvous.has_loaded(self._place)
+        self._rendezvous.note_loaded(self._place)
         self._rendezvous.wait()
         self._check()
 
     def warm(self, typical_ms: float) -> Window | None:
         """Say that this contender is warm; return the window once all are."""
         self._check()
-        return self._rendezvous.is_warm(self._place, typical_ms)
+        return self._rendezvous.note_warm(self._place, typical_ms)
 
     def _check(self) -> None:
         if self._rendezvous.is_broken:

@@ -126,11 +126,7 @@ def is_disk_full(error: OSError) -> bool:
 
 
 def reserve(file: Path, size: int) -> None:
-    """Take space on the disk of `file` until it is removed: what is written then fits.
-
-    Raises:
-        OSError: There is not as much.
-    """
+    """Take space on the disk of `file` until it is removed; raise `OSError` if there is less."""
     with file.open("wb") as held:
         if hasattr(os, "posix_fallocate"):  # not on every platform
             os.posix_fallocate(held.fileno(), 0, size)
@@ -150,6 +146,17 @@ def disk_full_as_error(what: str) -> Iterator[None]:
         if not is_disk_full(error):
             raise
         raise DiskFullError(what, why=reason_of(error), hint=MAKE_SPACE) from error
+
+
+@contextmanager
+def os_errors_as(
+    kind: type[EnginescopeError], what: str, *, hint: str | None = None
+) -> Iterator[None]:
+    """In this block, raise an error of a kind with the system's reason for an `OSError`."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(what, why=error.strerror or str(error), hint=hint) from error
 
 
 def reason_of(error: OSError) -> str:

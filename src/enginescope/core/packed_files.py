@@ -55,9 +55,6 @@ def opened_zip(file: Path, *, expected: str) -> Iterator[zipfile.ZipFile]:
 
     Args:
         expected: What it should be, for the message.
-
-    Raises:
-        FormatError
     """
     try:
         if not is_tar(file):
@@ -247,11 +244,7 @@ def plain_bytes(path: Path) -> bytes:
 
 
 def plain_head(path: Path, size: int) -> bytes:
-    """Return the first `size` bytes of `plain_bytes`, or fewer.
-
-    Raises:
-        FormatError: As `plain_bytes`, for the part that was read.
-    """
+    """Return the first `size` bytes of `plain_bytes`, or fewer."""
     return _content(path, size)
 
 

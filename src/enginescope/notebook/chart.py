@@ -1,13 +1,14 @@
-"""A chart as a notebook shows it, and as a file.
-
-A plan's graph as a notebook shows it, and as a file.
-"""
+"""A chart and a plan's graph as a notebook shows them, and as files."""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -15,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.core.jsonio import write_atomic
-from enginescope.render.base.data_table import UNKNOWN
+from enginescope.render.base.data_table import UNKNOWN, xml_text
 from enginescope.render.charts.tip_table import LEFT_OUT, NumberText
+from enginescope.render.html.images import Chart, vega_spec
+from enginescope.render.html.page_frame import live_script, script_json, vega_script
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Picture
-    from enginescope.render.html.images import Chart
-
 
 _WIDTH = 760
 #: Pixels a unit of a picture that stands in for a chart: twice of it is in each output.
@@ -70,18 +71,12 @@ class ChartDisplay:
         """
         from enginescope.render.html.images import png_bytes, svg_text
 
-        target = Path(path)
-        kind = target.suffix.lower()
-        if kind == ".png":
-            data = png_bytes(self.chart)
-        elif kind == ".svg":
-            data = svg_text(self.chart).encode()
-        elif kind == ".json":
-            data = json.dumps(self.spec, indent=1).encode()
-        else:
-            raise UsageError(f"cannot save a chart as {target.name}", hint=".png, .svg or .json")
-        write_atomic(target, data)
-        return target
+        makers = {
+            ".png": lambda: png_bytes(self.chart),
+            ".svg": lambda: svg_text(self.chart).encode(),
+            ".json": lambda: json.dumps(self.spec, indent=1).encode(),
+        }
+        return _saved(Path(path), makers, "a chart")
 
     def _repr_png_(self) -> bytes | None:
         try:
@@ -90,9 +85,6 @@ class ChartDisplay:
             return None
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.live import live_chart, picture
-        from enginescope.render.html.images import vega_spec
-
         try:
             still = picture(self._png, self.chart.title, width=_WIDTH)
             shown = live_chart(still, vega_spec(self.chart))
@@ -144,6 +136,14 @@ def _numbers(column: Sequence[str]) -> list[Any]:
     return numbers
 
 
+def _saved(target: Path, makers: Mapping[str, Callable[[], bytes]], what: str) -> Path:
+    make = makers.get(target.suffix.lower())
+    if make is None:
+        raise UsageError(f"cannot save {what} as {target.name}", hint=" or ".join(makers))
+    write_atomic(target, make())
+    return target
+
+
 class GraphDisplay:
     """A plan's layers and what flows between them.
 
@@ -175,16 +175,8 @@ class GraphDisplay:
             UsageError: Another ending.
             MissingDependencyError: A PNG needs vl-convert; the message says how to get it.
         """
-        target = Path(path)
-        kind = target.suffix.lower()
-        if kind == ".svg":
-            data = self._picture.svg().encode()
-        elif kind == ".png":
-            data = self._picture.png()
-        else:
-            raise UsageError(f"cannot save a graph as {target.name}", hint=".svg or .png")
-        write_atomic(target, data)
-        return target
+        makers = {".svg": lambda: self._picture.svg().encode(), ".png": self._picture.png}
+        return _saved(Path(path), makers, "a graph")
 
     def _repr_png_(self) -> bytes | None:
         try:
@@ -193,9 +185,93 @@ class GraphDisplay:
             return None
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.live import live_graph, picture, svg_picture
-
         words = f"Layers of {self._name} and what flows between them"
         png = self._repr_png_()
         still = picture(png, words) if png is not None else svg_picture(self._shown, words)
         return live_graph(still, self._page) if self._page is not None else still
+
+
+#: The cell that brought the library, and which execution of it.
+_BROUGHT: list[tuple[Any, int]] = []
+
+
+def picture(data: bytes, words: str, *, width: int | None = None) -> str:
+    """Return a PNG as an image of a fragment.
+
+    Args:
+        words: What is seen.
+        width: In pixels of the page; by default the picture's own.
+    """
+    size = f" width='{width}'" if width else ""
+    packed = base64.b64encode(data).decode()
+    return (
+        f"<img alt='{xml_text(words)}'{size} style='max-width:100%;max-height:60em' "
+        f"src='data:image/png;base64,{packed}'>"
+    )
+
+
+def svg_picture(text: str, words: str) -> str:
+    """Return an SVG as an image, so that ids and styles of several in a page cannot meet."""
+    packed = base64.b64encode(text.encode()).decode()
+    style = "max-width:100%;max-height:60em"
+    return f"<img alt='{xml_text(words)}' style='{style}' src='data:image/svg+xml;base64,{packed}'>"
+
+
+def live_chart(still: str, spec: dict[str, Any]) -> str:
+    """Return a picture with the chart that replaces it: hover, zoom.
+
+    Args:
+        still: From `picture`.
+        spec: In Vega.
+    """
+    return _live(still, "chart", spec, library=_library() if _brings_library() else "")
+
+
+def live_graph(still: str, page: bytes) -> str:
+    """Return a picture with the graph that replaces it.
+
+    Args:
+        page: Of the graph alone.
+    """
+    return _live(still, "graph", page.decode())
+
+
+def _live(still: str, kind: str, content: Any, library: str = "") -> str:
+    data = script_json(content)
+    key = hashlib.sha256(f"{kind}{data}".encode()).hexdigest()[:16]
+    return (
+        f"<div data-enginescope='{key}'>{still}</div>"
+        f"<script>{live_script().text}{library}enginescopeLive.{kind}('{key}', {data});</script>"
+    )
+
+
+@cache
+def _library() -> str:
+    """Return what makes Vega known to the outputs of a notebook, apart from any other Vega."""
+    packed = base64.b64encode(gzip.compress(vega_script().text.encode(), 9, mtime=0)).decode()
+    return (
+        "window.enginescopeVega ??= (async () => {"
+        f"const bytes = Uint8Array.from(atob('{packed}'), (one) => one.charCodeAt(0));"
+        "const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));"
+        "const text = await new Response(inflated).text(), before = globalThis.vega;"
+        "new Function('define', 'module', 'exports', text)();"
+        "const ours = globalThis.vega; globalThis.vega = before; return ours; })();"
+        "document.dispatchEvent(new Event('enginescope-vega'));"
+    )
+
+
+def _brings_library() -> bool:
+    """Return whether an output brings Vega: the first of a kernel, and of that cell run again.
+
+    Outputs outside a notebook stand alone, so each brings it.
+    """
+    shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return True
+    metadata = shell.get_parent().get("metadata", {}) if hasattr(shell, "get_parent") else {}
+    now = metadata.get("cellId"), shell.execution_count
+    is_again = bool(_BROUGHT) and now[0] == _BROUGHT[0][0] is not None and now != _BROUGHT[0]
+    if _BROUGHT and not is_again:
+        return False
+    _BROUGHT[:] = [now]
+    return True

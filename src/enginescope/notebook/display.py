@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from enginescope.notebook.chart import ChartDisplay
@@ -36,26 +36,41 @@ def shown_as(display: type[D]) -> Callable[[Any], D]:
     return copied
 
 
+def shown_by(name: str) -> Callable[[Any], str]:
+    """Return a display by a function of `html_fragments`, which is imported when it is needed."""
+
+    def show(self: Any) -> str:
+        text: str = getattr(import_module("enginescope.notebook.html_fragments"), name)(self)
+        return text
+
+    return show
+
+
 class Answered:
     """A result that prints as its answer; in notebooks with its tables, plain HTML."""
 
     __slots__ = ()
 
-    @abstractmethod
+    #: Module and function of `enginescope.render` that answer; imported when they are needed.
+    answered_by: ClassVar[str]
+
     def _answer(self) -> Answer:
-        """Return the answer, its facts, its tables and its charts."""
+        module, _, name = self.answered_by.partition(":")
+        answer: Answer = getattr(import_module(f"enginescope.render.{module}"), name)(self)
+        return answer
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:
         """The charts of the page by key, such as ``"waterfall"`` of a ladder."""
         from enginescope.notebook.chart import displays
+        from enginescope.render.html.answer_page import every_chart
 
-        return displays(self._answer().charts)
+        return displays(every_chart(self._answer()))
 
     def _summary(self) -> str:
         return self._answer().answer
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import answer_html
+        from enginescope.notebook.html_fragments import answer_html
 
         return answer_html(self._answer())

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.analysis.validation.validation import Validation
-from enginescope.notebook.display import Answered, displayed, shown_as
+from enginescope.notebook.chart import ChartDisplay, displays
+from enginescope.notebook.display import Answered, displayed, shown_as, shown_by
 from enginescope.notebook.verdicts import ShownVerdicts
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.self_test import SelfTest
 from enginescope.records.verdict.shapes import ShapesReport
+from enginescope.render.depth.depth_writers import benchmark_title
 from enginescope.services import explain as explain_service
 from enginescope.services import store_access
 from enginescope.services.accuracy import depth as depth_service
@@ -29,55 +29,35 @@ from enginescope.services.shapes import shapes as shapes_service
 from enginescope.services.store import export_runs
 from enginescope.services.validation import validate as validate_service
 
-if TYPE_CHECKING:
-    from enginescope.notebook.chart import ChartDisplay
-    from enginescope.render.html.answer_page import Answer
-from enginescope.render.html.answer_page import Answer
-
 
 class ShownBuild(BuildReport, frozen=True, kw_only=True):
     """A build; in notebooks its times and sizes, plain HTML."""
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import build_html
-
-        return build_html(self)
+    _repr_html_ = shown_by("build_html")
 
 
 class ShownNoise(Answered, NoiseFloor, frozen=True, kw_only=True):
     """A noise floor; in notebooks the differences that the machine can detect, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.noise_answer import noise_answer
-
-        return noise_answer(self)
+    answered_by = "verdicts.noise_answer:noise_answer"
 
 
 class ShownSelfTest(Answered, SelfTest, frozen=True, kw_only=True):
     """A self-test; in notebooks the answer, the curve and the comparisons, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.self_test.self_test_answer import self_test_answer
-
-        return self_test_answer(self)
+    answered_by = "self_test.self_test_answer:self_test_answer"
 
 
 class ShownLoad(Answered, LoadReport, frozen=True, kw_only=True):
     """A load test; in notebooks the answer and its figures, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.load.load_answer import load_answer
-
-        return load_answer(self)
+    answered_by = "load.load_answer:load_answer"
 
 
 class ShownShapes(Answered, ShapesReport, frozen=True, kw_only=True):
     """A sweep of shapes; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.shapes.shapes_answer import shapes_answer
-
-        return shapes_answer(self)
+    answered_by = "shapes.shapes_answer:shapes_answer"
 
 
 class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
@@ -87,19 +67,13 @@ class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
         names = [backend.name for backend in self.backends if backend.usable]
         return f"usable backends: {', '.join(names) or 'none'}; {len(self.hints)} hints"
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import diagnosis_html
-
-        return diagnosis_html(self)
+    _repr_html_ = shown_by("diagnosis_html")
 
 
 class ShownExplanation(explain_service.Explanation, frozen=True, kw_only=True):
     """The explanation of a code; in notebooks plain HTML."""
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import explanation_html
-
-        return explanation_html(self)
+    _repr_html_ = shown_by("explanation_html")
 
 
 build = displayed(build_service.build, shown_as(ShownBuild))
@@ -116,17 +90,12 @@ class ShownRun(RunView):
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:
-        """The charts of its samples by their keys: ``"latency_hist"``, ``"latency_series"``."""
-        from enginescope.notebook.chart import displays
-        from enginescope.render.charts.distribution import latency_distribution
-        from enginescope.render.charts.series import latency_series
+        """The charts of its page by their keys: ``"latency_hist"``, ``"latency_series"``, …"""
+        from enginescope.render.page.page import run_charts
 
-        return displays((latency_distribution(self), latency_series(self)))
+        return displays(run_charts(self))
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import run_html
-
-        return run_html(self)
+    _repr_html_ = shown_by("run_html")
 
 
 def _shown(view: RunView) -> ShownRun:
@@ -142,10 +111,7 @@ continue_comparison = displayed(continued.continue_comparison, shown_as(ShownVer
 class ShownValidation(Answered, Validation, frozen=True, kw_only=True):
     """Compared outputs; in notebooks the result and the figures of each output, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.validation.validate_answer import validate_answer
-
-        return validate_answer(self)
+    answered_by = "validation.validate_answer:validate_answer"
 
 
 validate = displayed(validate_service.validate, shown_as(ShownValidation))
@@ -155,14 +121,9 @@ class ShownDepth(DepthBenchmark):
     """Compared depth-estimation models; in notebooks their speeds, plain HTML."""
 
     def _summary(self) -> str:
-        from enginescope.render.depth.depth_writers import benchmark_title
-
         return benchmark_title(self)
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import depth_html
-
-        return depth_html(self)
+    _repr_html_ = shown_by("depth_html")
 
 
 depth = displayed(depth_service.depth, shown_as(ShownDepth))

@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.environment import Device
 from enginescope.records.run.passport import Passport
+from enginescope.render.charts.card.registry import PLAN_CHARTS
+from enginescope.render.page.page import run_charts
 from enginescope.render.page.report import WrittenReport
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans import archive as archive_service
@@ -44,8 +48,6 @@ class OpenedPlan(PlanView):
     @property
     def chart_names(self) -> Mapping[str, str]:
         """Every chart there is, and what it shows; see ``docs/reference/report-card.md``."""
-        from enginescope.render.charts.card.registry import PLAN_CHARTS
-
         return {name: one.shows for name, one in PLAN_CHARTS.items()}
 
     def chart(self, name: str, **options: Any) -> ChartDisplay:
@@ -95,8 +97,6 @@ class OpenedPlan(PlanView):
         Raises:
             UsageError: There is no such layer or coloring, or nothing is left to draw.
         """
-        from enginescope.analysis.runs.run_view import RunView
-        from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
         from enginescope.notebook.chart import GraphDisplay
         from enginescope.render.graph.write.picture import Picture, Wish
         from enginescope.render.sections.graph import graph_page
@@ -113,13 +113,11 @@ class OpenedPlan(PlanView):
         return GraphDisplay(self.plan.name, picture, page)
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.plan import plan_html
+        from enginescope.notebook.html_fragments import plan_html
 
         return plan_html(self, self.whole)
 
     def _make(self, name: str, options: Mapping[str, Any]) -> Any:
-        from enginescope.render.charts.card.registry import PLAN_CHARTS
-
         if name not in PLAN_CHARTS:
             raise UsageError(f"there is no chart {name!r}", hint=did_you_mean(name, PLAN_CHARTS))
         found = PLAN_CHARTS[name]
@@ -183,8 +181,15 @@ class ShownExploration(Explored):
         total = f", {time.sum_ms:.6g} ms" if time is not None else ""
         return f"{self.found.name}: {len(self.found.layers):,} layers{total}"
 
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The charts of the page by key, such as ``"latency-per-type"``."""
+        from enginescope.notebook.chart import displays
+
+        return displays(run_charts(explore_service.subject_of(self)))
+
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.plan import exploration_html
+        from enginescope.notebook.html_fragments import exploration_html
 
         return exploration_html(self.found, self.notices)
 
@@ -217,14 +222,14 @@ class ShownPassport(Passport, frozen=True, kw_only=True):
     """A passport; in notebooks its facts, plain HTML."""
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.fragment import fact_list, fragment, notice_list
+        from enginescope.notebook.html_fragments import fact_list, fragment, notice_list
         from enginescope.render.plans.passport_text import passport_facts
 
         return fragment(self.file, fact_list(passport_facts(self)), notice_list(self.notices))
 
 
 def _table(title: str, files: Iterable[Path | str], skipped: Iterable[tuple[str, str]] = ()) -> str:
-    from enginescope.notebook.html.fragment import data_table, fragment
+    from enginescope.notebook.html_fragments import data_table, fragment
 
     return fragment(
         title,

@@ -16,11 +16,12 @@ from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.frames import Frames
 from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.suites.suite_view import SuiteView
+from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Verdict
 from enginescope.notebook.chart import ChartDisplay, displays
-from enginescope.notebook.display import Answered, displayed, shown_as
+from enginescope.notebook.display import Answered, displayed, shown_as, shown_by
 from enginescope.records.verdict.contend import ContendReport
 from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
@@ -30,8 +31,10 @@ from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
-from enginescope.render.html.answer_page import Answer
+from enginescope.render.plans.findings import headline
 from enginescope.render.suites.suite_answer import counts_sentence
+from enginescope.render.suites.suite_pareto import pareto_charts
+from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from enginescope.rules.engine import LintReport
 from enginescope.services.contend import contend as contend_service
 from enginescope.services.ladder import ladder as ladder_service
@@ -61,8 +64,6 @@ class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Return the notices of the verdicts, warnings first."""
-        from enginescope.analysis.verdicts.measured_notices import measured_notices
-
         return measured_notices(self)
 
     @property
@@ -73,18 +74,20 @@ class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=
         return displays((*side_distributions(self), process_medians(self)))
 
     def _summary(self) -> str:
-        from enginescope.render.verdicts.verdict_phrases import headline_sentence
-
         return "; ".join(map(headline_sentence, self.pairs))
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.verdict_answer import verdict_answer
-
-        return verdict_answer(self)
+    answered_by = "verdicts.verdict_answer:verdict_answer"
 
 
 class ShownComparison(Answered, Comparison, frozen=True, kw_only=True):
     """Compared plans; in notebooks the answer and its tables, plain HTML."""
+
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The charts of the page by key: ``"waterfall"``; of three plans ``"waterfall_B"``, …"""
+        from enginescope.render.compare.compare_page import waterfalls
+
+        return displays(waterfalls(self))
 
     def _answer(self) -> Answer:
         from enginescope.render.compare.compare_answer import compare_answer
@@ -100,10 +103,7 @@ compare_plans = displayed(compare_service.compare_plans, shown_as(ShownCompariso
 class ShownGate(Answered, GateReport, frozen=True, kw_only=True):
     """A gate's report; in notebooks the result and its rows, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.gate_answer import gate_answer
-
-        return gate_answer(self)
+    answered_by = "verdicts.gate_answer:gate_answer"
 
 
 gate = displayed(gate_service.gate, shown_as(ShownGate))
@@ -112,10 +112,7 @@ gate = displayed(gate_service.gate, shown_as(ShownGate))
 class ShownUpgrade(Answered, UpgradeReport, frozen=True, kw_only=True):
     """An upgrade; in notebooks the answer and its rows, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.upgrade_answer import upgrade_answer
-
-        return upgrade_answer(self)
+    answered_by = "verdicts.upgrade_answer:upgrade_answer"
 
 
 upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
@@ -124,10 +121,7 @@ upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
 class ShownReproduction(Answered, Reproduction, frozen=True, kw_only=True):
     """An upgrade that ran again; in notebooks the answer and its rows, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.reproduction.reproduction_answer import reproduction_answer
-
-        return reproduction_answer(self)
+    answered_by = "reproduction.reproduction_answer:reproduction_answer"
 
 
 reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
@@ -136,19 +130,13 @@ reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
 class ShownLadder(Answered, LadderReport, frozen=True, kw_only=True):
     """A ladder; in notebooks the answer, its rungs and its steps, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.ladder.ladder_answer import ladder_answer
-
-        return ladder_answer(self)
+    answered_by = "ladder.ladder_answer:ladder_answer"
 
 
 class ShownContend(Answered, ContendReport, frozen=True, kw_only=True):
     """A contention test; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.contend.contend_answer import contend_answer
-
-        return contend_answer(self)
+    answered_by = "contend.contend_answer:contend_answer"
 
 
 contend = displayed(contend_service.contend, shown_as(ShownContend))
@@ -158,10 +146,7 @@ ladder = displayed(ladder_service.ladder, shown_as(ShownLadder))
 class ShownLottery(Answered, LotteryReport, frozen=True, kw_only=True):
     """A lottery of builds; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.verdicts.lottery_answer import lottery_answer
-
-        return lottery_answer(self)
+    answered_by = "verdicts.lottery_answer:lottery_answer"
 
 
 lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
@@ -170,10 +155,7 @@ lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
 class ShownTune(Answered, TuneReport, frozen=True, kw_only=True):
     """A search for the fastest options; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.tune.tune_answer import tune_answer
-
-        return tune_answer(self)
+    answered_by = "tune.tune_answer:tune_answer"
 
 
 tune = displayed(tune_service.tune, shown_as(ShownTune))
@@ -182,10 +164,7 @@ tune = displayed(tune_service.tune, shown_as(ShownTune))
 class ShownSensitivity(Answered, SensitivityReport, frozen=True, kw_only=True):
     """What layers lose in a lower precision; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> Answer:
-        from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
-
-        return sensitivity_answer(self)
+    answered_by = "sensitivity.sensitivity_answer:sensitivity_answer"
 
 
 sensitivity = displayed(sensitivity_service.sensitivity, shown_as(ShownSensitivity))
@@ -194,15 +173,19 @@ sensitivity = displayed(sensitivity_service.sensitivity, shown_as(ShownSensitivi
 class ShownHistory(JobHistory, frozen=True, kw_only=True):
     """A job's history; in notebooks its levels and their changes, plain HTML."""
 
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The chart of the page: ``"history"``."""
+        from enginescope.render.verdicts.history_page import history_charts
+
+        return displays(history_charts([self]))
+
     def _summary(self) -> str:
         from enginescope.render.verdicts.history_text import title_text
 
         return title_text(self)
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import history_html
-
-        return history_html(self)
+    _repr_html_ = shown_by("history_html")
 
 
 def _shown(histories: tuple[JobHistory, ...]) -> tuple[ShownHistory, ...]:
@@ -219,15 +202,13 @@ class ShownSuite(SuiteView):
         return f"{self.result.name}: {counts_sentence(self.result)}"
 
     def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import suite_html
+        from enginescope.notebook.html_fragments import suite_html
 
         return suite_html(self.result)
 
     @cached_property
     def charts(self) -> dict[str, ChartDisplay]:
         """The charts of the suite's page by their keys: ``"suite_pareto_1"``, …"""
-        from enginescope.render.suites.suite_pareto import pareto_charts
-
         return displays(pareto_charts(self.result))
 
 
@@ -243,8 +224,6 @@ class ShownFindings(LintReport, Frames, frozen=True, kw_only=True):
     """Findings of a plan, with data frames; in notebooks a table, plain HTML."""
 
     def _summary(self) -> str:
-        from enginescope.render.plans.findings import headline
-
         return headline(self)
 
     def columns(self) -> dict[str, list[Any]]:
@@ -259,10 +238,7 @@ class ShownFindings(LintReport, Frames, frozen=True, kw_only=True):
         columns["layers"] = [list(finding.layers) for finding in self.findings]
         return columns
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.findings import findings_html
-
-        return findings_html(self)
+    _repr_html_ = shown_by("findings_html")
 
 
 lint = displayed(lint_service.lint, shown_as(ShownFindings))

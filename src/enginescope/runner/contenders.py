@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from subprocess import Popen
 
 from enginescope.backends.contention import LOADED, OTHER_ENDED, WARM, Rendezvous, Window
 from enginescope.core.errors import FormatError
@@ -24,7 +25,7 @@ from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner.assemble import notices_of_run
-from enginescope.runner.isolate import Ended, Spawned, kill_running, run_isolated
+from enginescope.runner.isolate import Ended, kill_running, run_isolated
 from enginescope.runner.machine.cooldown import cool_down
 from enginescope.runner.session import (
     Engine,
@@ -150,7 +151,7 @@ class _Relay:
     def __init__(self, contenders: int, duration_ms: float) -> None:
         self._rendezvous = Rendezvous(contenders, duration_ms)
         self._lock = threading.Lock()
-        self._workers: dict[int, Spawned] = {}
+        self._workers: dict[int, Popen[bytes]] = {}
         self._is_begun = False
         self._window: Window | None = None
 
@@ -158,7 +159,7 @@ class _Relay:
     def pids(self) -> Iterator[int]:
         return (worker.pid for worker in self._workers.values())
 
-    def spawned(self, place: int, worker: Spawned) -> None:
+    def spawned(self, place: int, worker: Popen[bytes]) -> None:
         with self._lock:
             self._workers[place] = worker
             if self._rendezvous.is_broken:
@@ -169,11 +170,11 @@ class _Relay:
             if self._rendezvous.is_broken:
                 return
             if progress.phase == LOADED and not self._is_begun:
-                if self._rendezvous.has_loaded(place):
+                if self._rendezvous.note_loaded(place):
                     self._is_begun = True
                     self._send(b"\n")
             elif progress.phase == WARM and self._window is None:
-                self._window = self._rendezvous.is_warm(place, progress.median_ms or 0.0)
+                self._window = self._rendezvous.note_warm(place, progress.median_ms or 0.0)
                 if self._window is not None:
                     self._send(b"%d %d\n" % self._window)
 

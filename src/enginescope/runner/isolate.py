@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import msgspec
 import psutil
@@ -52,18 +52,6 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 
 
-class Spawned(Protocol):
-    """A worker that has been started."""
-
-    @property
-    def pid(self) -> int:
-        """Its number."""
-
-    @property
-    def stdin(self) -> IO[bytes] | None:
-        """What it reads."""
-
-
 class Ended(Record, frozen=True, kw_only=True, eq=False):
     """How a worker ended.
 
@@ -82,7 +70,7 @@ def run_isolated(
     folder: Path,
     on_progress: Callable[[Progress], None],
     task: Task = "measure",
-    on_spawned: Callable[[Spawned], None] | None = None,
+    on_spawned: Callable[[subprocess.Popen[bytes]], None] | None = None,
 ) -> Ended:
     """Do `task` of `job` in a fresh interpreter and wait for its end.
 
@@ -168,7 +156,6 @@ class _Watch:
         return None
 
     def memory(self) -> Telemetry:
-        """Return the series of resident memory seen."""
         rss = Channel(name="rss_bytes", values=frozen(self._rss))
         return Telemetry(time_ms=frozen(self._times_ms), channels=(rss,))
 

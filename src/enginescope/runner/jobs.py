@@ -188,7 +188,8 @@ def subject_of(path: Path) -> Subject:
     """Return the identity of a model file."""
     try:
         if not path.is_file():
-            raise UsageError(f"model {path}", why=_absence(path), hint=_neighbour(path))
+            why = "it is a folder, not a file" if path.is_dir() else "no such file"
+            raise UsageError(f"model {path}", why=why, hint=_neighbour(path))
         whole, digest, size = str(path.resolve()), sha256_of(path), path.stat().st_size
         whole.encode()
     except OSError as error:  # not ours to read, or a name too long
@@ -225,10 +226,6 @@ def watched(
 def _name(path: Path) -> str:
     """Return the file's name; with its folder where the name alone says nothing."""
     return f"{path.resolve().parent.name}/{path.name}" if path.stem == "model" else path.name
-
-
-def _absence(path: Path) -> str:
-    return "it is a folder, not a file" if path.is_dir() else "no such file"
 
 
 def _neighbour(path: Path) -> str | None:

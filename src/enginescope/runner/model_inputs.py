@@ -74,7 +74,6 @@ def with_language_sizes(
 
 
 def _with_axis_names(name: str, dims: Dims) -> Dims:
-    """Return dimensions with a name for a dynamic axis of tokens that has none."""
     named = list(dims)
     axis = len(dims) + _TOKENS if is_past(name) else len(dims) - 1
     if axis > 0 and named[axis] is None and (is_past(name) or is_mask(name)):
@@ -89,7 +88,6 @@ def past_length(dims: Mapping[str, Dims], sizes: Mapping[str, int]) -> int:
 
 
 def _token_dims(dims: Mapping[str, Dims]) -> set[str]:
-    """Return the names of the last dimensions of token ids."""
     of_ids = (one[-1] for name, one in dims.items() if is_tokens(name) and len(one) == 2)
     return {one for one in of_ids if isinstance(one, str)}
 
@@ -140,7 +138,7 @@ def settled_workload(
         models: That are fed the same; the first one that has an input decides. Engines say nothing.
         has_every_dim: Whether one of them must have each dimension that the workload names.
     """
-    files = [inputs for inputs in map(_inputs_of, models) if inputs is not None]
+    files = [inputs for inputs in map(inputs_of, models) if inputs is not None]
     if workload.dims and has_every_dim:
         _check_dims(models, files, workload)
     for read in files:
@@ -151,7 +149,7 @@ def settled_workload(
     return workload
 
 
-def _inputs_of(model: Path) -> OnnxInputs | None:
+def inputs_of(model: Path) -> OnnxInputs | None:
     """Return what a file says; ``None``: an engine, or what whoever opens it reports better."""
     if model.suffix.lower() in ENGINE_SUFFIXES:
         return None
@@ -234,7 +232,6 @@ def sized(
 
 
 def _with_ranges(inputs: OnnxInputs, workload: Workload) -> Workload:
-    """Return the workload with bounds for random values of inputs that index a table."""
     bounded = {one.name for one in workload.ranges} | {file.name for file in workload.files}
     bounded |= {one.name for one in workload.filled}
     found = {name: one for name, one in inputs.tables.items() if name not in bounded}

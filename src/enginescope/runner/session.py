@@ -165,7 +165,6 @@ def dated(run: Run, created: str, command: str | None) -> Run:
 
 
 def _run_without_space(job: Job, error: OSError) -> Run:
-    """Return a failed run: its temporary files found a full disk, and other jobs stand."""
     outcome = Outcome(
         kind=OutcomeKind.FAILED,
         message=f"the disk of temporary files is full: {reason_of(error)}",
@@ -250,7 +249,6 @@ def _preparation_phases(made: Preparation) -> tuple[Phase, ...]:
 
 
 def _with_build(run: Run, report: BuildReport, *, with_plan: bool) -> Run:
-    """Return a run with what its engine's build has left: phases, texts, notices."""
     built = replace(
         run,
         build=report,

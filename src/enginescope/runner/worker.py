@@ -59,9 +59,8 @@ from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Outcome, OutcomeKind, Phase
 from enginescope.records.run.telemetry import counted_from
-from enginescope.runner.inputs.infer_samples import answer_samples
+from enginescope.runner.inputs.infer_samples import answer_samples, change_shapes
 from enginescope.runner.inputs.inputs import make_feeds
-from enginescope.runner.inputs.shape_changes import change_shapes
 
 _PR_SET_PDEATHSIG = 1
 

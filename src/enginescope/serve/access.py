@@ -218,7 +218,6 @@ async def login(request: Request) -> Response:
 
 
 async def logout(request: Request) -> Response:
-    """Forget the cookie."""
     del request
     answer = RedirectResponse(LOGIN, status_code=303)
     answer.delete_cookie(COOKIE)

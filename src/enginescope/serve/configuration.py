@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from enginescope.core.errors import FormatError
+from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import prepared, read_bytes
 from enginescope.core.record import Record, replace
 from enginescope.core.toml import TOMLDecodeError, parse_toml
@@ -118,7 +118,6 @@ def _check_names(names: Iterable[str], kind: str, source: str) -> None:
 def _check_gate(gate: GatePart, source: str) -> None:
     from enginescope.analysis.verdicts.comparability import differences
     from enginescope.analysis.verdicts.compared_figures import check_metric
-    from enginescope.core.errors import UsageError
 
     if not gate.baseline:
         raise FormatError(source, where=f"gate {gate.name!r}", why="its baseline names nothing")
@@ -137,7 +136,6 @@ def _check_gate(gate: GatePart, source: str) -> None:
 
 def _checked_webhook(hook: WebhookPart, file: Path) -> WebhookPart:
     from enginescope.analysis.verdicts.compared_figures import check_metric
-    from enginescope.core.errors import UsageError
 
     where = f"webhook {hook.name!r}"
     try:

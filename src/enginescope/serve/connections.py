@@ -41,7 +41,6 @@ class Connection(H11Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is being answered."""
         return self.cycle is None or bool(self.cycle.response_complete)
 
     @property
@@ -86,7 +85,6 @@ class Connection(H11Protocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the time limit."""
         self._forget()
         super().connection_lost(exc)
 

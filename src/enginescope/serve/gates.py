@@ -95,11 +95,7 @@ class KeptGates:
         return tuple(f"/gate/{gate.name}.svg" for gate in self.gates.values() if gate.public_badge)
 
     def result(self, name: str) -> GateResult:
-        """Return what a gate comes to; while it is computed, what it came to before.
-
-        Raises:
-            NotHereError: There is no gate of that name.
-        """
+        """Return what a gate comes to; while it is computed, what it came to before."""
         gate = self.gates.get(name)
         if gate is None:
             raise NotHereError("this gate", why="no gate with that name")
@@ -119,7 +115,6 @@ class KeptGates:
             lock.release()
 
     def results(self) -> dict[str, GateResult]:
-        """Return what every gate comes to."""
         return {name: self.result(name) for name in self.gates}
 
     def _key(self, gate: GatePart) -> Hashable | None:
@@ -157,7 +152,6 @@ class KeptGates:
 
 
 def gates(request: Request) -> Response:
-    """Answer with the list of gates."""
     all_gates: KeptGates = request.app.state.gates
     return page(request, "gates", here="gate", lines=all_gates.results().items())
 

@@ -164,7 +164,6 @@ def _seen(overview: Overview, running: Sequence[tuple[str, LiveLine]]) -> str:
 def _machines(
     overview: Overview, floors: Sequence[NoiseFloor]
 ) -> Iterator[tuple[str, str, Facts, str]]:
-    """Yield name, newest run, facts, and the smallest difference it detects, of each machine."""
     newest = {
         job.newest.environment.host.name: job
         for job in sorted(overview.jobs, key=lambda one: one.newest.created)
@@ -244,7 +243,6 @@ def _job_line(
 
 
 def _links(job: OverviewJob, failed: RunRow | None) -> Iterator[tuple[str, str]]:
-    """Yield the newest run, what it compares with, the history, and all runs of the model."""
     history, change = job.history, job.standing.change
     newest = history.points[-1].runs[-1]
     if failed is not None and failed.created > job.newest.created:
@@ -265,7 +263,6 @@ def _runs_link(model: str) -> tuple[str, str]:
 def _state(
     job: OverviewJob, failed: RunRow | None, gate: tuple[str, str, bool] | None
 ) -> tuple[State, str, str]:
-    """Return the state of a job, in a word, and why."""
     history, standing = job.history, job.standing
     change = standing.change
     if failed is not None and failed.created > job.newest.created:
@@ -400,7 +397,6 @@ def _medians(rows: Sequence[RunRow]) -> str:
 
 
 def _short(command: str) -> str:
-    """Return a command without the program's name and the folders of its files."""
     try:
         words = shlex.split(command)
     except ValueError:  # a quotation that does not end

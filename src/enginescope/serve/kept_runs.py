@@ -57,7 +57,6 @@ class SizedCache(Generic[K, V]):
         return len(self._values)
 
     def get(self, key: K) -> V | None:
-        """Return a value, or ``None``."""
         with self._lock:
             if key not in self._values:
                 return None
@@ -147,7 +146,6 @@ def _size_of(folder: Path) -> int:
 
 
 def _inside(folder: Path, path: str) -> Path | None:
-    """Return a file below a folder; ``None``: it is not there, or leads out."""
     try:
         file = (folder / path).resolve()
         return file if file.is_file() and file.is_relative_to(folder.resolve()) else None
@@ -330,7 +328,6 @@ class FigureFile:
             self._remove()
 
     def _remove(self) -> None:
-        """Remove a damaged file: the next figures begin another."""
         with suppress(OSError):
             self._file.unlink()
 

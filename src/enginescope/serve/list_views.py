@@ -57,7 +57,6 @@ def page(
 
 
 def _pages(request: Request) -> tuple[tuple[str, str, str], ...]:
-    """Return key, address and text of the links at the top of every page."""
     gates = (("gate", "/gate", "Gates"),) if request.app.state.gates.gates else ()
     pushes = (("pushes", "/pushes", "Pushes"),) if shows_pushes(request) else ()
     listed = (("runs", "/runs", "Runs"), ("suites", "/suites", "Suites"))

@@ -100,12 +100,10 @@ class Overview:
 
     @property
     def jobs(self) -> tuple[OverviewJob, ...]:
-        """The jobs that are known."""
         return tuple(job for _, jobs in list(self._jobs.values()) for job in jobs)
 
     @property
     def models(self) -> set[str]:
-        """The models that are known."""
         return {*self._jobs}
 
     def refresh(self, wait_s: float) -> None:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.compared_figures import check_metric
 from enginescope.analysis.verdicts.history import RunFigure, histories_of
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.temporary_folder import temporary_folder
@@ -34,7 +35,6 @@ _HISTORY_THRESHOLD_PCT = 2.0
 
 
 def run(request: Request) -> Response:
-    """Answer with the report of a run."""
     from enginescope.render.page.page import report_page
 
     kept: KeptRuns = request.app.state.kept
@@ -50,7 +50,6 @@ def run(request: Request) -> Response:
 
 
 def files(request: Request) -> Response:
-    """Answer with the list of a run's files."""
     kept: KeptRuns = request.app.state.kept
     found = kept.run(request.path_params["run_id"])
     lines = [(one, kept.has_file(found, one.path) is not False) for one in found.artifacts]
@@ -93,7 +92,6 @@ def archive(request: Request) -> Response:
 
 def history(request: Request) -> Response:
     """Answer with a figure over the runs of a model."""
-    from enginescope.analysis.verdicts.compared_figures import check_metric
     from enginescope.render.verdicts.history_page import history_page
 
     model = request.query_params.get("model", "")

@@ -24,7 +24,6 @@ from enginescope.store.suite_folder import SuiteFolder, suite_folders
 
 
 def suites(request: Request) -> Response:
-    """Answer with the list of suites."""
     store: Store = request.app.state.kept.store
     lines, broken = [], []
     notices: list[Notice] = []
@@ -115,12 +114,10 @@ def _live_line(store: Store, folder: SuiteFolder) -> LiveLine | None:
 
 
 def _time_text(stamp: str) -> str:
-    """Return a time of a row, which is UTC, for people."""
     return f"{stamp[:19].replace('T', ' ')} UTC"
 
 
 def table(request: Request) -> Response:
-    """Answer with one of a suite's tables."""
     from enginescope.render.suites.suite_page import suite_files
 
     store: Store = request.app.state.kept.store

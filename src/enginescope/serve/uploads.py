@@ -18,11 +18,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from enginescope._version import __version__
-from enginescope.core.errors import EnginescopeError, FormatError, StoreError
+from enginescope.core.errors import EnginescopeError, FormatError, StoreError, os_errors_as
 from enginescope.core.jsonio import prepared
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.suite.suite_change import SuiteChange
+from enginescope.records.suite.suite import SuiteChange
 from enginescope.serve.access import lacks
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import PAGE_ROWS, page, page_number, places
@@ -66,22 +66,18 @@ class PushLog:
         self._lock = threading.Lock()
 
     def add(self, push: Push) -> None:
-        """Write a line."""
         line = msgspec.json.encode(push) + b"\n"
-        try:
-            with self._lock:
-                self.file.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-                if self.file.exists() and self.file.stat().st_size > MOST_BYTES:
-                    self.file.replace(self._older)
-                with self.file.open("a+b") as file:
-                    file.seek(max(file.tell() - 1, 0))
-                    if file.read() not in (b"", b"\n"):
-                        line = b"\n" + line  # a kill cut the last one off
-                    file.write(line)
-                    file.flush()
-                    os.fsync(file.fileno())
-        except OSError as error:
-            raise StoreError(f"cannot write {self.file}", why=error.strerror) from error
+        with os_errors_as(StoreError, f"cannot write {self.file}"), self._lock:
+            self.file.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+            if self.file.exists() and self.file.stat().st_size > MOST_BYTES:
+                self.file.replace(self._older)
+            with self.file.open("a+b") as file:
+                file.seek(max(file.tell() - 1, 0))
+                if file.read() not in (b"", b"\n"):
+                    line = b"\n" + line  # a kill cut the last one off
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
 
     def newest(self) -> tuple[Push, ...]:
         """Return pushes, the newest first; a line that was cut off is left out."""

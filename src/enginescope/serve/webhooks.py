@@ -70,11 +70,6 @@ def read_memory(file: Path) -> Memory:
 
 
 def write_memory(file: Path, memory: Memory) -> None:
-    """Write what was told.
-
-    Raises:
-        OSError: It cannot be written.
-    """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_atomic(file, encode(memory))
 
@@ -182,7 +177,8 @@ class Webhook:
 
     def _look_at(self, rows: Sequence[RunRow], metric: str) -> bool:
         model = rows[0].model
-        place, state = f"{metric} {model}", _digest(rows)
+        place, ids = f"{metric} {model}", "\n".join(row.id for row in rows)
+        state = hashlib.sha256(ids.encode()).hexdigest()[:32]
         before = self._memory.seen.get(place)
         if before == state:
             return True
@@ -239,10 +235,6 @@ class Webhook:
             why = f"it returned {answer.status}"
         self._say(f"webhook {self._part.name}: {host} has not taken the message ({why})")
         return False
-
-
-def _digest(rows: Sequence[RunRow]) -> str:
-    return hashlib.sha256("\n".join(row.id for row in rows).encode()).hexdigest()[:32]
 
 
 def signature(secret: bytes, body: bytes, at_s: int) -> str:

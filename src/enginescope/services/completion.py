@@ -14,7 +14,6 @@ _MOST_RUNS = 50
 
 
 def tags(place: StorePlace | None) -> Iterable[str]:
-    """Return the tags of the newest runs."""
     return [tag for row in _rows(place) for tag in row.tags]
 
 
@@ -24,21 +23,18 @@ def runs(place: StorePlace | None) -> Iterable[str]:
 
 
 def backends(_place: StorePlace | None) -> Iterable[str]:
-    """Return the names of backends."""
     from enginescope.backends.registry import backend_names
 
     return backend_names()
 
 
 def rules(_place: StorePlace | None) -> Iterable[str]:
-    """Return codes and names of lint rules."""
     from enginescope.rules.catalogue import RULES
 
     return [word for rule in RULES for word in (rule.code, rule.name)]
 
 
 def codes(_place: StorePlace | None) -> Iterable[str]:
-    """Return the codes that `explain` knows."""
     from enginescope.services.explain import explanations
 
     return [one.code for one in explanations()]

@@ -103,7 +103,6 @@ def _read(line: str) -> Explanation:
 
 @cache
 def _rule_codes() -> dict[str, str]:
-    """Return the codes of lint rules by their names, in lower case."""
     from enginescope.rules.catalogue import RULES
 
     return {rule.name: rule.code.lower() for rule in RULES}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import UsageError, os_errors_as
 
 
 def check_outputs(
@@ -38,13 +38,10 @@ def check_outputs(
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file as a whole."""
     from enginescope.core.jsonio import write_atomic
 
-    try:
+    with os_errors_as(UsageError, f"cannot write {path}"):
         write_atomic(path, data)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
 
 
 def _real(path: Path | str) -> Path:

@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.errors import EnginescopeError, UsageError, os_errors_as
 from enginescope.core.record import Record, replace
 from enginescope.services.observer import Observer
 from enginescope.services.output_files import check_outputs
+from enginescope.services.store_access import place_of, writable_store
 
 if TYPE_CHECKING:
     from enginescope.compat.trtexec.arguments import Version
@@ -61,7 +62,7 @@ def run_trtexec(request: TrtexecRequest, observer: TrtexecObserver) -> bool:
     session = _Session(request, observer)
     if settings.version_only:
         return session.run(_Session.report_plan_version)
-    job, store = _job(settings), _store(settings)
+    job, store = _job(settings), writable_store(place_of(settings.arguments.store or None))
     return session.run(lambda running: running.measure(job, store))
 
 
@@ -98,11 +99,8 @@ class _Session:
         from enginescope.formats.plan.engine_file import engine_header
 
         path = Path(self._settings.model)
-        try:
-            with path.open("rb") as file:
-                head = file.read(_HEAD_BYTES)
-        except OSError as problem:
-            raise UsageError(f"engine {path}", why=problem.strerror or str(problem)) from problem
+        with os_errors_as(UsageError, f"engine {path}"), path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
         version = engine_header(head, str(path)).version
         self._observer.lines(info(f"Plan was created with TensorRT version {version}"))
 
@@ -130,7 +128,7 @@ class _Session:
 
         store.save(run)
         target = self._settings.save_engine
-        if target is not None and run.build is not None and _is_ok(run):
+        if target is not None and run.build is not None and run.is_ok:
             try:
                 shutil.copyfile(run.build.engine, target)
             except OSError as problem:
@@ -142,7 +140,7 @@ class _Session:
         from enginescope.compat.trtexec.log.report import run_lines
 
         self._observer.lines(run_lines(run, self._settings, texts))
-        if not _is_ok(run):
+        if not run.is_ok:
             self._is_well = False
             return
         for path, content in exported(self._settings):
@@ -181,18 +179,7 @@ class _Session:
         self._is_well = False
 
 
-def _store(settings: Settings) -> Store:
-    from enginescope.store.archive import Store
-    from enginescope.store.location import parse_place
-
-    given = settings.arguments.store
-    store = Store(parse_place(given) if given else None)
-    store.check_writable()
-    return store
-
-
 def _job(settings: Settings) -> Job:
-    """Return the job, once it is certain that this machine can try it."""
     from enginescope.backends.registry import load_backend
     from enginescope.compat.trtexec.settings import job_of
     from enginescope.runner.jobs import check_demands, subject_of
@@ -245,10 +232,6 @@ def _fed(run: Run) -> tuple[TensorValues, ...]:
         for one in run.inputs
         if one.dtype is not None
     )
-
-
-def _is_ok(run: Run) -> bool:
-    return run.outcome.kind.value == "ok"
 
 
 def installed_tensorrt(arguments: tuple[str, ...]) -> Version | None:

@@ -6,23 +6,22 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enginescope.core.errors import FormatError, StoreError, reason_of
 from enginescope.core.record import replace
 from enginescope.core.signals import deferred_signals
 from enginescope.core.suggest import closest
 from enginescope.judge.notice import Notice
-from enginescope.store.folder_store import FolderStore
+from enginescope.store.folder_store import FolderStore, StoreBackend, SuiteShelf
 from enginescope.store.location import DatabaseUrl, StorePlace, store_folder, store_place
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.run_names import check_id, check_tag, is_id, is_tag, steps_back
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.records.suite.suite_change import Lease
-    from enginescope.store.sql.scan import ReindexReport
-    from enginescope.store.store_backend import StoreBackend, SuiteShelf
+    from enginescope.records.suite.suite import Lease
+    from enginescope.store.run_folder import ReindexReport
 
 
 #: A run's own file.
@@ -134,16 +133,18 @@ class Store:
             StoreError: There is none, or a newer enginescope wrote it.
             FormatError: It is damaged.
         """
-        if not self.has(run_id):
-            raise StoreError(f"run {run_id!r}", why=f"no run with that id in {self._shelf}")
+        self._check_has(run_id)
         with _way_out_of(run_id):
             return self._shelf.read(run_id, series)
 
     def folder_of_id(self, run_id: str) -> Path:
         """Return a folder with all files of the run of just that id; see `folder_of`."""
+        self._check_has(run_id)
+        return self._shelf.folder(run_id)
+
+    def _check_has(self, run_id: str) -> None:
         if not self.has(run_id):
             raise StoreError(f"run {run_id!r}", why=f"no run with that id in {self._shelf}")
-        return self._shelf.folder(run_id)
 
     def folder_of(self, name: str) -> Path:
         """Return a folder with all files of the run that `name` means, damaged or not; see `load`.
@@ -163,28 +164,14 @@ class Store:
         """Return where the files stored with a run are."""
         from enginescope.store.run_folder import artifact_paths
 
-        folder = self.folder_of(name)
-        return artifact_paths(self.load(name), folder)
+        return artifact_paths(self.load(name), self.folder_of(name))
 
-    def rows(
-        self,
-        *,
-        tag: str | None = None,
-        model: str | None = None,
-        backend: str | None = None,
-        outcome: str | None = None,
-        limit: int | None = None,
-    ) -> tuple[RunRow, ...]:
-        """Return the runs that fit, the newest first; what each argument means: see `Filter`.
-
-        Broken runs are skipped and named in `notices`.
-        """
-        return self.select(
-            Filter(tag=tag, model=model, backend=backend, outcome=outcome, limit=limit)
-        )
+    def rows(self, **fields: Any) -> tuple[RunRow, ...]:
+        """Return the runs that a `Filter` of these fields selects."""
+        return self.select(Filter(**fields))
 
     def select(self, wanted: Filter) -> tuple[RunRow, ...]:
-        """Return the runs that fit, the newest first, as `rows` does."""
+        """Return the runs that fit, the newest first; broken ones are named in `notices`."""
         if isinstance(self.place, DatabaseUrl) and "_shelf" not in vars(self):
             from enginescope.store.sql.quick_rows import quick_database_rows
 
@@ -194,11 +181,7 @@ class Store:
         return self._shelf.rows(wanted)
 
     def state(self) -> Hashable | None:
-        """Return what differs once a run was added, removed or tagged.
-
-        Returns:
-            ``None``: finding out is not cheap, as of a database or right after a change.
-        """
+        """Return what differs once a run was added, removed or tagged; ``None``: unknown."""
         return self._shelf.state()
 
     def suite_home(self) -> Path:

@@ -1,4 +1,4 @@
-"""Runs as folders: ``<store>/runs/<id>/``."""
+"""Where the runs of a store are kept: what a store asks of such a place, and folders."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import StoreError, os_errors_as
 from enginescope.judge.notice import Notice
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.run_names import DELETED, PART, locked, run_names
@@ -18,8 +18,8 @@ from enginescope.store.sql.listing import Listing
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.records.suite.suite_change import Lease, SuiteChange
-    from enginescope.store.sql.scan import ReindexReport
+    from enginescope.records.suite.suite import Lease, SuiteChange
+    from enginescope.store.run_folder import ReindexReport
 
 
 class FolderStore:
@@ -35,19 +35,15 @@ class FolderStore:
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What was wrong with the index and with runs so far."""
         return self._listing.notices
 
     def names(self) -> tuple[str, ...]:
-        """Return the ids of all runs, damaged ones too."""
         return run_names(self.runs)
 
     def unfinished(self) -> tuple[str, ...]:
-        """Return the names of saves that were cut off, or are still going on."""
         return run_names(self.runs, PART)
 
     def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
-        """Return the rows that fit, the newest first."""
         return self._listing.rows(wanted)
 
     def state(self) -> Hashable | None:
@@ -55,15 +51,13 @@ class FolderStore:
         return self._listing.state()
 
     def has(self, run_id: str) -> bool:
-        """Whether a run of this id exists, damaged or not."""
         return (self.runs / run_id).is_dir()
 
     def id_at(self, folder: Path) -> str | None:
-        """Return the id of the run in a folder, if it is one of this store."""
         return folder.name if folder.parent == self.runs else None
 
     def read(self, run_id: str, series: Sequence[str] | None = None) -> Run:
-        from enginescope.store.sql.scan import read_named
+        from enginescope.store.run_folder import read_named
 
         return read_named(self.runs / run_id, series)
 
@@ -71,23 +65,19 @@ class FolderStore:
         return self.runs / run_id
 
     def check_writable(self) -> None:
-        """Raise `StoreError` unless a run can be kept."""
-        try:
+        with os_errors_as(
+            StoreError,
+            f"cannot write to the store {self}",
+            hint="--store DIR, or set ENGINESCOPE_HOME",
+        ):
             self.runs.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.runs):
                 return
-        except OSError as error:
-            raise StoreError(
-                f"cannot write to the store {self}",
-                why=error.strerror or str(error),
-                hint="--store DIR, or set ENGINESCOPE_HOME",
-            ) from error
 
     def suite_home(self) -> Path:
         return self._store
 
     def put_suite(self, name: str, change: SuiteChange) -> None:
-        """Write parts of a suite into its folder."""
         from enginescope.store.suite_folder import WRITING_S, suite_at, unknown_suite
 
         folder = suite_at(self._store, name)
@@ -99,13 +89,11 @@ class FolderStore:
             folder.put(change)
 
     def suite_lease(self, name: str) -> Lease | None:
-        """Return the lease of a suite."""
         from enginescope.store.suite_folder import suite_at
 
         return suite_at(self._store, name).lease()
 
     def suite_ended(self, name: str) -> dict[str, str]:
-        """Return when the cells of a suite ended, by their keys."""
         from enginescope.store.suite_folder import suite_at
 
         rows = suite_at(self._store, name).rows()
@@ -113,7 +101,6 @@ class FolderStore:
 
     @contextmanager
     def new_part(self) -> Iterator[Path]:
-        """Make a folder to write a run into; what was not placed is gone in the end."""
         folder = self.runs / f"{PART}{secrets.token_hex(6)}"
         try:
             folder.mkdir(parents=True)
@@ -125,7 +112,6 @@ class FolderStore:
             shutil.rmtree(folder, ignore_errors=True)
 
     def place(self, run: Run, part: Path) -> Path:
-        """Take up the run written in `part`, and return its folder."""
         folder = self.runs / run.id
         try:
             part.rename(folder)
@@ -136,9 +122,7 @@ class FolderStore:
         return folder
 
     def retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
-        """Change a run's tags, and return it."""
-        from enginescope.store.run_folder import changed_tags, rewrite
-        from enginescope.store.sql.scan import read_named
+        from enginescope.store.run_folder import changed_tags, read_named, rewrite
 
         folder = self.runs / run_id
         with locked(self._store, "runs"):  # two that read before either writes would lose a tag
@@ -148,19 +132,110 @@ class FolderStore:
         return run
 
     def delete(self, run_id: str) -> None:
-        """Delete a run, damaged or unfinished too."""
         # renamed first, so that nobody reads half a run
         doomed = self.runs / f"{DELETED}{secrets.token_hex(4)}"
-        try:
+        with os_errors_as(StoreError, f"cannot delete run {run_id}"):
             (self.runs / run_id).rename(doomed)
-        except OSError as error:
-            raise StoreError(f"cannot delete run {run_id}", why=error.strerror) from error
         shutil.rmtree(doomed, ignore_errors=True)
         self._listing.remove(run_id)
 
     def reindex(self) -> ReindexReport:
-        """Make the index again; damaged runs are named and left out."""
         for name in run_names(self.runs, DELETED):  # left by a delete that was cut off
             shutil.rmtree(self.runs / name, ignore_errors=True)
         with locked(self._store, "runs"):
             return self._listing.rebuild()
+
+
+class SuiteShelf(Protocol):
+    """Keeps suites by their names, row by row."""
+
+    def put_suite(self, name: str, change: SuiteChange) -> None:
+        """Write parts of a suite: all of them, or nothing; of a cell, the last row stays.
+
+        Raises:
+            SuiteRunsError: Another machine has the lease, or another process runs the suite.
+            StoreError: It cannot be written, or the suite has no plan and gets none.
+        """
+        ...
+
+    def suite_ended(self, name: str) -> dict[str, str]:
+        """Return when the cells of a suite ended, by their keys."""
+        ...
+
+
+class StoreBackend(SuiteShelf, Protocol):
+    """Keeps runs by their ids. Its text is how errors name it, without credentials."""
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was wrong with runs and listings so far, each once."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """Return the ids of all runs, damaged ones too."""
+        ...
+
+    def unfinished(self) -> tuple[str, ...]:
+        """Return the names of saves that were cut off."""
+        ...
+
+    def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
+        """Return the rows that fit, the newest first."""
+        ...
+
+    def state(self) -> Hashable | None:
+        """Return what differs once a run was added, removed or tagged; ``None``: unknown."""
+        ...
+
+    def has(self, run_id: str) -> bool:
+        """Whether a run of this id exists, damaged or not."""
+        ...
+
+    def id_at(self, folder: Path) -> str | None:
+        """Return the id of the run in a folder, if it is one of this store."""
+        ...
+
+    def read(self, run_id: str, series: Sequence[str] | None = None) -> Run:
+        """Return a run, or what is short of it and the samples of some metrics.
+
+        Raises:
+            FormatError: It is damaged.
+            StoreError: A newer enginescope wrote it, or it is gone.
+        """
+        ...
+
+    def folder(self, run_id: str) -> Path:
+        """Return a folder with all files of a run: its own, or a copy of it."""
+        ...
+
+    def check_writable(self) -> None:
+        """Raise `StoreError` unless a run can be kept."""
+        ...
+
+    def suite_home(self) -> Path:
+        """Return where the folder ``suites`` is, with all there are: its own, or a copy."""
+        ...
+
+    def suite_lease(self, name: str) -> Lease | None:
+        """Return the lease of a suite; ``None``: it is not known who runs it."""
+        ...
+
+    def new_part(self) -> AbstractContextManager[Path]:
+        """Make a folder to write a run into; what was not placed is gone in the end."""
+        ...
+
+    def place(self, run: Run, part: Path) -> Path | None:
+        """Take up the run written in `part`, and return its folder, if it has one."""
+        ...
+
+    def retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
+        """Change a run's tags, and return it."""
+        ...
+
+    def delete(self, run_id: str) -> None:
+        """Delete a run."""
+        ...
+
+    def reindex(self) -> ReindexReport:
+        """Make all rows again from the runs; damaged runs are named and left out."""
+        ...

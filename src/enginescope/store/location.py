@@ -57,7 +57,6 @@ class DatabaseUrl:
         return without_password(self.secret_url)
 
     def __repr__(self) -> str:
-        """Return the URL without its password."""
         return f"DatabaseUrl({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
@@ -68,7 +67,6 @@ class DatabaseUrl:
 
 
 def _parted(url: str) -> tuple[str, str | None]:
-    """Return a URL without where artifacts go, and that."""
     address, _, query = url.partition("?")
     options = [one for one in query.split("&") if one]
     named = [option for option in options if option.startswith(_ARTIFACTS)]

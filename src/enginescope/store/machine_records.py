@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.errors import FormatError, StoreError, os_errors_as
 from enginescope.core.jsonio import decode, encode, read_stored, write_atomic
 from enginescope.core.record import Record
 from enginescope.records.run.passport import EngineValidation
@@ -37,11 +37,7 @@ class MachineRecords(Generic[T]):
         self.file, self._document, self._field, self._key = file, document, field, key
 
     def usable(self, folder: Path, say: Callable[[str], None]) -> tuple[T, ...]:
-        """Return the entries in a store's `folder`; none if the file cannot be read.
-
-        Args:
-            say: Is told why the entries are skipped.
-        """
+        """Return the entries in a store's `folder`; if it cannot read them, `say` is told why."""
         try:
             return self.read(folder)
         except (FormatError, StoreError) as error:
@@ -65,20 +61,13 @@ class MachineRecords(Generic[T]):
         return entries
 
     def record(self, folder: Path, entry: T) -> Path:
-        """Put `entry` in the place of an older one of its key.
-
-        Returns:
-            The file.
-        """
+        """Put `entry` in the place of an older one of its key, and return the file."""
         path = folder / self.file
         with locked(folder, Path(self.file).stem):
             kept = [one for one in self.read(folder) if self._key(one) != self._key(entry)]
             whole = self._document(**{self._field: (*kept, entry)})
-            try:
+            with os_errors_as(StoreError, f"cannot write {path}"):
                 write_atomic(path, encode(whole))
-            except OSError as error:
-                why = error.strerror or str(error)
-                raise StoreError(f"cannot write {path}", why=why) from error
         return path
 
 
@@ -95,6 +84,11 @@ class _SelfTests(Record, frozen=True, kw_only=True):
 class _Spreads(Record, frozen=True, kw_only=True):
     schema_version: int = SCHEMA
     spreads: tuple[BuildSpread, ...] = ()
+
+
+class _Validations(Record, frozen=True, kw_only=True):
+    schema_version: int = SCHEMA
+    validations: tuple[EngineValidation, ...] = ()
 
 
 def _machine_key(entry: NoiseFloor | SelfTest) -> object:
@@ -122,34 +116,9 @@ SELF_TESTS: MachineRecords[SelfTest] = MachineRecords(
 SPREADS: MachineRecords[BuildSpread] = MachineRecords(
     "build-spreads.json", _Spreads, "spreads", _build_key
 )
-
-
-FILE = "engine-validations.json"
-
-
-class _Document(Record, frozen=True, kw_only=True):
-    schema_version: int = SCHEMA
-    validations: tuple[EngineValidation, ...] = ()
-
-
-_RECORDS: MachineRecords[EngineValidation] = MachineRecords(
-    FILE, _Document, "validations", lambda one: (one.engine_sha256, one.reference)
+VALIDATIONS: MachineRecords[EngineValidation] = MachineRecords(
+    "engine-validations.json",
+    _Validations,
+    "validations",
+    lambda one: (one.engine_sha256, one.reference),
 )
-
-
-def usable_validations(folder: Path, say: Callable[[str], None]) -> tuple[EngineValidation, ...]:
-    """Return the validations in a store's `folder`; none if the file cannot be read.
-
-    Args:
-        say: Is told why they are skipped.
-    """
-    return _RECORDS.usable(folder, say)
-
-
-def record_validation(folder: Path, validation: EngineValidation) -> Path:
-    """Put `validation` in the place of an older one of the same engine and reference.
-
-    Returns:
-        The file.
-    """
-    return _RECORDS.record(folder, validation)

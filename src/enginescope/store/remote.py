@@ -13,7 +13,7 @@ import msgspec
 from enginescope.core.errors import StoreError, UsageError
 from enginescope.core.http_pool import http_retries, reason_of_http
 from enginescope.core.jsonio import encode
-from enginescope.records.suite.suite_change import SuiteChange
+from enginescope.records.suite.suite import SuiteChange
 from enginescope.store.suite_folder import WAIT, SuiteRunsError
 
 _TIMEOUT_S = 60.0
@@ -33,9 +33,6 @@ class RemoteStore:
     Args:
         url: Of the server: ``https://host:port``, with a folder where it is behind a proxy.
         token: Sent with every request, and never followed to another address.
-
-    Raises:
-        UsageError: It is no such URL.
     """
 
     def __init__(self, url: str, token: str) -> None:
@@ -62,7 +59,6 @@ class RemoteStore:
 
     @property
     def host(self) -> str:
-        """The host's name or address."""
         return self._parts.hostname or ""
 
     def check(self) -> None:
@@ -76,11 +72,7 @@ class RemoteStore:
             )
 
     def missing(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """Return those of `ids` that the server does not have.
-
-        Raises:
-            StoreError: It cannot be reached, or refuses.
-        """
+        """Return those of `ids` that the server does not have."""
         found: list[str] = []
         for start in range(0, len(ids), _MOST_IDS):
             body = json.dumps({"ids": list(ids[start : start + _MOST_IDS])}).encode()
@@ -97,9 +89,6 @@ class RemoteStore:
 
         Returns:
             Whether the server took it; ``False``: it had it already.
-
-        Raises:
-            StoreError: It cannot be reached, or refuses.
         """
         with file.open("rb") as body:
             answer = self._ask(
@@ -108,12 +97,6 @@ class RemoteStore:
         return "stored" in answer
 
     def put_suite(self, name: str, change: SuiteChange) -> None:
-        """Send parts of a suite.
-
-        Raises:
-            SuiteRunsError: Another machine has the lease.
-            StoreError: The server cannot be reached, or refuses.
-        """
         self._ask("PUT", f"/api/suites/{quote(name, safe='')}", encode(change))
 
     def suite_ended(self, name: str) -> dict[str, str]:

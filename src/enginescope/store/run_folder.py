@@ -17,13 +17,14 @@ import msgspec
 import numpy as np
 
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.errors import FormatError, StoreError, os_errors_as
 from enginescope.core.jsonio import encode, prepared, read_stored, write_atomic
 from enginescope.core.packed_files import Member, copy_member, opened_zip, safe_members
-from enginescope.core.record import replace
+from enginescope.core.record import Record, replace
 from enginescope.core.sidecar import SEAL, check_seal, decode_record, save_record, sealed
 from enginescope.judge.notice import Notice
 from enginescope.records.run.run import SCHEMA_VERSION, Artifact, Run
+from enginescope.store.row import RunRow, row_of
 
 Document: TypeAlias = dict[str, Any]
 DOCUMENT = "run.json"
@@ -97,22 +98,15 @@ def _with_series(document: Document, series: Sequence[str]) -> Document:
 
 
 def rewrite(folder: Path, **changes: Any) -> Run:
-    """Change fields of a stored run that hold no arrays, and return it; its arrays stay.
-
-    Raises:
-        StoreError: The file cannot be written, or a newer enginescope wrote it.
-        FormatError: It is missing or damaged.
-    """
+    """Change fields of a stored run that hold no arrays, and return it; its arrays stay."""
     path = folder / DOCUMENT
     data = read_stored(path)
     check_seal(data, str(path))
     document = _document(data, str(path))
     document.pop(SEAL, None)
     document.update({key: msgspec.to_builtins(value) for key, value in changes.items()})
-    try:
+    with os_errors_as(StoreError, f"cannot write {path}"):
         write_atomic(path, sealed(encode(document)))
-    except OSError as error:
-        raise StoreError(f"cannot write {path}", why=error.strerror) from error
     return read_run(folder)
 
 
@@ -158,7 +152,6 @@ class _Head(msgspec.Struct):
 
 
 def _document(data: bytes, source: str) -> Document:
-    """Return the decoded JSON of a run; arrays are still references to files."""
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -279,7 +272,6 @@ def unpack(file: Path, folder: Path, *, most_bytes: int | None = None) -> None:
 
 
 def _below_top(members: list[Member], file: Path) -> list[Member]:
-    """Return the files by their paths below the one top folder."""
     tops = {member.path.parts[0] for member in members}
     below = [Member(member.info, PurePosixPath(*member.path.parts[1:])) for member in members]
     if len(tops) != 1 or PurePosixPath(DOCUMENT) not in {one.path for one in below}:
@@ -293,3 +285,58 @@ def _discard(part: Path) -> None:
         part.unlink(missing_ok=True)
     except OSError:  # its folder was not there to begin with
         return
+
+
+class Broken(Record, frozen=True, kw_only=True):
+    """A run folder that cannot be read, and why."""
+
+    name: str
+    reason: str
+
+
+class Scan(Record, frozen=True, kw_only=True):
+    """What was found in folders of runs."""
+
+    rows: tuple[RunRow, ...]
+    broken: tuple[Broken, ...] = ()
+
+
+class ReindexReport(Record, frozen=True, kw_only=True):
+    """What making the index again has found."""
+
+    indexed: int
+    broken: tuple[Broken, ...] = ()
+
+
+def read_named(folder: Path, series: Sequence[str] | None = None) -> Run:
+    """Return the run in a store's `folder`; `series` as for `read_run`.
+
+    Raises:
+        FormatError: It is damaged, or the folder is not named by its id.
+        StoreError: A newer enginescope wrote it, or it was deleted meanwhile.
+    """
+    try:
+        run = read_run(folder, series=series)
+    except FormatError as error:
+        if folder.exists():
+            raise
+        raise StoreError(f"run {folder.name}", why="it was deleted while it was read") from error
+    if run.id != folder.name:
+        path = str(folder / DOCUMENT)
+        raise FormatError(path, where="id", why=f"it is {run.id!r}", expected=repr(folder.name))
+    return run
+
+
+def scan(runs: Path, names: Iterable[str]) -> Scan:
+    """Read the runs of these names; what cannot be read is named, what has vanished is not."""
+    rows, broken = [], []
+    for name in names:
+        folder = runs / name
+        try:
+            run = read_named(folder)
+        except (FormatError, StoreError) as error:
+            if folder.exists():
+                broken.append(Broken(name=name, reason=str(error)))
+            continue
+        rows.append(row_of(run, size_bytes=size_of(folder)))
+    return Scan(rows=tuple(rows), broken=tuple(broken))

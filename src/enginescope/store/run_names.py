@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import StoreError, os_errors_as
 
 #: How a folder is called while a run is written into it.
 PART = ".part-"
@@ -75,7 +75,6 @@ def is_id(name: str) -> bool:
 
 
 def check_id(run_id: str) -> None:
-    """Raise `StoreError` unless `run_id` can be the id of a run."""
     if not is_id(run_id):
         raise StoreError(
             f"run id {run_id!r}",
@@ -89,7 +88,6 @@ def is_tag(name: str) -> bool:
 
 
 def check_tag(tag: str) -> None:
-    """Raise `StoreError` unless `tag` can be a tag."""
     if not is_tag(tag):
         raise StoreError(
             f"tag {tag!r}",
@@ -112,14 +110,10 @@ def locked(folder: Path, what: str) -> Iterator[None]:
     """
     import fcntl  # not on Windows, where stores can still be read
 
-    try:
+    with os_errors_as(StoreError, f"cannot lock the store {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / f".{what}.lock").open("w")
-    except OSError as error:
-        raise StoreError(f"cannot lock the store {folder}", why=error.strerror) from error
     with file:
-        try:
+        with os_errors_as(StoreError, f"cannot lock the store {folder}"):
             fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError as error:
-            raise StoreError(f"cannot lock the store {folder}", why=error.strerror) from error
         yield

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Literal, get_args
 
-from enginescope.core.errors import StoreError, UsageError
+from enginescope.core.errors import StoreError, UsageError, os_errors_as
 from enginescope.core.jsonio import decode, encode, read_stored
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
@@ -45,12 +45,10 @@ class AccessToken(Record, frozen=True, kw_only=True):
     expires: str | None = None
 
     def allows(self, scope: TokenScope) -> bool:
-        """Whether it has a scope; ``admin`` has all."""
         return scope in self.scopes or "admin" in self.scopes
 
     @property
     def is_expired(self) -> bool:
-        """Whether its end has come."""
         return self.expires is not None and self.expires <= _iso(datetime.now(timezone.utc))
 
 
@@ -152,14 +150,12 @@ class ServerTokens:
     def _write(self, tokens: tuple[AccessToken, ...], cookie_key: str) -> None:
         data = encode(_Document(cookie_key=cookie_key, tokens=tokens))
         part = self.file.with_name(f".{FILE}.part")
-        try:
+        with os_errors_as(StoreError, f"cannot write {self.file}"):
             self._folder.chmod(_PRIVATE_FOLDER)
             part.unlink(missing_ok=True)
             part.touch(_PRIVATE)
             part.write_bytes(data)
             part.replace(self.file)  # a fresh file each time: whoever reads sees that it changed
-        except OSError as error:
-            raise StoreError(f"cannot write {self.file}", why=error.strerror) from error
 
 
 def digest_of(token: str) -> str:

@@ -23,8 +23,14 @@ import msgspec
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, prepared, read_stored, write_atomic
 from enginescope.judge.notice import Notice
-from enginescope.records.suite.suite import CellRow, SuitePlan, SuiteResult
-from enginescope.records.suite.suite_change import Claim, Lease, SuiteChange
+from enginescope.records.suite.suite import (
+    CellRow,
+    Claim,
+    Lease,
+    SuiteChange,
+    SuitePlan,
+    SuiteResult,
+)
 from enginescope.store.run_names import changed_at
 
 #: Next step of who is refused.
@@ -101,7 +107,6 @@ class SuiteFolder:
         return changed_at(self.path / PLAN, self.path / ROWS)
 
     def plan(self) -> SuitePlan:
-        """Return the plan."""
         file = self.path / PLAN
         try:
             return decode(read_stored(file), SuitePlan, source=str(file))
@@ -111,7 +116,6 @@ class SuiteFolder:
             raise error.with_hint(_WAY_OUT) from error
 
     def begin(self, plan: SuitePlan) -> None:
-        """Write the plan."""
         self._write(PLAN, encode(plan))
 
     def rows(self) -> dict[str, CellRow]:
@@ -151,10 +155,6 @@ class SuiteFolder:
         """Write what differs from the folder; of a cell, the row that ended last stays.
 
         The caller is in a block of `held`.
-
-        Raises:
-            SuiteRunsError: Another machine has the lease.
-            StoreError: The folder cannot be written.
         """
         if change.claim is not None:
             lease = next_lease(

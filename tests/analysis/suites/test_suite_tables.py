@@ -9,6 +9,7 @@ from enginescope.analysis.suites.suite_row import run_figures
 from enginescope.analysis.suites.suite_table import (
     CELL_COLUMNS,
     COLUMNS,
+    NUMBERS,
     cell_columns,
     speed_ups,
     tidy_columns,
@@ -254,7 +255,6 @@ def test_parquet_holds_the_same_table() -> None:
     from io import BytesIO
 
     from enginescope.analysis.frames import to_parquet
-    from enginescope.analysis.suites.suite_table import NUMBERS
 
     columns = tidy_columns(zoo())
     found = parquet.read_table(BytesIO(to_parquet(columns, numbers=NUMBERS)))
@@ -364,3 +364,12 @@ def test_one_row_per_cell_holds_what_the_tidy_table_holds() -> None:
     failed = [at for at, status in enumerate(columns["status"]) if status != "ok"]
     assert failed
     assert all(columns["latency_ms"][at] is None for at in failed)
+
+
+def test_a_column_has_the_type_that_it_declares() -> None:
+    """A number in a column of texts ended a suite with a crash, when its table was written."""
+    done = timed(cell("net", batch=8), 2.0, runs=("r0", "r1"), versions={"onnxruntime": "1.2"})
+    for columns in (tidy_columns(result([done])), cell_columns(result([done]))):
+        for name in set(COLUMNS) & set(columns):
+            kind = int | float if name in NUMBERS else str
+            assert all(value is None or isinstance(value, kind) for value in columns[name]), name

@@ -12,7 +12,7 @@ from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import CELL_COLUMNS
-from enginescope.analysis.suites.suite_table import COLUMNS as SUITE_COLUMNS
+from enginescope.analysis.suites.suite_table import MEANINGS as SUITE_COLUMNS
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.render.compare.compare_answer import compare_csv
 from enginescope.render.contend.contend_answer import contend_answer
@@ -84,13 +84,15 @@ def files() -> dict[str, tuple[str, tuple[str, ...]]]:
             "layer and model",
             _headers(written_csv(sensitivity_answer(sensitive()))),
         ),
-        "results.csv of a suite": ("cell and metric", SUITE_COLUMNS),
+        "results.csv of a suite": ("cell and metric", tuple(SUITE_COLUMNS)),
         "cells.csv of a suite": ("cell, then a column for each metric", CELL_COLUMNS),
     }
 
 
 def meaning_of(column: str, file: str) -> str:
     """Return what a column of a file holds: in this file, else in all."""
+    if file.endswith(" of a suite"):
+        return SUITE_COLUMNS[column]
     if f"{file}: {column}" in meanings():
         return meanings()[f"{file}: {column}"]
     at = re.fullmatch(r"p\d+_(\w+)", column)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from enginescope.formats.suites import suite_file
-from enginescope.services.suites.example import EXAMPLE
+from enginescope.services.suites.resolve import example
 from tests.docs.reference.marked_page import table
 
 #: Table to key to meaning.
@@ -85,7 +85,7 @@ def keys_part() -> str:
 
 def example_part() -> str:
     """Return the file that `enginescope suite --init` writes."""
-    return f"```toml\n{EXAMPLE.strip()}\n```"
+    return f"```toml\n{example().strip()}\n```"
 
 
 def _default(field: msgspec.structs.FieldInfo) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.suites.suite_file import read_suite_file
-from enginescope.services.suites.example import EXAMPLE
+from enginescope.services.suites.resolve import example
 
 TEXT = """
 [suite]
@@ -123,9 +123,9 @@ def test_model_list_of_the_older_scripts(tmp_path) -> None:
 
 
 def test_the_example_is_a_suite_with_everything_uncommented(tmp_path) -> None:
-    read_suite_file(written(tmp_path, EXAMPLE))
+    read_suite_file(written(tmp_path, example()))
     lines = []
-    for line in EXAMPLE.splitlines():
+    for line in example().splitlines():
         text = line.removeprefix("# ")
         is_setting = line.startswith("# ") and (text.startswith("[") or " = " in text)
         lines.append(text if is_setting else line)

@@ -8,11 +8,16 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.judge.notice import Notice
-from enginescope.notebook.html.findings import findings_html
-from enginescope.notebook.html.fragment import data_table, fact_list, fragment, notice_list
-from enginescope.notebook.html.measure import run_html
-from enginescope.notebook.html.plan import plan_html
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import (
+    answer_html,
+    data_table,
+    fact_list,
+    findings_html,
+    fragment,
+    notice_list,
+    plan_html,
+    run_html,
+)
 from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.render.compare.compare_answer import compare_answer

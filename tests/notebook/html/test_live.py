@@ -9,7 +9,7 @@ import pytest
 
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.notebook import live
+from enginescope.notebook import chart as live
 from enginescope.render.sections.graph import graph_page
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import missing

@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import answer_html
 from enginescope.render.contend.contend_answer import contend_answer
 from tests.analysis.contend.contended import report
 from tests.render.outputs import outputs, phrases

@@ -8,13 +8,13 @@ import pytest
 
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
 from enginescope.core.record import replace
-from enginescope.notebook.html.verdicts import answer_html
-from enginescope.records.verdict.bundled_outputs import (
+from enginescope.notebook.html_fragments import answer_html
+from enginescope.records.verdict.reproduction import (
     OutputChange,
     OutputReason,
     ReproducedOutputs,
+    Reproduction,
 )
-from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeKind
 from enginescope.render.reproduction.reproduction_answer import (
     answer_text,

@@ -18,7 +18,7 @@ from enginescope.analysis.sensitivity.ranking import (
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.evidence import EvidenceLevel
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
     LayerTime,

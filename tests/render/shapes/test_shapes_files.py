@@ -10,7 +10,7 @@ import pytest
 
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.shapes import Knee, TraceUse
 from enginescope.render.shapes.shapes_answer import build_command, shapes_answer
 from tests.analysis.shapes.simulated import report

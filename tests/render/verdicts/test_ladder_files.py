@@ -11,7 +11,7 @@ from enginescope.core.record import replace
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.ladder import LadderReport, Rung, RungKey
 from enginescope.render.ladder.ladder_answer import ladder_answer, ladder_chart, waterfall
 from tests.analysis.ladder.test_rungs import RUNGS, simulated

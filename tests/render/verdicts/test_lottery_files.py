@@ -7,7 +7,7 @@ import json
 import pytest
 
 from enginescope.core.record import replace
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import answer_html
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from tests.analysis.lottery.drawn import draws, report
 from tests.analysis.lottery.test_lottery_report import network

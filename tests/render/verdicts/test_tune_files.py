@@ -13,7 +13,7 @@ from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Interval
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.tune import Alternative, InvalidAlternative, TuneReport
 from enginescope.render.tune.tune_answer import alternative_table, label_of, tune_answer
 from tests.render.outputs import outputs, phrases

@@ -14,7 +14,7 @@ from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
-from enginescope.notebook.html.verdicts import answer_html
+from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     UPGRADE_LIMITS,

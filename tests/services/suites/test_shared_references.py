@@ -20,7 +20,7 @@ from enginescope.runner.fleet.cell_task import REFERENCES, packed_task, unpacked
 from enginescope.runner.inputs.collect_outputs import EndedBadly
 from enginescope.runner.jobs import subject_of
 from enginescope.services.suites.cell import checked_cell
-from enginescope.services.suites.reference_cache import SharedReferences, shared_references
+from enginescope.services.suites.reference_cache import ReferenceCache, shared_references
 from enginescope.services.suites.remote_cell import run_remote_cell
 from tests.suites.made import cell
 
@@ -91,7 +91,7 @@ def test_a_reference_that_failed_fails_alike_on_every_machine(tmp_path, kind) ->
     caught = []
     for _ in range(2):  # two machines
         with pytest.raises(BackendError) as found:
-            SharedReferences(tmp_path).once(cell("a").job, SAMPLES, tmp_path / "out", fail)
+            ReferenceCache(tmp_path).once(cell("a").job, SAMPLES, tmp_path / "out", fail)
         caught.append(found.value)
     assert len(runs) == 1
     assert {type(error) for error in caught} == {kind}
@@ -99,7 +99,7 @@ def test_a_reference_that_failed_fails_alike_on_every_machine(tmp_path, kind) ->
     assert {error.__cause__.outcome for error in caught} == {outcome}
     longer = replace(cell("a").job, limits=replace(cell("a").job.limits, timeout_s=60.0))
     with pytest.raises(BackendError):
-        SharedReferences(tmp_path).once(longer, SAMPLES, tmp_path / "out", fail)
+        ReferenceCache(tmp_path).once(longer, SAMPLES, tmp_path / "out", fail)
     assert len(runs) == 2
 
 
@@ -120,7 +120,7 @@ def test_machines_wait_for_the_one_that_runs_the_reference(tmp_path) -> None:
 
     def machine(name: str) -> None:
         out = tmp_path / name
-        kept = SharedReferences(tmp_path).once(job, SAMPLES, out, reference(out))
+        kept = ReferenceCache(tmp_path).once(job, SAMPLES, out, reference(out))
         found.append((kept.id, (out / "0.npz").read_text()))
 
     threads = [threading.Thread(target=machine, args=(name,)) for name in "xyz"]
@@ -142,7 +142,7 @@ def test_other_versions_and_damaged_entries_are_run_again(tmp_path, monkeypatch)
         return run("a")
 
     def ask() -> None:
-        SharedReferences(tmp_path).once(cell("a").job, SAMPLES, tmp_path / "out", once)
+        ReferenceCache(tmp_path).once(cell("a").job, SAMPLES, tmp_path / "out", once)
 
     ask()
     ask()
@@ -164,7 +164,7 @@ def test_a_session_that_ended_removes_the_folder_under_a_cell(tmp_path) -> None:
         shutil.rmtree(folder)
         return run("a")
 
-    references = SharedReferences(folder)
+    references = ReferenceCache(folder)
     assert references.once(cell("a").job, SAMPLES, tmp_path / "out", once).id == "a"
     assert references.once(cell("a").job, SAMPLES, tmp_path / "out", lambda: run("b")).id == "b"
     assert not folder.exists()

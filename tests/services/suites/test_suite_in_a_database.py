@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from enginescope.cli.main import main
 from enginescope.core.errors import StoreError
 from enginescope.core.record import replace
-from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.records.suite.suite import Claim, SuiteChange
 from enginescope.services.suites.stream import DatabaseSink, SuiteStream
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 import enginescope.services.accuracy.validation_run as validation_run
@@ -24,68 +26,86 @@ def run(name: str) -> Run:
     return Run(id=name, created="", origin="measured", job=cell(name).job)
 
 
-def answers(folder, text: str):
-    folder.mkdir()
-    (folder / "0.npz").write_text(text)
-    return folder
+class Asked:
+    """A cache, and which references had to be run."""
+
+    def __init__(self, folder, most: int | None = None) -> None:
+        self.cache, self.out = ReferenceCache(folder, most), folder / "out"
+        self.ran: list[str] = []
+
+    def once(self, job, samples=SAMPLES) -> Run:
+        def ran() -> Run:
+            self.ran.append(job.subject.name)
+            self.out.mkdir(exist_ok=True)
+            (self.out / "0.npz").write_text("y")
+            return run(job.subject.name)
+
+        return self.cache.once(job, samples, self.out, ran)
 
 
 def test_the_same_question_is_answered_from_what_was_kept(tmp_path) -> None:
-    known = ReferenceCache(tmp_path)
-    job = cell("a").job
-    assert known.load(job, SAMPLES, tmp_path / "out") is None
-    known.save(job, SAMPLES, run("a"), answers(tmp_path / "made", "y"))
-    again = known.load(job, SAMPLES, tmp_path / "out")
-    assert again is not None
-    assert again.id == "a"
-    assert (tmp_path / "out" / "0.npz").read_text() == "y"
+    known, job = Asked(tmp_path), cell("a").job
+    known.once(job)
+    shutil.rmtree(known.out)
+    assert known.once(job).id == job.subject.name
+    assert len(known.ran) == 1
+    assert (known.out / "0.npz").read_text() == "y"
 
 
 def test_another_model_sample_or_option_is_another_question(tmp_path) -> None:
-    known = ReferenceCache(tmp_path)
-    job = cell("a").job
-    known.save(job, SAMPLES, run("a"), answers(tmp_path / "made", "y"))
+    known, job = Asked(tmp_path), cell("a").job
+    known.once(job)
     retrained = replace(job, subject=replace(job.subject, sha256="1" * 64))
     threads = replace(job, backend=replace(job.backend, options={"intra_op_num_threads": "1"}))
-    for other, samples in (
+    others = (
         (retrained, SAMPLES),
         (threads, SAMPLES),
         (job, ()),
         (job, (Sample(name="random 0", seed=1),)),
-    ):
-        assert known.load(other, samples, tmp_path / "out") is None
+    )
+    for other, samples in others:
+        known.once(other, samples)
+    assert len(known.ran) == 1 + len(others)
 
 
 def test_a_data_set_that_changed_is_asked_again(tmp_path) -> None:
-    known = ReferenceCache(tmp_path / "kept")
-    (tmp_path / "kept").mkdir()
+    known = Asked(tmp_path)
     data = tmp_path / "test_data_set_0"
     data.mkdir()
     (data / "input_0.pb").write_bytes(b"a")
     samples = (Sample(name="set", data_set=str(data)),)
-    known.save(cell("a").job, samples, run("a"), tmp_path / "none")
-    assert known.load(cell("a").job, samples, tmp_path / "out") is not None
+    for _ in range(2):
+        known.once(cell("a").job, samples)
+    assert len(known.ran) == 1
     (data / "input_0.pb").write_bytes(b"longer")
-    assert known.load(cell("a").job, samples, tmp_path / "out") is None
+    known.once(cell("a").job, samples)
+    assert len(known.ran) == 2
+
+
+def entries(folder) -> int:
+    return len(list(folder.glob("*/run.json")))
 
 
 def test_the_oldest_goes(tmp_path) -> None:
-    known = ReferenceCache(tmp_path)
-    for at in range(20):
-        known.save(cell(f"{at}").job, SAMPLES, run(f"{at}"), tmp_path / "none")
-    assert known.load(cell("0").job, SAMPLES, tmp_path / "out") is None
-    assert known.load(cell("19").job, SAMPLES, tmp_path / "out") is not None
-    assert len(list(tmp_path.iterdir())) < 10
+    known = Asked(tmp_path, 8)
+    jobs = [cell(f"{at}").job for at in range(20)]
+    for job in jobs:
+        known.once(job)
+    assert entries(tmp_path) == 8
+    known.once(jobs[19])
+    assert len(known.ran) == 20
+    known.once(jobs[0])
+    assert len(known.ran) == 21
 
 
 def test_an_entry_that_was_used_outlives_one_that_was_not(tmp_path) -> None:
-    known = ReferenceCache(tmp_path)
-    for at in range(8):
-        known.save(cell(f"{at}").job, SAMPLES, run(f"{at}"), tmp_path / "none")
-    assert known.load(cell("0").job, SAMPLES, tmp_path / "out") is not None
-    known.save(cell("8").job, SAMPLES, run("8"), tmp_path / "none")
-    assert known.load(cell("0").job, SAMPLES, tmp_path / "out") is not None
-    assert known.load(cell("1").job, SAMPLES, tmp_path / "out") is None
+    known = Asked(tmp_path, 8)
+    jobs = [cell(f"{at}").job for at in range(9)]
+    for job in (*jobs[:8], jobs[0], jobs[8], jobs[0]):
+        known.once(job)
+    assert len(known.ran) == 9
+    known.once(jobs[1])
+    assert len(known.ran) == 10
 
 
 def test_two_backends_of_a_model_ask_the_reference_once(tmp_path, convnet, monkeypatch) -> None:

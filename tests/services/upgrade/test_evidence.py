@@ -19,12 +19,13 @@ from enginescope.core.record import replace
 from enginescope.formats.archive.archive_reader import MANIFEST
 from enginescope.formats.archive.archive_writer import write_manifest
 from enginescope.judge.evidence import EvidenceLevel
-from enginescope.records.verdict.bundled_outputs import (
+from enginescope.records.verdict.reproduction import (
+    Agreement,
     BundledOutputs,
+    EvidenceBundle,
     OutputReason,
     ReproducedOutputs,
 )
-from enginescope.records.verdict.reproduction import Agreement, EvidenceBundle
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.render.html.answer_page import written_json
 from enginescope.render.reproduction.reproduction_answer import scope_facts

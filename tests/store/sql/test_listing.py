@@ -7,12 +7,12 @@ import sqlite3
 import pytest
 
 from enginescope.core.errors import StoreError
+from enginescope.store import run_folder as scan_module
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter
 from enginescope.store.sql import database as database_module
 from enginescope.store.sql import index as index_module
 from enginescope.store.sql import quick_rows as quick_module
-from enginescope.store.sql import scan as scan_module
 from enginescope.store.sql.listing import Listing
 from enginescope.store.sql.sqlite_file import FILE
 from tests.store.stored_runs import DAMAGE, a_run

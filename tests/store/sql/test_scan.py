@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError
+from enginescope.store import run_folder as module
+from enginescope.store.run_folder import read_named, scan
 from enginescope.store.run_names import PART, run_names
-from enginescope.store.sql import scan as module
-from enginescope.store.sql.scan import read_named, scan
 from tests.store.stored_runs import DAMAGE, a_run
 
 

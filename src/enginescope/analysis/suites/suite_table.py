@@ -5,8 +5,8 @@ Speed-up over a baseline backend.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.suite.suite import Cell, CellFigure, CellRow, SuiteResult
@@ -37,11 +37,11 @@ def speed_ups(result: SuiteResult) -> dict[str, float]:
     Of the medians; cells without one, and whose baseline has none, are left out.
     """
     counted_from = baselines(result)
-    by_case: dict[tuple[Case, str], float] = {}
-    for row in result.rows:
-        latency = row.figure("latency")
-        if latency:
-            by_case[case_of(row.cell), row.cell.spec] = latency
+    by_case = {
+        (case_of(row.cell), row.cell.spec): latency
+        for row in result.rows
+        if (latency := row.figure("latency"))
+    }
     found = {}
     for row in result.rows:
         case, latency = case_of(row.cell), row.figure("latency")
@@ -61,41 +61,87 @@ def lost_fp16(row: CellRow) -> bool:
     return NOT_FP16 in row.warnings
 
 
-#: Columns that hold numbers; the others hold text.
-NUMBERS = frozenset({"value", "batch", "attempts", "processes"})
-COLUMNS = (
-    "suite",
-    "cell",
-    "model",
-    "model_sha256",
-    "backend",
-    "precision",
-    "environment",
-    "spec",
-    "batch",
-    "shapes",
-    "mode",
-    "input",
-    "status",
-    "reason",
-    "warnings",
-    "metric",
-    "value",
-    "unit",
-    "baseline",
-    "run",
-    "processes",
-    "runs",
-    "attempts",
-    "started",
-    "ended",
-    "host",
-    "cpu",
-    "gpu",
-    "versions",
+class _Line(NamedTuple):
+    """What a line of a table is about; without `figure`: the whole cell."""
+
+    suite: str
+    row: CellRow
+    baseline: str | None
+    figure: CellFigure | None = None
+
+    @property
+    def cell(self) -> Cell:
+        return self.row.cell
+
+
+class _Column(NamedTuple):
+    name: str
+    meaning: str
+    value: Callable[[_Line], Any]
+    is_number: bool
+
+
+def _text(name: str, meaning: str, value: Callable[[_Line], str | None]) -> _Column:
+    return _Column(name, meaning, value, is_number=False)
+
+
+def _number(name: str, meaning: str, value: Callable[[_Line], float | None]) -> _Column:
+    return _Column(name, meaning, value, is_number=True)
+
+
+def _shapes(at: _Line) -> str | None:
+    shapes = at.cell.job.workload.shapes
+    return ",".join(f"{one.name}:{'x'.join(map(str, one.dims))}" for one in shapes) or None
+
+
+def _versions(at: _Line) -> str | None:
+    return " ".join(f"{name}={version}" for name, version in at.row.versions.items()) or None
+
+
+#: Each column of the tables, declared here alone: name, meaning, type and value.
+_TABLE = (
+    _text("suite", "Name of the suite.", lambda at: at.suite),
+    _text("cell", "Key of the cell.", lambda at: at.cell.key),
+    _text("model", "Name of the model.", lambda at: at.cell.model),
+    _text("model_sha256", "SHA-256 of the model file.", lambda at: at.cell.job.subject.sha256),
+    _text("backend", "Backend without precision and options.", lambda at: at.cell.job.backend.name),
+    _text("precision", "Requested precision.", lambda at: precision_of(at.row)),
+    _text("environment", "Other Python that ran the cell.", lambda at: at.cell.environment),
+    _text("spec", "Backend as typed, with precision and options.", lambda at: at.cell.spec),
+    _number("batch", "Batch size.", lambda at: at.cell.job.workload.batch),
+    _text("shapes", "Shapes of the inputs.", _shapes),
+    _text("mode", "`benchmark`, `validate` or `both`.", lambda at: at.cell.mode),
+    _text("input", "`random` or `dataset`.", lambda at: at.cell.input),
+    _text("status", "Outcome of the cell.", lambda at: at.row.status.value),
+    _text("reason", "Why the cell is not `ok`.", lambda at: at.row.reason),
+    _text("warnings", "Codes of the run's warnings.", lambda at: " ".join(at.row.warnings) or None),
+    _text(
+        "metric",
+        "Metric; see [codes](codes.md#metrics).",
+        lambda at: at.figure.metric if at.figure else None,
+    ),
+    _number("value", "Value of the metric.", lambda at: at.figure.value if at.figure else None),
+    _text("unit", "Unit of the value.", lambda at: at.figure.unit if at.figure else None),
+    _text("baseline", "Backend that the speed-up refers to.", lambda at: at.baseline),
+    _text("run", "Id of the run.", lambda at: at.row.run),
+    _number("processes", "Number of its processes.", lambda at: len(at.row.run_ids) or None),
+    _text("runs", "Ids of the runs of all processes.", lambda at: " ".join(at.row.runs) or None),
+    _number("attempts", "Attempts of the process with the most.", lambda at: at.row.attempts),
+    _text("started", "Start, UTC, ISO 8601.", lambda at: at.row.started),
+    _text("ended", "End, UTC, ISO 8601.", lambda at: at.row.ended),
+    _text("host", "Name of the machine.", lambda at: at.row.host),
+    _text("cpu", "Name of the processor.", lambda at: at.row.cpu),
+    _text("gpu", "Name of the GPU.", lambda at: at.row.gpu),
+    _text("versions", "Versions, as `name=version`.", _versions),
 )
+#: Column -> what it holds.
+MEANINGS = {column.name: column.meaning for column in _TABLE}
+COLUMNS = tuple(MEANINGS)
+#: Columns that hold numbers; the others hold text.
+NUMBERS = frozenset(column.name for column in _TABLE if column.is_number)
+_CELL_TABLE = tuple(one for one in _TABLE if one.name not in ("metric", "value", "unit"))
 #: Columns of a table with one row for each cell, before those of the metrics.
-CELL_COLUMNS = tuple(name for name in COLUMNS if name not in ("metric", "value", "unit"))
+CELL_COLUMNS = tuple(column.name for column in _CELL_TABLE)
 _SPEED_UP = "speed_up"
 _ENDINGS = {"ms": "_ms", "B": "_bytes", "/s": "_per_s"}
 
@@ -106,16 +152,14 @@ def tidy_columns(result: SuiteResult) -> dict[str, list[Any]]:
     A cell that ended without a figure has one row, with neither metric nor value; a cell that is
     not done has none. ``speed_up`` is counted from the median of ``baseline`` in the same shape.
     """
-    counted_from, rows = baselines(result), []
+    counted_from, lines = baselines(result), []
     for row, figures in _cells(result):
-        head = _head(result, row)
         if not row.figures:
-            rows.append(head)
-        for one in figures:
-            base = counted_from[case_of(row.cell)] if one.metric == _SPEED_UP else None
-            value = {"metric": one.metric, "value": one.value, "unit": one.unit}
-            rows.append({**head, **value, "baseline": base})
-    return {name: [one.get(name) for one in rows] for name in COLUMNS}
+            lines.append(_Line(result.name, row, None))
+        for figure in figures:
+            base = counted_from[case_of(row.cell)] if figure.metric == _SPEED_UP else None
+            lines.append(_Line(result.name, row, base, figure))
+    return {column.name: [column.value(line) for line in lines] for column in _TABLE}
 
 
 def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
@@ -123,17 +167,17 @@ def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
 
     A metric in milliseconds ends in ``_ms``; `tidy_columns` has the unit of each.
     """
-    counted_from = baselines(result)
-    rows = [
-        {
-            **_head(result, row),
-            "baseline": counted_from[case_of(row.cell)],
-            **{one.metric + _ENDINGS.get(one.unit, ""): one.value for one in figures},
-        }
-        for row, figures in _cells(result)
+    counted_from, cells = baselines(result), list(_cells(result))
+    lines = [_Line(result.name, row, counted_from[case_of(row.cell)]) for row, _ in cells]
+    metrics = [
+        {one.metric + _ENDINGS.get(one.unit, ""): one.value for one in figures}
+        for _, figures in cells
     ]
-    names = dict.fromkeys((*CELL_COLUMNS, *(name for row in rows for name in row)))
-    return {name: [one.get(name) for one in rows] for name in names}
+    names = dict.fromkeys(name for row in metrics for name in row)
+    return {
+        **{column.name: [column.value(line) for line in lines] for column in _CELL_TABLE},
+        **{name: [row.get(name) for row in metrics] for name in names},
+    }
 
 
 def _cells(result: SuiteResult) -> Iterator[tuple[CellRow, tuple[CellFigure, ...]]]:
@@ -145,52 +189,9 @@ def _cells(result: SuiteResult) -> Iterator[tuple[CellRow, tuple[CellFigure, ...
         yield row, (*row.figures, *_of_providers(row), *gain)
 
 
-def _head(result: SuiteResult, row: CellRow) -> dict[str, Any]:
-    cell = row.cell
-    work = cell.job.workload
-    return {
-        "suite": result.name,
-        "cell": cell.key,
-        "model": cell.model,
-        "model_sha256": cell.job.subject.sha256,
-        "backend": cell.job.backend.name,
-        "precision": precision_of(row),
-        "environment": cell.environment,
-        "spec": cell.spec,
-        "batch": work.batch,
-        "shapes": ",".join(
-            f"{shape.name}:{'x'.join(map(str, shape.dims))}" for shape in work.shapes
-        )
-        or None,
-        "mode": cell.mode,
-        "input": cell.input,
-        "status": row.status.value,
-        "reason": row.reason,
-        "warnings": " ".join(row.warnings) or None,
-        "run": row.run,
-        "processes": len(row.run_ids) or None,
-        "runs": " ".join(row.runs) or None,
-        "attempts": row.attempts,
-        "started": row.started,
-        "ended": row.ended,
-        "host": row.host,
-        "cpu": row.cpu,
-        "gpu": row.gpu,
-        "versions": " ".join(f"{name}={one}" for name, one in row.versions.items()) or None,
-    }
-
-
-def _of_providers(row: CellRow) -> list[CellFigure]:
-    made = []
-    for provider in row.providers:
-        if provider.nodes is not None:
-            made.append(
-                CellFigure(metric=f"nodes:{provider.provider}", value=provider.nodes, unit="1")
-            )
-        if provider.time_ms is not None:
-            made.append(
-                CellFigure(
-                    metric=f"kernel_time:{provider.provider}", value=provider.time_ms, unit="ms"
-                )
-            )
-    return made
+def _of_providers(row: CellRow) -> Iterator[CellFigure]:
+    for one in row.providers:
+        if one.nodes is not None:
+            yield CellFigure(metric=f"nodes:{one.provider}", value=one.nodes, unit="1")
+        if one.time_ms is not None:
+            yield CellFigure(metric=f"kernel_time:{one.provider}", value=one.time_ms, unit="ms")

@@ -12,18 +12,16 @@ import numpy as np
 
 from enginescope.analysis.upgrade.rows import output_gap
 from enginescope.records.run.run import TensorValues
-from enginescope.records.verdict.bundled_outputs import (
+from enginescope.records.verdict.reproduction import (
+    Agreement,
     BundledOutputs,
     BundledSample,
     BundledTensor,
+    EnvironmentChange,
     OutputChange,
     OutputReason,
-    ReproducedOutputs,
-)
-from enginescope.records.verdict.reproduction import (
-    Agreement,
-    EnvironmentChange,
     ReproducedModel,
+    ReproducedOutputs,
     ReproducedRow,
 )
 from enginescope.records.verdict.upgrade import (

@@ -105,7 +105,7 @@ def samples_command(folder: Path | None, store_folder: Any, as_json: bool) -> in
 
     Skips files that exist.
     """
-    from enginescope.services.plans.samples import write_samples
+    from enginescope.services.suites.models import write_samples
 
     target = write_samples(folder, store_folder)
     paths = sorted(path for path in target.rglob("*") if path.is_file())

@@ -198,7 +198,7 @@ def command(source: Path | None, **options: Any) -> int:
     Without SUITE, uses suite.toml.
     """
     if options["init"]:
-        from enginescope.services.suites.example import write_example
+        from enginescope.services.suites.resolve import write_example
 
         path = write_example(source or Path("suite.toml"))
         print(f"{path}: run it with  enginescope suite {path}")

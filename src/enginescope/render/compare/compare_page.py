@@ -79,7 +79,7 @@ def compare_page(
     """
     whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
     answered = compare_answer(found, whole, measured=measured)
-    falls, files = _falls(found), _files(found, whole, choices, measured)
+    falls, files = waterfalls(found), _files(found, whole, choices, measured)
     plans = found.overview.plans if found is not None else ()
     names = [side.name for side in measured.sides] if measured else [plan.name for plan in plans]
     graphs = graphs_data(found) if found is not None else ()
@@ -120,7 +120,7 @@ def compare_slide(
     answered = compare_answer(found, Chosen(threshold_pct=threshold_pct), measured=measured)
     sides = (f"{name}: {text}" for name, text in answered.facts if name in ascii_uppercase)
     further = (text for name, text in answered.facts if name in ("verdict", "against A"))
-    drawn = [*_falls(found), *answered.charts]
+    drawn = [*waterfalls(found), *answered.charts]
     return Slide(
         answer=answered.answer,
         lines=(*further, *(part.answer for part in answered.parts), " · ".join(sides)),
@@ -312,7 +312,7 @@ def _changes(
     }
 
 
-def _falls(found: Comparison | None) -> tuple[Chart, ...]:
+def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
     """Return the way from A's time to that of each other plan with times, all on one scale."""
     if found is None:
         return ()

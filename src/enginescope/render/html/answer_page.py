@@ -32,13 +32,6 @@ class Part(AnswerTables, frozen=True, kw_only=True, eq=False):
     charts: tuple[Chart, ...] = ()
     panels: tuple[Panels, ...] = ()
 
-    @property
-    def every_chart(self) -> Iterator[Chart]:
-        """Its own, then those of its parts."""
-        yield from self.charts
-        for part in self.parts:
-            yield from part.every_chart
-
 
 class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     """An answer with all that its files hold.
@@ -73,6 +66,13 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     left_out: tuple[str, ...] = ()
 
 
+def every_chart(answered: Answer | Part) -> Iterator[Chart]:
+    """Yield the charts of an answer's page: its own, then those of its parts."""
+    yield from (chart for chart in answered.charts if chart is not None)
+    for part in answered.parts:
+        yield from every_chart(part)
+
+
 def written_json(answered: Answer) -> bytes:
     """Return the answer and the whole report as strict JSON."""
     if answered.document is not None:
@@ -102,14 +102,12 @@ def written_page(
         more: Data for the page's own script.
         parts, script_address, content: As for `page_bytes`.
     """
-    charts = [chart for chart in answered.charts if chart is not None]
-    drawn = [*charts, *(chart for part in answered.parts for chart in part.every_chart)]
     answer = answered.answer
     is_name = answered.begins_with_name or answer[1:2].isdigit()  # p99
     return page_bytes(
         template,
         PageData(
-            charts=charts_data(drawn),
+            charts=charts_data(every_chart(answered)),
             files={name: content.decode() for name, content in _files(answered).items()},
             more=dict(more or {}),
         ),
@@ -120,7 +118,7 @@ def written_page(
         answer=answer if is_name else f"{answer[:1].upper()}{answer[1:]}",
         facts=(*answered.facts, *answered.more_facts),
         notices=answered.notices,
-        charts=charts,
+        charts=[chart for chart in answered.charts if chart is not None],
         overview=next(iter(answered.tables), None) if answered.leads else None,
         sections=[*_sections(answered.tables)][answered.leads :],
         about=answered.parts,

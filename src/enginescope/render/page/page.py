@@ -11,6 +11,7 @@ from enginescope.render.base.facts import made_text, subject_line
 from enginescope.render.base.phrases import Headline
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.telemetry import telemetry_charts
+from enginescope.render.html.answer_page import Part, every_chart
 from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.page.export import data_files
@@ -27,7 +28,6 @@ from enginescope.render.sections.first_screen import FirstScreen, first_screen, 
 from enginescope.render.sections.section import Section
 
 if TYPE_CHECKING:
-    from enginescope.render.html.answer_page import Part
     from enginescope.render.validation.report_answers import ReportedAnswers
 
 
@@ -65,6 +65,12 @@ class PageRun(Record, frozen=True, kw_only=True):
         """The sections of all tabs."""
         return tuple(section for tab in self.tabs for section in tab.sections)
 
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """The charts of the first screen and of all sections."""
+        pictures = (self.picture,) if self.picture else ()
+        return (*pictures, *(chart for section in self.sections for chart in section.charts))
+
 
 def report_page(
     about: Sequence[RunView | PageSubject],
@@ -84,7 +90,7 @@ def report_page(
     first = _overview(views, tuple(f"{run.prefix}summary" for run in runs))
     laid_over = first["laid_over"]
     drawn = [*([laid_over] if laid_over else []), *together]
-    drawn += [chart for part in compared for chart in part.every_chart]
+    drawn += [chart for part in compared for chart in every_chart(part)]
     return page_bytes(
         "page.html.j2",
         _data(runs, files, drawn),
@@ -98,6 +104,12 @@ def report_page(
         left_out=_left_out(subjects, files),
         **first,
     )
+
+
+def run_charts(about: RunView | PageSubject) -> tuple[Chart, ...]:
+    """Return every chart of the page of one run or plan."""
+    subject = PageSubject(about) if isinstance(about, RunView) else about
+    return _page_run(subject, 1, 1).charts
 
 
 def _overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, Any]:
@@ -168,9 +180,7 @@ def _together(views: Sequence[RunView]) -> tuple[Chart, ...]:
 def _data(runs: Sequence[PageRun], files: dict[str, str], of_all: Sequence[Chart]) -> PageData:
     charts, tables = charts_data(of_all), {}
     for run in runs:
-        pictures = [run.picture] if run.picture else []
-        pictures += [chart for section in run.sections for chart in section.charts]
-        charts.update(charts_data(pictures, run.prefix))
+        charts.update(charts_data(run.charts, run.prefix))
         for table in (table for section in run.sections for table in section.tables):
             tables[f"{run.prefix}table-{table.key}"] = {**table.packed(), "prefix": run.prefix}
     icicles = {run.prefix: run.icicle for run in runs if run.icicle}

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted
-from enginescope.records.verdict.bundled_outputs import OutputChange, OutputReason
 from enginescope.records.verdict.reproduction import (
     Agreement,
+    OutputChange,
+    OutputReason,
     ReproducedModel,
     ReproducedRow,
     Reproduction,

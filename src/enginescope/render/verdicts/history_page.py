@@ -100,9 +100,7 @@ def history_page(
 
 
 def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part:
-    has_chart = any(len(job.points) > 1 for job in jobs)
     changed = changes_text(jobs)
-    chart = history_chart(jobs, key=key, title=f"{changed[:1].upper()}{changed[1:]}")
     changes = _changes(jobs)
     table = TextTable(
         title="Jobs",
@@ -123,7 +121,7 @@ def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part
             if not change.is_sure
         ),
         tables=(*((changes,) if changes.rows else ()), table),
-        charts=(chart,) if has_chart else (),
+        charts=history_charts(jobs, key=key, title=f"{changed[:1].upper()}{changed[1:]}"),
     )
 
 
@@ -198,6 +196,12 @@ def history_chart(
     )
 
 
+def history_charts(jobs: Sequence[JobHistory], **named: str) -> tuple[Chart, ...]:
+    """Return `history_chart` where a job has more than one session."""
+    has_chart = any(len(job.points) > 1 for job in jobs)
+    return (history_chart(jobs, **named),) if has_chart else ()
+
+
 def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
     rows = [
         {
@@ -247,7 +251,6 @@ def _scale(jobs: Sequence[JobHistory]) -> Spec:
 
 
 def _times_ms(found: JobHistory) -> list[float]:
-    """Return when sessions began, in ms of Unix time."""
     made = (datetime.fromisoformat(one.created.replace("Z", "+00:00")) for one in found.points)
     return [
         1e3 * (one if one.tzinfo else one.replace(tzinfo=timezone.utc)).timestamp() for one in made

@@ -72,7 +72,6 @@ def noise_sentence(floor: NoiseFloor) -> str:
 
 
 def _facts(floor: NoiseFloor) -> list[tuple[str, str]]:
-    """Return the variation between and within processes, and how the result is derived."""
     apart = 100 * math.expm1(math.sqrt(2) * math.log1p(floor.scatter_pct / 100))
     between = (
         f"run-to-run variation ±{_percent(floor.scatter_pct)} (95 %): with one process a side, "

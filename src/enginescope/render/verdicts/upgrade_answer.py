@@ -248,7 +248,6 @@ def _cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
 
 
 def _model_tables(model: UpgradedModel) -> Iterator[TextTable]:
-    """Yield all figures of a model with what they rest on, and its layers."""
     texts = (
         f"{model.kind.value} on {model.backend}",
         evidence_text(model),

@@ -99,8 +99,7 @@ def packed_task(
 
 
 def unpacked_task(data: bytes) -> CellTask:
-    """Return the task that was packed."""
-    return _unpacked(data, CellTask, "a remote task")
+    return unpacked(data, CellTask, "a remote task")
 
 
 def packed_returned(returned: CellTaskResult) -> bytes:
@@ -108,11 +107,10 @@ def packed_returned(returned: CellTaskResult) -> bytes:
 
 
 def unpacked_returned(data: bytes) -> CellTaskResult:
-    """Return the result of a remote task."""
-    return _unpacked(data, CellTaskResult, "the result of a remote task")
+    return unpacked(data, CellTaskResult, "the result of a remote task")
 
 
-def _unpacked(data: bytes, kind: type[T], what: str) -> T:
+def unpacked(data: bytes, kind: type[T], what: str) -> T:
     try:
         return msgspec.msgpack.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

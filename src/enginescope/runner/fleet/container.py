@@ -87,7 +87,7 @@ def mounts_of_job(job: Job, read: Iterable[str] = ()) -> tuple[Mount, ...]:
     readable = {
         folder
         for folder in folders - writable
-        if not any(_is_inside(folder, other) for other in folders | writable)
+        if not any(other in folder.parents for other in folders | writable)
     }
     return (
         *(Mount(folder=str(folder)) for folder in sorted(readable)),
@@ -112,10 +112,6 @@ def _folders(path: str) -> Iterator[Path]:
         return
     for place in (file, file.resolve()):
         yield place if place.is_dir() else place.parent
-
-
-def _is_inside(folder: Path, other: Path) -> bool:
-    return folder != other and folder.is_relative_to(other)
 
 
 def container_command(path: str, image: str, task: ContainerTask, name: str) -> list[str]:

@@ -70,7 +70,6 @@ class RayFleet:
         self._references = references
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
-        """Do every cell; see `Fleet`."""
         with ray_session(self._address) as ray:
             pack = partial(packed_task, command=command, references=self._references)
             _Sitting(ray, self._doing, cells, pack, watch).run()
@@ -120,8 +119,9 @@ class _Sitting:
         if machines:
             self._seen_s = time.monotonic()
         elif time.monotonic() - self._seen_s > PATIENCE_S:
+            address = self._ray.get_runtime_context().gcs_address
             raise BackendError(
-                f"the Ray cluster {self._address_text()} has no machine left",
+                f"the Ray cluster {address} has no machine left",
                 why=f"{len(self._waiting) + len(self._tasks)} cells did not run",
                 hint="the same command resumes",
             )
@@ -130,9 +130,6 @@ class _Sitting:
         for cell in [one for one in self._waiting if not any(suits(one, m) for m in machines)]:
             self._waiting.remove(cell)
             self._watch.lost(Lost(cell=cell, reason=_why_nowhere(cell, machines), is_fault=False))
-
-    def _address_text(self) -> str:
-        return str(self._ray.get_runtime_context().gcs_address)
 
     def _submit(self, machines: Sequence[Machine]) -> None:
         for cell in list(self._waiting):

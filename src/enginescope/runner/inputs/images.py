@@ -216,7 +216,6 @@ def picture_shape(
 
 
 def height_width(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the sides of a shape of a picture."""
     return (shape[1], shape[2]) if _has_colours_last(shape, "auto") else (shape[2], shape[3])
 
 

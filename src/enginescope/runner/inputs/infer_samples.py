@@ -15,15 +15,24 @@ from enginescope.backends.base import (
     Measured,
     ProgressSink,
 )
+from enginescope.backends.changing import Changing, measure_changes
 from enginescope.backends.profile_bounds import with_range_hint
-from enginescope.core.errors import BackendError, EnginescopeError, FormatError, UsageError
+from enginescope.core.errors import (
+    BackendError,
+    EnginescopeError,
+    FormatError,
+    UsageError,
+    os_errors_as,
+)
+from enginescope.core.record import replace
 from enginescope.formats.tensors.answer_files import answer_file, write_answers, write_skipped
 from enginescope.judge.notice import Notice
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import Job, ShapeRule
 from enginescope.records.run.run import Phase, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Sample, SkippedSample
 from enginescope.records.tensor import DataType
+from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.inputs.sample_feeds import sample_feeds
 
 #: Between two reports of progress.
@@ -139,12 +148,25 @@ def _write(folder: Path, number: int, tensors: Sequence[TensorValues]) -> None:
 @contextmanager
 def _to_disk(folder: Path) -> Iterator[Path]:
     """Yield the folder, made; raise a `BackendError` where a write into it fails."""
-    try:
+    with os_errors_as(
+        BackendError,
+        f"values could not be written to {folder}",
+        hint="TMPDIR or --output on another disk, or fewer --samples",
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
-    except OSError as error:
-        raise BackendError(
-            f"values could not be written to {folder}",
-            why=error.strerror or str(error),
-            hint="TMPDIR or --output on another disk, or fewer --samples",
-        ) from error
+
+
+def change_shapes(backend: Changing, job: Job, rule: ShapeRule, report: ProgressSink) -> Measured:
+    """Load the model, make the inputs of every shape, and change between the shapes."""
+    report(Progress(phase="load"))
+    begin = perf_counter()
+    session = backend.open_for_changes(job)
+    loaded = Phase(name="load", duration_ms=1e3 * (perf_counter() - begin))
+    try:
+        fed = [make_feeds(session.input_specs, point.workload) for point in rule.points]
+        measured = measure_changes(rule, session, fed, report)
+        notices = {notice: None for feeds in fed[:1] for notice in feeds.notices}
+    finally:
+        session.close()
+    return replace(measured, phases=(loaded,), notices=(*notices, *measured.notices))

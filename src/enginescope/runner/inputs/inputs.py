@@ -105,7 +105,6 @@ def _raw_array(
 
 
 def _check_bounds(spec: InputSpec, bounds: InputRange) -> None:
-    """Raise `UsageError` unless the input's type holds both bounds."""
     low, high = -np.inf, np.inf
     if spec.dtype is DataType.STRING:
         raise UsageError(f"a range for input {spec.name}", why="it holds strings")
@@ -193,12 +192,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
 
 
 def resolve_shape(spec: InputSpec, workload: Workload) -> tuple[tuple[int, ...], OpenDims | None]:
-    """Return the shape an input is fed with, and its dimensions that are 1 without a request.
-
-    Raises:
-        UsageError: A shape with another number of dimensions than the model's.
-        UnsupportedError: The model has a fixed batch or dimension of another size.
-    """
+    """Return the shape an input is fed with, and its dimensions that are 1 without a request."""
     given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
     if given is not None:
         _check_shape(spec, given)
@@ -410,7 +404,6 @@ def _assumed_notice(
 
 
 def _index_notice(indices: Sequence[InputRange]) -> tuple[Notice, ...]:
-    """Say from which ranges indices were drawn, and that the model's tables gave them."""
     if not indices:
         return ()
     ranges = ", ".join(f"{index.name} {index.low} … {index.high}" for index in indices)
@@ -428,7 +421,6 @@ def _index_notice(indices: Sequence[InputRange]) -> tuple[Notice, ...]:
 def _filled_notice(
     filled: Sequence[FilledInput], shapes: Mapping[str, tuple[int, ...]]
 ) -> tuple[Notice, ...]:
-    """Say which inputs got values by their names, and how long the past is."""
     values = {
         one.name: f"{one.first}, {one.first + one.step}, …" if one.step else str(one.first)
         for one in filled

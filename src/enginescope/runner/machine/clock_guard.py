@@ -84,15 +84,9 @@ class ClockHold:
 
     def release(self) -> GuardAnswer:
         """Reset what was locked here; what fails is said, and stays in the register."""
-        remarks = []
+        remarks: list[str] = []
         for gpu, taken in list(self._taken.items()):
-            lock = self._locks[gpu]
-            failure = reset_clocks(gpu, lock)
-            if failure is None:
-                taken.clear()
-            else:
-                taken.leave()
-                remarks.append(still_locked(gpu, lock, failure))
+            remarks += set_free(gpu, self._locks[gpu], taken)
             del self._taken[gpu]
         return GuardAnswer(remarks=tuple(remarks))
 
@@ -156,9 +150,14 @@ class ClockHold:
         return holding.lock
 
 
-def still_locked(gpu: str, lock: ClockLock, why: str) -> str:
-    """Return that a GPU could not be set free, and how to."""
-    return f"GPU {gpu} is still locked ({lock}): {why}; {reset_command(gpu, lock)}"
+def set_free(gpu: str, lock: ClockLock, taken: Taken) -> list[str]:
+    """Reset a GPU's clocks; where that fails, return what to do, and keep its entry."""
+    why = reset_clocks(gpu, lock)
+    if why is None:
+        taken.clear()
+        return []
+    taken.leave()
+    return [f"GPU {gpu} is still locked ({lock}): {why}; {reset_command(gpu, lock)}"]
 
 
 def main(arguments: list[str]) -> int:

@@ -13,10 +13,10 @@ import msgspec
 
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.probe.clock import take
-from enginescope.probe.gpu_clocks import SmClock, reset_clocks, reset_command
+from enginescope.probe.gpu_clocks import SmClock, reset_command
 from enginescope.records.environment import ClockLock
 from enginescope.runner.environment_fingerprint import interpreter
-from enginescope.runner.machine.clock_guard import GuardAnswer, GuardTask, still_locked
+from enginescope.runner.machine.clock_guard import GuardAnswer, GuardTask, set_free
 
 #: A driver that does not answer for so long does not answer.
 ANSWER_WITHIN_S = 60.0
@@ -37,9 +37,6 @@ def locked_clocks(
 
     Yields:
         What each is held at.
-
-    Raises:
-        UsageError: Not allowed, no such clock, or held by another process; nothing is changed then.
     """
     task = GuardTask(gpus=gpus, sm=sm, owner_pid=os.getpid(), command=command)
     guard = _start(task)
@@ -110,9 +107,5 @@ def _reset_from_here(locks: dict[str, ClockLock], say: Callable[[str], None]) ->
         if taken is None:  # it still looks after it, or a process outside does
             say(f"GPU {gpu} may still be locked ({lock}); {reset_command(gpu, lock)}")
             continue
-        failure = reset_clocks(gpu, lock)
-        if failure is None:
-            taken.clear()
-        else:
-            taken.leave()
-            say(still_locked(gpu, lock, failure))
+        for remark in set_free(gpu, lock, taken):
+            say(remark)

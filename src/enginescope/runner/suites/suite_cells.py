@@ -51,7 +51,10 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
         subject = subject_of(Path(model.path))
         weights = _weights_beside(Path(model.path))
         sets = model.data_sets if suite.input == "dataset" else ()
-        digests = [_digest_of_set(Path(one)) for one in sets]
+        digests = [
+            [(file.name, sha256_of(file)) for file in sorted(Path(folder).glob("*.pb"))]
+            for folder in sets
+        ]
         for spec, refusal in map(_spec, model.backends):
             for cell in _of_backend(suite, model, _job(suite, subject, spec, engine_cache)):
                 content = [subject.sha256, weights, digests, *reference]
@@ -113,7 +116,6 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
 
 
 def _spec(text: str) -> tuple[BackendSpec, str | None]:
-    """Return a backend's specification, and why it can be run nowhere."""
     spec = read_spec(text)
     alone = replace(spec, environment=None)
     try:
@@ -166,12 +168,7 @@ def _weights_beside(path: Path) -> list[tuple[str, int, int]]:
     return [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in sorted(found)]
 
 
-def _digest_of_set(folder: Path) -> list[tuple[str, str]]:
-    return [(one.name, sha256_of(one)) for one in sorted(folder.glob("*.pb"))]
-
-
 def _digest_of_reference(suite: Suite) -> list[Any]:
-    """Return what is in the file or folder that answers are compared with; nothing of a backend."""
     path = _reference_file(suite.checking) if suite.mode != "benchmark" else None
     if path is None:
         return []

@@ -327,7 +327,6 @@ def _check_models(models: tuple[SuiteModel, ...], found: int) -> None:
 
 
 def _python(name: str, text: str, base: Path) -> str:
-    """Return where the Python of an environment lies: beside the file, or on PATH."""
     if not is_environment(name):
         raise UsageError(f"environment {name!r}", why="a name has letters, digits, . _ and - alone")
     if "/" not in text:  # a command, as in a shell
@@ -337,7 +336,6 @@ def _python(name: str, text: str, base: Path) -> str:
 
 
 def _reference(text: str | None, base: Path) -> str | None:
-    """Return a file or folder by its whole path, a backend as it is typed."""
     path = base / os.path.expanduser(text or "")  # noqa: PTH111 - Path's raises where there is no such user
     return str(path.resolve()) if text and path.exists() else text
 
@@ -395,7 +393,6 @@ def _limits(general: GeneralPart, workload: Workload) -> Limits:
 
 
 def _own_limits(part: ModelPart, general: GeneralPart, workload: Workload) -> Limits | None:
-    """Return the limits of a model that has some of its own; the others are the suite's."""
     if part.timeout is None and part.memory_limit is None:
         return None
     own = replace(

@@ -162,9 +162,6 @@ def run_cells(
 
     Args:
         stopped: Set before the workers of other slots are killed; their cells have no result.
-
-    Raises:
-        Exception: The first exception of `run`.
     """
     if len(slots) == 1:
         for cell in cells:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
-from enginescope.core.errors import UsageError, reason_of
+from enginescope.core.errors import UsageError, os_errors_as, reason_of
 from enginescope.core.jsonio import write_atomic
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import Preprocessing
@@ -61,10 +61,8 @@ def _folder(request: DepthRequest) -> Iterator[Path]:
             f"`output_dir` {folder}", why="it contains models or images", hint="a new folder"
         )
     is_new = not folder.exists()
-    try:
+    with os_errors_as(UsageError, f"`output_dir` {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"`output_dir` {folder}", why=error.strerror or str(error)) from error
     try:
         yield folder.resolve()
     except BaseException:  # also on Ctrl-C: leave no empty folder behind

@@ -89,12 +89,10 @@ class DepthRun:
         self._image = rgb_pixels(request.image)
 
     def __enter__(self) -> DepthRun:
-        """Make the folder for answers."""
         self._work = self._folder.enter_context(temporary_folder())
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Take it away."""
         self._folder.close()
 
     def benchmark(self) -> DepthBenchmark:

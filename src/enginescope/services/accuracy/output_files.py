@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.analysis.validation.validation import NOT_STORED
-from enginescope.core.errors import UsageError
+from enginescope.analysis.accuracy.output_diff import farthest_by_output
+from enginescope.analysis.validation.validation import NOT_STORED, ValidatedSide, Validation
+from enginescope.core.errors import UsageError, os_errors_as
 from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -25,7 +26,6 @@ from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samp
 from enginescope.services.accuracy.request import SampleRequest
 
 if TYPE_CHECKING:
-    from enginescope.analysis.validation.validation import ValidatedSide, Validation
     from enginescope.render.accuracy.validate_phrases import WorstAnswer
     from enginescope.services.accuracy.validation_run import ValidationRun
 
@@ -74,10 +74,8 @@ def work_folder(output: Path | None, *, keeps_samples: bool) -> Iterator[Path]:
 
 
 def _made(folder: Path) -> None:
-    try:
+    with os_errors_as(UsageError, f"output {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"output {folder}", why=error.strerror or str(error)) from error
 
 
 def write_files(found: Validation, doing: ValidationRun, output: Path) -> Validation:
@@ -116,7 +114,6 @@ def write_files(found: Validation, doing: ValidationRun, output: Path) -> Valida
 
 def _worst_of(side: ValidatedSide, doing: ValidationRun) -> Iterator[WorstAnswer]:
     """Yield the values farthest from the reference, then those of other outputs that are maps."""
-    from enginescope.analysis.accuracy.output_diff import farthest_by_output
     from enginescope.render.accuracy.validate_phrases import WorstAnswer, panels_of
 
     if side.diff is None:

@@ -88,7 +88,6 @@ class BisectionRequest(Record, frozen=True):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether to look inside at all."""
         return self.bisect or self.suggest_precision
 
 

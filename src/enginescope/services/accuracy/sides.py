@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from enginescope.analysis.errors.output_tolerance import TOLERANCES, widest
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
+from enginescope.formats.onnx.onnx_precision import onnx_precision
 from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Sample
-from enginescope.runner.jobs import usual_backend
+from enginescope.runner.inputs.sample_feeds import check_shared_names
+from enginescope.runner.jobs import make_jobs, usual_backend
+from enginescope.runner.model_inputs import with_profile
 from enginescope.services.accuracy.request import ValidateRequest
 from enginescope.store.archive import Store
 
@@ -38,6 +42,11 @@ class Sides(Record, frozen=True, kw_only=True):
     others: tuple[Side, ...]
     note: str | None = None
 
+    @property
+    def every(self) -> tuple[Side, ...]:
+        """The reference, then the others."""
+        return (self.reference, *self.others)
+
 
 def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
     """Return reference and sides; the request's workload has the shapes of the models.
@@ -45,10 +54,8 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
     Without a reference it is the expected outputs of the data sets, where they have some; else
     the first model on ONNX Runtime's CPU provider; else the first engine.
     """
-    from enginescope.runner.inputs.sample_feeds import check_shared_names
-
     found = _found_sides(request, samples)
-    jobs = [one.job for one in (found.reference, *found.others) if one.job is not None]
+    jobs = [one.job for one in found.every if one.job is not None]
     check_shared_names(jobs, samples)
     return found
 
@@ -92,7 +99,6 @@ def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
 
 
 def _with_labels(reference: Side, others: Sequence[Side], note: str | None) -> Sides:
-    """Return the sides, with folders in the labels of files of one name: outputs lie by label."""
     every = [reference, *others]
     labels = [one.label for one in every]
     depth = 2
@@ -129,8 +135,6 @@ def _unused(request: ValidateRequest, samples: Sequence[Sample]) -> str | None:
 
 
 def _jobs(request: ValidateRequest) -> tuple[Job, ...]:
-    from enginescope.runner.model_inputs import with_profile
-
     jobs: tuple[Job, ...] = ()
     for model in request.models:
         on = request.on or (usual_backend(model),)
@@ -139,8 +143,6 @@ def _jobs(request: ValidateRequest) -> tuple[Job, ...]:
 
 
 def _made(model: Path, on: Sequence[str], request: ValidateRequest) -> tuple[Job, ...]:
-    from enginescope.runner.jobs import make_jobs
-
     return make_jobs(
         [model],
         on,
@@ -170,8 +172,6 @@ def _reference_job(request: ValidateRequest) -> Job:
 
 def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
     """Return the backend of a reference that is named by its file."""
-    from enginescope.runner.model_inputs import with_profile
-
     if usual_backend(model) == "ort-cpu":
         return (REFERENCE,)
     return with_profile((usual_backend(model),), request.profile_index)
@@ -192,8 +192,6 @@ def _note(job: Job) -> str:
 
 def tolerance_name(side: Side, reference: Side) -> tuple[str, str]:
     """Return the row of tolerances for a side, and why that one."""
-    from enginescope.analysis.errors.output_tolerance import widest
-
     found = [_precision(one.job) for one in (side, reference) if one.job is not None]
     name = widest(name for name, _ in found)
     return name, next(why for each, why in found if each == name)
@@ -201,8 +199,6 @@ def tolerance_name(side: Side, reference: Side) -> tuple[str, str]:
 
 def _precision(job: Job) -> tuple[str, str]:
     from enginescope.analysis.accuracy.error_limits import forbids_tf32
-    from enginescope.analysis.errors.output_tolerance import TOLERANCES, widest
-    from enginescope.formats.onnx.onnx_precision import onnx_precision
 
     backend = job.backend
     if job.subject.kind == "engine":

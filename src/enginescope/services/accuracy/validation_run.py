@@ -98,7 +98,7 @@ class ValidationRun:
         collect: Collect | None = None,
         alike: Callable[[Side], object] = lambda side: side.label,
     ) -> None:
-        labels = [plan.sides.reference.label, *(other.label for other in plan.sides.others)]
+        labels = [side.label for side in plan.sides.every]
         if len(set(labels)) < len(labels):  # their outputs would lie in one folder
             raise ValueError(f"sides of one name: {labels}")
         self._plan = plan
@@ -116,8 +116,8 @@ class ValidationRun:
         """Open every model and ask what it takes and gives."""
         sides = self._plan.sides
         self._rows = {other.label: tolerance_name(other, sides.reference) for other in sides.others}
-        every, known = (sides.reference, *sides.others), dict[object, Run]()
-        for one in every[::-1] if reference_last else every:
+        known: dict[object, Run] = {}
+        for one in sides.every[::-1] if reference_last else sides.every:
             if one.job is None:
                 continue
             try:
@@ -133,10 +133,10 @@ class ValidationRun:
     def answers(self) -> None:
         """Let everyone answer the samples whose bindings allow it."""
         sides, plan = self._plan.sides, self._plan
-        keeper = next((one for one in (sides.reference, *sides.others) if one.job), None)
+        keeper = next((one for one in sides.every if one.job), None)
         asked = [
             (one, one.job)
-            for one in (sides.reference, *sides.others)
+            for one in sides.every
             if one.job and one.label not in self._failures and not self._blocked(one)
         ]
         given = [self._runs[one.label].outputs for one, _ in asked]
@@ -158,16 +158,18 @@ class ValidationRun:
         self._round([one for one, _ in asked])
 
     def _round(self, answered: Sequence[Side]) -> None:
-        """Run the reference rounded to the rows of the sides that answered."""
         plan = self._plan
         rows = [self._row(one) for one in answered if one.label in self._rows]
         if plan.asked.in_place_of_rows() is not None or not rows:
             return  # the user's limits for all outputs leave nothing to the rows
         self._rounded = RoundedReference(plan.sides.reference, rows, Path(plan.folder))
-        self._rounded.run(lambda job, folder: self._run(job, self._request(folder, plan.samples)))
+        self._rounded.run(
+            lambda job, folder: collect_outputs(
+                job, self._request(folder, plan.samples), self._watch
+            )
+        )
 
     def _row(self, side: Side) -> str:
-        """Return the name of the row that a side is judged by."""
         return self._plan.tolerance or self._rows[side.label][0]
 
     def compared(self, progress: Callable[[int], None]) -> Validation:
@@ -248,9 +250,7 @@ class ValidationRun:
         return first, second
 
     def has_answers(self, label: str) -> bool:
-        """Whether a side of this label has answered."""
-        sides = (self._plan.sides.reference, *self._plan.sides.others)
-        one = next(side for side in sides if side.label == label)
+        one = next(side for side in self._plan.sides.every if side.label == label)
         return one.job is not None and label not in self._failures and not self._blocked(one)
 
     def answers_of(self, label: str, number: int) -> tuple[TensorValues, ...]:
@@ -266,8 +266,7 @@ class ValidationRun:
         return renamed(answers, self._plan.output_names)
 
     def _drawn(self) -> int:
-        """Return how many samples are random throughout."""
-        jobs = [one.job for one in (self._plan.sides.reference, *self._plan.sides.others)]
+        jobs = [side.job for side in self._plan.sides.every]
         if any(job.workload.files for job in jobs if job is not None):
             return 0
         return sum(
@@ -296,7 +295,7 @@ class ValidationRun:
         self, job: Job, side: Side, samples: Sequence[Sample], *, keeps_inputs: bool = False
     ) -> Run:
         request = self._request(self._folder(side.label), samples, keeps_inputs=keeps_inputs)
-        return self._collect(side, request, lambda: self._run(job, request))
+        return self._collect(side, request, lambda: collect_outputs(job, request, self._watch))
 
     def _request(
         self, folder: Path, samples: Sequence[Sample], *, keeps_inputs: bool = False
@@ -308,9 +307,6 @@ class ValidationRun:
             skips_unreadable=not self._plan.fail_fast,
             preprocessing=self._plan.preprocessing,
         )
-
-    def _run(self, job: Job, request: AnswerRequest) -> Run:
-        return collect_outputs(job, request, self._watch)
 
     def _folder(self, label: str) -> Path:
         """Return where a side's outputs go: ``reference``, ``side-1``, …"""
@@ -351,10 +347,9 @@ class ValidationRun:
 
     def _check_inputs(self) -> None:
         """Raise where an input is named that nobody takes: an engine had to be asked first."""
-        every = (self._plan.sides.reference, *self._plan.sides.others)
         known = {one.name for run in self._runs.values() for one in run.inputs}
         if known and not self._failures:
-            jobs = [one.job for one in every if one.job is not None]
+            jobs = [side.job for side in self._plan.sides.every if side.job is not None]
             check_names_among(known, jobs, self._plan.samples)
 
     def _reference_answers(
@@ -369,7 +364,6 @@ class ValidationRun:
 
 
 def _on_skipped(skipped: Sequence[SkippedSample], count: int) -> Iterator[Notice]:
-    """Yield which samples were skipped."""
     if not skipped:
         return
     shown = "; ".join(f"{one.name} ({one.why})" for one in skipped[:_MOST_NAMED])

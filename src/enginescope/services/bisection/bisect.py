@@ -172,13 +172,10 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
 
 
 def _is_cheap(job: Job) -> bool:
-    """Whether a marked copy need only be loaded, not built."""
     return job.backend.name in ("ort-cpu", "ort-cuda")
 
 
 def _worst_samples(diff: SideDiff, samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return the samples farthest from their reference, in their own order."""
-
     def badness(one: SampleDiff) -> tuple[bool, bool, float]:
         figures = one.figures
         if figures is None:

@@ -66,9 +66,7 @@ class IntermediateOutputs:
         self, job: Job, model: Path, folder: Path, samples: tuple[Sample, ...], **more: Any
     ) -> None:
         """Answer with a copy of the job's model; what it is built into is not kept."""
-        subject = replace(job.subject, path=str(model), sha256=None)
-        cache = str(self.folder / "engines")
-        own = replace(job, subject=subject, engine_cache=cache)
+        own = replace(_with_model(job, model), engine_cache=str(self.folder / "engines"))
         self.plain(own, folder, samples, **more)
 
     def plain(self, job: Job, folder: Path, samples: tuple[Sample, ...], **more: Any) -> None:
@@ -200,22 +198,17 @@ def _decisions(
 
 
 def _with_model(job: Job, model: Path) -> Job:
-    subject = replace(job.subject, path=str(model), sha256=None)
-    return replace(job, subject=subject)
-
-
-def _branch(one: Decision) -> str:
-    return "then-branch" if one.value else "else-branch"
+    return replace(job, subject=replace(job.subject, path=str(model), sha256=None))
 
 
 def _on_branches(decisions: Sequence[Decision], values: dict[int, int]) -> list[Notice]:
     notices = []
     for number, one in enumerate(decisions):
         if one.operator == "If":
-            other = "else-branch" if one.value else "then-branch"
+            taken, other = ("then", "else") if one.value else ("else", "then")
             message = (
-                f"{one.node} takes its {_branch(one)} in these samples; its {other} did not run "
-                "and was not compared"
+                f"{one.node} takes its {taken}-branch in these samples; its {other}-branch did not "
+                "run and was not compared"
             )
         elif number in values:
             message = f"{one.node} was compared round by round: {one.value:,}"

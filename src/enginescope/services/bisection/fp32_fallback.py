@@ -140,7 +140,6 @@ class FallbackTrials:
         self._count = 0
 
     def tried(self, found: Bisected) -> PrecisionTrials:
-        """Return the result of each proposal."""
         way, words = fallback_strategy(self._plan.job, self._plan.reference)
         if way is None:
             return PrecisionTrials(way="", why_none=words)

@@ -18,13 +18,14 @@ from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import BackendError
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_marks import GIVEN, split_model_at
-from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
+from enginescope.formats.tensors.answer_files import answer_file, write_answers
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Workload
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample, SampleFile
 from enginescope.records.tensor import DataType
 from enginescope.services.accuracy.sides import REFERENCE
+from enginescope.services.bisection.branches import outputs_by_name
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 
 _NUMPY = {DataType.FP64: np.float64, DataType.FP32: np.float32, DataType.FP16: np.float16}
@@ -160,11 +161,8 @@ class NodeErrors:
         )
         found = []
         for number in range(len(chosen)):
-            held = (
-                *read_answers(answer_file(folder / "values", number)),
-                *read_answers(answer_file(inputs, number)),
-            )
-            found.append({one.name: one for one in held})
+            values = outputs_by_name(folder / "values", number)
+            found.append(values | outputs_by_name(inputs, number))
         return found
 
     def _fed(self, number: int, asked: Sequence[str], held: Mapping[str, TensorValues]) -> Sample:
@@ -202,10 +200,7 @@ class NodeErrors:
         added = {name: TensorErrors(name, row) for name, row in rows.items()}
         stored = {name: TensorErrors(name, row) for name, row in rows.items()}
         for number, held in enumerate(values):
-            answers = {
-                answer.name: answer
-                for answer in read_answers(answer_file(self._folder / "answers", number))
-            }
+            answers = outputs_by_name(self._folder / "answers", number)
             for pair in pairs:
                 right = held.get(pair.reference)
                 if right is not None and pair.candidate in answers:

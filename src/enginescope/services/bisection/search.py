@@ -80,7 +80,8 @@ class BisectRun:
         self.answers = IntermediateOutputs(Path(plan.folder), plan.preprocessing, watch)
         self._rounds = 0
         self._refusals: dict[str, str] = {}
-        self._looks: dict[str, GivenTensor] = {}
+        #: Type and rank of the side's tensors, as far as they were looked at.
+        self.looks: dict[str, GivenTensor] = {}
         self.sides = unfolded(plan.job, plan.reference, plan.samples, self.answers)
         shapes = self.answers.input_shapes(self.sides.reference, self.sides.samples[0])
         self.reference_flow = read_onnx_flow(_model(self.sides.reference), shapes)
@@ -107,7 +108,10 @@ class BisectRun:
         gone = self._plan.fails and not shows
         if gone:
             notices.append(_gone("with any tensors marked: marks keep the runtime from fusing"))
-        notices += [_refused(name, why) for name, why in self._refusals.items()]
+        notices += [
+            Notice(code="W-NOT-MARKED", message=f"{name} could not be compared: {why}")
+            for name, why in self._refusals.items()
+        ]
         return self._result(errors, tuple(notices), gone=gone)
 
     def _survey(self) -> None:
@@ -172,7 +176,6 @@ class BisectRun:
             yield tuple(part)
 
     def _looked_at(self, pairs: Sequence[TensorPair]) -> tuple[dict[str, TensorError], bool]:
-        """Return what `_compared` does, without the tensors that a runtime refuses to give."""
         try:
             return self._compared(pairs)
         except BackendError as error:
@@ -186,7 +189,6 @@ class BisectRun:
         return first[0] | second[0], first[1] or second[1]
 
     def _compared(self, pairs: Sequence[TensorPair]) -> tuple[dict[str, TensorError], bool]:
-        """Return the errors of some tensors, and whether the outputs are over their limits."""
         plan, sides = self._plan, self.sides
         self._rounds += 1
         folder = self.answers.folder / f"round-{self._rounds}"
@@ -206,7 +208,7 @@ class BisectRun:
                 a, b = both[0].get(pair.reference), both[1].get(pair.candidate)
                 if a is not None and b is not None:
                     sums[pair.tensor].add(a, b)
-                    self._looks[pair.candidate] = GivenTensor(dtype=b.dtype, rank=len(b.shape))
+                    self.looks[pair.candidate] = GivenTensor(dtype=b.dtype, rank=len(b.shape))
             known = [
                 [
                     values
@@ -261,11 +263,6 @@ class BisectRun:
         )
         return started(found)
 
-    @property
-    def looks(self) -> Mapping[str, GivenTensor]:
-        """Type and rank of the side's tensors, as far as they were looked at."""
-        return self._looks
-
 
 def _model(job: Job) -> Path:
     return Path(job.subject.path or "")
@@ -302,10 +299,6 @@ def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
 
 def _gone(when: str) -> Notice:
     return Notice(code="W-ERROR-GONE", message=f"the error disappears {when}")
-
-
-def _refused(name: str, why: str) -> Notice:
-    return Notice(code="W-NOT-MARKED", message=f"{name} could not be compared: {why}")
 
 
 def _not_compared(names: Sequence[str]) -> Notice:

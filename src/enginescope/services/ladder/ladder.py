@@ -252,7 +252,6 @@ def _of_tensorrt(spec: BackendSpec, streams: int, *, is_engine: bool) -> Ladder:
 
 
 def _why_unusable(backend: str) -> str | None:
-    """Return why a backend cannot be used here; ``None`` if it can."""
     loaded: Any = load_backend(read_spec(backend).name)
     try:
         availability = loaded.availability()

@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import MissingDependencyError
 from enginescope.core.record import Record
 from enginescope.core.signals import deferred_signals
-from enginescope.records.run.job import Conditions, ProfileMode, Workload
+from enginescope.records.run.job import (
+    Conditions,
+    Depth,
+    Job,
+    Limits,
+    ProfileMode,
+    TelemetryRule,
+    Workload,
+)
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import (
     JobRequest,
@@ -23,9 +30,6 @@ from enginescope.services.measurement.jobs import (
 )
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import stored_fields
-
-if TYPE_CHECKING:
-    from enginescope.records.run.job import Depth, Job, Limits, TelemetryRule
 
 
 class BenchRequest(JobRequest, frozen=True, kw_only=True):
@@ -53,11 +57,7 @@ class BenchResult(Record, frozen=True, kw_only=True):
 
 
 def _check_runtime(jobs: Sequence[Job]) -> None:
-    """Raise before anything is measured or stored where nothing can be.
-
-    Raises:
-        MissingDependencyError: All jobs are ONNX Runtime's, and it is not installed.
-    """
+    """Raise before anything is measured or stored where nothing can be."""
     if find_spec("onnxruntime") is None and all(job.backend.name[:4] == "ort-" for job in jobs):
         raise MissingDependencyError(
             "ONNX Runtime is not installed",
@@ -67,12 +67,7 @@ def _check_runtime(jobs: Sequence[Job]) -> None:
 
 
 def measure_models(request: BenchRequest, observer: MeasurementObserver) -> BenchResult:
-    """Measure the jobs of `request` in order; a job that fails is a run with its outcome.
-
-    Raises:
-        UsageError, MissingDependencyError: As `jobs_of` and `held_clocks`.
-        StoreError: The store cannot be written; nothing is measured then.
-    """
+    """Measure the jobs of `request` in order; a job that fails is a run with its outcome."""
     from enginescope.runner.session import run_jobs
     from enginescope.store.archive import RunKeeper, Store
 

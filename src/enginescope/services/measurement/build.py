@@ -6,22 +6,17 @@ import shutil
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
-from enginescope.records.run.job import BackendSpec, Workload
-from enginescope.records.run.run import OutcomeKind
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.job import BackendSpec, Limits, Workload
+from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of, writable_store
-
-if TYPE_CHECKING:
-    from enginescope.records.plan.build import BuildReport
-    from enginescope.records.run.job import Limits
-    from enginescope.records.run.run import Run
-    from enginescope.store.location import StorePlace
+from enginescope.store.location import StorePlace
 
 
 class BuildRequest(Record, frozen=True, kw_only=True):
@@ -59,14 +54,7 @@ class BuildResult(Record, frozen=True, kw_only=True):
 
 
 def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildResult:
-    """Build the engine of `request`; a build that fails is a run with its outcome.
-
-    Raises:
-        UsageError: The model is an engine or does not exist, the backend builds no engines, an
-            option has two values, or the engine cannot be written there.
-        MissingDependencyError: The backend needs a package that is not installed.
-        StoreError: The store cannot be written; nothing is built then.
-    """
+    """Build the engine of `request`; a build that fails is a run with its outcome."""
     from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
     from enginescope.formats.plan.passport_file import PASSPORT_ENDING
     from enginescope.runner.jobs import limits_for, make_jobs

@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import Tally, looks_up_to
@@ -65,26 +66,17 @@ class ContinueRequest(Record, frozen=True, kw_only=True):
 
 
 def continue_rounds(request: ContinueRequest, observer: MeasurementObserver) -> InterleavedResult:
-    """Measure more rounds of a recorded comparison; none where it is decided.
-
-    Raises:
-        UsageError: It is not a comparison, or cannot be continued: a model, an engine, the
-            machine or its software is not the same.
-        StoreError: There is no such run, or the store cannot be written.
-    """
+    """Measure more rounds of a recorded comparison; none where it is decided."""
     store = writable_store(request.store)
-    recorded = _recorded(request.name, store, observer)
+    sides = sides_of_comparison((request.name,), store, observer.warn)
+    recorded = tuple(side.runs for side in sides)
     return continue_sides(recorded, request.rounds, request.command, store, observer)
 
 
 def continue_jobs(
     jobs: Sequence[Job], request: InterleavedRequest, store: Store, observer: MeasurementObserver
 ) -> InterleavedResult:
-    """Measure more rounds of the newest recorded comparison of `jobs`.
-
-    Raises:
-        UsageError: There is none, or as `continue_rounds`.
-    """
+    """Measure more rounds of the newest recorded comparison of `jobs`."""
     recorded = newest_recorded(
         jobs, store, observer, lambda run, _job: bool(run.turn and run.turn.plan)
     )
@@ -131,8 +123,6 @@ def continue_sides(
     is_decided: IsDecided = lambda interim: interim.is_final,
 ) -> InterleavedResult:
     """Measure more rounds of a comparison's sides, as `continue_rounds`; none if `is_decided`."""
-    from enginescope.analysis.verdicts.measured_sides import compare_sides
-
     plan, tag = _plan(recorded), comparison_tag(comparison_id(recorded) or "")
     spreads = SPREADS.usable(store.path, observer.warn)
     terms = CompareConfig(threshold_pct=plan.threshold_pct, across=plan.across, spreads=spreads)
@@ -177,7 +167,6 @@ def continue_sides(
 def _standing(
     recorded: Sides, plan: RoundPlan, compared: Compared, is_decided: IsDecided
 ) -> tuple[tuple[int, ...], bool]:
-    """Return the looks of a comparison, and whether it has ended with a verdict."""
     tally = Tally(looks_up_to(plan.rounds))
     upto: list[tuple[Run, ...]] = []
     for runs in whole_rounds(recorded):
@@ -195,10 +184,6 @@ def _standing(
     if tally.is_over:
         tally.extend()
     return tally.looks, False
-
-
-def _recorded(name: str, store: Store, observer: MeasurementObserver) -> Sides:
-    return tuple(side.runs for side in sides_of_comparison((name,), store, observer.warn))
 
 
 def _plan(recorded: Sides) -> RoundPlan:

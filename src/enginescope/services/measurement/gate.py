@@ -10,6 +10,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.compared_figures import HEADLINE
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import replace
 from enginescope.judge.comparison.looks import looks_up_to
@@ -18,7 +20,9 @@ from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG, RoundPlan
+from enginescope.records.run.job import Job
 from enginescope.records.run.rounds import comparison_id, plan_of, whole_rounds
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
     GateOutcome,
@@ -33,17 +37,13 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import change_since, newest_recorded
-from enginescope.services.measurement.rounds import Pacing, run_rounds
+from enginescope.services.measurement.rounds import InterleavedResult, Pacing, Sides, run_rounds
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.gate import GateQuestion, GateRequest
 from enginescope.services.verdicts.run_selection import MEASURED_AGAIN, input_of
 
 if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.run.job import Job
-    from enginescope.records.run.run import Run
-    from enginescope.services.measurement.rounds import InterleavedResult, Sides
     from enginescope.services.verdicts.run_selection import Named
 
 #: Ids of the runs of a job's two sides.
@@ -57,9 +57,6 @@ def decide_gate(
 
     Nothing is measured where the gate fails anyway. A job of an interleaved comparison gets more
     rounds; any other a new comparison, for which half of the gate's error rate is reserved.
-
-    Raises:
-        UsageError, FormatError, StoreError: As `gate_runs`.
     """
     question = GateQuestion(request, observer)
     baseline, current = question.baseline, question.current
@@ -103,7 +100,9 @@ class _Again:
         measured = {ids: self._measured(ids) for ids in jobs}
         done = {ids: job for ids, job in measured.items() if isinstance(job, _Measured)}
         notices = {
-            ids: job.notice if isinstance(job, _Measured) else _not_measured(job)
+            ids: job.notice
+            if isinstance(job, _Measured)
+            else Notice(code="W-NOT-MEASURED-AGAIN", message=f"not measured again: {job}")
             for ids, job in measured.items()
         }
         rows: dict[tuple[_Ids, str | None], GateRow] = {}
@@ -133,7 +132,6 @@ class _Again:
         return replace(report, rows=tuple(decided_rows), notices=all_notices)
 
     def _measured(self, ids: _Ids) -> _Measured | str:
-        """Return new runs of a job, or why there are none."""
         if self._observer.interruption is not None:
             return "interrupted"
         if self._left_s is not None and self._left_s <= 0:
@@ -171,7 +169,6 @@ class _Again:
         return None if most_s is None else most_s - (perf_counter() - self._start)
 
     def _continued(self, sides: Sides) -> InterleavedResult:
-        """Return the comparison of these sides with more rounds."""
         store = self._question.store
         store.check_writable()
         return continue_sides(
@@ -243,7 +240,6 @@ def _ids(row: GateRow) -> _Ids:
 
 
 def _ids_of(sides: Sides) -> _Ids:
-    """Return the ids as a row has them, the oldest first."""
     ordered = (sorted((run.created, run.id) for run in side) for side in sides)
     baseline, current = (tuple(run_id for _, run_id in side) for side in ordered)
     return baseline, current
@@ -271,10 +267,6 @@ def _not_repeatable(run: Run) -> str | None:
 def _seems_repeatable(run: Run) -> bool:
     """Whether a job that was not interleaved may be measured again: its model is still there."""
     return _not_repeatable(run) is None and Path(run.job.subject.path or "").is_file()
-
-
-def _not_measured(why: str) -> Notice:
-    return Notice(code="W-NOT-MEASURED-AGAIN", message=f"not measured again: {why}")
 
 
 def gate(
@@ -314,8 +306,6 @@ def gate(
         UsageError: Nothing could be compared, a limit is out of range, or as `compare`.
         FormatError, StoreError: As `compare`.
     """
-    from enginescope.analysis.verdicts.compared_figures import HEADLINE
-
     given = max_regression_pct
     limits = given if isinstance(given, Mapping) else {HEADLINE: given}
     terms = GateTerms(

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig, differences
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import RoundPlan
-from enginescope.records.run.job import Conditions, ProfileMode, StopRule, Workload
+from enginescope.records.run.job import (
+    Conditions,
+    Depth,
+    Limits,
+    ProfileMode,
+    StopRule,
+    TelemetryRule,
+    Workload,
+)
+from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
 from enginescope.services.measurement.continued import continue_jobs
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, telemetry_rule
 from enginescope.services.measurement.observer import MeasurementObserver
@@ -27,11 +36,6 @@ from enginescope.services.measurement.rounds import (
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 
-if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.run.job import Depth, Limits, TelemetryRule
-
-
 #: What a process is timed for where nothing else is asked for. Processes of the same work differ by
 #: more than the median of a second is uncertain, so that more of them tell more than longer ones;
 #: and a length that the samples have no say in is the same for all sides.
@@ -41,16 +45,7 @@ PROCESS_STOP = StopRule(duration_ms=1_000.0, min_iterations=5, precision_pct=Non
 def compare_interleaved(
     request: InterleavedRequest, observer: MeasurementObserver
 ) -> InterleavedResult:
-    """Measure the jobs of `request` in interleaved rounds, and compare them.
-
-    Raises:
-        UsageError, MissingDependencyError: Fewer than two or more than 26 jobs, a parameter is out
-            of range, or as `jobs_of` and `held_clocks`.
-        StoreError: The store cannot be written; nothing is measured then.
-    """
-    from enginescope.analysis.verdicts.comparability import differences
-    from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
-
+    """Measure the jobs of `request` in interleaved rounds, and compare them."""
     if not request.models:
         raise UsageError("no models to compare", hint="name two models, or one and two backends")
     check_rounds(request.rounds)

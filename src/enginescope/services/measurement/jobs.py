@@ -13,6 +13,7 @@ from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.run.job import (
     Conditions,
     Depth,
+    Job,
     Limits,
     ProfileMode,
     TelemetryRule,
@@ -23,7 +24,6 @@ from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
     from enginescope.probe.gpu_clocks import SmClock
-    from enginescope.records.run.job import Job
     from enginescope.records.run.run import Run
     from enginescope.services.measurement.observer import MeasurementObserver
     from enginescope.store.archive import Store
@@ -147,12 +147,7 @@ class ModelRequest(MeasureRequest, frozen=True):
 
 
 def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
-    """Make the jobs of `request`, models outermost.
-
-    Raises:
-        UsageError: The request contradicts itself, a model or the machine; or as `make_jobs`.
-        MissingDependencyError: A backend needs a package that is not installed.
-    """
+    """Make the jobs of `request`, models outermost."""
     from enginescope.backends.trtexec.options import split_arguments, with_arguments
     from enginescope.runner.inputs.sample_models import sample_models
     from enginescope.runner.jobs import limits_for, make_jobs, usual_backend, watched
@@ -187,11 +182,7 @@ def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
 def held_clocks(
     jobs: Sequence[Job], request: JobRequest, observer: MeasurementObserver
 ) -> Iterator[None]:
-    """Lock the clocks of the GPUs that `jobs` use in this block, if the request asks for it.
-
-    Raises:
-        UsageError: There is no GPU, no such clock, or no permission.
-    """
+    """Lock the clocks of the GPUs that `jobs` use in this block, if the request asks for it."""
     if request.clock is None:
         yield
         return

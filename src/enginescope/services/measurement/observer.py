@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from enginescope.records.run.job import Watcher
+from enginescope.records.progress import Progress, RoundPosition
+from enginescope.records.run.job import Job, Watcher
 from enginescope.services.observer import Observer
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.environment import ClockLock
-    from enginescope.records.progress import Progress, RoundPosition
-    from enginescope.records.run.job import Job
     from enginescope.records.run.run import Run
 
 
@@ -54,14 +53,9 @@ class MeasurementObserver(Observer):
 
     def turn_watcher(self, turn: RoundPosition) -> Watcher:
         """Pass on what the runner reports of a process of a round; cancel before it starts."""
-
-        def started(_index: int, job: Job) -> None:
-            self.check_cancelled()
-            self.turn_started(turn, job)
-
-        return Watcher(
-            started=started,
-            progressed=lambda _index, progress: self.turn_progressed(turn, progress),
+        return self._passing_on(
+            lambda _index, job: self.turn_started(turn, job),
+            lambda _index, progress: self.turn_progressed(turn, progress),
         )
 
     def round_ended(self, measured: int, counting: int, left_s: float | None) -> None:
@@ -89,14 +83,9 @@ class MeasurementObserver(Observer):
 
     def process_watcher(self, text: str) -> Watcher:
         """Pass on what the runner reports of one process; cancel before it starts."""
-
-        def started(_index: int, _job: Job) -> None:
-            self.check_cancelled()
-            self.process_started(text)
-
-        return Watcher(
-            started=started,
-            progressed=lambda _index, progress: self.process_progressed(text, progress),
+        return self._passing_on(
+            lambda _index, _job: self.process_started(text),
+            lambda _index, progress: self.process_progressed(text, progress),
         )
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
@@ -105,9 +94,13 @@ class MeasurementObserver(Observer):
     @property
     def watcher(self) -> Watcher:
         """Pass on what the runner reports of jobs; cancel between jobs."""
+        return self._passing_on(self.job_started, self.job_progressed)
 
-        def started(index: int, job: Job) -> None:
+    def _passing_on(
+        self, started: Callable[[int, Job], None], progressed: Callable[[int, Progress], None]
+    ) -> Watcher:
+        def begin(index: int, job: Job) -> None:
             self.check_cancelled()
-            self.job_started(index, job)
+            started(index, job)
 
-        return Watcher(started=started, progressed=self.job_progressed)
+        return Watcher(started=begin, progressed=progressed)

@@ -71,11 +71,7 @@ def kept_folder(
 
 
 def recorded_rounds(jobs: Sequence[Job], store: Store, observer: Observer) -> Sides:
-    """Return the runs of each side of the newest rounds of these jobs; empty without any.
-
-    Raises:
-        UsageError: A model, an engine, the machine or its software has changed since.
-    """
+    """Return the runs of each side of the newest rounds of these jobs; empty without any."""
 
     def is_same(run: Run, job: Job) -> bool:
         return not (run.turn and run.turn.plan) and _is_alike(run.job, job)
@@ -182,7 +178,6 @@ def change_since(recorded: Sides, *, is_locked: bool = False) -> str | None:
 
 
 def _changes(then: Environment, now: Environment) -> Iterator[str]:
-    """Yield what differs between two environments of runs."""
     here = (now.host.name, *now.comparable_key())
     before = (then.host.name, *then.comparable_key())
     if not (then.devices and now.devices):  # a worker may see a GPU that this process does not
@@ -197,7 +192,6 @@ def _changes(then: Environment, now: Environment) -> Iterator[str]:
 
 
 def _files(side: Sequence[Run]) -> Iterator[tuple[Path, str | None]]:
-    """Yield the model of a side, and the engine that was built of it."""
     subject = side[0].job.subject
     if subject.path is not None:
         yield Path(subject.path), subject.sha256

@@ -31,7 +31,7 @@ from enginescope.judge.experiment import (
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted, format_span
 from enginescope.records.progress import COMPARISON_TAG, RoundPlan, RoundPosition, side_label
-from enginescope.records.run.job import Watcher
+from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.rounds import (
     comparison_id,
     measured_of,
@@ -47,7 +47,6 @@ from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
-    from enginescope.records.run.job import Job
     from enginescope.runner.session import Sink
     from enginescope.store.archive import Store
 
@@ -153,11 +152,7 @@ class JobRounds:
         return self._keeper.message
 
     def run(self) -> Ended:
-        """Measure rounds until the pacing ends them.
-
-        Raises:
-            UsageError: Fewer than two sides, or more than there are letters.
-        """
+        """Measure rounds until the pacing ends them."""
         if len(self._jobs) > len(ascii_uppercase):
             raise UsageError(
                 f"{len(self._jobs)} sides to compare",
@@ -465,11 +460,6 @@ def keep_rounds(
 
 
 def successful(result: InterleavedResult) -> MeasuredComparison:
-    """Return the comparison.
-
-    Raises:
-        UnsupportedError, BackendError: No process of a side succeeded.
-    """
     for run in result.failed:
         raise_unless_ok(run)
     assert result.comparison is not None

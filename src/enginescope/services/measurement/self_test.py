@@ -9,23 +9,26 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig, check_pct
+from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import replace
 from enginescope.judge.comparison.detection import MOST_ROUNDS
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.experiment import Ended, Standing
+from enginescope.records.run.job import Job, Limits, Workload
+from enginescope.records.verdict.self_test import SelfTest
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, Sides, keep_rounds, looks_up_to
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
+from enginescope.services.verdicts.compare_inputs import named_sides
+from enginescope.store.archive import Store
+from enginescope.store.machine_records import SELF_TESTS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.self_test import SameSides
-    from enginescope.records.run.job import Job, Limits, Workload
-    from enginescope.records.verdict.self_test import SelfTest
-    from enginescope.store.archive import Store
 
 MAX_TIME_S = 120.0
 #: Comparisons to measure, however short: their verdicts are the only ones that nobody drew.
@@ -49,17 +52,8 @@ class SelfTestRequest(JobRequest, frozen=True, kw_only=True):
 
 
 def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> SelfTest:
-    """Compare a job with itself until the time is over; record the detection curve in the store.
-
-    Raises:
-        UsageError: A value is out of range, or too few rounds count for a comparison; or as
-            `jobs_of`.
-        MissingDependencyError: As `jobs_of`.
-        UnsupportedError, BackendError: No process of a side succeeded.
-        StoreError: The store cannot be written; nothing is measured then.
-    """
+    """Compare a job with itself until the time is over; record the detection curve in the store."""
     from enginescope.analysis.verdicts.self_test import self_test_of
-    from enginescope.store.machine_records import SELF_TESTS
 
     if not LOOKS[0] <= request.rounds <= MOST_ROUNDS:
         raise UsageError(f"rounds: {request.rounds} is not between {LOOKS[0]} and {MOST_ROUNDS}")
@@ -102,7 +96,6 @@ class _Comparisons:
         """Yield each comparison; the last one may be cut off by the time."""
         from enginescope.analysis.verdicts.noise_floor import counted_medians
         from enginescope.analysis.verdicts.self_test import SameSides
-        from enginescope.services.verdicts.compare_inputs import named_sides
 
         number = 0
         while not self._is_late:
@@ -137,9 +130,6 @@ class _Comparisons:
         return min(self._request.rounds, max(LOOKS[0], left // max(1, _FEW - number)))
 
     def _pacing(self, number: int, most: int) -> Pacing:
-        from enginescope.analysis.verdicts.measured_sides import compare_sides
-        from enginescope.services.verdicts.compare_inputs import named_sides
-
         terms = CompareConfig(threshold_pct=self._request.threshold_pct)
 
         def stands(sides: Sides) -> Standing:

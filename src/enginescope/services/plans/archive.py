@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.errors import EnginescopeError, UsageError, os_errors_as
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.core.suggest import did_you_mean
@@ -169,7 +169,6 @@ def _companions(named: Iterable[Path], others: Iterable[Path]) -> tuple[Path, ..
 
 
 def _of_folder(folder: Path, top: str) -> Iterator[tuple[Path, str]]:
-    """Every file in a folder, hidden ones and links left out."""
     for path in sorted(folder.rglob("*")):
         below = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in below.parts)
@@ -199,10 +198,8 @@ def _engine_of(run: Run) -> Path | None:
 
 
 def _known(path: Path, name: str) -> TeaFile:
-    try:
+    with os_errors_as(UsageError, f"cannot read {path}"):
         return tea_file(path, name)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}", why=error.strerror or str(error)) from error
 
 
 def _imported(files: Iterable[TeaFile]) -> tuple[Run, ...]:

@@ -26,6 +26,7 @@ from enginescope.services.plans.explore_request import (
     Explored,
     ExploreFiles,
     ExploreRequest,
+    page_subject,
     read_context,
 )
 from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
@@ -247,7 +248,6 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
 def write_files(
     explored: Explored, request: ExploreRequest, observer: PlanObserver
 ) -> tuple[Path, ...]:
-    """Write the files of a request, and return their paths."""
     requested = request.files.requested()
     for name, make in _MAKERS.items():
         if name in requested:
@@ -302,8 +302,6 @@ def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
 
 def subject_of(explored: Explored) -> PageSubject:
     """Return the plan as pages, slides and the rules see it."""
-    from enginescope.services.plans.explore_request import page_subject
-
     return page_subject(explored.page_source.as_run(), explored.context, explored.view)
 
 
@@ -321,7 +319,6 @@ def _card(explored: Explored, _: ExploreRequest) -> bytes:
 
 
 def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -> None:
-    """Write the graph in each requested format."""
     from enginescope.render.graph.write.picture import Picture
 
     files, source = request.files, explored.source

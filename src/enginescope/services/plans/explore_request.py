@@ -18,15 +18,16 @@ from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
+from enginescope.formats.onnx.onnx_graph import onnx_graph_of_plan
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
+from enginescope.records.run.run import Run
 from enginescope.services.plans.plan_input import NO_COMPANIONS, CompanionFiles, PlanInput, PlanName
 from enginescope.store.location import StorePlace
 
 if TYPE_CHECKING:
     from enginescope.formats.plan.overlay_file import Overlay
-    from enginescope.judge.notice import Notice
     from enginescope.records.plan.build_trace import BuildTrace
-    from enginescope.records.run.run import Run
     from enginescope.render.graph.write.picture import Wish
     from enginescope.render.plans.plan_headline import PageSubject
 
@@ -121,8 +122,6 @@ def page_subject(
 
 
 def _view(view: V, files: ContextFiles, devices: Sequence[Device]) -> V:
-    from enginescope.formats.onnx.onnx_graph import onnx_graph_of_plan
-
     graph = onnx_graph_of_plan(view.plan, files.onnx) if files.onnx else view.onnx
     gpu = limits_of(files.gpu, devices) if isinstance(files.gpu, str) else files.gpu
     return view.against(gpu, graph)
@@ -152,7 +151,6 @@ class ExploreFiles:
     png: Path | None = None
 
     def requested(self) -> dict[str, Path]:
-        """Return the paths by the name of their field."""
         every = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: path for name, path in every.items() if path is not None}
 

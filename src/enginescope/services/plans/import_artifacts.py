@@ -91,7 +91,6 @@ def _stored(run: Run, request: ImportRequest, folder: Path | None = None) -> Run
 
 
 def _of_archive(archive: Path, request: ImportRequest, observer: ImportObserver) -> list[Run]:
-    """Return the stored runs of an archive, and the runs that its other files make."""
     with unpacked(archive, observer) as contents:
         runs = [_stored(load_path(folder), request, folder) for folder in contents.runs]
         runs += _imported(contents.imported(), request, observer)

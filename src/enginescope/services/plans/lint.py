@@ -56,7 +56,6 @@ class LintResult(Record, frozen=True, kw_only=True):
 
 
 def lint_plans(request: LintRequest, observer: PlanObserver) -> LintResult:
-    """Look for what may cost time in the plans of a request."""
     if request.profile is not None and len(request.plans) > 1:
         raise UsageError("one profile for several plans", hint="give one plan with `profile`")
     paths = [plan for plan in request.plans if isinstance(plan, str | PathLike)]
@@ -155,7 +154,6 @@ def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:
 
 
 def _configuration(request: LintRequest) -> LintConfig:
-    """Return the configuration of the file, with the rules and the level of the request."""
     path = request.config
     base = config_of(_lint_table(path), str(path)) if path else LintConfig()
     return replace(

@@ -29,7 +29,7 @@ from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
-from enginescope.store.machine_records import usable_validations
+from enginescope.store.machine_records import VALIDATIONS
 from enginescope.store.row import Filter, RunRow
 
 _HEAD_BYTES = 4096
@@ -184,7 +184,7 @@ def _with_evidence(known: Passport, store: Store, sha256: str) -> Passport:
     """Return the passport with the stored runs and validations of its engine."""
     names = ("id", "created", "outcome", "gpu", "metric", "median_ms")
     rows = [row for row in store.select(Filter()) if row.model_sha256 == sha256]
-    validations = usable_validations(store.path, lambda _text: None)
+    validations = VALIDATIONS.usable(store.path, lambda _text: None)
     return replace(
         known,
         runs=tuple(PassportRun(**{name: getattr(row, name) for name in names}) for row in rows),

@@ -10,8 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from enginescope.analysis.claims.layer_time import WholeRequest
+from enginescope.analysis.layers.layer_sum import (
+    of_plan_profile,
+    plan_profiles,
+    times_of_plan_profile,
+)
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import (
@@ -30,6 +36,7 @@ from enginescope.formats.archive.archive_reader import (
     extract_tea,
     read_tea,
 )
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.importer import Imported, import_artifacts
 from enginescope.formats.importing.plan_files import (
     PlanFiles,
@@ -38,19 +45,14 @@ from enginescope.formats.importing.plan_files import (
     read_plan_files,
 )
 from enginescope.formats.plan.engine_file import EngineHeader, header_of
+from enginescope.formats.trtexec.exported_times import ExportedTimes
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.run.run import Run
+from enginescope.records.plan.plan import Plan, Profile
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.run import Artifact, Run
 from enginescope.services.observer import PlanObserver
 from enginescope.store.archive import load_path
-
-if TYPE_CHECKING:
-    from enginescope.analysis.claims.layer_time import WholeRequest
-    from enginescope.formats.trtexec.exported_times import ExportedTimes
-    from enginescope.records.plan.plan import Plan, Profile
-    from enginescope.records.plan.tool_report import ToolReport
-    from enginescope.records.run.run import Artifact
-
 
 #: What stands for a plan: a path, a run's name, or a view.
 PlanName: TypeAlias = str | PathLike[str] | RunView | PlanView
@@ -100,7 +102,6 @@ class PlanInput:
 
     @property
     def device_names(self) -> str | None:
-        """Names of the GPUs, each once."""
         return ", ".join(dict.fromkeys(device.name for device in self.devices)) or None
 
     @property
@@ -129,12 +130,6 @@ class PlanInput:
 
     def of_profile(self, index: int) -> PlanInput:
         """Return the layers and times of one optimization profile, of several."""
-        from enginescope.analysis.layers.layer_sum import (
-            of_plan_profile,
-            plan_profiles,
-            times_of_plan_profile,
-        )
-
         if self.plan is None or not plan_profiles(self.plan):
             return self
         plan = of_plan_profile(self.plan, index)
@@ -146,13 +141,11 @@ class PlanInput:
         """Return the run; of a plan file an imported run, with the files it was read from."""
         if self.run is not None:
             return self.run
-        from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 
         names = ("name", "plan", "profile", "times", "report", "notices", "artifacts")
         return run_of_engine(EngineFacts(**{name: getattr(self, name) for name in names}))
 
     def needed_plan(self) -> Plan:
-        """Return the plan."""
         if self.plan is None:
             raise UsageError(
                 f"{self.label} has no plan",
@@ -354,7 +347,6 @@ def nothing_in(archive: Path, contents: TeaContents) -> UsageError:
 
 
 def inspected_engines(found: Unpacked, observer: PlanObserver) -> Iterator[PlanInput]:
-    """Inspect the engines in an archive with TensorRT."""
     names = {entry.name for entry in found.contents.entries if entry.kind == "engine"}
     for path in extract_tea(found.archive, found.folder, lambda one: one.name in names):
         where = found.name_of(path)

@@ -9,9 +9,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
+from enginescope.core.errors import BackendError, MissingDependencyError, UsageError, os_errors_as
 from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
+from enginescope.formats.trex.trex_metadata import log_metadata
+from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.archive import ArchiveRequest, create_archive
 from enginescope.services.trtexec_session import TrtexecObserver, TrtexecRequest, run_trtexec
@@ -20,8 +24,6 @@ from enginescope.store.location import without_password
 if TYPE_CHECKING:
     from enginescope.compat.trtexec.arguments import Version
     from enginescope.compat.trtexec.log.log import Line
-    from enginescope.records.plan.tool_report import ToolReport
-    from enginescope.records.run.run import Run
 
 #: Flags that trex passes to the measurement; TensorRT 11 measures so without them.
 _MEASURING = ("--noDataTransfers", "--useCudaGraph", "--separateProfileRun", "--useSpinWait")
@@ -61,10 +63,8 @@ def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessRes
     if not model.is_file():
         raise UsageError(f"model {model}", why="no such file")
     _check_flags(model, flags, version)
-    try:
+    with os_errors_as(UsageError, f"folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"folder {folder}", why=error.strerror or str(error)) from error
     engine = folder / f"{model.name}.engine"
     shared = ("--verbose", "--profilingVerbosity=detailed", *flags)
     shared += (f"--es-store={request.store}",) if request.store else ()
@@ -122,18 +122,15 @@ class _Log(TrtexecObserver):
         self.run_id: str | None = None
 
     def status(self, line: str) -> None:
-        """Add a line without a prefix."""
         self.text.append(line)
 
     def lines(self, lines: Iterable[Line]) -> None:
-        """Add messages with the time of each."""
         from enginescope.compat.trtexec.log.log import printed
 
         now = datetime.now()  # noqa: DTZ005 - local, as trtexec's
         self.text += [printed(line, now) for line in lines]
 
     def run_stored(self, run: Run) -> None:
-        """Add the run's id."""
         self.run_id = run.id
         self.text.append(f"enginescope: run {run.id}")
 
@@ -149,7 +146,6 @@ def _options(on: str) -> dict[str, str]:
 
 
 def _tensorrt(runtime: str) -> Version:
-    """Return the version of the TensorRT that builds, whose flags are read."""
     from enginescope.backends.tensorrt.libraries import installed_version, load
     from enginescope.compat.trtexec.arguments import Version, parse_version
 
@@ -251,14 +247,11 @@ def _step(
 
 def _write_metadata(log: Path, target: Path) -> None:
     from enginescope.core.jsonio import encode, write_atomic
-    from enginescope.formats.trex.trex_metadata import log_metadata
 
     write_atomic(target, encode(log_metadata(_report(log))))
 
 
 def _report(log: Path) -> ToolReport:
-    from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
-
     found, _ = parse_trtexec_log(log.read_bytes(), log.name)
     return found.report
 

@@ -6,30 +6,30 @@ import re
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.validation.validation import Validation, stored_validation
 from enginescope.core.errors import FormatError, StoreError, UsageError
+from enginescope.core.jsonio import read_bytes
 from enginescope.core.record import Record, replace
+from enginescope.formats.lenient_json import read_json
+from enginescope.formats.tensors.output_diff_file import foreign_differences, is_ours
 from enginescope.judge.units import counted
 from enginescope.render.html.slide import slide_png
 from enginescope.render.page.report import TOPK, WrittenReport, subject_slide
 from enginescope.render.page.report import write_report as write_files
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.validation.report_answers import ReportedAnswers
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import write_file
 from enginescope.services.plans.explore_request import ContextFiles, page_subject, read_context
-from enginescope.services.plans.plan_input import PlanInput, PlanName
+from enginescope.services.plans.plan_input import PlanInput, PlanName, unpacked
 from enginescope.services.plans.resolve_plan import is_archive, resolve_inputs
 from enginescope.services.store_access import place_of
+from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
-
-if TYPE_CHECKING:
-    from enginescope.analysis.validation.validation import Validation
-    from enginescope.render.plans.plan_headline import PageSubject
-    from enginescope.store.location import StorePlace
-
+from enginescope.store.run_names import is_tag
 
 #: A report lays so many runs of a tag over each other.
 _MOST_RUNS = 12
@@ -58,7 +58,6 @@ class ReportRequest(Record, frozen=True, kw_only=True):
 
 
 def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport:
-    """Write the report of a request."""
     inputs = [
         each
         for subject in request.subjects
@@ -153,9 +152,6 @@ def _named_runs(
     subject: PlanName, store: StorePlace | None, observer: PlanObserver
 ) -> tuple[PlanName, ...]:
     """Return the runs of a tag, the oldest first, or the newest of too many; or `subject`."""
-    from enginescope.store.archive import Store
-    from enginescope.store.run_names import is_tag
-
     if not isinstance(subject, str) or not is_tag(subject) or Path(subject).is_file():
         return (subject,)
     is_folder = Path(subject).is_dir()
@@ -237,8 +233,6 @@ def stored_outputs(
 
 def archived_outputs(names: Sequence[str], observer: PlanObserver) -> tuple[ReportedAnswers, ...]:
     """Return the comparisons in those of the names that are archives; each once."""
-    from enginescope.services.plans.plan_input import unpacked
-
     found: dict[bytes, ReportedAnswers] = {}
     for archive in (Path(name) for name in names if is_archive(Path(name))):
         with unpacked(archive, observer) as held:
@@ -276,11 +270,6 @@ def _file(path: Path) -> Path:
 
 
 def _read(path: Path, source: str) -> ReportedAnswers:
-    from enginescope.analysis.validation.validation import stored_validation
-    from enginescope.core.jsonio import read_bytes
-    from enginescope.formats.lenient_json import read_json
-    from enginescope.formats.tensors.output_diff_file import foreign_differences, is_ours
-
     value = read_json(read_bytes(path), str(path)).value
     if is_ours(value):
         return ReportedAnswers(source=source, validation=stored_validation(value, str(path)))

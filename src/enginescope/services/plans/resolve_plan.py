@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
-from enginescope.core.packed_files import PACKED_SUFFIXES, plain_head
+from enginescope.core.packed_files import PACKED_SUFFIXES, ZIP_TAGS, is_tar, plain_head
 from enginescope.core.record import Record
+from enginescope.formats.importing.importer import import_artifacts
+from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.formats.lenient_json import decode_text
+from enginescope.formats.plan.engine_file import is_engine_file
 from enginescope.records.environment import Device
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.explore_request import ContextFiles, read_context
@@ -25,11 +29,8 @@ from enginescope.services.plans.plan_input import (
     PlanName,
     input_of_run,
 )
+from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
-
-if TYPE_CHECKING:
-    pass
-
 
 _RUN_DOCUMENT = "run.json"
 _SHOWN_NAMES = 8
@@ -122,15 +123,12 @@ def resolve_inputs(
         return tuple(_of_folder(path))
     if path.suffix.lower() in _FILES and not path.exists():
         raise UsageError(f"{what} does not exist", hint="give a plan's JSON file, or a run")
-    from enginescope.store.archive import Store
 
     return (input_of_run(Store(store).load(str(what))),)
 
 
 def is_archive(path: Path) -> bool:
     """Return whether a file is an archive: a zip or tar file, or named like one."""
-    from enginescope.core.packed_files import ZIP_TAGS, is_tar
-
     if not path.is_file():
         return False
     return path.suffix.lower() == ".tea" or _head(path).startswith(ZIP_TAGS) or is_tar(path)
@@ -149,9 +147,6 @@ def _of_view(view: RunView | PlanView) -> PlanInput:
 def _of_any_file(
     path: Path, companions: CompanionFiles, observer: PlanObserver
 ) -> tuple[PlanInput, ...]:
-    from enginescope.formats.lenient_json import decode_text
-    from enginescope.formats.plan.engine_file import is_engine_file
-
     if is_archive(path):
         if any(companions):
             raise _no_plan_file(path)
@@ -180,8 +175,6 @@ def _head(path: Path) -> bytes:
 
 
 def _of_plan_file(path: Path, companions: CompanionFiles) -> PlanInput:
-    from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
-
     read = read_plan_files(PlanFiles(plan=path, **companions._asdict()))
     report = read.report
     return PlanInput(
@@ -199,8 +192,6 @@ def _of_plan_file(path: Path, companions: CompanionFiles) -> PlanInput:
 
 
 def _of_folder(folder: Path) -> Iterator[PlanInput]:
-    from enginescope.formats.importing.importer import import_artifacts
-
     for run in import_artifacts([folder]).runs:
         plan = next((each.path for each in run.artifacts if each.kind == "plan"), str(folder))
         yield input_of_run(run, kind="folder", where=plan)

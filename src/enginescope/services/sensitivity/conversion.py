@@ -117,11 +117,7 @@ class Conversion:
         }
 
     def job(self, job: Job, names: Sequence[str]) -> Job:
-        """Return a job in FP32 with the layers of these names converted.
-
-        Raises:
-            EnginescopeError: The model cannot be converted so.
-        """
+        """Return a job in FP32 with the layers of these names converted."""
         home = self.home(names)
         if self.to == "fp16":
             lowered = replace(_lowered(job), engine_cache=str(home))
@@ -217,9 +213,6 @@ class Outputs:
 
         Args:
             keeps: Keep the converted model.
-
-        Raises:
-            DiskFullError: The disk of temporary files is full.
         """
         self._observer.check_cancelled()
         folder, stored = self._folder / "side", self._conversion.home(layers).with_suffix(".json")

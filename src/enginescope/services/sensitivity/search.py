@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from enginescope.analysis.sensitivity.layers import LayerNodes
 from enginescope.analysis.sensitivity.ranking import (
@@ -22,6 +22,7 @@ from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.units import counted, format_span
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.sensitivity import (
@@ -37,9 +38,6 @@ from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing
 from enginescope.services.sensitivity.conversion import Conversion, Outputs
 from enginescope.store.archive import Store
-
-if TYPE_CHECKING:
-    from enginescope.records.progress import RoundPosition
 
 #: Layers whose time alone is measured: the most sensitive ones, which are the ones to decide on.
 MOST_TIMED = 12
@@ -112,11 +110,7 @@ class SensitivitySearch:
         self.is_by_time = False
 
     def alone(self, compare_until: float, time_until: float) -> tuple[SensitiveLayer, ...]:
-        """Return every layer with the error and time of the model in which it alone is converted.
-
-        Raises:
-            BackendError: No layer could be converted and run.
-        """
+        """Return each layer with error and time of the model in which it alone is converted."""
         unchanged, begin = self._conversion.unchanged(), perf_counter()
         models: dict[str, ConvertedModel] = {}
         for number, layer in enumerate(self._layers):
@@ -245,9 +239,6 @@ class Timing:
 
         Args:
             deadline: On the performance counter. A round that it cuts off does not count.
-
-        Raises:
-            UnsupportedError, BackendError: A process of FP32 failed.
         """
         while self.rounds < self._request.rounds:
             begin = perf_counter()

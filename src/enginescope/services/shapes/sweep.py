@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Annotated
 
 from enginescope.backends.profile_bounds import dims_text
-from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
+from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.arrival_trace import read_trace
-from enginescope.formats.onnx.onnx_inputs import OnnxInputs, read_onnx_inputs
-from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.formats.onnx.onnx_inputs import OnnxInputs
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.units import counted
 from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, Workload
-from enginescope.runner.model_inputs import settled_workload, sized
+from enginescope.runner.model_inputs import inputs_of, settled_workload, sized
 from enginescope.services.measurement.declared import EXISTING_FILE, File, Param
 from enginescope.services.measurement.jobs import ROUNDS, ModelRequest, On, Rounds
 
@@ -44,7 +43,6 @@ class Sweep(Record, frozen=True, kw_only=True):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the shapes."""
         shapes = self.shapes or [(size,) for size in self.sizes]
         return tuple("x".join(map(str, dims)) for dims in shapes)
 
@@ -205,12 +203,8 @@ def _check_weights(request: ShapesRequest, labels: tuple[str, ...]) -> None:
 
 
 def sweep_points(model: Path, sweep: Sweep, workload: Workload) -> tuple[ShapePoint, ...]:
-    """Return the shapes of a sweep in ascending order of size.
-
-    Raises:
-        UsageError: The model's dimension is fixed, or it has none of that name.
-    """
-    inputs = _inputs_of(model)
+    """Return the shapes of a sweep in ascending order of size."""
+    inputs = inputs_of(model)
     if inputs is not None:
         _check_dynamic(model, inputs, sweep)
     sizes = sweep.sizes or tuple(math.prod(dims) for dims in sweep.shapes)
@@ -232,16 +226,6 @@ def _workload_of(sweep: Sweep, at: int, workload: Workload) -> tuple[Workload, i
         return replace(workload, batch=size), size
     dim = DimSize(name=sweep.name, size=size)
     return replace(workload, dims=(*workload.dims, dim)), size * (workload.batch or 1)
-
-
-def _inputs_of(model: Path) -> OnnxInputs | None:
-    """Return what a file says of its inputs; ``None``: an engine, or it says nothing here."""
-    if model.suffix.lower() in ENGINE_SUFFIXES:
-        return None
-    try:
-        return read_onnx_inputs(model)
-    except (FormatError, MissingDependencyError, OSError):
-        return None
 
 
 def _check_dynamic(model: Path, inputs: OnnxInputs, sweep: Sweep) -> None:
@@ -271,7 +255,7 @@ def spanning(job: Job, points: Sequence[ShapePoint]) -> Job:
     """
     options = job.backend.options
     is_built = job.backend.name in ("trt", "trt-rtx") and job.subject.kind == "onnx"
-    inputs = _inputs_of(Path(job.subject.path or "")) if is_built else None
+    inputs = inputs_of(Path(job.subject.path or "")) if is_built else None
     if inputs is None or any(key in options for key in _BOUNDS):
         return job
     shapes = [_shapes_of(inputs, point.workload) for point in points]

@@ -13,11 +13,11 @@ from enginescope.core.record import Record
 from enginescope.services.observer import Observer
 from enginescope.services.output_files import write_file
 from enginescope.services.store_access import place_of
+from enginescope.store.location import StorePlace
 
 if TYPE_CHECKING:
     from enginescope.formats.benchmarks.benchmark_series import ExportedSeries
     from enginescope.records.run.run import Run
-    from enginescope.store.location import StorePlace
 
 ExportFormat = Literal["zip", "hyperfine", "google-benchmark", "nvbench"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
@@ -51,7 +51,8 @@ def export_stored(request: ExportRequest, observer: Observer) -> tuple[Path, ...
     if request.format == "hyperfine":
         files = {request.file.name: hyperfine_json(series)}
     elif request.format == "google-benchmark":
-        files = {request.file.name: google_json(series, _now())}
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        files = {request.file.name: google_json(series, now)}
     else:
         files = nvbench_files(series, request.file.name)
     written = []
@@ -61,10 +62,6 @@ def export_stored(request: ExportRequest, observer: Observer) -> tuple[Path, ...
         write_file(path, data)
         written.append(path)
     return tuple(written)
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def _series(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.suite.suite_change import SuiteChange
+from enginescope.records.suite.suite import SuiteChange
 from enginescope.services.observer import Observer
 from enginescope.services.store_access import selected_rows
 from enginescope.store.row import Filter
@@ -127,7 +127,6 @@ def _runs_of(suite: SuiteResult, store: Store) -> list[str]:
 
 
 def _send_rows(suite: SuiteResult, server: RemoteStore) -> int:
-    """Send the plan and the rows that the server does not have; return their count."""
     server.put_suite(suite.name, SuiteChange(plan=suite.plan))
     ended = server.suite_ended(suite.name)
     rows = [row for row in suite.rows if ended.get(row.cell.key, "") < row.ended]

@@ -32,10 +32,12 @@ from enginescope.runner.session import Sink
 from enginescope.runner.suites.suite_run import measure_cell, refusal_of
 from enginescope.services.accuracy.sides import EXPECTED, REFERENCE, Side, Sides
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
-from enginescope.services.suites.reference_cache import References
+from enginescope.services.suites.reference_cache import ReferenceCache
 
 
-def checked_cell(cell: Cell, watcher: Watcher, references: References | None = None) -> CellChecked:
+def checked_cell(
+    cell: Cell, watcher: Watcher, references: ReferenceCache | None = None
+) -> CellChecked:
     """Compare the outputs of a cell with the reference; end as the reference does if it fails.
 
     The reference is the suite's; else the outputs of the data set; else the model on ONNX
@@ -83,7 +85,7 @@ class _CellValidation(ValidationRun):
         failed: Why the cell's own side has no outputs.
     """
 
-    def __init__(self, plan: Plan, watcher: Watcher, references: References | None) -> None:
+    def __init__(self, plan: Plan, watcher: Watcher, references: ReferenceCache | None) -> None:
         def watch(_job: Job, progress: Progress | None) -> None:
             if progress is not None:
                 watcher.progressed(0, progress)
@@ -133,7 +135,6 @@ class _ReferenceError(EnginescopeError):
 
 
 def _failed(error: EnginescopeError) -> CellChecked:
-    """Return what a cell ends as whose outputs, or whose reference's, failed so."""
     cause = error.__cause__
     if isinstance(cause, EndedBadly):
         outcome = cause.outcome
@@ -145,7 +146,6 @@ def _failed(error: EnginescopeError) -> CellChecked:
 
 
 def _samples(cell: Cell) -> tuple[tuple[Sample, ...], Job]:
-    """Return a cell's samples, and its job without the inputs that the samples bring."""
     work = cell.job.workload
     samples: tuple[Sample, ...]
     if cell.data_sets:
@@ -212,7 +212,7 @@ class CellContext(Record, frozen=True, kw_only=True):
     command: str | None = None
     fingerprint: Mapping[str, str] | None = None
     watcher: Watcher = Watcher()
-    references: References | None = None
+    references: ReferenceCache | None = None
 
 
 def run_cell(cell: Cell, context: CellContext) -> CellRow:

@@ -1,32 +1,39 @@
-"""Models for suites: the files that words stand for, and downloads of a user's own list.
+"""Models: the samples of the package, the files that a suite's words stand for, and downloads.
 
 Downloads resume where they were cut off, and are checked before use.
 """
 
 from __future__ import annotations
 
+import gzip
+import importlib.util
 import shutil
 import tarfile
 import zlib
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
+from importlib.resources import files
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import EnginescopeError, FormatError, UsageError
+from enginescope.core.errors import EnginescopeError, FormatError, UsageError, os_errors_as
 from enginescope.core.http_pool import http_pool, http_retries, reason_of_http
+from enginescope.core.jsonio import write_atomic
 from enginescope.core.packed_files import copy_member, opened_zip, safe_members, tar_files
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink, read_links
+from enginescope.runner.inputs.sample_models import SAMPLES as SAMPLE_MODELS
+from enginescope.runner.inputs.sample_models import SLOWER_SAMPLE, sample_models
 from enginescope.runner.suites.suite_plan import LIGHT, SAMPLES, FoundModel, models_named
 from enginescope.services.observer import Observer
+from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
-
 
 _BLOCK = 1 << 18
 _TIMEOUT_S = 60.0
@@ -253,7 +260,6 @@ class Downloads(Record, frozen=True, kw_only=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every link was fetched."""
         return len(self.fetched) == len(self.links)
 
 
@@ -282,3 +288,40 @@ def fetch_models(links: Path, folder: Path, observer: DownloadObserver) -> Downl
         fetched.append(model)
         observer.download_ended(place, model)
     return Downloads(links=listed, fetched=tuple(fetched))
+
+
+def samples(
+    folder: str | PathLike[str] | None = None, *, store: str | PathLike[str] | None = None
+) -> Path:
+    """Write the bundled samples that are not there yet, and return their folder.
+
+    ``small_convnet.onnx``, ``small_convnet_split.onnx`` with the same outputs, and
+    ``small_transformer.onnx`` where the onnx package is installed;
+    ``small_convnet/`` and ``resnet18/``: plans, layer times and logs of engines in FP16, recorded
+    with TensorRT 8.6 on an NVIDIA H200, and the layer times of ``resnet18`` as a CUDA graph.
+
+    Args:
+        folder: By default ``samples`` in the store.
+        store: By default the command line's.
+
+    Raises:
+        UsageError: The folder cannot be written.
+
+    Examples:
+        >>> es.open_plan(es.samples() / "resnet18" / "resnet18.graph.json")   # doctest: +SKIP
+    """
+    return write_samples(Path(folder) if folder is not None else None, place_of(store))
+
+
+def write_samples(folder: Path | None, store: StorePlace | None) -> Path:
+    target = folder if folder is not None else Store(store).path / "samples"
+    with os_errors_as(UsageError, f"cannot write {target}"):
+        for group in (files("enginescope.services.plans") / "recorded").iterdir():
+            (target / group.name).mkdir(parents=True, exist_ok=True)
+            for packed in group.iterdir():
+                path = target / group.name / packed.name.removesuffix(".gz")
+                if not path.exists():
+                    write_atomic(path, gzip.decompress(packed.read_bytes()))
+        if importlib.util.find_spec("onnx") is not None:
+            sample_models(target, SAMPLE_MODELS | SLOWER_SAMPLE)
+    return target

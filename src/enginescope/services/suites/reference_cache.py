@@ -1,9 +1,7 @@
 """Reference outputs of a session: the reference runs once for all backends of a model.
 
-So does one that fails: its outcome is kept like outputs.
-
-Machines of a fleet share outputs in a folder, because their cells have no process in common. The
-folder is of one session: a new one begins without outputs.
+So does one that fails: its outcome is kept like outputs. Cells that have no process in common share
+them in a folder, which is of one session: a new one begins without outputs.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -33,94 +30,12 @@ from enginescope.records.run.sample_set import Sample
 from enginescope.runner.inputs.collect_outputs import EndedBadly
 
 RUN, OUTPUTS = "run.json", "answers"
-#: Entries at a time. Models follow one another, and each has two: bindings and outputs.
-_CAPACITY = 8
+#: Entries of a session on this machine: models follow one another, and each has two.
+MOST_ENTRIES = 8
 
 
-class References(Protocol):
-    """Reference outputs of former cells."""
-
-    def once(
-        self, job: Job, samples: Sequence[Sample], outputs: Path, run: Callable[[], Run]
-    ) -> Run:
-        """Return the run of a reference, with its outputs in a folder; run it if none is kept."""
-
-
-class ReferenceCache:
-    """Least recently used cache of reference outputs, in an empty folder of the session."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._keys: list[str] = []
-        self._running: dict[str, threading.Lock] = {}
-        self._failed: dict[str, BackendError] = {}
-
-    def once(
-        self, job: Job, samples: Sequence[Sample], outputs: Path, run: Callable[[], Run]
-    ) -> Run:
-        """Return the run of a reference, with its outputs in a folder; run it if none is kept.
-
-        Cells that run side by side wait for the one that runs the reference of both.
-
-        Args:
-            run: Runs the reference, and writes its outputs into `outputs`.
-        """
-        key = reference_key(job, samples)
-        with self._lock:
-            running = self._running.setdefault(key, threading.Lock())
-        with running:
-            failed = self._failed.get(key)
-            if failed is not None:
-                raise failed.with_traceback(None)
-            known = self.load(job, samples, outputs)
-            if known is not None:
-                return known
-            try:
-                new = run()
-            except BackendError as error:
-                self._failed[key] = error
-                raise
-            self.save(job, samples, new, outputs)
-            return new
-
-    def load(self, job: Job, samples: Sequence[Sample], into: Path) -> Run | None:
-        """Copy the outputs of the same job and samples into a folder, and return their run."""
-        key = reference_key(job, samples)
-        with self._lock:
-            if key not in self._keys:
-                return None
-            self._keys.remove(key)
-            self._keys.append(key)  # the most recently used entry is removed last
-            home = self._folder / key
-            if (home / OUTPUTS).is_dir():
-                shutil.copytree(home / OUTPUTS, into, dirs_exist_ok=True)
-            return load_record(Run, home, RUN)
-
-    def save(self, job: Job, samples: Sequence[Sample], run: Run, outputs: Path) -> None:
-        """Store the outputs of a reference; remove the least recently used entry if full."""
-        key = reference_key(job, samples)
-        with self._lock:
-            if key in self._keys:
-                return
-            while len(self._keys) >= _CAPACITY:
-                shutil.rmtree(self._folder / self._keys.pop(0), ignore_errors=True)
-            home = self._folder / key
-            home.mkdir()
-            if outputs.is_dir():
-                shutil.copytree(outputs, home / OUTPUTS)
-            save_record(run, home, RUN)
-            self._keys.append(key)
-
-
-def reference_key(
-    job: Job, samples: Sequence[Sample], versions: Mapping[str, str] | None = None
-) -> str:
-    """Return the digest of everything that decides the outputs of a reference.
-
-    Args:
-        versions: Of the Python that runs it, where another may have run it before.
-    """
+def reference_key(job: Job, samples: Sequence[Sample], versions: Mapping[str, str]) -> str:
+    """Return the digest of everything that decides the outputs of a reference."""
     files = [
         (str(file), file.stat().st_size, file.stat().st_mtime_ns)
         for sample in samples
@@ -151,23 +66,26 @@ class _Failure(Record, frozen=True, kw_only=True):
         return error
 
 
-class SharedReferences:
-    """Reference outputs of the cells of a fleet.
+class ReferenceCache:
+    """Reference outputs of a session, for threads of this process and for other machines.
 
     Args:
         folder: Made by the session; each entry is a folder that is renamed into it when complete.
+        most: Entries to keep of those that this process used last; ``None``: all.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, most: int | None = None) -> None:
+        self._folder, self._most = folder, most
+        self._used: dict[str, None] = {}
+        self._lock = threading.Lock()
 
     def once(
         self, job: Job, samples: Sequence[Sample], outputs: Path, run: Callable[[], Run]
     ) -> Run:
         """Return the run of a reference, with its outputs in a folder; run it if none is kept.
 
-        A cell waits for the machine that runs the same reference. The system drops the lock of a
-        process that dies. Where the file system has no locks, each cell runs the reference.
+        A cell waits for the thread or machine that runs the same reference. The system drops the
+        lock of a process that dies. Where the file system has no locks, each cell runs it.
 
         Args:
             run: Runs the reference, and writes its outputs into `outputs`.
@@ -177,15 +95,24 @@ class SharedReferences:
         with self._locked(key):
             home = self._folder / key
             known = _loaded(home, outputs)
-            if known is not None:
-                return known
-            try:
-                new = run()
-            except BackendError as error:
-                self._keep(home, partial(_save_failure, error))
-                raise
-            self._keep(home, partial(_save, new, outputs))
-            return new
+            if known is None:
+                try:
+                    known = run()
+                except BackendError as error:
+                    self._keep(home, partial(_save_failure, error))
+                    raise
+                self._keep(home, partial(_save, known, outputs))
+            self._note_used(key)
+            return known
+
+    def _note_used(self, key: str) -> None:
+        with self._lock:
+            self._used.pop(key, None)
+            self._used[key] = None
+            while self._most is not None and len(self._used) > self._most:
+                oldest = next(iter(self._used))
+                del self._used[oldest]
+                shutil.rmtree(self._folder / oldest, ignore_errors=True)
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
@@ -210,11 +137,11 @@ class SharedReferences:
             shutil.rmtree(entry, ignore_errors=True)
 
 
-def shared_references(folder: str | None) -> SharedReferences | None:
+def shared_references(folder: str | None) -> ReferenceCache | None:
     """Return the references in a folder; ``None`` where this machine cannot write to it."""
     if folder is None or not Path(folder).is_dir() or not os.access(folder, os.W_OK):
         return None
-    return SharedReferences(Path(folder))
+    return ReferenceCache(Path(folder))
 
 
 def _loaded(home: Path, outputs: Path) -> Run | None:

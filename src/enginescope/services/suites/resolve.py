@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import msgspec
 
 from enginescope.analysis.errors.output_tolerance import request_of, tolerance_named
 from enginescope.backends.registry import parse_backend, read_spec
-from enginescope.core.errors import UsageError, foreign
+from enginescope.core.errors import UsageError, foreign, os_errors_as
+from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.formats.suites.suite_file import (
+    SUITE_SUFFIXES,
     GeneralPart,
     SuiteFile,
     TimingPart,
@@ -42,7 +45,6 @@ def cells_in(suite: Suite, store: Store) -> tuple[Cell, ...]:
 
 
 def folder_for(suite: Suite, request: SuiteRequest, store: Store) -> SuiteFolder:
-    """Return the folder of a suite."""
     if not is_tag(suite.name):
         raise UsageError(
             f"suite name {suite.name!r}",
@@ -115,7 +117,6 @@ def _replaced(file: SuiteFile, request: SuiteRequest) -> SuiteFile:
 
 
 def _values(request: SuiteRequest, part: type[Record]) -> dict[str, Any]:
-    """Return the values of a request for the keys of a table of the file."""
     values = {name: getattr(request, name, None) for name in part.__struct_fields__}
     return {name: value for name, value in values.items() if value not in (None, ())}
 
@@ -161,7 +162,6 @@ def _check_validation(suite: Suite) -> None:
 
 
 def _check_remote(suite: Suite) -> None:
-    """Raise for a cell of another Python of this machine."""
     specs = [spec for model in suite.models for spec in model.backends]
     named = next((spec for spec in specs if read_spec(spec).environment), None)
     if named is not None:
@@ -170,3 +170,23 @@ def _check_remote(suite: Suite) -> None:
             why="environments belong to this machine, and the cells run on other machines",
             hint="a fleet or an image has its own versions: remove the @",
         )
+
+
+def example() -> str:
+    """Return the commented example of a suite file."""
+    return files("enginescope.services.suites").joinpath("example.toml").read_text("utf-8")
+
+
+def write_example(path: Path) -> Path:
+    """Write the example to a new file, in a folder ``suite.toml``; return its path."""
+    if path.is_dir():
+        path /= "suite.toml"
+    if path.suffix.lower() in SUITE_SUFFIXES - {".toml"}:
+        raise UsageError(
+            f"--init {path}", why="the example is TOML", hint=f"--init {path.with_suffix('.toml')}"
+        )
+    if path.exists():
+        raise UsageError(f"{path} already exists", hint="name another file: --init FILE")
+    with os_errors_as(UsageError, f"cannot write {path}"):
+        write_atomic(path, example().encode())
+    return path

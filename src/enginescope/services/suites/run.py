@@ -11,7 +11,7 @@ from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import NUMBERS, tidy_columns
 from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.backends.registry import read_spec
-from enginescope.core.errors import MissingDependencyError, StoreError, UsageError
+from enginescope.core.errors import MissingDependencyError, StoreError, UsageError, os_errors_as
 from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import closest
@@ -69,7 +69,6 @@ PERF_FOLDER = "ort_perf"
 
 
 def write_tables(result: SuiteResult, folder: Path, observer: SuiteObserver) -> None:
-    """Write a suite's tables and page into its folder."""
     columns = tidy_columns(result)
     files = suite_files(result)
     try:
@@ -83,12 +82,10 @@ def write_tables(result: SuiteResult, folder: Path, observer: SuiteObserver) -> 
     for table in perf_tables(result):
         name = f"{PERF_FOLDER}/benchmark_{table.name}_{stamp}.csv"
         files[name] = csv_bytes(table.headers, table.rows)
-    try:
+    with os_errors_as(StoreError, f"cannot write to {folder}"):
         (folder / PERF_FOLDER).mkdir(exist_ok=True)
         for name, data in files.items():
             write_atomic(folder / name, data)
-    except OSError as error:
-        raise StoreError(f"cannot write to {folder}", why=error.strerror or str(error)) from error
 
 
 class SuiteRun(Record, frozen=True, kw_only=True):
@@ -145,8 +142,6 @@ def run_suite(
         StoreError: The store or the suite's folder cannot be written.
         BackendError: A fleet has no machines.
     """
-    from enginescope.analysis.suites.suite_view import SuiteView
-
     values = {
         "backends": None if backends is None else tuple(backends),
         "name": name,
@@ -264,7 +259,6 @@ def _run_session(
 
 
 def _fingerprints(suite: Suite, place: ThisMachine) -> Fingerprints:
-    """Return the fingerprint of each Python that runs cells."""
     cores = len(worker_slots(place.jobs)[0]) or None
     specs = [read_spec(spec) for model in suite.models for spec in model.backends]
     names = dict.fromkeys(spec.environment for spec in specs if spec.environment is not None)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.errors import FormatError, StoreError, os_errors_as
 from enginescope.core.packed_files import opened_zip
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -23,7 +23,7 @@ from enginescope.runner.fleet.environment import Environment
 from enginescope.runner.suites.suite_cells import Fingerprints
 from enginescope.runner.suites.suite_run import WorkerSlots, run_cells
 from enginescope.services.suites.cell import CellContext, now, run_cell
-from enginescope.services.suites.reference_cache import ReferenceCache
+from enginescope.services.suites.reference_cache import MOST_ENTRIES, ReferenceCache
 from enginescope.services.suites.request import SuiteObserver
 from enginescope.store.archive import RunKeeper, Store
 from enginescope.store.suite_folder import SuiteFolder
@@ -79,10 +79,8 @@ def _shared_references(cells: Sequence[Cell], folder: SuiteFolder) -> Iterator[N
     shutil.rmtree(references, ignore_errors=True)
     try:
         if any(cell.mode != "benchmark" for cell in cells):
-            try:
+            with os_errors_as(StoreError, f"cannot write {references}"):
                 references.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"cannot write {references}", why=error.strerror) from error
         yield
     finally:
         shutil.rmtree(references, ignore_errors=True)
@@ -148,15 +146,11 @@ class SuiteSession:
         self._stopped = threading.Event()
 
     def run(self, todo: Sequence[Cell], slots: WorkerSlots) -> None:
-        """Run cells; the rows of ended cells are stored, however this ends.
-
-        Raises:
-            StoreError: A run or row could not be stored; the folder's `unstored` has the row.
-        """
+        """Run cells; the rows of ended cells are stored, however this ends."""
         others = [cell for cell in todo if cell.environment is not None]
         shared = _shared_references(others, self._folder) if others else nullcontext()
         with temporary_folder() as folder, shared:
-            references = ReferenceCache(folder)
+            references = ReferenceCache(folder, MOST_ENTRIES)
             run_cells(
                 todo, lambda cell, slot: self._run(cell, slot, references), slots, self._stopped
             )

@@ -18,15 +18,14 @@ from typing import Protocol
 
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError, UsageError
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.suite.suite import CellRow, SuitePlan
-from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.records.suite.suite import CellRow, Claim, SuiteChange, SuitePlan
 from enginescope.services.observer import Observer
 from enginescope.services.store.push import RefusedRun, send_run, warn_if_plain
 from enginescope.services.suites.request import PushTarget, SuiteObserver, SuiteRequest
 from enginescope.store.archive import Store
+from enginescope.store.folder_store import SuiteShelf
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.remote import RemoteStore, UnreachableError
-from enginescope.store.store_backend import SuiteShelf
 from enginescope.store.suite_folder import SuiteFolder, SuiteRunsError
 
 #: Folder in a suite's folder: the runs that the database does not have yet.
@@ -65,11 +64,9 @@ class DatabaseSink:
         self._store, self._outbox = store, outbox
 
     def __str__(self) -> str:
-        """Return the database's URL without its password."""
         return f"the store {self._store.place}"
 
     def backlog(self) -> Sequence[str]:
-        """Return all runs of the outbox; an empty outbox is deleted."""
         ids = self._outbox.ids()
         if not ids:
             shutil.rmtree(self._outbox.path, ignore_errors=True)
@@ -89,7 +86,6 @@ class DatabaseSink:
             self._outbox.delete(run_id)
 
     def remedy(self, suite: str) -> str:
-        """Return what sends the rest."""
         return f"{self._outbox.path.parent} has the rest of {suite}; the same command sends it"
 
 
@@ -107,7 +103,6 @@ class ServerSink:
         return f"the server {self._server}"
 
     def backlog(self) -> Sequence[str]:
-        """Return nothing: the runs that belong to no row stay here."""
         return ()
 
     def send_runs(self, ids: Iterable[str]) -> None:
@@ -119,7 +114,6 @@ class ServerSink:
                     self.refused.append(RefusedRun(run=run_id, why=why))
 
     def remedy(self, suite: str) -> str:
-        """Return the command that sends the rest."""
         words = ["enginescope", "push", self._target.url, "--suite", suite]
         words += ["--store", str(self._store.place)]
         if self._target.token_file is not None:

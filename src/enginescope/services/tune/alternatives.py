@@ -142,13 +142,7 @@ class _Combination(Record, frozen=True, kw_only=True):
 
 
 def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
-    """Return every combination of a request, valid or not.
-
-    Raises:
-        UsageError: The default cannot be measured, no other combination can, there are too many,
-            or an option has a value in the backend already.
-        MissingDependencyError: The default needs what is not installed.
-    """
+    """Return every combination of a request, valid or not."""
     routes = read_tuning_cache(Path(request.routes)) if request.routes is not None else ()
     timed = [route for route in routes if route.gpu_ms and route.route]
     timed.sort(key=lambda route: route.gpu_ms or 0.0)

@@ -38,10 +38,6 @@ def check_outputs(
     Returns:
         wrong: Why outputs do not pass, or are missing, by number.
         unchecked: Those for which no time was left.
-
-    Raises:
-        UsageError: A sample does not fit the model.
-        UnsupportedError, BackendError: The default does not run.
     """
     wrong: dict[int, str] = {}
     late: set[str] = set()

@@ -99,11 +99,7 @@ class Search:
         return 2 * median(self._seconds) + sum(builds)
 
     def run(self) -> None:
-        """Measure rounds until the last rung, the maximum time, or no other is left.
-
-        Raises:
-            UnsupportedError, BackendError: A process of the default failed.
-        """
+        """Measure rounds until the last rung, the maximum time, or no other is left."""
         while self.rounds < RUNGS[-1] and len(self._left) > 1:
             begin = perf_counter()
             if not self._round():

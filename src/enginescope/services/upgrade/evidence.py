@@ -22,17 +22,15 @@ from enginescope.formats.onnx.onnx_precision import external_files
 from enginescope.formats.tensors.answer_files import read_answers, write_answers
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import Sample
-from enginescope.records.verdict.bundled_outputs import (
+from enginescope.records.verdict.reproduction import (
+    BUNDLE_SCHEMA,
+    BundledInput,
     BundledOutputs,
     BundledProcess,
     BundledSample,
     BundledTensor,
-    ReproducedOutputs,
-)
-from enginescope.records.verdict.reproduction import (
-    BUNDLE_SCHEMA,
-    BundledInput,
     EvidenceBundle,
+    ReproducedOutputs,
     UpgradeSettings,
 )
 from enginescope.records.verdict.upgrade import UpgradeReport
@@ -334,7 +332,6 @@ class KeptOutputs:
         tensors: Sequence[BundledTensor],
         sizes: dict[str, int],
     ) -> str:
-        """Write the outputs of a sample, unless equal ones are there; return their place."""
         text = " ".join(f"{tensor.name} {tensor.sha256}" for tensor in tensors)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         place = f"{OUTPUTS}/{len(self.models) - 1}/{digest}.npz"
@@ -348,7 +345,6 @@ class KeptOutputs:
 
 
 def _bundled_tensor(tensor: TensorValues, expected: Sequence[TensorValues] | None) -> BundledTensor:
-    """Return an output with its error; without, where it is the reference's own."""
     same = [each for each in expected or () if each.name == tensor.name]
     gap = output_gap(same, [tensor])
     error = None if math.isinf(gap) else gap

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import msgspec
 
-from enginescope.core.errors import BackendError, EnginescopeError, FormatError, UnsupportedError
+from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.core.signals import end_with_input
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
+from enginescope.runner.fleet.cell_task import unpacked
 from enginescope.runner.inputs.collect_outputs import answered
 from enginescope.runner.session import run_jobs
 from enginescope.store.archive import Store
@@ -53,11 +54,7 @@ def packed_job(job: Job, command: str | None) -> bytes:
 
 def unpacked_run(data: bytes, store: Store) -> Run:
     """Put the run of a result into a temporary store, and return it with whole paths."""
-    try:
-        result = msgspec.msgpack.decode(data, type=JobResult)
-    except msgspec.DecodeError as error:
-        expected = "a result of this version: every environment needs the same enginescope"
-        raise FormatError("the result of a job", why=str(error), expected=expected) from error
+    result = unpacked(data, JobResult, "the result of a job")
     if result.run is None:
         kind = UnsupportedError if result.is_unsupported else BackendError
         raise kind(result.failure or "no run came back", hint=result.hint)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from enginescope.analysis.verdicts.comparability import check_pct
-from enginescope.analysis.verdicts.compared_figures import check_metric
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
@@ -16,6 +14,7 @@ from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import check_rounds
 from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.verdicts.gate import check_terms
 
 #: Fresh processes of each stack whose outputs are compared.
 REPEATS = 2
@@ -41,12 +40,7 @@ class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
 
 
 def check_upgrade_request(request: UpgradeRequest) -> None:
-    for limit in request.regressions:
-        check_metric(limit.metric)
-        check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
-    if request.inconclusive not in get_args(InconclusivePolicy):
-        hint = f"one of {', '.join(get_args(InconclusivePolicy))}"
-        raise UsageError(f"inconclusive {request.inconclusive!r}", hint=hint)
+    check_terms(request.regressions, request.inconclusive, get_args(InconclusivePolicy))
     if not request.models and request.new is None:
         raise UsageError(
             "no models and no recorded runs",

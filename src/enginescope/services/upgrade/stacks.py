@@ -55,19 +55,13 @@ def parse_stack(text: str, usual: str) -> Stack:
 
 
 def with_versions(stack: Stack) -> Stack:
-    """Return the stack with versions and hardware as its Python sees them.
-
-    Raises:
-        UsageError: The Python cannot be started, or has no enginescope of this version.
-        MissingDependencyError, UnsupportedError: Docker or the image is missing.
-    """
+    """Return the stack with versions and hardware as its Python sees them."""
     if stack.python is None or is_own(stack):
         return replace(stack, versions=environment_fingerprint())
     return replace(stack, versions=_place(stack).conditions())
 
 
 def _place(stack: Stack) -> Environment | Container:
-    """Return what runs jobs of a stack that is not this Python."""
     if stack.container is None:
         return Environment(stack.name, stack.python or "")
     tool, image = stack.container

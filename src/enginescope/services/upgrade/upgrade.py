@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
 from enginescope.analysis.runs.run_view import RunView
@@ -27,7 +26,11 @@ from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import process_value
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.measured_notices import measured_notices
-from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredSide,
+    compare_sides,
+)
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import UsageError
@@ -35,8 +38,9 @@ from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.experiment import Ended
-from enginescope.records.run.job import Limits, StopRule, Workload
+from enginescope.records.run.job import Job, Limits, StopRule, Workload
 from enginescope.records.run.rounds import comparison_id
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
@@ -51,7 +55,7 @@ from enginescope.records.verdict.upgrade import (
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import jobs_of
+from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, looks_up_to, run_rounds
 from enginescope.services.own_command import made_now, stored_fields
@@ -64,7 +68,12 @@ from enginescope.services.upgrade.evidence import (
     side_of_bundle,
     write_evidence,
 )
-from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
+from enginescope.services.upgrade.outputs import (
+    ComparedOutputs,
+    compare_outputs,
+    no_outputs,
+    on_stack,
+)
 from enginescope.services.upgrade.request import (
     REPEATS,
     UpgradeRequest,
@@ -80,15 +89,8 @@ from enginescope.services.upgrade.stacks import (
     with_versions,
 )
 from enginescope.services.verdicts.run_selection import resolve_runs
+from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS, SPREADS
-
-if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.run.job import Job
-    from enginescope.records.run.run import Run
-    from enginescope.services.measurement.jobs import JobRequest
-    from enginescope.services.upgrade.outputs import ComparedOutputs
-    from enginescope.store.archive import Store
 
 
 def check_upgrade(request: UpgradeRequest, observer: MeasurementObserver) -> UpgradeReport:
@@ -113,8 +115,6 @@ def checked_upgrade(
     Args:
         kept: Gets the outputs of each model.
     """
-    from enginescope.store.archive import Store
-
     check_upgrade_request(request)
     store = Store(place_of(request.store))
     if request.models:
@@ -146,7 +146,6 @@ def checked_upgrade(
 
 
 def _check_stacks(request: UpgradeRequest) -> None:
-    """Raise `UsageError` if a side of models to be measured is a bundle of evidence."""
     for name in (request.old, request.new or ""):
         if side_of_bundle(name):
             raise UsageError(
@@ -263,7 +262,6 @@ class _Checks:
 def _stacked(
     request: JobRequest, specs: tuple[str, str], stacks: tuple[Stack, Stack], store: Store
 ) -> tuple[Job, ...]:
-    """Return the jobs of a model on each stack."""
     return tuple(
         on_stack(job, stack)
         for spec, stack in zip(specs, stacks, strict=True)
@@ -348,11 +346,6 @@ def _of_stacks(comparison: MeasuredComparison) -> MeasuredComparison:
 def _recorded_pairs(
     old: str, new: str, store: Store, observer: MeasurementObserver
 ) -> tuple[JobPair, ...]:
-    """Return the jobs that two sets of recorded runs have in common.
-
-    Args:
-        old, new: As for `resolve_runs`; or ``BUNDLE@old``, ``BUNDLE@new``.
-    """
     old_runs, new_runs = (
         recorded_side(name) or resolve_runs((name,), store, observer.warn) for name in (old, new)
     )
@@ -367,7 +360,6 @@ def _recorded_pairs(
 
 
 def pairs_of(old: Sequence[Run], new: Sequence[Run]) -> tuple[JobPair, ...]:
-    """Return the jobs that both sets of runs have."""
     sets = job_identity.jobs_of(old), job_identity.jobs_of(new)
     pairs = pair_jobs(sets[0], sets[1], ())
     if len(sets[0]) == len(sets[1]) == 1:  # two logs of one job may name their model differently

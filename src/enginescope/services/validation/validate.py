@@ -46,7 +46,7 @@ from enginescope.services.bisection.bisect import add_bisection, check_bisectabl
 from enginescope.services.own_command import made_now, own_command
 from enginescope.store.archive import Store
 from enginescope.store.location import parse_place
-from enginescope.store.machine_records import record_validation
+from enginescope.store.machine_records import VALIDATIONS
 
 _Path: TypeAlias = str | PathLike[str]
 #: One number for all outputs, or one for each that is named.
@@ -84,7 +84,6 @@ def validate_models(request: ValidateRequest, observer: ValidationObserver) -> V
 def _record(
     result: Validation, plan: Plan, request: ValidateRequest, observer: ValidationObserver
 ) -> None:
-    """Store the validation of each engine, for its passport."""
     for side, compared in zip(plan.sides.others, result.sides, strict=True):
         subject = side.job.subject if side.job is not None else None
         if subject is None or subject.kind != "engine" or subject.sha256 is None:
@@ -103,7 +102,7 @@ def _record(
             created=result.created,
         )
         try:
-            record_validation(Store(request.store).path, validation)
+            VALIDATIONS.record(Store(request.store).path, validation)
         except EnginescopeError as error:
             observer.warn(f"the validation is not stored: {error}")
 
@@ -236,7 +235,9 @@ def validate(
             samples=SampleRequest(_paths(data), _paths(images), random, samples, image_input),
             workload=workload or Workload(),
             preprocessing=preprocessing or Preprocessing(),
-            task=TaskRequest(name=task, targets=_path(targets), limits=_pairs(task_limits)),
+            task=TaskRequest(
+                name=task, targets=_path(targets), limits=tuple((task_limits or {}).items())
+            ),
             tolerance=tolerance,
             output_limits=_output_limits(rtol, atol, percent_mismatch, percent),
             allow_nothing_compared=allow_nothing_compared,
@@ -249,7 +250,6 @@ def validate(
             output=_path(output),
             skip_output_save=skip_output_save,
             store=None if store is None else parse_place(fspath(store)),
-            # the program's own command line: what repeats a call from Python
             command=own_command(),
         ),
         ValidationObserver(),
@@ -280,10 +280,6 @@ def _check_number(value: float) -> None:
     if not isinstance(value, Real) or not 0 <= value < math.inf:  # NaN would pass everything
         why = "it is not a finite number of 0 or more"
         raise UsageError(f"tolerance {value!r}", why=why, hint="as in 1e-3")
-
-
-def _pairs(limits: Mapping[str, float] | None) -> tuple[tuple[str, float], ...]:
-    return tuple((limits or {}).items())
 
 
 def _path(path: _Path | None) -> Path | None:

@@ -7,11 +7,23 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredSide,
+    compare_sides,
+    recorded_plan,
+)
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import Record
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
+from enginescope.formats.importing.importer import import_artifacts
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.named import NamedComparison, NamedVerdict
+from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.plan_input import input_of_run
 from enginescope.services.store_access import place_of
@@ -25,19 +37,14 @@ from enginescope.services.verdicts.compare_inputs import (
     resolve_sides,
 )
 from enginescope.services.verdicts.run_selection import input_of
+from enginescope.store.archive import Store
+from enginescope.store.location import StorePlace
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.build_log.build_choices import ChoicePair
     from enginescope.analysis.plan_comparison.comparison import Comparison
-    from enginescope.analysis.plans.plan_view import PlanView
-    from enginescope.analysis.runs.run_view import RunView
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.run.run import Run
-    from enginescope.records.verdict.named import NamedComparison
     from enginescope.services.verdicts.run_selection import Named, RunsInput
-    from enginescope.store.archive import Store
-    from enginescope.store.location import StorePlace
 
 
 class CompareRequest(Record, frozen=True, kw_only=True, eq=False):
@@ -83,8 +90,6 @@ class CompareResult(Record, frozen=True, kw_only=True, eq=False):
 
 def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareResult:
     """Compare measured runs, plans and build logs, whichever the sides have."""
-    from enginescope.store.archive import Store
-
     if len(request.build_logs) not in (0, 2):
         raise UsageError(
             f"{len(request.build_logs)} build logs", hint="give --build-log twice: A's, then B's"
@@ -126,7 +131,6 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
 
 
 def nothing_to_compare() -> UsageError:
-    """Return the error of a comparison without sides."""
     return UsageError(
         "no plans or runs to compare",
         hint="enginescope compare A.graph.json B.graph.json, or two runs",
@@ -201,8 +205,6 @@ def compare_plans(
         UsageError: There are fewer than two plans, or a side has no plan.
         FormatError: A file cannot be used.
     """
-    from enginescope.analysis.plans.plan_view import PlanView
-
     request = CompareRequest(
         sides=tuple(
             (_run_of_view(plan),) if isinstance(plan, PlanView) else input_of(plan)
@@ -219,13 +221,10 @@ def compare_plans(
 
 
 def _run_of_view(view: PlanView) -> Run:
-    from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
-
     return run_of_engine(EngineFacts(name=view.plan.name, plan=view.plan, profile=view.profile))
 
 
 def _check_usable(side: ComparedSide, parts: str) -> None:
-    """Raise `UsageError` if a side without samples has no plan, or samples are all that counts."""
     run = side.runs[-1]
     why = run.outcome.message
     if side.source.plan is None:
@@ -244,7 +243,6 @@ def _check_usable(side: ComparedSide, parts: str) -> None:
 
 
 def _alone(run: Run) -> tuple[str | None, str]:
-    """Return what a run without samples, figures and plan has, and what to do with it."""
     if run.profile is not None and run.profile.source in ("torch", "onnxruntime"):
         return "it has times of operators", "enginescope report shows them"
     if run.profile is not None:
@@ -258,9 +256,6 @@ def _alone(run: Run) -> tuple[str | None, str]:
 def _measured(
     sides: Sequence[ComparedSide], request: CompareRequest, store: Store, observer: PlanObserver
 ) -> MeasuredComparison:
-    from enginescope.analysis.verdicts.measured_sides import compare_sides, recorded_plan
-    from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
-
     floors = FLOORS.usable(store.path, observer.warn)
     measured = measured_sides(sides, request.names)
     plan, given = recorded_plan(measured), request.threshold_pct
@@ -310,8 +305,6 @@ def named_sides(inputs: Sequence[RunsInput]) -> tuple[dict[str, Run], dict[str, 
 
     Names that a file has twice do not tell benchmarks apart.
     """
-    from enginescope.formats.importing.importer import import_artifacts
-
     if len(inputs) != _SIDES:
         return None
     sides = []
@@ -331,10 +324,6 @@ def named_sides(inputs: Sequence[RunsInput]) -> tuple[dict[str, Run], dict[str, 
 def compared_by_name(
     a: dict[str, Run], b: dict[str, Run], *, threshold_pct: float | None
 ) -> NamedComparison:
-    """Compare the benchmarks that both sides have."""
-    from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
-    from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
-
     names = [name for name in a if name in b]
     if not names:
         raise UsageError(

@@ -9,29 +9,36 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
 
+from enginescope.analysis.verdicts.measured_sides import MeasuredSide
 from enginescope.analysis.verdicts.printed_verdicts import has_printed
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes, plain_head
+from enginescope.formats.importing.artifact_kinds import (
+    BENCHMARK_READERS,
+    HEAD_BYTES,
+    LOG_READERS,
+    ArtifactKind,
+    kind_of,
+    may_be_known,
+)
+from enginescope.formats.importing.importer import import_artifacts
 from enginescope.judge.units import listed
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels, side_names
+from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.passport import with_passport_of
 from enginescope.services.plans.plan_input import PlanInput, input_of_run
 from enginescope.services.plans.resolve_plan import is_archive, resolve_inputs, resolve_plan
 from enginescope.services.verdicts.run_selection import (
+    RunsInput,
+    Warn,
     check_one_job,
     resolve_runs,
     runs_in_folder,
     tagged_runs,
 )
-
-if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredSide
-    from enginescope.services.observer import PlanObserver
-    from enginescope.services.verdicts.run_selection import RunsInput, Warn
-    from enginescope.store.archive import Store
+from enginescope.store.archive import Store
 
 #: A comparison's id, without the prefix of its tag.
 _BARE_ID = re.compile(r"[0-9a-f]{8}")
@@ -118,8 +125,6 @@ def named_sides(
     runs: Sequence[Sequence[Run]], names: Sequence[str] | None = None
 ) -> tuple[MeasuredSide, ...]:
     """Label sides, and name each after its job unless `names` are given."""
-    from enginescope.analysis.verdicts.measured_sides import MeasuredSide
-
     labels = side_labels(len(runs))
     if not all(runs):
         raise _empty_sides(len(runs), sum(not side for side in runs))
@@ -132,7 +137,6 @@ def named_sides(
 
 
 def check_names(names: Sequence[str], sides: int) -> None:
-    """Raise `UsageError` unless there is a name for each side."""
     if len(names) != sides:
         raise UsageError(f"{len(names)} names for {sides} sides")
 
@@ -202,7 +206,6 @@ def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[Com
 
 
 def _comparable(runs: Sequence[Run], warn: Warn) -> list[str]:
-    """Return the comparisons of which every side has a run that succeeded; all if none has."""
     sides: dict[str, dict[str, bool]] = {}
     for run in runs:
         if run.turn is not None:
@@ -220,7 +223,6 @@ def _comparable(runs: Sequence[Run], warn: Warn) -> list[str]:
 
 
 def _runs_of(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
-    """Return the runs in a folder, those of a comparison's id or of a tag, or a run."""
     path = Path(name)
     tag = comparison_tag(name) if _BARE_ID.fullmatch(name) else name
     runs = tagged_runs(tag, store, warn)
@@ -265,7 +267,6 @@ def _side_of_runs(given: RunsInput, label: int | str, store: Store, warn: Warn) 
 
 
 def _of_runs(what: str, runs: Sequence[Run]) -> ComparedSide:
-    """Return a side of several processes; its plan is that of the first that has one."""
     good = [run for run in runs if run.outcome.kind is OutcomeKind.OK] or list(runs)
     planned = [run for run in good if run.plan is not None]
     timed = [run for run in planned if run.profile is not None]
@@ -275,15 +276,6 @@ def _of_runs(what: str, runs: Sequence[Run]) -> ComparedSide:
 
 def holds_times(path: Path) -> bool:
     """Whether a file has times or a log, and is neither a plan, an engine nor an archive."""
-    from enginescope.formats.importing.artifact_kinds import (
-        BENCHMARK_READERS,
-        HEAD_BYTES,
-        LOG_READERS,
-        ArtifactKind,
-        kind_of,
-        may_be_known,
-    )
-
     if not path.is_file() or path.name == "run.json" or is_archive(path):
         return False
     if not may_be_known(plain_head(path, HEAD_BYTES), path.name):
@@ -302,8 +294,6 @@ _SHOWN_RUNS = 3
 
 
 def _of_times(what: str) -> ComparedSide:
-    from enginescope.formats.importing.importer import import_artifacts
-
     runs = import_artifacts([Path(what)]).runs
     if len(runs) > 1:
         shown = [f"{run.job.subject.name} · {run.job.backend}" for run in runs[:_SHOWN_RUNS]]

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, get_args
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.verdict.gate import GatePolicy, GateTerms
+from enginescope.records.run.run import Run
+from enginescope.records.verdict.gate import GatePolicy, GateReport, GateTerms, Limit
 from enginescope.services.verdicts.run_selection import (
+    RunsInput,
     earlier_runs,
     interleaved_sides,
     resolve_runs,
+    rows_of_suites,
     runs_since,
 )
+from enginescope.store.location import StorePlace
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from enginescope.records.run.run import Run
-    from enginescope.records.verdict.gate import GateReport
     from enginescope.services.observer import Observer
-    from enginescope.services.verdicts.run_selection import RunsInput
     from enginescope.store.archive import Store
-    from enginescope.store.location import StorePlace
 
 
 class GateRequest(Record, frozen=True, kw_only=True, eq=False):
@@ -53,17 +53,11 @@ class GateQuestion:
     """
 
     def __init__(self, request: GateRequest, observer: Observer) -> None:
-        """Read the runs.
-
-        Raises:
-            UsageError: A limit is out of range, or there are no current runs.
-            FormatError, StoreError: A file cannot be used, or a run does not exist.
-        """
-        from enginescope.services.verdicts.run_selection import rows_of_suites
+        """Read the runs."""
         from enginescope.store.archive import Store
 
-        _check_terms(request.terms)
         policy = request.terms.inconclusive
+        check_terms(request.terms.limits, policy, get_args(GatePolicy))
         if policy != "measure" and (request.continues or request.max_time_s is not None):
             name = "continue" if request.continues else "max_time"
             raise UsageError(f"`{name}` with `inconclusive` {policy}", why="it measures nothing")
@@ -110,28 +104,22 @@ class GateQuestion:
 
 
 def gate_runs(request: GateRequest, observer: Observer) -> GateReport:
-    """Compare the jobs of two sets of runs as they are; nothing is measured.
-
-    Raises:
-        UsageError: No job has a metric of the limits on both sides, so many jobs failed that
-            nothing is left to compare, or as `GateQuestion`.
-        FormatError, StoreError: As `GateQuestion`.
-    """
+    """Compare the jobs of two sets of runs as they are; nothing is measured."""
     question = GateQuestion(request, observer)
     return question.checked(question.compared(question.baseline, question.current))
 
 
-def _check_terms(terms: GateTerms) -> None:
+def check_terms(limits: Sequence[Limit], inconclusive: str, policies: Sequence[str]) -> None:
+    """Raise `UsageError` for a limit out of range or a policy that does not exist."""
     from enginescope.analysis.verdicts.comparability import check_pct
     from enginescope.analysis.verdicts.compared_figures import check_metric
 
-    for limit in terms.limits:
+    for limit in limits:
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
-    policies = get_args(GatePolicy)
-    if terms.inconclusive not in policies:
+    if inconclusive not in policies:
         hint = f"one of {', '.join(policies)}"
-        raise UsageError(f"inconclusive {terms.inconclusive!r}", hint=hint)
+        raise UsageError(f"inconclusive {inconclusive!r}", hint=hint)
 
 
 def _sides(

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.run_selection import input_of, runs_of_model
+from enginescope.store.location import StorePlace
 
 if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
-    from enginescope.records.run.run import Run
     from enginescope.records.verdict.history import JobHistory
-    from enginescope.store.location import StorePlace
 
 
 class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):

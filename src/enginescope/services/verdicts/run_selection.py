@@ -16,6 +16,7 @@ from enginescope.core.suggest import did_you_mean
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.services.store_access import selected_rows
+from enginescope.store.location import DatabaseUrl, recorded_place
 from enginescope.store.row import Filter
 
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ def rows_of_suites(names: Iterable[object], store: Store) -> tuple[CellRow, ...]
 def _store_of(
     plan: SuitePlan, missing: Sequence[str], here: Store, warn: Callable[[str], None]
 ) -> Store | None:
-    """Return the store that a suite was run with, if it is another store that can be read."""
     from enginescope.store.archive import Store
-    from enginescope.store.location import DatabaseUrl, recorded_place
 
     if plan.store is None or plan.store == str(here.place):
         return None

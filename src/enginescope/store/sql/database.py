@@ -27,18 +27,21 @@ from enginescope.store.sql.quick_rows import CHUNK, POSTGRES, SQLITE, find_rows,
 from enginescope.store.sql.sqlite_file import DamagedIndexError, NewerIndexError, is_there
 
 METADATA = MetaData()
+#: PostgreSQL would compare texts by the rules of a language.
+_TEXT = String().with_variant(String(collation="C"), "postgresql")
+_ID = String(64).with_variant(String(collation="C"), "postgresql")
 
 RUNS = Table(
     "runs",
     METADATA,
-    Column("id", String(64), primary_key=True),
-    Column("created", String, nullable=False, index=True),
+    Column("id", _ID, primary_key=True),
+    Column("created", _TEXT, nullable=False, index=True),
     Column("origin", String, nullable=False),
-    Column("model", String, nullable=False, index=True),
+    Column("model", _TEXT, nullable=False, index=True),
     Column("model_sha256", String),
     Column("backend", String, nullable=False),
     Column("precision", String),
-    Column("outcome", String, nullable=False, index=True),
+    Column("outcome", _TEXT, nullable=False, index=True),
     Column("batch", BigInteger),
     Column("metric", String),
     Column("samples", Integer),
@@ -49,23 +52,23 @@ RUNS = Table(
     Column("gpu", String),
     Column("size_bytes", BigInteger),
     # names as they are looked for, see `search_key`
-    Column("model_key", String),
-    Column("backend_key", String),
+    Column("model_key", _TEXT),
+    Column("backend_key", _TEXT),
 )
 
 TAGS = Table(
     "tags",
     METADATA,
-    Column("run_id", String(64), primary_key=True),
-    Column("tag", String, primary_key=True, index=True),
+    Column("run_id", _ID, primary_key=True),
+    Column("tag", _TEXT, primary_key=True, index=True),
 )
 
 #: A run's folder, file by file; without `data` where artifacts are kept elsewhere.
 FILES = Table(
     "files",
     METADATA,
-    Column("run_id", String(64), primary_key=True),
-    Column("path", String, primary_key=True),
+    Column("run_id", _ID, primary_key=True),
+    Column("path", _TEXT, primary_key=True),
     Column("size_bytes", BigInteger, nullable=False),
     Column("data", LargeBinary),
 )
@@ -184,8 +187,8 @@ class Database:
     def migrate(self, connection: sa.Connection) -> bool:
         """Bring the tables to the newest migration, within a transaction of `write`.
 
-        An empty SQLite file gets them as they are today, without Alembic, whose start takes as long
-        as that of all else. On a server the migrations set the collation too.
+        An empty database gets them as they are today, without Alembic, whose start takes as long as
+        that of all else.
 
         Returns:
             Whether there was something to do: another process may have been first.
@@ -194,7 +197,7 @@ class Database:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
         if self._version_in(connection) == HEAD:
             return False
-        if self.file is None or sa.inspect(connection).get_table_names():
+        if sa.inspect(connection).get_table_names():
             upgrade(connection)
         else:
             METADATA.create_all(connection)
@@ -228,7 +231,6 @@ class Database:
 
     @deferred_signals()
     def close(self) -> None:
-        """Give connections back."""
         self._engine.dispose()
 
     def _pool(self) -> dict[str, Any]:
@@ -263,7 +265,6 @@ def all_ids(connection: sa.Connection) -> set[str]:
 
 
 def select_rows(connection: sa.Connection, wanted: Filter) -> tuple[RunRow, ...]:
-    """Return the rows that fit, the newest first."""
     speech = POSTGRES if connection.dialect.name == "postgresql" else SQLITE
 
     def execute(query: str, values: list[Any]) -> Iterable[Any]:
@@ -273,7 +274,6 @@ def select_rows(connection: sa.Connection, wanted: Filter) -> tuple[RunRow, ...]
 
 
 def put_rows(connection: sa.Connection, rows: Iterable[RunRow]) -> None:
-    """Insert or replace rows."""
     unique = {row.id: row for row in rows}
     if not unique:
         return

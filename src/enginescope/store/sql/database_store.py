@@ -19,8 +19,7 @@ from enginescope.core.errors import MAKE_SPACE, StoreError, reason_of
 from enginescope.core.jsonio import decode, encode, write_atomic
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.notice import Notice
-from enginescope.records.suite.suite import CellRow, SuitePlan
-from enginescope.records.suite.suite_change import Lease, SuiteChange
+from enginescope.records.suite.suite import CellRow, Lease, SuiteChange, SuitePlan
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter, RunRow, row_of
 from enginescope.store.run_names import PART, check_id
@@ -47,7 +46,7 @@ from enginescope.store.suite_folder import (
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.store.sql.scan import ReindexReport
+    from enginescope.store.run_folder import ReindexReport
 
 
 #: In a copy of a suite: the number up to which it has the database's rows.
@@ -55,12 +54,7 @@ _FETCHED = ".fetched"
 
 
 def put_suite(connection: sa.Connection, name: str, change: SuiteChange) -> None:
-    """Write parts of a suite; of a cell, the row that ended last stays.
-
-    Raises:
-        SuiteRunsError: Another machine has the lease.
-        StoreError: The database has no plan of the suite, and gets none.
-    """
+    """Write parts of a suite; of a cell, the row that ended last stays."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("LOCK TABLE suites IN EXCLUSIVE MODE")
     stored = connection.execute(sa.select(SUITES.c.number).where(SUITES.c.name == name)).scalar()
@@ -92,7 +86,6 @@ def suite_lease(connection: sa.Connection, name: str) -> Lease | None:
 
 
 def suite_ended(connection: sa.Connection, name: str) -> dict[str, str]:
-    """Return when the cells of a suite ended, by their keys."""
     query = sa.select(SUITE_ROWS.c.cell, SUITE_ROWS.c.ended).where(SUITE_ROWS.c.suite == name)
     return {cell: ended for cell, ended in connection.execute(query)}  # noqa: C416 - rows
 
@@ -180,11 +173,9 @@ class DatabaseStore:
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What was wrong with runs so far, each once."""
         return tuple(self._notices.values())
 
     def names(self) -> tuple[str, ...]:
-        """Return the ids of all runs."""
         with self._read() as connection:
             return tuple(sorted(all_ids(connection)))
 
@@ -193,7 +184,6 @@ class DatabaseStore:
         return ()
 
     def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
-        """Return the rows that fit, the newest first."""
         with self._read() as connection:
             return select_rows(connection, wanted)
 
@@ -221,7 +211,6 @@ class DatabaseStore:
             return run_in(connection, run_id)
 
     def folder(self, run_id: str) -> Path:
-        """Return a folder with a copy of all files of a run."""
         from enginescope.store.sql.run_files import artifact_root, gone, write_file
 
         check_id(run_id)  # as it may come out of the database, and is part of a path here
@@ -251,7 +240,6 @@ class DatabaseStore:
         return target
 
     def check_writable(self) -> None:
-        """Raise `StoreError` unless the database can be written."""
         self._prepare()
         with self._database.write() as connection:
             connection.execute(FILES.delete().where(FILES.c.run_id == ""))
@@ -263,24 +251,20 @@ class DatabaseStore:
         return self._copies
 
     def put_suite(self, name: str, change: SuiteChange) -> None:
-        """Write parts of a suite to the database, beside what others wrote of it."""
         self._prepare()
         with self._database.write() as connection:
             put_suite(connection, name, change)
 
     def suite_lease(self, name: str) -> Lease | None:
-        """Return the lease of a suite."""
         with self._read() as connection:
             return suite_lease(connection, name)
 
     def suite_ended(self, name: str) -> dict[str, str]:
-        """Return when the cells of a suite ended, by their keys."""
         with self._read() as connection:
             return suite_ended(connection, name)
 
     @contextmanager
     def new_part(self) -> Iterator[Path]:
-        """Make a folder to write a run into, gone in the end."""
         with ExitStack() as stack:
             try:
                 folder = stack.enter_context(temporary_folder())
@@ -316,7 +300,6 @@ class DatabaseStore:
             raise
 
     def retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
-        """Change a run's tags, and return it."""
         from enginescope.store.run_folder import changed_tags, read_run, rewrite
         from enginescope.store.sql.run_files import document_and_arrays, document_of, size_of_run
 
@@ -334,7 +317,6 @@ class DatabaseStore:
         return run
 
     def delete(self, run_id: str) -> None:
-        """Delete a run, damaged too."""
         from enginescope.store.sql.run_files import artifact_root
 
         check_id(run_id)
@@ -350,7 +332,6 @@ class DatabaseStore:
             root.remove(run_id)
 
     def reindex(self) -> ReindexReport:
-        """Make all rows again from the runs; damaged runs are named and left out."""
         from enginescope.store.sql.run_files import rows_made_again
 
         self._prepare()
@@ -386,13 +367,10 @@ class DatabaseStore:
             with self._database.write() as connection:
                 if self._database.migrate(connection):
                     # what a newer schema added is made from the runs
-                    self._name_broken(rows_made_again(connection))
+                    for run in rows_made_again(connection).broken:
+                        message = f"Run {run.name} was skipped: {run.reason}."
+                        self._notices[run.name] = Notice(code="W-BROKEN-RUN", message=message)
         self._is_ready = True
-
-    def _name_broken(self, report: ReindexReport) -> None:
-        for one in report.broken:
-            message = f"Run {one.name} was skipped: {one.reason}."
-            self._notices[one.name] = Notice(code="W-BROKEN-RUN", message=message)
 
     @contextmanager
     def _read(self) -> Iterator[sa.Connection]:

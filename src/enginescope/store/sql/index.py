@@ -50,12 +50,7 @@ class Index:
         return cls(sa.URL.create("sqlite", database=str(folder / FILE)))
 
     def prepare(self) -> None:
-        """Create the tables, or bring older ones up, empty; quick when there is nothing to do.
-
-        Raises:
-            DamagedIndexError, NewerIndexError
-            StoreError: The database cannot be reached or written.
-        """
+        """Create the tables, or bring older ones up, empty; quick when there is nothing to do."""
         file = self._database.file
         if file is not None and file.exists() and not file.is_file():
             raise DamagedIndexError(_WHAT, why=f"{file} is not a file")
@@ -93,7 +88,6 @@ class Index:
             put_rows(connection, [row for row in rows if row.id not in known])
 
     def put(self, rows: Iterable[RunRow]) -> None:
-        """Insert or replace rows."""
         with self._database.write() as connection:
             put_rows(connection, rows)
 
@@ -104,7 +98,6 @@ class Index:
             put_rows(connection, rows)
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Forget runs."""
         with self._database.write() as connection:
             forget_rows(connection, list(ids))
 
@@ -113,12 +106,10 @@ class Index:
             return all_ids(connection)
 
     def rows(self, wanted: Filter | None = None) -> tuple[RunRow, ...]:
-        """Return the rows that fit, the newest first."""
         with self._database.read() as connection:
             return select_rows(connection, wanted or Filter())
 
     def close(self) -> None:
-        """Give connections back."""
         self._database.close()
 
 

@@ -17,8 +17,8 @@ from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
+    from enginescope.store.run_folder import Broken, ReindexReport, Scan
     from enginescope.store.sql.index import Index
-    from enginescope.store.sql.scan import Broken, ReindexReport, Scan
 
 T = TypeVar("T")
 
@@ -59,7 +59,6 @@ class Listing:
         self._change(lambda index: index.put([row]))
 
     def remove(self, run_id: str) -> None:
-        """Forget a run that was deleted."""
         self._change(lambda index: index.remove([run_id]))
 
     def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
@@ -98,7 +97,7 @@ class Listing:
 
         The lock on ``runs`` is held by the caller.
         """
-        from enginescope.store.sql.scan import Broken, ReindexReport
+        from enginescope.store.run_folder import Broken, ReindexReport
 
         found = self._scan(run_names(self._runs))
         unfinished = tuple(
@@ -120,9 +119,9 @@ class Listing:
         return Index(self._url) if self._url else Index.in_folder(self._store)
 
     def _scan(self, names: Iterable[str]) -> Scan:
-        from enginescope.store.sql import scan
+        from enginescope.store import run_folder
 
-        return scan.scan(self._runs, names)
+        return run_folder.scan(self._runs, names)
 
     def _row(self, run: Run) -> RunRow:
         from enginescope.store.run_folder import size_of

@@ -109,23 +109,25 @@ def _storable(value: Any) -> Any:
 _BUSY_TIMEOUT_S = 1.0
 
 
-def quick_rows(file: Path, names: Collection[str], wanted: Filter) -> tuple[RunRow, ...] | None:
-    """Return the rows that fit, the newest first, if the index is of just the runs of these names.
+def quick_rows(
+    file: Path, names: Collection[str] | None, wanted: Filter
+) -> tuple[RunRow, ...] | None:
+    """Return the rows that fit, the newest first, if the database is of just these runs.
 
     Args:
-        file: The index.
-        names: Of all runs there are.
+        names: Of all runs there are; ``None``: the database is the store itself.
 
     Returns:
-        ``None``: the index is missing, another version's, damaged, locked, or behind.
+        ``None``: it is missing, another version's, damaged, locked, or behind.
     """
     try:
         with closing(_opened(file)) as connection:
             if not _is_current(connection):
                 return None
-            known = {one for (one,) in connection.execute("SELECT id FROM runs")}
-            if len(known) != len(names) or not known.issuperset(names):
-                return None
+            if names is not None:
+                known = {one for (one,) in connection.execute("SELECT id FROM runs")}
+                if len(known) != len(names) or not known.issuperset(names):
+                    return None
             return find_rows(connection.execute, wanted, SQLITE)
     except (sqlite3.Error, ValueError, TypeError):
         return None
@@ -152,21 +154,6 @@ def quick_add(file: Path, row: RunRow) -> bool:
             return True
     except (sqlite3.Error, ValueError, TypeError):
         return False
-
-
-def rows_of_file(file: Path, wanted: Filter) -> tuple[RunRow, ...] | None:
-    """Return the rows that fit of a database that is a store itself, the newest first.
-
-    Returns:
-        ``None``: it is missing, another version's, damaged or locked.
-    """
-    try:
-        with closing(_opened(file)) as connection:
-            return (
-                find_rows(connection.execute, wanted, SQLITE) if _is_current(connection) else None
-            )
-    except (sqlite3.Error, ValueError, TypeError):
-        return None
 
 
 def _opened(file: Path, begin: str = "BEGIN") -> sqlite3.Connection:
@@ -198,7 +185,7 @@ def quick_database_rows(url: DatabaseUrl, wanted: Filter) -> tuple[RunRow, ...] 
     """
     if url.file is None:
         return _of_server(url, wanted)
-    return rows_of_file(url.file, wanted) if "?" not in url.secret_url else None
+    return quick_rows(url.file, None, wanted) if "?" not in url.secret_url else None
 
 
 def _of_server(url: DatabaseUrl, wanted: Filter) -> tuple[RunRow, ...] | None:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import sqlalchemy as sa
 
-from enginescope.core.errors import MAKE_SPACE, FormatError, StoreError, reason_of
+from enginescope.core import optional
+from enginescope.core.errors import (
+    MAKE_SPACE,
+    EnginescopeError,
+    FormatError,
+    StoreError,
+    UsageError,
+    reason_of,
+)
+from enginescope.core.jsonio import write_atomic
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
-from enginescope.store.artifact_root import ArtifactRoot
+from enginescope.store.location import without_password
 from enginescope.store.row import row_of
-from enginescope.store.run_folder import ARTIFACTS, DOCUMENT, read_run
+from enginescope.store.run_folder import ARTIFACTS, DOCUMENT, Broken, ReindexReport, read_run
 from enginescope.store.sql.database import FILES, SETTINGS, clear_rows, put_rows
-from enginescope.store.sql.scan import Broken, ReindexReport
 
 #: Names a folder or a URL for artifacts to the first who writes; then it is in the database.
 ARTIFACTS_VARIABLE = "ENGINESCOPE_ARTIFACTS"
@@ -24,7 +34,6 @@ _ARTIFACTS_SETTING = "artifacts"
 
 
 def document_of(run_id: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return what selects a run's own file."""
     return FILES.c.run_id == run_id, FILES.c.path == DOCUMENT
 
 
@@ -38,7 +47,6 @@ def gone(run_id: str) -> StoreError:
 
 
 def run_in(connection: sa.Connection, run_id: str) -> Run:
-    """Return a run."""
     with document_and_arrays(connection, run_id) as folder:
         run = read_run(folder, source=f"run {run_id}")
     if run.id != run_id:
@@ -73,7 +81,6 @@ def document_and_arrays(
 
 
 def write_file(folder: Path, path: str, data: bytes) -> None:
-    """Write a file below a folder."""
     parts = PurePosixPath(path).parts
     if not parts or ".." in parts or path.startswith("/"):
         raise FormatError(path, why="a path that leads out of the run's folder")
@@ -131,7 +138,6 @@ def agreed_root(connection: sa.Connection, run_id: str, named: str | None) -> Ar
 
 
 def size_of_run(connection: sa.Connection, run_id: str) -> int:
-    """Return the bytes of a run's files."""
     query = sa.select(sa.func.sum(FILES.c.size_bytes)).where(FILES.c.run_id == run_id)
     return int(connection.execute(query).scalar() or 0)
 
@@ -152,3 +158,76 @@ def rows_made_again(connection: sa.Connection) -> ReindexReport:
     clear_rows(connection)
     put_rows(connection, rows)
     return ReindexReport(indexed=len(rows), broken=tuple(broken))
+
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::?//|[A-Za-z][A-Za-z0-9+.-]*::")
+_CREDENTIALS = re.compile(r"://[^/\s]*@")
+
+
+class ArtifactRoot:
+    """Files by names with slashes, below a folder or a URL.
+
+    Args:
+        where: A folder's path, or a URL as ``s3://bucket/folder``.
+    """
+
+    def __init__(self, where: str) -> None:
+        if _CREDENTIALS.search(where):
+            raise UsageError(
+                f"artifacts in {without_password(where)}",
+                why="a URL with credentials in it would be stored",
+                hint="set them as the environment variables of its kind of storage",
+            )
+        self.is_url = _URL.match(where) is not None
+        self.where = where.rstrip("/") if self.is_url else str(Path(where).expanduser().absolute())
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file, whole or not at all where the storage can."""
+        try:
+            if not self.is_url:
+                path = Path(self.where) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(path, data)
+                return
+            files, path_text = self._files(name)
+            files.makedirs(path_text.rpartition("/")[0], exist_ok=True)
+            files.pipe_file(path_text, data)
+        except Exception as error:  # each kind of storage has errors of its own
+            raise self._failed("write", name, error) from error
+
+    def read(self, name: str) -> bytes:
+        try:
+            if not self.is_url:
+                return (Path(self.where) / name).read_bytes()
+            files, path = self._files(name)
+            data: bytes = files.cat_file(path)
+            return data
+        except Exception as error:
+            raise self._failed("read", name, error) from error
+
+    def remove(self, folder: str) -> None:
+        """Remove the files below a folder; one that is not there is no error."""
+        import shutil
+
+        try:
+            if not self.is_url:
+                shutil.rmtree(Path(self.where) / folder, ignore_errors=True)
+                return
+            files, path = self._files(folder)
+            if files.exists(path):
+                files.rm(path, recursive=True)
+        except Exception as error:
+            raise self._failed("remove", folder, error) from error
+
+    def _files(self, name: str) -> tuple[Any, str]:
+        fsspec = optional.require(
+            "fsspec", purpose=f"artifacts in {self.where}", install="enginescope[storage]"
+        )
+        files, path = fsspec.core.url_to_fs(self.where)
+        return files, f"{path}/{name}"
+
+    def _failed(self, what: str, name: str, error: Exception) -> Exception:
+        if isinstance(error, EnginescopeError):
+            return error
+        why = without_password(str(error)) or type(error).__name__
+        return StoreError(f"cannot {what} {name} in {self.where}", why=why)

@@ -15,11 +15,7 @@ HEAD = "0001"
 
 
 def upgrade(connection: Connection) -> None:
-    """Bring the tables to the newest migration, within the caller's transaction.
-
-    Raises:
-        DamagedIndexError: The database names a migration that there never was.
-    """
+    """Bring the tables to the newest migration, within the caller's transaction."""
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError

@@ -1,1 +1,0 @@
-"""What notebooks show: HTML fragments without script, style sheet or anything from elsewhere."""
