@@ -22,7 +22,6 @@ from enginescope.backends.profile_bounds import check_bounds
 from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt.build import engine_cache
 from enginescope.backends.tensorrt.build.build import build_engine
-from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers
@@ -43,6 +42,12 @@ from enginescope.core.errors import (
     UsageError,
 )
 from enginescope.core.record import replace
+from enginescope.formats.trtexec.trt_options import (
+    OPTIONS,
+    build_options,
+    read_options,
+    read_precision,
+)
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import Progress
@@ -182,9 +187,9 @@ class TrtBackend:
         self._libraries = load(self._runtime)
 
     def decided_by_build(self, spec: BackendSpec) -> tuple[str, ...]:
-        """Return the precision, and the options that change an engine."""
+        """Return the precision, and the options that a build alone sets."""
         precision = (f"precision {spec.precision}",) if spec.precision else ()
-        options = (key for key in build_options(spec.options) if key != "plugins")  # also to load
+        options = (key for key in build_options(spec.options) if OPTIONS[key].sets != "both")
         return (*precision, *options)
 
     def needs_build(self, job: Job) -> bool:

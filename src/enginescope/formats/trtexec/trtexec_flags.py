@@ -2,7 +2,8 @@
 
 The parsers of 8.0 to 11.1 were read; later flags are those that release notes name.
 
-The table ``trtexec_flags.tsv`` has one row per flag. From it come the options of ``trt``, the
+The table ``trtexec_flags.tsv`` has one row per flag, and one per option of ``trt`` that trtexec
+lacks. From it come the options of ``trt`` (`enginescope.formats.trtexec.trt_options`), the
 arguments for a trtexec binary, and what the verb ``trtexec`` accepts and documents.
 """
 
@@ -15,14 +16,14 @@ from typing import Literal
 from enginescope.core.record import Record
 
 Release = tuple[int, int]
-Sets = Literal["flag", "attribute", "engine", "build", "run"]
+Sets = Literal["flag", "attribute", "engine", "both", "build", "run"]
 
 
 class Flag(Record, frozen=True, kw_only=True):
     """A flag of trtexec.
 
     Attributes:
-        name: ``--fp16``.
+        name: ``--fp16``; empty for an option of ``trt`` that trtexec lacks.
         group: Section of the help.
         first, last: First and last release (major, minor) that has the flag; ``None`` as the last:
             the newest release still has it.
@@ -31,11 +32,13 @@ class Flag(Record, frozen=True, kw_only=True):
         to: ``setting``: the verb ``trtexec`` has code for it; ``option KEY`` or ``option
             KEY=VALUE``: an option of ``trt``; ``precision NAME``; ``alias NAME``; ``nothing``:
             accepted without effect; ``refused``.
-        value: How ``trt`` reads the option: ``switch``, ``any``, ``list``, ``pairs``, ``signed``,
-            ``ratio``, ``1..`` for a number and its minimum, or the words, ``obey|prefer``.
+        value: How ``trt`` reads the option: a name in `enginescope.formats.trtexec.trt_options`,
+            ``1..`` for a number and its minimum, or the words, ``obey|prefer``. ``none|ampere_plus=
+            ampere+``: trtexec's word where it differs, nothing behind ``=`` where it has none.
         sets: ``flag`` or ``attribute``: the TensorRT builder flag or configuration attribute with
-            the name of the option; ``engine``: code sets it for the engine; ``build``: it steers
-            the build and leaves the engine as it is; ``run``: it steers the inference.
+            the name of the option; ``engine``: code sets it for the engine; ``both``: for the
+            engine, and again where that is loaded; ``build``: it steers the build and leaves the
+            engine as it is; ``run``: it steers the inference.
         meaning: What the flag does; for a refused flag the reason.
         instead: What replaces the flag in releases that no longer have it; for a refused flag the
             way around.
@@ -80,14 +83,16 @@ class Flag(Record, frozen=True, kw_only=True):
         return self.to.partition("=")[2]
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """The only values that the flag takes; empty where it is not an enumeration."""
-        return tuple(self.value.split("|")) if "|" in self.value else ()
+    def words(self) -> tuple[tuple[str, str], ...]:
+        """The only values, of ``trt`` and of trtexec; empty where it is not an enumeration."""
+        words = self.value.split("|") if "|" in self.value else ()
+        pairs = (word.partition("=") for word in words)
+        return tuple((ours, theirs if equals else ours) for ours, equals, theirs in pairs)
 
     @property
     def decides_build(self) -> bool:
         """Whether the flag steers a build only: a loaded engine ignores it."""
-        return self.group in ("model", "build") and self.sets not in (None, "run")
+        return self.sets not in (None, "both", "run")
 
     def is_in(self, release: Release) -> bool:
         """Whether trtexec of that TensorRT release has the flag."""
@@ -99,30 +104,26 @@ class Flag(Record, frozen=True, kw_only=True):
 
 
 @lru_cache(maxsize=1)
-def all_flags() -> dict[str, Flag]:
-    """Return the flags by name, in the order of the help."""
+def table() -> tuple[Flag, ...]:
+    """Return all rows, those without a flag last."""
     path = resources.files("enginescope.formats.trtexec").joinpath("trtexec_flags.tsv")
     header, *lines = path.read_text("utf-8").splitlines()
     columns = header.split("\t")
-    rows = (dict(zip(columns, line.split("\t"), strict=True)) for line in lines)
-    return {flag.name: flag for flag in map(_flag, rows)}
+    return tuple(_flag(dict(zip(columns, line.split("\t"), strict=True))) for line in lines)
 
 
-def option_flags() -> dict[str, Flag]:
-    """Return the options of ``trt`` that are one flag of trtexec; of two flags the first."""
-    flags: dict[str, Flag] = {}
-    for flag in all_flags().values():
-        if flag.key:
-            flags.setdefault(flag.key, flag)
-    return flags
+@lru_cache(maxsize=1)
+def all_flags() -> dict[str, Flag]:
+    """Return the flags by name, in the order of the help."""
+    return {flag.name: flag for flag in table() if flag.name}
 
 
 def _flag(row: dict[str, str]) -> Flag:
     cells = {key: cell for key, cell in row.items() if cell != "-"}
-    kind = cells.pop("kind")
+    kind = cells.pop("kind", "flag")
     first, last = cells.pop("first"), cells.pop("last", None)
     return Flag(
-        name=cells.pop("flag"),
+        name=cells.pop("flag", ""),
         kind=kind.rstrip("*?"),
         repeatable="*" in kind,
         is_optional="?" in kind,
@@ -156,14 +157,6 @@ PREVIEW_FEATURES = {
     "RUNTIME_ACTIVATION_RESIZE_10_10": "runtimeActivationResize",
     "MULTIDEVICE_RUNTIME_10_16": "multiDeviceRuntime",
 }
-#: Hardware compatibility level of TensorRT -> of trtexec.
-HARDWARE_LEVELS = {
-    "none": "none",
-    "ampere_plus": "ampere+",
-    "same_compute_capability": "sameComputeCapability",
-}
-
-
 #: Major and minor of TensorRT. A newer one is taken for this one, and that is said.
 NEWEST = (11, 1)
 

@@ -22,7 +22,6 @@ from enginescope.backends.tensorrt.build.network import (
     parse_onnx,
     set_io_formats,
 )
-from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import (
@@ -44,6 +43,7 @@ from enginescope.formats.log_facts import build_failure_hint
 from enginescope.formats.plan.engine_file import engine_header
 from enginescope.formats.plan.plan_json import inspected_plan, plan_of
 from enginescope.formats.trex.trex_metadata import build_metadata
+from enginescope.formats.trtexec.trt_options import build_options, read_options, read_precision
 from enginescope.judge.notice import Notice
 from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory

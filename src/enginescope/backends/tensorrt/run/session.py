@@ -12,7 +12,6 @@ from enginescope.backends.loop import Recorder
 from enginescope.backends.native_loop import cuda_context, python_notice, require_native
 from enginescope.backends.tensorrt.build.build import stripped_notice
 from enginescope.backends.tensorrt.build.network import load_plugins
-from enginescope.backends.tensorrt.build.options import read_options
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries, Log, make_logger
 from enginescope.backends.tensorrt.run.engine import (
@@ -32,6 +31,7 @@ from enginescope.backends.tensorrt.run.native import NativeLatency, NativeThroug
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import replace
+from enginescope.formats.trtexec.trt_options import read_options
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import process_memory_bytes
 from enginescope.records.plan.build import DeviceMemory
