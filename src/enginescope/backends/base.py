@@ -148,6 +148,10 @@ class Backend(Protocol):
     measures by itself (a command-line tool) fills `Measured` on its own.
     """
 
+    @property
+    def mode_fields(self) -> frozenset[str]:
+        """Names of the fields of `Mode` that it honours; none: it issues one request at a time."""
+
     def check(self, spec: BackendSpec) -> None:
         """Raise `UsageError` if the precision or an option is not this backend's."""
 
@@ -172,11 +176,7 @@ class Backend(Protocol):
 
 @runtime_checkable
 class Demanding(Protocol):
-    """A backend that needs more than a Python package of this program's own.
-
-    A backend that issues requests in other ways than one at a time says which fields of `Mode` it
-    honours in an attribute ``mode_fields``, a frozen set of names.
-    """
+    """A backend that needs more than a Python package of this program's own."""
 
     def require(self, spec: BackendSpec) -> None:
         """Say what is missing here, without starting anything.

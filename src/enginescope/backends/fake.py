@@ -43,6 +43,8 @@ OPTIONS = ("latency_us", "jitter_pct", "seed", "fault", "gpu")
 class FakeBackend:
     """The backend called ``fake``."""
 
+    mode_fields: frozenset[str] = frozenset()
+
     def check(self, spec: BackendSpec) -> None:
         """Accept `OPTIONS` only."""
         for key, value in spec.options.items():

@@ -59,6 +59,12 @@ def load_backend(name: str) -> Backend:
     raise UsageError(f"no backend is called {name!r}", hint=did_you_mean(name, backend_names()))
 
 
+def backends_with(field: str) -> tuple[str, ...]:
+    """Return the names of the built-in backends that honour a field of `Mode`."""
+    names = (name for name in BUILT_IN if name not in HIDDEN and name not in SHORT_NAMES)
+    return tuple(name for name in names if field in load_backend(name).mode_fields)
+
+
 def backend_of(spec: BackendSpec) -> Backend:
     """Import and return the backend of a specification, by its short name where it has one."""
     for short, (name, options) in SHORT_NAMES.items():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from enginescope.backends.base import Deciding, Demanding, DemandingForBuild
 from enginescope.backends.profile_bounds import check_index
-from enginescope.backends.registry import load_backend, parse_backend
+from enginescope.backends.registry import backends_with, load_backend, parse_backend
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
@@ -74,15 +74,13 @@ def check_demands(
         is_elsewhere: Another Python builds and runs it, so that nothing is needed here.
     """
     backend = load_backend(spec.name)
-    honoured: frozenset[str] = getattr(backend, "mode_fields", frozenset())
     for field, option in _OPTIONS.items():
         asked = getattr(mode, field)
-        if asked is None or (field == "kind" and asked == "latency") or field in honoured:
+        if asked is None or (field == "kind" and asked == "latency"):
             continue
-        measures_it = "ort-cpu" if field == "decode" else "trt"
-        raise UsageError(
-            f"{spec.name} has no {option}", hint=f"omit it, or measure on {measures_it}"
-        )
+        if field not in backend.mode_fields:
+            able = ", ".join(backends_with(field))
+            raise UsageError(f"{spec.name} has no {option}", hint=f"omit it, or measure on {able}")
     if is_elsewhere:
         return
     if only_builds and isinstance(backend, DemandingForBuild):

@@ -87,6 +87,8 @@ _FORMATS = ("auto", "binary", "json")
 class OipBackend:
     """Measures an endpoint from the client's side."""
 
+    mode_fields: frozenset[str] = frozenset()
+
     def check(self, spec: BackendSpec) -> None:
         """Accept ``format`` only: ``binary`` or ``json`` tensors, or what the server offers."""
         if spec.precision is not None:

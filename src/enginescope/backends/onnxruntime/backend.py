@@ -263,10 +263,10 @@ class OrtBackend:
 
     @property
     def mode_fields(self) -> frozenset[str]:
-        """What of a `Mode` it honours: copies and CUDA graphs with a GPU, threads on the CPU."""
+        """What it honours: copies and CUDA graphs with a GPU, threads on the CPU."""
         fields = {"transfers"} if self.provider.on_cuda else set()
         graph = {"cuda_graph"} if self.provider.graph_option else set()
-        threads = {"kind"} if self.provider.is_cpu else set()
+        threads = {"kind", "in_flight"} if self.provider.is_cpu else set()
         return frozenset({"decode", "call", "loop"} | fields | graph | threads)
 
     def check(self, spec: BackendSpec) -> None:

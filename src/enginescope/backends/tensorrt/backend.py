@@ -51,7 +51,7 @@ from enginescope.formats.trtexec.trt_options import (
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import BackendSpec, Job, Mode
+from enginescope.records.run.job import BackendSpec, Job
 
 
 def inspected(libraries: Libraries, job: Job) -> Measured:
@@ -111,7 +111,10 @@ class TrtBackend:
         runtime: What a specification asks for that names no runtime.
     """
 
-    mode_fields = frozenset(Mode.__struct_fields__)
+    mode_fields = frozenset(
+        {"kind", "in_flight", "transfers", "cuda_graph", "spin_wait", "streams", "idle_ms"}
+        | {"cold", "rotate", "decode", "call", "loop"}
+    )
 
     def __init__(self, runtime: str | None = None) -> None:
         self._runtime = runtime

@@ -35,8 +35,9 @@ from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span, Sp
 class TrtexecBackend:
     """trtexec 8.6, 10.x or 11.x, where one is installed."""
 
-    #: Fields of `Mode` that it has flags for.
-    mode_fields = frozenset({"kind", "transfers", "cuda_graph", "spin_wait", "streams", "idle_ms"})
+    mode_fields = frozenset(
+        {"kind", "in_flight", "transfers", "cuda_graph", "spin_wait", "streams", "idle_ms"}
+    )
 
     def check(self, spec: BackendSpec) -> None:
         """Refuse a precision, an option or an argument that no version takes."""
