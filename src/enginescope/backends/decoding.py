@@ -92,11 +92,10 @@ class Prompt(Record, frozen=True, kw_only=True):
     def notice(self, tokens: int) -> Notice:
         """Say what a request consists of."""
         return Notice(
-            code="I-DECODE",
-            message=f"a request is a prompt of {self.length} tokens after a past of "
+            "I-DECODE",
+            f"a request is a prompt of {self.length} tokens after a past of "
             f"{self.before}, and {tokens} generated tokens; layers are not timed",
-            evidence={"prompt": self.length, "past": self.before, "tokens": tokens},
-            level="info",
+            {"prompt": self.length, "past": self.before, "tokens": tokens},
         )
 
 

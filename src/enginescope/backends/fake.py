@@ -114,7 +114,7 @@ class FakeSession:
 
     def notices(self) -> tuple[Notice, ...]:
         """Say that this is not a measurement of anything."""
-        return (Notice(code="I-FAKE", message="the fake backend measures nothing", level="info"),)
+        return (Notice("I-FAKE", "the fake backend measures nothing"),)
 
     def close(self) -> None:
         """Nothing to release."""

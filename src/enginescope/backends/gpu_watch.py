@@ -153,9 +153,7 @@ class GpuWatch:
 
     def _missing(self, why: str) -> None:
         if self._rule.depth == "full":
-            self.notices.append(
-                Notice(code="W-NO-TELEMETRY", message=f"no telemetry of a GPU: {why}")
-            )
+            self.notices.append(Notice("W-NO-TELEMETRY", f"no telemetry of a GPU: {why}"))
 
 
 class _Issuing:

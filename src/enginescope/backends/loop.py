@@ -311,7 +311,7 @@ def _notice(fault: str, names: Sequence[str]) -> Notice:
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     outputs = "output" if len(names) == 1 else "outputs"
     return Notice(
-        code="W-OUTPUTS",
-        message=f"{outputs} {shown}: {_TEXTS[fault]}; check the model with enginescope validate",
-        evidence={"fault": fault, "outputs": list(names)},
+        "W-OUTPUTS",
+        f"{outputs} {shown}: {_TEXTS[fault]}; check the model with enginescope validate",
+        {"fault": fault, "outputs": list(names)},
     )

@@ -129,10 +129,9 @@ def python_notice(why: UnsupportedError, cost: str, wanted: str | None) -> Notic
     if wanted == "native":
         raise why
     return Notice(
-        code="I-PYTHON-LOOP",
-        message=f"timed from Python: {why.why}; {cost}" + (f"; {why.hint}" if why.hint else ""),
-        evidence={"why": why.why},
-        level="info",
+        "I-PYTHON-LOOP",
+        f"timed from Python: {why.why}; {cost}" + (f"; {why.hint}" if why.hint else ""),
+        {"why": why.why},
     )
 
 

@@ -253,9 +253,9 @@ def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measu
         (profile, remarks), duration_ms = clocked(run_pass)
     except (EnginescopeError, MemoryError) as error:
         failure = Notice(
-            code="W-NO-LAYERS",
-            message=f"the pass that times the layers failed: {error}",
-            evidence={"error": type(error).__name__},
+            "W-NO-LAYERS",
+            f"the pass that times the layers failed: {error}",
+            {"error": type(error).__name__},
         )
         return replace(measured, notices=(*measured.notices, failure))
     return replace(

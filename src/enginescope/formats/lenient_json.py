@@ -38,10 +38,9 @@ def decode_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
     except UnicodeDecodeError as error:
         text = data.decode(encoding, errors="replace")
         notice = Notice(
-            code="I-ENCODING",
-            message=f"{source} has bytes that are not {encoding}; they were replaced",
-            evidence={"file": source, "first_byte": error.start, "count": text.count("\ufffd")},
-            level="info",
+            "I-ENCODING",
+            f"{source} has bytes that are not {encoding}; they were replaced",
+            {"file": source, "first_byte": error.start, "count": text.count("\ufffd")},
         )
         return text, (notice,)
 
@@ -266,18 +265,17 @@ _REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
 
 def _repair_notice(source: str, name: str, count: int) -> Notice:
     return Notice(
-        code="I-JSON-REPAIRED",
-        message=f"{source} is not valid JSON; repaired: {name} ({count})",
-        evidence={"file": source, "repair": name, "count": count},
-        level="info",
+        "I-JSON-REPAIRED",
+        f"{source} is not valid JSON; repaired: {name} ({count})",
+        {"file": source, "repair": name, "count": count},
     )
 
 
 def _cut_notice(source: str, end: int, size: int) -> Notice:
     return Notice(
-        code="W-TRUNCATED",
-        message=f"{source} is cut off or damaged at byte {end:,}; enginescope uses the part before",
-        evidence={"file": source, "byte": end, "size_bytes": size},
+        "W-TRUNCATED",
+        f"{source} is cut off or damaged at byte {end:,}; enginescope uses the part before",
+        {"file": source, "byte": end, "size_bytes": size},
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+Level = Literal["info", "warning"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """A remark on samples, a run or a comparison.
 
@@ -14,9 +16,15 @@ class Notice:
         code: Stable and short: ``W-LOAD``, ``I-DYNAMIC-SHAPE``.
         message: One plain sentence, begun small and without a full stop: it stands beside its code.
         evidence: The figures behind it.
+        level: By default that of the code: codes of notes begin with ``I-``.
     """
 
     code: str
     message: str
     evidence: dict[str, Any] = field(default_factory=dict)
-    level: Literal["info", "warning"] = "warning"
+    level: Level = field(default=None, kw_only=True)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.level is None:
+            level = "info" if self.code.startswith("I-") else "warning"
+            object.__setattr__(self, "level", level)

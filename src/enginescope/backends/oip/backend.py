@@ -65,15 +65,14 @@ class EndpointSession:
         encoding = "JSON" if connection.encoding == "json" else connection.encoding
         return (
             Notice(
-                code="I-ENDPOINT",
-                message=f"service times include the network, {connection.protocol} with {encoding} "
+                "I-ENDPOINT",
+                f"service times include the network, {connection.protocol} with {encoding} "
                 "tensors and the server's own queue; the machine described is the client's",
-                evidence={
+                {
                     "protocol": connection.protocol,
                     "encoding": connection.encoding,
                     "platform": connection.metadata.get("platform"),
                 },
-                level="info",
             ),
         )
 

@@ -105,7 +105,7 @@ def compiled_start(ort: Any, job: Job, setup: Setup) -> Start:
         f"compiled one (medians of {len(times[0])}, interleaved, caches off)"
     )
     evidence = {"from_model_ms": times[0], "from_compiled_ms": times[1], "compile_ms": compile_ms}
-    return phases, Notice(code="I-EP-CONTEXT", message=message, evidence=evidence, level="info")
+    return phases, Notice("I-EP-CONTEXT", message, evidence)
 
 
 def _compile(ort: Any, job: Job, setup: Setup, target: str) -> float:
@@ -135,10 +135,9 @@ def _times_ms(ort: Any, job: Job, setups: tuple[Setup, ...]) -> list[list[float]
 def _cannot(name: str, error: Exception) -> Notice:
     why = error.why if isinstance(error, EnginescopeError) and error.why else str(error)
     return Notice(
-        code="I-NO-EP-CONTEXT",
-        message=f"{name} gives no compiled model: {why.splitlines()[0] if why else 'no reason'}",
-        evidence={"provider": name},
-        level="info",
+        "I-NO-EP-CONTEXT",
+        f"{name} gives no compiled model: {why.splitlines()[0] if why else 'no reason'}",
+        {"provider": name},
     )
 
 

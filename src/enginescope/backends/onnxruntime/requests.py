@@ -157,10 +157,9 @@ class BoundRequest:
         names = ", ".join(self._unbound)
         return (
             Notice(
-                code="I-OUTPUT-ALLOCATED",
-                message=f"outputs that are not plain tensors are allocated in every run: {names}",
-                evidence={"outputs": list(self._unbound)},
-                level="info",
+                "I-OUTPUT-ALLOCATED",
+                f"outputs that are not plain tensors are allocated in every run: {names}",
+                {"outputs": list(self._unbound)},
             ),
         )
 
@@ -201,11 +200,8 @@ class PlainRequest:
         """Say that conversion and allocation are inside the timed span."""
         return (
             Notice(
-                code="I-NOT-BOUND",
-                message="strings cannot be bound: every run converts its inputs and allocates "
-                "its outputs",
-                evidence={},
-                level="info",
+                "I-NOT-BOUND",
+                "strings cannot be bound: every run converts its inputs and allocates its outputs",
             ),
         )
 
@@ -369,10 +365,9 @@ class DeviceRequest:
         names = ", ".join(self._allocated)
         return (
             Notice(
-                code="I-OUTPUT-ALLOCATED",
-                message=f"outputs that are not plain tensors are allocated in every run: {names}",
-                evidence={"outputs": list(self._allocated)},
-                level="info",
+                "I-OUTPUT-ALLOCATED",
+                f"outputs that are not plain tensors are allocated in every run: {names}",
+                {"outputs": list(self._allocated)},
             ),
         )
 

@@ -260,7 +260,7 @@ class OrtSession:
                     "tensors cannot lie in device memory", why=str(error), hint="--transfers"
                 ) from error
             message = f"only timed with copies: {error}"
-            self._notices.append(Notice(code="W-NO-DEVICE-TENSORS", message=message))
+            self._notices.append(Notice("W-NO-DEVICE-TENSORS", message))
             return None
 
     def _guarded(self) -> None:

@@ -88,10 +88,9 @@ def _fix_shapes(session: TrtSession) -> tuple[Notice, ...]:
     told = ", ".join(f"{name} {'x'.join(map(str, dims))}" for name, dims in shapes.items())
     return (
         Notice(
-            code="I-OPTIMUM-SHAPES",
-            message=f"shapes come from the profile's optimum: {told}",
-            evidence={name: list(dims) for name, dims in shapes.items()},
-            level="info",
+            "I-OPTIMUM-SHAPES",
+            f"shapes come from the profile's optimum: {told}",
+            {name: list(dims) for name, dims in shapes.items()},
         ),
     )
 

@@ -217,16 +217,13 @@ class GpuBeside:
     def _say_beside(self) -> None:
         self.notices.append(
             Notice(
-                code="I-SAMPLED-BESIDE",
-                message="the GPU was sampled during the timed loop, because trtexec runs it "
+                "I-SAMPLED-BESIDE",
+                "the GPU was sampled during the timed loop, because trtexec runs it "
                 "once; the idle power is unknown",
-                evidence={"interval_ms": self._rule.interval_ms},
-                level="info",
+                {"interval_ms": self._rule.interval_ms},
             )
         )
 
     def _missing(self, why: str) -> None:
         if self._is_full:
-            self.notices.append(
-                Notice(code="W-NO-TELEMETRY", message=f"no telemetry of a GPU: {why}")
-            )
+            self.notices.append(Notice("W-NO-TELEMETRY", f"no telemetry of a GPU: {why}"))

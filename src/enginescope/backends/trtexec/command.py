@@ -251,7 +251,7 @@ def _notices(version: Version, job: Job) -> list[Notice]:
     """Say where trtexec does less than the workload asks for."""
     stop, warmup = job.workload.stop, job.workload.warmup
     newer = newer_release_text(version)
-    found = [Notice(code="W-NEWER-TRTEXEC", message=newer)] if newer else []
+    found = [Notice("W-NEWER-TRTEXEC", newer)] if newer else []
     if stop.iterations is None and stop.duration_ms is None and stop.precision_pct is not None:
         found.append(
             _remark(
@@ -271,8 +271,8 @@ def _notices(version: Version, job: Job) -> list[Notice]:
     if warmup.time_ms == 0 and version >= (11, 1):
         found.append(
             Notice(
-                code="W-FIRST-QUERY",
-                message="without warm-up the first query of trtexec 11.1 and later reloads its "
+                "W-FIRST-QUERY",
+                "without warm-up the first query of trtexec 11.1 and later reloads its "
                 "inputs inside the timed span",
             )
         )
@@ -282,7 +282,7 @@ def _notices(version: Version, job: Job) -> list[Notice]:
 
 
 def _remark(code: str, message: str) -> Notice:
-    return Notice(code=code, message=message, level="info")
+    return Notice(code, message, level="info")
 
 
 def _plain(value: float) -> str:

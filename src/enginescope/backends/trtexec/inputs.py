@@ -221,8 +221,4 @@ def _plain(name: str) -> str:
 
 
 def _own_fill(cause: str) -> Notice:
-    return Notice(
-        code="I-OWN-FILL",
-        message=f"trtexec filled inputs itself and ignored --seed: {cause}",
-        level="info",
-    )
+    return Notice("I-OWN-FILL", f"trtexec filled inputs itself and ignored --seed: {cause}")

@@ -96,7 +96,7 @@ def reported(metric: str, stated: Mapping[str, Any], factor: float) -> ReportedS
 
 def file_notice(message: str, source: str) -> Notice:
     """Return the note on what a tool's samples are."""
-    return Notice(code="I-BENCHMARK-FILE", message=message, evidence={"file": source}, level="info")
+    return Notice("I-BENCHMARK-FILE", message, {"file": source})
 
 
 def readable_results(
@@ -126,8 +126,7 @@ def _left_out(source: str, refused: Mapping[str, FormatError]) -> Notice:
     names = ", ".join(list(refused)[:3]) + (" …" if len(refused) > 3 else "")
     why = next(iter(refused.values())).why
     return Notice(
-        code="I-BENCHMARKS-SKIPPED",
-        message=f"{source} has {benchmarks} that enginescope skips ({names}): {why}",
-        evidence={"file": source, "benchmarks": list(refused)},
-        level="info",
+        "I-BENCHMARKS-SKIPPED",
+        f"{source} has {benchmarks} that enginescope skips ({names}): {why}",
+        {"file": source, "benchmarks": list(refused)},
     )

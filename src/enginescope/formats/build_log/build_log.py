@@ -308,43 +308,42 @@ def _missing(story: BuildTrace, *, is_verbose: bool) -> list[Notice]:
     if builds > 1:
         found.append(
             Notice(
-                code="W-SEVERAL-BUILDS",
-                message=f"{source} holds {builds} builds; enginescope merges them, with the layers "
+                "W-SEVERAL-BUILDS",
+                f"{source} holds {builds} builds; enginescope merges them, with the layers "
                 "of the first",
-                evidence={"file": source, "builds": builds},
+                {"file": source, "builds": builds},
             )
         )
     if not is_verbose and not story.tuned and not story.steps:
         found.append(
             Notice(
-                code="W-LOG-NOT-VERBOSE",
-                message=f"{source} is not verbose and lacks the builder's choices; build with "
-                "--verbose",
-                evidence={"file": source},
+                "W-LOG-NOT-VERBOSE",
+                f"{source} is not verbose and lacks the builder's choices; build with --verbose",
+                {"file": source},
             )
         )
     elif not story.tuned:
         found.append(
             Notice(
-                code="W-NO-TUNING",
-                message=f"{source} has no autotuning: not a build log, or cut off early",
-                evidence={"file": source, "steps": len(story.steps)},
+                "W-NO-TUNING",
+                f"{source} has no autotuning: not a build log, or cut off early",
+                {"file": source, "steps": len(story.steps)},
             )
         )
     elif not story.layers and not any(story.stage_s(name) for name in _ENDS):
         found.append(
             Notice(
-                code="W-LOG-UNFINISHED",
-                message=f"{source} ends before the builder had chosen formats and tactics",
-                evidence={"file": source, "tuned": len(story.tuned)},
+                "W-LOG-UNFINISHED",
+                f"{source} ends before the builder had chosen formats and tactics",
+                {"file": source, "tuned": len(story.tuned)},
             )
         )
     elif not story.layers:
         found.append(
             Notice(
-                code="W-NO-CHOICES",
-                message=f"{source} does not list the engine's layers, so the choices are unknown",
-                evidence={"file": source, "tuned": len(story.tuned)},
+                "W-NO-CHOICES",
+                f"{source} does not list the engine's layers, so the choices are unknown",
+                {"file": source, "tuned": len(story.tuned)},
             )
         )
     return found

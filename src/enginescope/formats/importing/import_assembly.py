@@ -359,17 +359,16 @@ def _artifacts(items: Sequence[Item]) -> tuple[Artifact, ...]:
 
 def _damage(item: Item, reason: str) -> Notice:
     return Notice(
-        code="W-DAMAGED-FILE",
-        message=f"{item.path.name} could not be used: {reason}",
-        evidence={"file": item.path.name, "kind": item.kind.value, "reason": reason},
+        "W-DAMAGED-FILE",
+        f"{item.path.name} could not be used: {reason}",
+        {"file": item.path.name, "kind": item.kind.value, "reason": reason},
     )
 
 
 def _printed(item: Item) -> Notice:
     return Notice(
-        code="I-PRINTED-PROFILE",
-        message=f"layer times are those printed in {item.path.name}: rounded, and without layers "
+        "I-PRINTED-PROFILE",
+        f"layer times are those printed in {item.path.name}: rounded, and without layers "
         "that took no time",
-        evidence={"file": item.path.name},
-        level="info",
+        {"file": item.path.name},
     )

@@ -360,7 +360,7 @@ def _timing_report(data: bytes, source: str) -> tuple[ToolReport, tuple[Notice, 
 
 def _damaged(path: Path, error: FormatError) -> Notice:
     return Notice(
-        code="W-DAMAGED-FILE",
-        message=f"{path.name}, next to the plan, could not be used: {error}",
-        evidence={"file": path.name, "reason": str(error)},
+        "W-DAMAGED-FILE",
+        f"{path.name}, next to the plan, could not be used: {error}",
+        {"file": path.name, "reason": str(error)},
     )

@@ -159,7 +159,7 @@ def _unfinished(source: str, report: ToolReport) -> tuple[Notice, ...]:
     if report.passed is not None or report.command is None:
         return ()
     message = f"{source} ends before polygraphy prints PASSED or FAILED"
-    return (Notice(code="W-LOG-UNFINISHED", message=message, evidence={"file": source}),)
+    return (Notice("W-LOG-UNFINISHED", message, {"file": source}),)
 
 
 def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:
@@ -168,4 +168,4 @@ def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:
     what = "one inference" if count == 1 else f"{count} inferences"
     message = f"{source}: the time of {runner} is the mean of {what}, the first included"
     evidence = {"file": source, "runner": runner, "inferences": count}
-    return (Notice(code="W-FEW-INFERENCES", message=message, evidence=evidence),)
+    return (Notice("W-FEW-INFERENCES", message, evidence),)

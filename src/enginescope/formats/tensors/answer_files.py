@@ -60,10 +60,10 @@ def outputs_of(document: Document) -> tuple[tuple[TensorValues, ...], tuple[Noti
     if lost:
         notices += (
             Notice(
-                code="W-OUTPUTS-NOT-FINITE",
-                message=f"{document.source} has {lost:,} values that are not numbers; "
+                "W-OUTPUTS-NOT-FINITE",
+                f"{document.source} has {lost:,} values that are not numbers; "
                 "enginescope reads them as NaN",
-                evidence={"file": document.source, "count": lost},
+                {"file": document.source, "count": lost},
             ),
         )
     return tuple(sorted(found, key=lambda one: one.name)), notices

@@ -123,10 +123,9 @@ def _is_odd(raw: Any) -> bool:
 
 def _unnamed(source: str, odd: dict[str, int]) -> Notice:
     return Notice(
-        code="W-PERCENTILES-UNNAMED",
-        message=f"{source} has statistics without the names of the percentiles; "
-        "enginescope skips them",
-        evidence={"file": source, "lengths": odd},
+        "W-PERCENTILES-UNNAMED",
+        f"{source} has statistics without the names of the percentiles; enginescope skips them",
+        {"file": source, "lengths": odd},
     )
 
 

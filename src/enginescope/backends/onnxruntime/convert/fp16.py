@@ -298,10 +298,10 @@ def fp16_notice(ort: Any, job: Job, setup: Setup) -> tuple[Notice, ...]:
     name = setup.provider.name
     return (
         Notice(
-            code=NOT_FP16,
-            message=f"not FP16: {name} runs none of the {nodes} nodes that compute in FP16; the "
+            NOT_FP16,
+            f"not FP16: {name} runs none of the {nodes} nodes that compute in FP16; the "
             "weights are rounded to FP16, the computation is FP32; measure without :fp16",
-            evidence={"nodes": nodes, "provider": name},
+            {"nodes": nodes, "provider": name},
         ),
     )
 

@@ -191,7 +191,7 @@ def _notice(
     names = (f"{name} (nearest: {other})" if other else name for name, other in near.items())
     message = f"{model.name} has no {kind} {', '.join(names)}: {option} keeps nothing in FP32 by it"
     evidence = {"option": option, "missing": list(missing), "nearest": near}
-    return (Notice(code="W-BLOCK-LIST", message=message, evidence=evidence),)
+    return (Notice("W-BLOCK-LIST", message, evidence),)
 
 
 TOOL = "onnxruntime.SessionOptions.optimized_model_filepath"

@@ -20,11 +20,9 @@ def precision_notices(
         options = " ".join(f"{k}={v}" for k, v in provider.switches[precision].items())
         said.append(
             Notice(
-                code="I-PRECISION",
-                message=f"{precision}: by {provider.name}'s own switch ({options}); the model is "
-                "as it was",
-                evidence={"way": "switch", "options": dict(provider.switches[precision])},
-                level="info",
+                "I-PRECISION",
+                f"{precision}: by {provider.name}'s own switch ({options}); the model is as it was",
+                {"way": "switch", "options": dict(provider.switches[precision])},
             )
         )
     notices = (*said, *(found.notices if found else ()))
@@ -42,14 +40,13 @@ def _made(made: MadeModel) -> Notice:
     versions = ", ".join(f"{name} {version}" for name, version in made.versions.items())
     if made.kind == "shapes":
         message = f"the shapes in the model were inferred by {made.tool} ({versions})"
-        return Notice(code="I-SHAPES", message=message, evidence=evidence, level="info")
+        return Notice("I-SHAPES", message, evidence)
     ends = made.options.get("keep_io_types", "1")
     kept = "inputs and outputs stay FP32" if ends == "1" else "inputs and outputs FP16 too"
     staying = made.details.get("nodes_in_fp32")
     of = f", {staying:,} of {made.details['nodes']:,} nodes in FP32" if staying else ""
     return Notice(
-        code="I-PRECISION",
-        message=f"fp16: the model was converted by {made.tool} ({versions}); {kept}{of}",
-        evidence={"way": "autocast" if made.kind == "autocast" else "converter", **evidence},
-        level="info",
+        "I-PRECISION",
+        f"fp16: the model was converted by {made.tool} ({versions}); {kept}{of}",
+        {"way": "autocast" if made.kind == "autocast" else "converter", **evidence},
     )

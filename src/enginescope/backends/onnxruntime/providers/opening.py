@@ -68,11 +68,10 @@ def lowered_model(path: str, error: Exception, options: Any) -> tuple[bytes, Not
     model.ir_version = newest
     options.add_session_config_entry(_FOLDER, str(file.parent.resolve()))
     notice = Notice(
-        code="I-IR-LOWERED",
-        message=f"{file.name} has IR version {stated}; this onnxruntime reads up to {newest}, so "
+        "I-IR-LOWERED",
+        f"{file.name} has IR version {stated}; this onnxruntime reads up to {newest}, so "
         f"enginescope loads the model as {newest}",
-        evidence={"ir_version": stated, "newest": newest},
-        level="info",
+        {"ir_version": stated, "newest": newest},
     )
     return model.SerializeToString(), notice
 

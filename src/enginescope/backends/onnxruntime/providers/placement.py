@@ -124,9 +124,9 @@ def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...
     """Return what is to be said of providers and options that are not as asked."""
     found = [
         Notice(
-            code="W-LEFTOVER-ON-CPU",
-            message=f"{name} did not start: the CPU runs nodes that {setup.provider.name} leaves",
-            evidence={"provider": name},
+            "W-LEFTOVER-ON-CPU",
+            f"{name} did not start: the CPU runs nodes that {setup.provider.name} leaves",
+            {"provider": name},
         )
         for name in setup.leftover
         if name not in active
@@ -137,10 +137,10 @@ def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...
         guess = f"; did you mean {near}?" if near else ""
         found.append(
             Notice(
-                code="W-UNKNOWN-OPTION",
-                message=f"{setup.provider.backend}: {key} is an unknown option; enginescope "
+                "W-UNKNOWN-OPTION",
+                f"{setup.provider.backend}: {key} is an unknown option; enginescope "
                 f"passes it on unchanged{guess}",
-                evidence={"option": key},
+                {"option": key},
                 level="warning" if near else "info",
             )
         )

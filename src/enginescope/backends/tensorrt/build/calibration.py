@@ -106,7 +106,7 @@ def _calibrator(base: Any, cache: bytes | None, batches: list[dict[str, int]]) -
 
 def _random_notice() -> Notice:
     return Notice(
-        code="W-RANDOM-CALIBRATION",
-        message="INT8 ranges come from one random batch: times are valid, "
+        "W-RANDOM-CALIBRATION",
+        "INT8 ranges come from one random batch: times are valid, "
         "outputs are not; give calibration_cache=FILE or a model with Q/DQ nodes",
     )

@@ -140,10 +140,9 @@ def load_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
     config.set_timing_cache(config.create_timing_cache(b""), ignore_mismatch=False)
     return (
         Notice(
-            code="W-TIMING-CACHE",
-            message=f"the timing cache {file} belongs to another TensorRT or GPU; enginescope "
-            "replaces it",
-            evidence={"file": str(file)},
+            "W-TIMING-CACHE",
+            f"the timing cache {file} belongs to another TensorRT or GPU; enginescope replaces it",
+            {"file": str(file)},
         ),
     )
 
@@ -169,9 +168,9 @@ def save_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
         why = error.strerror or str(error)
         return (
             Notice(
-                code="W-TIMING-CACHE",
-                message=f"the timing cache {file} could not be written: {why}",
-                evidence={"file": str(file)},
+                "W-TIMING-CACHE",
+                f"the timing cache {file} could not be written: {why}",
+                {"file": str(file)},
             ),
         )
     return ()

@@ -288,9 +288,9 @@ class TrtSession:
             level = "W" if self.asked_for_graph else "I"
             found.append(
                 Notice(
-                    code=f"{level}-NO-CUDA-GRAPH",
-                    message=f"measured without a CUDA graph: {self.why_no_graph}",
-                    evidence={"asked": self.asked_for_graph},
+                    f"{level}-NO-CUDA-GRAPH",
+                    f"measured without a CUDA graph: {self.why_no_graph}",
+                    {"asked": self.asked_for_graph},
                     level="warning" if self.asked_for_graph else "info",
                 )
             )
@@ -300,16 +300,16 @@ class TrtSession:
             names = ", ".join(one.name for one in strange)
             found.append(
                 Notice(
-                    code="W-RAW-LAYOUT",
-                    message=f"{names}: values are passed to and from the engine's memory format "
+                    "W-RAW-LAYOUT",
+                    f"{names}: values are passed to and from the engine's memory format "
                     "without reordering, so times are valid and outputs are not",
-                    evidence={one.name: one.format_text for one in strange},
+                    {one.name: one.format_text for one in strange},
                 )
             )
         stripped = stripped_notice(self.libraries.trt, self.engine, self._options)
         if stripped is not None:
             found.append(stripped)
-        said = (Notice(code="W-TENSORRT", message=one.rstrip(".")) for one in self.log.warnings)
+        said = (Notice("W-TENSORRT", one.rstrip(".")) for one in self.log.warnings)
         return (*found, *said)
 
     def close(self) -> None:
