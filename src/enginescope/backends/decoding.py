@@ -90,7 +90,6 @@ class Prompt(Record, frozen=True, kw_only=True):
         return changed
 
     def notice(self, tokens: int) -> Notice:
-        """Say what a request consists of."""
         return Notice(
             "I-DECODE",
             f"a request is a prompt of {self.length} tokens after a past of "
@@ -157,7 +156,6 @@ class DecodeLoop:
         self.first_ns = self.last_ns = 0
 
     def request(self) -> None:
-        """Generate the tokens of a request."""
         self.generated = []
         chosen: Array | None = None
         for number in range(self.tokens):
@@ -181,13 +179,11 @@ class DecodeRecorder:
         return len(self._ends)
 
     def times_ms(self, last: int | None = None) -> Array:
-        """Return the times of whole requests, or the last so many."""
         times = self._series(self._ends) - self._series(self._starts)
         shown: Array = (times if last is None else times[-last:]) / 1e6
         return shown
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` requests, after `untimed` ones."""
         loop = self._loop
         self.issued += untimed + count
         for _ in range(untimed):

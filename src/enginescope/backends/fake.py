@@ -86,7 +86,6 @@ class FakeSession:
         self._count = 0
 
     def bind(self, feeds: Feeds) -> None:
-        """Remember what was fed."""
         self._arrays = feeds.arrays
 
     def settle(self) -> None:
@@ -107,13 +106,11 @@ class FakeSession:
         return StepRecorder(self.step)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return one input and one output of the same shape."""
         shape = tuple(self._arrays["x"].shape)
         made = [Tensor(name=name, shape=shape, dtype=DataType.FP32) for name in ("x", "y")]
         return (made[0],), (made[1],)
 
     def notices(self) -> tuple[Notice, ...]:
-        """Say that this is not a measurement of anything."""
         return (Notice("I-FAKE", "the fake backend measures nothing"),)
 
     def close(self) -> None:

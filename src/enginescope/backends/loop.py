@@ -78,7 +78,6 @@ class StepRecorder:
         return (times if last is None else times[-last:]) / 1e6
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` calls of the step, after `untimed` calls."""
         step = self._step
         self.issued += untimed + count
         starts = array("q", bytes(8 * count))

@@ -283,7 +283,6 @@ class NativeSteps(StepRecorder):
         self.program = program
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` requests, after `untimed` requests."""
         self.issued += untimed + count
         rows = self.program.run(count, untimed)
         self.wall_ms += self.program.wall_ms

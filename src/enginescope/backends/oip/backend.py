@@ -40,7 +40,6 @@ class EndpointSession:
         self._outputs: tuple[Tensor, ...] = ()
 
     def bind(self, feeds: Feeds) -> None:
-        """Encode the request, once."""
         self._connection.bind(self.input_specs, feeds)
         self._inputs = tuple(
             Tensor(name=spec.name, shape=tuple(feeds.arrays[spec.name].shape), dtype=spec.dtype)
@@ -52,11 +51,9 @@ class EndpointSession:
         self._outputs = self._connection.outputs()
 
     def recorder(self) -> Recorder:
-        """Return a new recorder of the request."""
         return StepRecorder(self.step)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return what is sent and received."""
         return self._inputs, self._outputs
 
     def notices(self) -> tuple[Notice, ...]:

@@ -269,7 +269,6 @@ class OrtBackend:
         return frozenset({"decode", "call", "loop"} | fields | graph | threads)
 
     def check(self, spec: BackendSpec) -> None:
-        """Refuse a precision, value or option that cannot be."""
         check_spec(spec, self.provider)
 
     def require(self, spec: BackendSpec) -> None:
@@ -306,7 +305,6 @@ class OrtBackend:
         return Availability(usable=True, detail=version)
 
     def prepare(self) -> None:
-        """Import ONNX Runtime."""
         self._runtime()
 
     def with_stored_build(self, spec: BackendSpec) -> BackendSpec:
@@ -320,17 +318,14 @@ class OrtBackend:
         return preparing.needs_preparation(job, self.provider)
 
     def prepared_for(self, job: Job) -> Preparation | None:
-        """Return what was made ready earlier for `job`."""
         return preparing.find(job, self.provider)
 
     def make_ready(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
-        """Convert the model; let the provider build its engines."""
         self._must_be_onnx(job)
         with translated(f"making {job.subject.name} ready for {self.name}"):
             return preparing.make_ready(self._runtime(), job, self.provider, feeds, progress)
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
-        """Measure an ONNX model."""
         self._must_be_onnx(job)
         ort = self._runtime()
         with translated(f"running {job.subject.name} on {self.name}"):
@@ -362,13 +357,11 @@ class OrtBackend:
         )
 
     def open_for_answers(self, job: Job) -> OrtAnswers:
-        """Load an ONNX model to answer samples."""
         self._must_be_onnx(job)
         ort = self._runtime()
         return OrtAnswers(ort, job, self._setup(ort, job)[0])
 
     def open_for_changes(self, job: Job) -> OrtChanges:
-        """Load an ONNX model to change between shapes."""
         self._must_be_onnx(job)
         ort = self._runtime()
         return OrtChanges(ort, job, self._setup(ort, job)[0])
@@ -407,7 +400,6 @@ def _complete(job: Job, measured: Measured, session: Any, recorder: Recorder) ->
 
 
 def _must_be_installed(package: str, asker: str) -> None:
-    """Raise unless a package is there, without importing it."""
     if not is_installed(package.replace("-", "_")):
         raise MissingDependencyError(
             f"Python package {package} is not available",

@@ -165,7 +165,6 @@ class NativeThreads(ThreadsRecorder):
         self._programs = tuple(programs)
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Take `count` requests over all threads, after `untimed` requests in each."""
         self.issued += count + untimed * len(self._programs)
         rows, taken = np.zeros((count, 2), np.int64), np.zeros(1, np.int64)
         errors: list[BackendError] = []

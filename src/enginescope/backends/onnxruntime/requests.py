@@ -409,12 +409,10 @@ class ThreadsRecorder:
         return len(self._times)
 
     def times_ms(self, last: int | None = None) -> Array:
-        """Return the times of the requests by their start, or the last so many."""
         times = self._times if last is None else self._times[-last:]
         return np.array(times, dtype=np.int64) / 1e6
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Take `count` requests over all threads, after `untimed` requests in each."""
         self.issued += count + untimed * len(self._steps)
         numbers, gate = iter(range(count)), Barrier(len(self._steps))
         taken = [_Taken() for _ in self._steps]

@@ -71,12 +71,10 @@ class PairedRecorder:
         return len(self._host)
 
     def times_ms(self, last: int | None = None) -> Array:
-        """Return the times with copies, or the last so many."""
         times = np.frombuffer(self._host, dtype=np.int64)
         return (times if last is None else times[-last:]) / 1e6
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` pairs, after `untimed` pairs."""
         host, device = self._steps
         self.issued += 2 * (untimed + count)
         starts, hosts, devices = (array("q", bytes(8 * count)) for _ in range(3))
@@ -202,7 +200,6 @@ class OrtSession:
 
     @property
     def session(self) -> Any:
-        """ONNX Runtime's own session."""
         return self._session
 
     @property
@@ -211,7 +208,6 @@ class OrtSession:
 
     @property
     def mode(self) -> Mode:
-        """How requests are put."""
         on_device = self._setup.provider.on_cuda
         graph = self._setup.provider_options.get(self._setup.provider.graph_option or "")
         return Mode(
@@ -224,7 +220,6 @@ class OrtSession:
         )
 
     def bind(self, feeds: Feeds) -> None:
-        """Place the inputs where the step reads them."""
         self._arrays = feeds.arrays
         if self._setup.provider.on_cuda and (self._asked.transfers is not True or self._is_graph):
             self._device = self._on_device(feeds)
@@ -303,7 +298,6 @@ class OrtSession:
         return [one for one in every if one is not None]
 
     def recorder(self) -> Recorder:
-        """Return a new recorder of the bare request, of the two, or of several at a time."""
         if self._programs is None:
             self._programs = self._native_programs()
         if self._programs:
@@ -331,7 +325,6 @@ class OrtSession:
             return []
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return inputs and outputs with the shapes they have in this run."""
         inputs = tuple(
             Tensor(name=name, shape=tuple(array.shape), dtype=self._types[name])
             for name, array in self._arrays.items()
@@ -340,7 +333,6 @@ class OrtSession:
         return inputs, request.outputs() if request else ()
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the way of asking adds to the model's own work, and what was left over."""
         request = self._host or self._device
         said = request.notices() if request else ()
         looked = self._look.notices(self._small_outputs()) if self._look is not None else ()
@@ -364,11 +356,9 @@ class OrtSession:
             return {output.name: values for output, values in pairs if values is not None}
 
     def device_memory(self) -> DeviceMemory | None:
-        """Return the device memory of this process, now and at its peak; ``None`` on the CPU."""
         return self._memory.read() if self._memory is not None else None
 
     def answers(self) -> tuple[TensorValues, ...]:
-        """Return the values of the outputs of the last request."""
         request = self._device if self._is_graph else self._host or self._device
         names = [one.name for one in self._session.get_outputs()]
         with translated("reading the outputs"):
@@ -384,7 +374,6 @@ class OrtSession:
             self._memory.stop()
 
     def end_profiling(self) -> str:
-        """Close the profile and return its file."""
         return str(self._session.end_profiling())
 
 
@@ -406,14 +395,12 @@ class OrtAnswers:
         self.providers: tuple[str, ...] = self._opened.providers
 
     def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return inputs and outputs as the model declares them."""
         return (
             tuple(_tensor(one) for one in self._session.get_inputs()),
             tuple(_tensor(one) for one in self._session.get_outputs()),
         )
 
     def answer(self, feeds: Feeds) -> tuple[TensorValues, ...]:
-        """Return the outputs for these inputs."""
         names = [one.name for one in self._session.get_outputs()]
         with translated("running the model"):
             if all(spec.dtype not in RAW for spec in self.input_specs):
@@ -435,7 +422,6 @@ class OrtAnswers:
         return ()
 
     def close(self) -> None:
-        """Release nothing: ONNX Runtime does so with a session that nobody refers to."""
         self._opened.close()
 
 

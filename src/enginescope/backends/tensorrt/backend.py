@@ -185,7 +185,6 @@ class TrtBackend:
         return Availability(usable=True, detail=f"{libraries.title}{runtime} on {facts.name}")
 
     def prepare(self) -> None:
-        """Import TensorRT and the CUDA runtime."""
         self._libraries = load(self._runtime)
 
     def decided_by_build(self, spec: BackendSpec) -> tuple[str, ...]:
@@ -236,12 +235,10 @@ class TrtBackend:
         return inspected(self._chosen(job), job)
 
     def open_for_answers(self, job: Job) -> TrtAnswers:
-        """Load an engine to answer samples."""
         must_be_runnable(job)
         return TrtAnswers(self._chosen(job), job)
 
     def open_for_changes(self, job: Job) -> TrtChanges:
-        """Load an engine to change between shapes."""
         must_be_runnable(job)
         return TrtChanges(self._chosen(job), job)
 

@@ -31,12 +31,10 @@ class Version(Record, frozen=True, kw_only=True):
 
     @property
     def release(self) -> tuple[int, int]:
-        """Major and minor."""
         return self.major, self.minor
 
     @property
     def parts(self) -> tuple[int, int, int]:
-        """Major, minor and patch."""
         return self.major, self.minor, self.patch
 
     @property
@@ -192,7 +190,6 @@ class Arguments(Record, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
     def has(self, name: str) -> bool:
-        """Whether the flag was given."""
         return any(one.name == name for one in self.given)
 
     def text(self, name: str, default: str = "") -> str:
@@ -204,7 +201,6 @@ class Arguments(Record, frozen=True, kw_only=True):
         return tuple(one.value for one in self.given if one.name == name)
 
     def integer(self, name: str, default: int, *, least: int | None = None) -> int:
-        """Return a flag's whole number."""
         value = whole_number(name, self.text(name)) if self.has(name) else default
         if least is not None and value < least:
             raise UsageError(f"{name}={value}", why=f"it must be {least} or more")

@@ -234,12 +234,10 @@ class Settings(Record, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str:
-        """The file under test."""
         return self.load_engine or self.onnx or ""
 
     @property
     def profile_index(self) -> int:
-        """Optimization profile to run with."""
         return int(self.options.get("profile_index", "0"))
 
 

@@ -252,7 +252,6 @@ def _take_printed(group: Group, parts: _Parts) -> None:
 
 
 def _query_counts(group: Group) -> tuple[int | None, int | None]:
-    """Return the queries of warm-up and measurement that a log counts."""
     logs = (item.log for item in group.items if item.log is not None)
     log = next((log for log in logs if log.queries is not None), None)
     return (log.warmup_queries, log.queries) if log else (None, None)

@@ -192,7 +192,6 @@ def build_report(plan: Path) -> ToolReport | None:
 
 
 def _of_trtexec(log: Path | None) -> Path | None:
-    """Return the log if trtexec wrote it."""
     if log is None:
         return None
     is_its = kind_of(plain_bytes(log), log.name) is ArtifactKind.TRTEXEC_LOG

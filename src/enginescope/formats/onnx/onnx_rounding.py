@@ -391,7 +391,6 @@ def _is_exempt(node: Any) -> bool:
 
 
 def _rename(graph: Any, names: dict[str, str]) -> None:
-    """Let every node, also those of graphs within, read other tensors."""
     for node in graph.node:
         for at, name in enumerate(node.input):
             node.input[at] = names.get(name, name)

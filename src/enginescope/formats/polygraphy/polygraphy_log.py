@@ -100,7 +100,6 @@ def _last_runner(text: str) -> str:
 
 
 def _shared(text: str, first: int, version: str | None) -> dict[str, Any]:
-    """Return the fields that every runner's report has."""
     command, end = _COMMAND.search(text), _END.search(text)
     errors = {
         name.strip(): f"abs {absolute}, rel {relative}"

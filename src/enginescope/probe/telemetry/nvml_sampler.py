@@ -79,7 +79,6 @@ class NvmlSampler:
         }
 
     def clock(self) -> Sample:
-        """Return SM clock, throttle reasons and temperature."""
         return {
             channel.TEMPERATURE: self._temperature(),
             channel.SM_CLOCK: self._clock("NVML_CLOCK_SM"),
@@ -98,7 +97,6 @@ class NvmlSampler:
         )
 
     def close(self) -> None:
-        """Let go of NVML."""
         self._opened.close()
 
     def _facts(self) -> SampledGpu:

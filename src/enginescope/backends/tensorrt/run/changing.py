@@ -41,7 +41,6 @@ class TrtChanges:
 
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
-        """What the engine asks for."""
         return self._session.input_specs
 
     def choice(self, feeds: Feeds) -> Choice:
@@ -112,15 +111,12 @@ class TrtChanges:
         return {"graph": (perf_counter_ns() - begin) / 1e6}
 
     def recorder(self) -> Recorder:
-        """Return the recorder of all requests; each call of it takes the present shape."""
         return self._recorder
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say of itself."""
         return self._session.notices()
 
     def close(self) -> None:
-        """Release everything."""
         self._session.close()
 
 

@@ -149,7 +149,6 @@ def _tensor(trt: Any, engine: Any, name: str) -> EngineTensor:
 
 
 def _layout(trt: Any, engine: Any, name: str) -> str:
-    """Return the name of a tensor's format."""
     if hasattr(trt, "TensorFormat"):
         return str(engine.get_tensor_format(name).name)
     # the lean bindings lack the type, and asking for it raises; its description names it
@@ -304,7 +303,6 @@ def load_engine(
 
 
 def _hint(libraries: Libraries, path: Path, why: str) -> str:
-    """Return what to do about an engine that cannot be loaded."""
     header = header_of(path)
     if header is not None and header.is_rtx != libraries.is_rtx:
         return f"it was {header.text}: --on {'trt-rtx' if header.is_rtx else 'trt'}"

@@ -61,12 +61,10 @@ class LatencyRecorder:
         return len(self._times)
 
     def times_ms(self, last: int | None = None) -> Array:
-        """Return the round trips, or the last so many."""
         times = np.frombuffer(self._times, dtype=np.int64)
         return (times if last is None else times[-last:]) / 1e6
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` requests, after `untimed` requests."""
         self.issued += untimed + count
         requests = [self._request(index) for index in range(len(self._lane.launches))]
         for _ in range(untimed):

@@ -171,12 +171,10 @@ class TrtSession:
 
     @property
     def gpu(self) -> str:
-        """The GPU, as CUDA counts."""
         return str(self.cuda.device)
 
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
-        """What the engine asks for."""
         inputs = (one for one in self._tensors if one.is_input)
         return tuple(input_spec(self.engine, one, self._profile) for one in inputs)
 
@@ -215,11 +213,9 @@ class TrtSession:
 
     @property
     def why_no_graph(self) -> str | None:
-        """Why a capture failed, if one did."""
         return next((lane.why_no_graph for lane in self.lanes if lane.why_no_graph), None)
 
     def recorder(self) -> Recorder:
-        """Return a new recorder of the mode's kind."""
         cuda, lanes, mode = self.cuda, self.lanes, self.mode
         context = self._context_number if mode.loop == "native" else None
         if mode.kind == "latency":
@@ -234,12 +230,10 @@ class TrtSession:
         return NativeThroughput(cuda, lanes, mode, self._origin, stamps=stamps, context=context)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of inputs and outputs in this run, as far as they are known."""
         lane = self.lanes[0]
         return {name: buffer.shape for name, buffer in {**lane.sets[0], **lane.outputs}.items()}
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return inputs and outputs with the shapes they have in this run."""
         shapes = self.shapes()
         made = [
             (
@@ -266,7 +260,6 @@ class TrtSession:
         return inputs, tuple(tensor for is_input, tensor in made if not is_input)
 
     def answers(self) -> tuple[TensorValues, ...]:
-        """Return the outputs of the last request."""
         return self.lanes[0].answers()
 
     def device_memory(self) -> DeviceMemory:
@@ -282,7 +275,6 @@ class TrtSession:
         )
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say of itself."""
         found = []
         if self.why_no_graph:
             level = "W" if self.asked_for_graph else "I"
@@ -354,15 +346,12 @@ class TrtAnswers:
 
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
-        """What the engine asks for."""
         return self._session.input_specs
 
     def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return inputs and outputs as the engine declares them."""
         return self._session.declared()
 
     def answer(self, feeds: Feeds) -> tuple[TensorValues, ...]:
-        """Return the outputs for these inputs."""
         lane = self._session.lanes[0]
         shapes = dict(feeds.shapes)
         # the values of a shape tensor decide other shapes
@@ -392,12 +381,10 @@ class TrtAnswers:
         self._said += [one for one in self._session.notices() if one not in self._said]
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say of itself."""
         self._keep_notices()
         return tuple(self._said)
 
     def close(self) -> None:
-        """Release everything."""
         self._session.close()
 
 
