@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.backends.native_loop import Kind, Program, Turn, library
+from enginescope.backends.native_loop import Kind, Program, Turn, extend, library
 from enginescope.backends.onnxruntime.options import dtype_of, is_config_entry, session_options
 from enginescope.backends.onnxruntime.requests import ThreadsRecorder
 from enginescope.core.errors import BackendError, UnsupportedError
@@ -183,7 +183,7 @@ class NativeThreads(ThreadsRecorder):
         for error in errors:
             raise error
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        self._starts += rows[:, 0].tolist()
-        self._times += (rows[:, 1] - rows[:, 0]).tolist()
+        extend(self._starts, rows[:, 0])
+        extend(self._times, rows[:, 1] - rows[:, 0])
         if count:
             self.wall_ms += float(rows[:, 1].max() - rows[0, 0]) / 1e6

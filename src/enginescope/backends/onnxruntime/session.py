@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.loop import MOST_BYTES, OutputLook, Recorder, Step, StepRecorder
+from enginescope.backends.loop import (
+    MOST_BYTES,
+    OutputLook,
+    Recorder,
+    Step,
+    StepRecorder,
+    TimedRecorder,
+)
 from enginescope.backends.native_loop import NativeSteps, Program, python_notice, require_native
 from enginescope.backends.onnxruntime.native import COST, NativeSession, NativeThreads
 from enginescope.backends.onnxruntime.options import dtype_of, session_options, write_graph
@@ -42,7 +49,7 @@ from enginescope.backends.onnxruntime.requests import (
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Array, Samples, frozen
+from enginescope.judge.samples import Samples
 from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory, probe_device, process_memory_bytes
 from enginescope.records.plan.build import DeviceMemory
@@ -51,7 +58,7 @@ from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import Tensor
 
 
-class PairedRecorder:
+class PairedRecorder(TimedRecorder):
     """One request from host memory, then the same one in device memory, each timed.
 
     Args:
@@ -60,19 +67,9 @@ class PairedRecorder:
     """
 
     def __init__(self, host: Step, device: Step) -> None:
+        super().__init__()
         self._steps = (host, device)
-        self._starts = array("q")  # nanoseconds
-        self._host = array("q")
-        self._device = array("q")
-        self.issued = 0
-        self.wall_ms = 0.0
-
-    def __len__(self) -> int:
-        return len(self._host)
-
-    def times_ms(self, last: int | None = None) -> Array:
-        times = np.frombuffer(self._host, dtype=np.int64)
-        return (times if last is None else times[-last:]) / 1e6
+        self._device = array("q")  # nanoseconds
 
     def run(self, count: int, untimed: int = 0) -> None:
         host, device = self._steps
@@ -94,18 +91,13 @@ class PairedRecorder:
             devices[i] = end - between
         self.wall_ms += (clock() - first) / 1e6
         self._starts.extend(starts)
-        self._host.extend(hosts)
+        self._times.extend(hosts)
         self._device.extend(devices)
 
     def samples(self) -> tuple[Samples, ...]:
         """Return metric ``latency``, with copies, and ``device_latency``, without."""
-        starts = np.frombuffer(self._starts, dtype=np.int64)
-        begun = frozen((starts - starts[0]) / 1e6 if starts.size else starts)
         device = np.frombuffer(self._device, dtype=np.int64) / 1e6
-        return (
-            Samples(metric="latency", values_ms=frozen(self.times_ms()), start_ms=begun),
-            Samples(metric="device_latency", values_ms=frozen(device), start_ms=begun),
-        )
+        return self._series({"latency": self.times_ms(), "device_latency": device})
 
 
 _INTERVAL_S = 0.02
@@ -262,7 +254,7 @@ class OrtSession:
         """Step before `settle`: one request, with errors in our words."""
         self._first(self._host or self._device)
 
-    def _first(self, request: Request | DeviceRequest | None) -> None:
+    def _first(self, request: Request | None) -> None:
         with translated("the first inference"):
             try:
                 if request is not None:
