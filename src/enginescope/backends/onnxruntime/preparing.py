@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
 from enginescope.backends.onnxruntime.convert.autocast import autocast_model
@@ -195,30 +195,22 @@ def kept_in(part: Path) -> tuple[int, int]:
 _INTERVAL_S = 1.0
 
 
-class ProgressTicker:
-    """Reports a phase and how long it has taken, once a second, between ``with`` and its end."""
+@contextmanager
+def ticking(progress: ProgressSink, phase: str, doing: str) -> Iterator[None]:
+    """Report a phase and how long it has taken, once a second, while this block runs."""
+    begun = monotonic()
 
-    def __init__(self, progress: ProgressSink, phase: str, doing: str) -> None:
-        self._progress = progress
-        self._phase = phase
-        self._doing = doing
-        self._beats = PeriodicThread(self._beat, _INTERVAL_S, waits_first=True)
+    def beat() -> None:
+        detail = f"{doing}, {monotonic() - begun:.0f} s so far"
+        progress(Progress(phase=phase, detail=detail))
 
-    def __enter__(self) -> ProgressTicker:
-        self._begun = monotonic()
-        self._progress(Progress(phase=self._phase, detail=self._doing))
-        self._beats.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._beats.stop()
-
-    def _beat(self) -> None:
-        seconds = monotonic() - self._begun
-        self._progress(Progress(phase=self._phase, detail=f"{self._doing}, {seconds:.0f} s so far"))
-
-
-T = TypeVar("T")
+    progress(Progress(phase=phase, detail=doing))
+    beats = PeriodicThread(beat, _INTERVAL_S, waits_first=True)
+    beats.start()
+    try:
+        yield
+    finally:
+        beats.stop()
 
 
 def make_ready(
@@ -324,7 +316,7 @@ class _Building:
         so_far = _ready(self._job, key, made, provider_options=told)
         setup = setup_of(self._ort, self._job, self._provider, so_far)
         doing = f"{self._provider.name} builds what it needs"
-        with ProgressTicker(self._progress, "build", doing):
+        with ticking(self._progress, "build", doing):
             session, load_ms = clocked(lambda: OrtSession(self._ort, self._job, setup))
             try:
                 session.bind(self._feeds(session.input_specs))

@@ -87,10 +87,10 @@ def reported(metric: str, stated: Mapping[str, Any], factor: float) -> ReportedS
     """
     return ReportedSummary(
         metric=metric,
-        min_ms=milliseconds(stated.get("min"), factor),
-        max_ms=milliseconds(stated.get("max"), factor),
-        mean_ms=milliseconds(stated.get("mean"), factor),
-        median_ms=milliseconds(stated.get("median"), factor),
+        **{
+            f"{name}_ms": milliseconds(stated.get(name), factor)
+            for name in ("min", "max", "mean", "median")
+        },
     )
 
 

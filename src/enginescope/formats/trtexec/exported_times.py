@@ -350,18 +350,9 @@ def summary_mismatches(
 def _differences(
     series: Samples, printed: ReportedSummary, absolute: float
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    ours = as_trtexec_prints(series, tuple(p for p, _ in printed.percentiles))
-    pairs = [
-        ("min", ours.min_ms, printed.min_ms),
-        ("max", ours.max_ms, printed.max_ms),
-        ("mean", ours.mean_ms, printed.mean_ms),
-        ("median", ours.median_ms, printed.median_ms),
-    ]
-    pairs += [
-        (f"p{p:g}", mine, theirs)
-        for (p, mine), (_, theirs) in zip(ours.percentiles, printed.percentiles, strict=True)
-    ]
-    for name, mine, theirs in pairs:
+    ours = as_trtexec_prints(series, tuple(p for p, _ in printed.percentiles)).figures
+    for name, theirs in printed.figures.items():
+        mine = ours[name]
         if mine is None or theirs is None:
             continue
         rounded = max(_MEAN_TOLERANCE, len(series) * _ROUNDING_OF_AN_ADDITION)
@@ -408,12 +399,8 @@ def report_mismatches(reports: Sequence[ToolReport]) -> tuple[Notice, ...]:
 def _apart(
     first: ReportedSummary, second: ReportedSummary
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    names = ("min", "max", "mean", "median")
-    mine = {name: getattr(first, f"{name}_ms") for name in names}
-    theirs = {name: getattr(second, f"{name}_ms") for name in names}
-    mine.update((f"p{p:g}", value) for p, value in first.percentiles)
-    theirs.update((f"p{p:g}", value) for p, value in second.percentiles)
-    for name, value in mine.items():
+    theirs = second.figures
+    for name, value in first.figures.items():
         other = theirs.get(name)
         if value is not None and other is not None and not _agree(value, other, 0.0):
             yield name, {"first_ms": value, "second_ms": other}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -235,29 +236,27 @@ class TrtSession:
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         shapes = self.shapes()
-        made = [
-            (
-                one.is_input,
-                Tensor(
-                    name=one.name,
-                    shape=shapes.get(one.name),
-                    dtype=one.dtype,
-                    location="Host" if one.on_host else "Device",
-                ),
+        return self._sides(
+            Tensor(
+                name=one.name,
+                shape=shapes.get(one.name),
+                dtype=one.dtype,
+                location="Host" if one.on_host else "Device",
             )
             for one in self._tensors
-        ]
-        inputs = tuple(tensor for is_input, tensor in made if is_input)
-        return inputs, tuple(tensor for is_input, tensor in made if not is_input)
+        )
 
     def declared(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs as the engine declares them, dynamic dimensions ``None``."""
-        made = [
-            (one.is_input, Tensor(name=one.name, shape=one.shape, dtype=one.dtype))
-            for one in self._tensors
-        ]
-        inputs = tuple(tensor for is_input, tensor in made if is_input)
-        return inputs, tuple(tensor for is_input, tensor in made if not is_input)
+        return self._sides(
+            Tensor(name=one.name, shape=one.shape, dtype=one.dtype) for one in self._tensors
+        )
+
+    def _sides(self, tensors: Iterable[Tensor]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Part tensors in the engine's order into inputs and outputs."""
+        pairs = list(zip(self._tensors, tensors, strict=True))
+        inputs = tuple(tensor for one, tensor in pairs if one.is_input)
+        return inputs, tuple(tensor for one, tensor in pairs if not one.is_input)
 
     def answers(self) -> tuple[TensorValues, ...]:
         return self.lanes[0].answers()
