@@ -16,7 +16,6 @@ from enginescope.backends.base import Availability, Feeds, FeedSource, Measured,
 from enginescope.backends.loop import Recorder
 from enginescope.backends.onnxruntime import preparing
 from enginescope.backends.onnxruntime.changing import OrtChanges
-from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
 from enginescope.backends.onnxruntime.decoding import DecodeSession
 from enginescope.backends.onnxruntime.kernel_trace import KernelTrace
 from enginescope.backends.onnxruntime.options import (
@@ -353,7 +352,7 @@ class OrtBackend:
             arenas=profiling.arenas,
             plan=profiling.plan,
             phases=phases,
-            notices=(*precision_notices(job, self.provider, found), *said),
+            notices=(*preparing.precision_notices(job, self.provider, found), *said),
         )
 
     def open_for_answers(self, job: Job) -> OrtAnswers:
