@@ -190,42 +190,38 @@ def _escape_separators(text: str) -> tuple[str, int]:
     return _NO_BLANK.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _double_backslashes(text: str) -> tuple[str, int]:
+def _substituted(
+    pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], text: str
+) -> tuple[str, int]:
+    """Return a text with its matches changed, and how many became something else."""
     count = 0
 
     def one(match: re.Match[str]) -> str:
         nonlocal count
-        count += match[1] is None
-        return match[0] if match[1] else "\\\\"
+        changed = change(match)
+        count += changed != match[0]
+        return changed
 
-    return _BAD_ESCAPE.sub(one, text), count
+    return pattern.sub(one, text), count
+
+
+def _double_backslashes(text: str) -> tuple[str, int]:
+    return _substituted(_BAD_ESCAPE, lambda match: match[0] if match[1] else "\\\\", text)
 
 
 def _replace_surrogates(text: str) -> tuple[str, int]:
-    count = 0
+    def change(match: re.Match[str]) -> str:
+        return match[0] if match[1] or match[2] else "\\ufffd"
 
-    def one(match: re.Match[str]) -> str:
-        nonlocal count
-        if match[1] or match[2]:
-            return match[0]
-        count += 1
-        return "\\ufffd"
-
-    return _SURROGATE.sub(one, text), count
+    return _substituted(_SURROGATE, change, text)
 
 
 def _null_for_non_finite(text: str) -> tuple[str, int]:
-    count = 0
-
-    def one(match: re.Match[str]) -> str:
-        nonlocal count
+    def change(match: re.Match[str]) -> str:
         word = match[0]
-        if word[0] == '"' or _is_finite_number(word):
-            return word
-        count += 1
-        return "null"
+        return word if word[0] == '"' or _is_finite_number(word) else "null"
 
-    return _NON_FINITE.sub(one, text), count
+    return _substituted(_NON_FINITE, change, text)
 
 
 def _is_finite_number(word: str) -> bool:
@@ -236,15 +232,10 @@ def _is_finite_number(word: str) -> bool:
 
 
 def _escape_profile_names(text: str) -> tuple[str, int]:
-    count = 0
+    def change(match: re.Match[str]) -> str:
+        return match[1] + json.dumps(match[2], ensure_ascii=False)[1:-1] + match[3]
 
-    def one(match: re.Match[str]) -> str:
-        nonlocal count
-        escaped = json.dumps(match[2], ensure_ascii=False)[1:-1]
-        count += escaped != match[2]
-        return match[1] + escaped + match[3]
-
-    return _PROFILE_NAME.sub(one, text), count
+    return _substituted(_PROFILE_NAME, change, text)
 
 
 _UNESCAPED_NAMES = "layer names that were written unescaped"

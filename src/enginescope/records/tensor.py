@@ -39,6 +39,16 @@ class DataType(Enum):
         """Bits per element in memory; ``None`` for strings, which have no fixed size."""
         return _BITS[self._name_]
 
+    @property
+    def numpy(self) -> str | None:
+        """NumPy's name of the type; ``None`` where NumPy has none."""
+        if self is DataType.STRING or self in PACKED or (self.bits or 0) < 8:
+            return None
+        name = self.name.lower()
+        return {"fp64": "float64", "fp32": "float32", "fp16": "float16"}.get(
+            name, None if name in ("bf16", "fp8", "e8m0") else name
+        )
+
 
 #: Types of four bits: two to a byte.
 PACKED = frozenset({DataType.INT4, DataType.UINT4, DataType.FP4})

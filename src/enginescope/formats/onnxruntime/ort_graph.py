@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.onnx.onnx_graph import DATA_TYPES, reads
-from enginescope.formats.onnx.onnx_precision import load_without_weights, node_name, type_name
+from enginescope.formats.onnx.onnx_graph import reads
+from enginescope.formats.onnx.onnx_precision import (
+    DATA_TYPES,
+    load_without_weights,
+    node_name,
+    type_name,
+)
 from enginescope.formats.onnxruntime.ort_profile import SUFFIX
 from enginescope.records.plan.plan import EXECUTED, IOTensor, Layer, Plan, Weights
 from enginescope.records.tensor import DataType, Tensor
