@@ -56,16 +56,9 @@ _CACHES = "caches"
 _REVISION = 2
 #: Wheels of which a version decides what is built.
 _WHEELS = (
-    "onnxruntime",
-    "onnxruntime-gpu",
-    "onnxruntime-ep-nv-tensorrt-rtx-cu12",
-    "onnxruntime-ep-nv-tensorrt-rtx-cu13",
-    "tensorrt",
-    "tensorrt-cu12",
-    "tensorrt-cu13",
-    "tensorrt-cu12-libs",
-    "tensorrt-cu13-libs",
-    "onnx-ir",
+    *("onnxruntime", "onnxruntime-gpu", "onnxruntime-ep-nv-tensorrt-rtx-cu12"),
+    *("onnxruntime-ep-nv-tensorrt-rtx-cu13", "tensorrt", "tensorrt-cu12", "tensorrt-cu13"),
+    *("tensorrt-cu12-libs", "tensorrt-cu13-libs", "onnx-ir"),
 )
 
 

@@ -65,32 +65,16 @@ OPTION = "args"
 #: Without these as they are set here, there is nothing to read.
 _OURS = frozenset(
     {
-        "exportTimes",
-        "exportProfile",
-        "exportLayerInfo",
-        "dumpProfile",
-        "separateProfileRun",
-        "onnx",
-        "loadEngine",
-        "uff",
-        "model",
-        "deploy",
+        *("exportTimes", "exportProfile", "exportLayerInfo", "dumpProfile", "separateProfileRun"),
+        *("onnx", "loadEngine", "uff", "model", "deploy"),
     }
 )
 #: With these, trtexec ends without having measured.
 _NO_MEASUREMENT = frozenset(
     {
-        "help",
-        "skipInference",
-        "buildOnly",
-        "timeDeserialize",
-        "timeRefit",
-        "getPlanVersionOnly",
-        "buildDLAStandalone",
-        "helpBuildRoute",
-        "dryRun",
-        "tuneBuildRoutes",
-        "tuneBuildRouteFile",
+        *("help", "skipInference", "buildOnly", "timeDeserialize", "timeRefit"),
+        *("getPlanVersionOnly", "buildDLAStandalone", "helpBuildRoute", "dryRun"),
+        *("tuneBuildRoutes", "tuneBuildRouteFile"),
     }
 )
 #: Flags that say the same thing, or its contrary: the user's takes the place of ours.

@@ -24,18 +24,9 @@ from enginescope.records.tensor import DataType
 #: Operators that quantize, or compute on what is quantized.
 _QUANTISED = frozenset(
     {
-        "QuantizeLinear",
-        "DequantizeLinear",
-        "DynamicQuantizeLinear",
-        "QLinearConv",
-        "QLinearMatMul",
-        "QLinearAdd",
-        "QGemm",
-        "ConvInteger",
-        "MatMulInteger",
-        "MatMulNBits",
-        "DynamicQuantizeMatMul",
-        "QAttention",
+        *("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv"),
+        *("QLinearMatMul", "QLinearAdd", "QGemm", "ConvInteger", "MatMulInteger", "MatMulNBits"),
+        *("DynamicQuantizeMatMul", "QAttention"),
     }
 )
 #: ONNX's name of an element type -> ours; ONNX Runtime has the same names in lower case.
