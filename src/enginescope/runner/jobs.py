@@ -13,6 +13,7 @@ from pathlib import Path
 from enginescope.backends.base import Deciding, Demanding, DemandingForBuild
 from enginescope.backends.profile_bounds import check_index
 from enginescope.backends.registry import backends_with, load_backend, parse_backend
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
@@ -173,7 +174,7 @@ def limits_for(
 
 def usual_backend(model: str | PathLike[str]) -> str:
     """Return the backend that measures a model where none was named: TensorRT for an engine."""
-    return runtime_of(Path(model)) if Path(model).suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"
+    return runtime_of(Path(model)) if Path(model).suffix.lower() in ENGINE_SUFFIXES else CPU_BACKEND
 
 
 def runtime_of(engine: Path) -> str:

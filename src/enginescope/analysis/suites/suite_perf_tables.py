@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from enginescope.analysis.suites.suite_table import case_of, precision_of
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuiteResult
 
 #: Backend and precision -> the name those scripts knew it by.
 _LABELS = {
-    ("ort-cpu", None): "ORT-CPUFp32",
+    (CPU_BACKEND, None): "ORT-CPUFp32",
     ("ort-cuda", None): "ORT-CUDAFp32",
     ("ort-trt", None): "ORT-TRTFp32",
     ("trt", None): "TRTFp32",

@@ -35,6 +35,7 @@ from enginescope.backends.tensorrt.run.session import (
     resolved,
 )
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import (
     EnginescopeError,
     MissingDependencyError,
@@ -146,7 +147,7 @@ class TrtBackend:
             raise MissingDependencyError(
                 "no NVIDIA GPU can be used here",
                 why=str(error),
-                hint=f"{hidden}nvidia-smi; --on ort-cpu",
+                hint=f"{hidden}nvidia-smi; --on {CPU_BACKEND}",
             ) from error
         if not 0 <= device < count:
             raise UsageError(

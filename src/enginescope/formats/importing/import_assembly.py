@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import FormatError, foreign
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
@@ -131,7 +132,7 @@ def _outcome(report: ToolReport | None) -> Outcome:
 T = TypeVar("T")
 _LONELY = "a comparison of outputs without an engine's files; pass it to report --outputs"
 _PROVIDERS = {
-    "CPUExecutionProvider": "ort-cpu",
+    "CPUExecutionProvider": CPU_BACKEND,
     "CUDAExecutionProvider": "ort-cuda",
     "TensorrtExecutionProvider": "ort-trt",
 }

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import FormatError
 from enginescope.formats import log_facts, log_lines
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
@@ -36,9 +37,9 @@ _BUILD = re.compile(r"Finished engine building in ([\d.]+) seconds")
 _MESSAGE = re.compile(r"^\[([WE!])\] (.+)$")
 _LEVELS = {"W": "warning", "E": "error", "!": "error"}
 #: How a runner's name begins -> backend, and the library whose version counts.
-_RUNNERS = {"trt-runner": ("trt", "tensorrt"), "onnxrt-runner": ("ort-cpu", "onnxruntime")}
+_RUNNERS = {"trt-runner": ("trt", "tensorrt"), "onnxrt-runner": (CPU_BACKEND, "onnxruntime")}
 _ORT_PROVIDER = re.compile(r"Session with providers: \['(\w+?)(?:ExecutionProvider)?'")
-_ORT_BACKENDS = {"CPU": "ort-cpu", "CUDA": "ort-cuda", "Tensorrt": "ort-trt"}
+_ORT_BACKENDS = {"CPU": CPU_BACKEND, "CUDA": "ort-cuda", "Tensorrt": "ort-trt"}
 #: A mean of fewer inferences is mostly the first one.
 _FEW = 10
 
@@ -134,7 +135,7 @@ def _messages(text: str, first: int) -> Iterator[LogMessage]:
 def _backend(runner: str, text: str) -> tuple[str, str]:
     for start, (backend, library) in _RUNNERS.items():
         if runner.startswith(start):
-            provider = _ORT_PROVIDER.search(text) if backend == "ort-cpu" else None
+            provider = _ORT_PROVIDER.search(text) if backend == CPU_BACKEND else None
             return (_ORT_BACKENDS.get(provider[1], backend) if provider else backend), library
     return runner.partition("-")[0], ""
 

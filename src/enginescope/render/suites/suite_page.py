@@ -8,6 +8,7 @@ from typing import Any
 
 from enginescope.analysis.suites.suite_table import case_of, cell_columns, tidy_columns
 from enginescope.analysis.suites.suite_wins import Win, wins
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataColumn, DataTable, column, csv_bytes, data_table
@@ -329,7 +330,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
 
 def _coverage(row: CellRow) -> str | None:
     """Return who took what, but for the CPU's provider where there is no other."""
-    return coverage_text(row) if row.cell.job.backend.name != "ort-cpu" else None
+    return coverage_text(row) if row.cell.job.backend.name != CPU_BACKEND else None
 
 
 def _mebibytes(row: CellRow, metric: str) -> float | None:

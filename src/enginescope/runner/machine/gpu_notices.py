@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import probe_device
@@ -180,7 +181,9 @@ def gpus_of(jobs: Iterable[Job]) -> tuple[str, ...]:
 def gpu_index(job: Job) -> int | None:
     """Return the number of the GPU that a job uses, or may use; ``None``: it uses none."""
     backend = job.backend
-    on_cpu = backend.name == "ort-cpu" or (backend.name == "fake" and "gpu" not in backend.options)
+    on_cpu = backend.name == CPU_BACKEND or (
+        backend.name == "fake" and "gpu" not in backend.options
+    )
     return None if on_cpu else _index(job)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from enginescope.backends.registry import is_environment, load_backend, read_spec
+from enginescope.core.backend_names import CPU_BACKEND, ENGINE_BACKEND
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import closest, did_you_mean
@@ -232,7 +233,7 @@ def _own(part: ModelPart, base: Path) -> FoundModel:
 def _model(found: FoundModel, part: ModelPart, general: GeneralPart, base: Path) -> SuiteModel:
     path = Path(found.path)
     is_engine = path.suffix.lower() in ENGINE_SUFFIXES
-    usual = general.backends or (("trt",) if is_engine else ("ort-cpu",))
+    usual = general.backends or ((ENGINE_BACKEND if is_engine else CPU_BACKEND),)
     gpu = part.gpu if part.gpu is not None else general.gpu
     exclusive = part.exclusive if part.exclusive is not None else general.exclusive
     return SuiteModel(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from enginescope.backends.registry import parse_backend
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_rounding import (
@@ -122,7 +123,7 @@ class RoundedReference:
             return "the reference is stored outputs, not a model"
         if job.subject.kind != "onnx":
             return "the reference is an engine, not an ONNX model"
-        if job.backend.name != "ort-cpu" or job.backend.precision is not None:
+        if job.backend.name != CPU_BACKEND or job.backend.precision is not None:
             return f"the reference runs on {job.backend}, not in FP32 on the CPU"
         return None
 

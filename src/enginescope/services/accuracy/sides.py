@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.records.run.job import Job
@@ -14,7 +15,7 @@ from enginescope.services.accuracy.request import ValidateRequest
 from enginescope.store.archive import Store
 
 #: Threads of the reference unless it is named with others: sums depend on how they are divided.
-REFERENCE = "ort-cpu?intra_op_num_threads=1&inter_op_num_threads=1"
+REFERENCE = f"{CPU_BACKEND}?intra_op_num_threads=1&inter_op_num_threads=1"
 EXPECTED = "expected outputs of the data set"
 
 
@@ -164,7 +165,7 @@ def _reference_job(request: ValidateRequest) -> Job:
         return _made(path, _on_its_own(path, request), request)[0]
     if path.suffix.lower() in {".onnx", ".engine", ".plan", ".trt"} or "/" in given.split("?")[0]:
         raise UsageError(f"reference {given}", why="no such file or folder")
-    on = REFERENCE if given == "ort-cpu" else given
+    on = REFERENCE if given == CPU_BACKEND else given
     return _made(first, (on,), request)[0]
 
 
@@ -172,13 +173,13 @@ def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
     """Return the backend of a reference that is named by its file."""
     from enginescope.runner.model_inputs import with_profile
 
-    if usual_backend(model) == "ort-cpu":
+    if usual_backend(model) == CPU_BACKEND:
         return (REFERENCE,)
     return with_profile((usual_backend(model),), request.profile_index)
 
 
 def _note(job: Job) -> str:
-    if job.backend.name == "ort-cpu":
+    if job.backend.name == CPU_BACKEND:
         from enginescope.formats.onnx.onnx_precision import onnx_precision
 
         held = onnx_precision(Path(job.subject.path or ""))
@@ -278,4 +279,4 @@ def _shown(job: Job) -> dict[str, str]:
 def _key(job: Job) -> tuple[str | None, str]:
     """What makes two jobs one; threads that nobody chose are no difference."""
     spec = str(job.backend)
-    return job.subject.path, "ort-cpu" if spec == REFERENCE else spec
+    return job.subject.path, CPU_BACKEND if spec == REFERENCE else spec

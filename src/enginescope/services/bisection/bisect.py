@@ -16,6 +16,7 @@ from enginescope.analysis.bisection.tensor_errors import LARGEST
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import DISK_FULL, ValidatedSide, Validation
 from enginescope.backends.registry import parse_backend
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import (
     BackendError,
     DiskFullError,
@@ -142,7 +143,7 @@ def computing_reference(side: Side, reference: Side) -> Job | None:
     """
     if reference.job is not None or side.job is None:
         return reference.job
-    if side.job.backend.name == "ort-cpu" and side.job.backend.precision is None:
+    if side.job.backend.name == CPU_BACKEND and side.job.backend.precision is None:
         return None
     return replace(side.job, backend=parse_backend(REFERENCE), engine=None)
 
@@ -173,7 +174,7 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
 
 def _is_cheap(job: Job) -> bool:
     """Whether a marked copy need only be loaded, not built."""
-    return job.backend.name in ("ort-cpu", "ort-cuda")
+    return job.backend.name in (CPU_BACKEND, "ort-cuda")
 
 
 def _worst_samples(diff: SideDiff, samples: Sequence[Sample]) -> tuple[Sample, ...]:

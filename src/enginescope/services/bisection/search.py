@@ -18,6 +18,7 @@ from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErro
 from enginescope.analysis.bisection.tensor_pairs import TensorPair, TensorPairs, paired_tensors
 from enginescope.analysis.bisection.tensor_ranges import KnownTensor, beyond_range, known_tensor
 from enginescope.analysis.errors.output_tolerance import Tolerance, ToleranceRequest, tolerance_for
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import BackendError, DiskFullError
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_graph import FlowTensor, read_onnx_flow
@@ -296,7 +297,7 @@ FP16_ON_CPU = Notice(
 
 
 def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
-    is_judged = plan.job.backend.name == "ort-cpu" and plan.tolerance.name == "fp16"
+    is_judged = plan.job.backend.name == CPU_BACKEND and plan.tolerance.name == "fp16"
     return (FP16_ON_CPU,) if is_judged else ()
 
 

@@ -18,6 +18,7 @@ from enginescope.analysis.errors.output_tolerance import (
     tolerance_named,
 )
 from enginescope.analysis.sensitivity.layers import LayerNodes, layers_of
+from enginescope.core.backend_names import CPU_BACKEND, ENGINE_BACKEND
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
 from enginescope.core.jsonio import decode, encode, write_atomic
@@ -93,12 +94,14 @@ class Conversion:
                 f"int8 layers on {name}",
                 why="they are Q/DQ nodes of ONNX Runtime's quantizer, with unsigned activations, "
                 "which other backends refuse",
-                hint="measure on ort-cpu",
+                hint=f"measure on {CPU_BACKEND}",
             )
         if to == "fp16":
             way, why = fallback_strategy(_lowered(job), job)
             if way is None:
-                raise UnsupportedError(f"fp16 layers on {name}", why=why, hint="ort-cpu, or trt")
+                raise UnsupportedError(
+                    f"fp16 layers on {name}", why=why, hint=f"{CPU_BACKEND}, or {ENGINE_BACKEND}"
+                )
 
     def calibrate(self, feeds: Sequence[Mapping[str, Any]]) -> None:
         self._feeds = feeds

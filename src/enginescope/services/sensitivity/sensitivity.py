@@ -12,6 +12,7 @@ from enginescope.analysis.sensitivity.layers import LayerNodes
 from enginescope.analysis.sensitivity.ranking import front_of, proposed
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import read_spec
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import UsageError
 from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -164,7 +165,7 @@ def _notices(
 ) -> Iterator[Notice]:
     if is_interrupted:
         yield interrupted_notice(f"{report.rounds} of {counted(request.rounds, 'round')}")
-    on_cpu = read_spec(request.backend).name == "ort-cpu"
+    on_cpu = read_spec(request.backend).name == CPU_BACKEND
     if request.to == "fp16" and on_cpu:
         yield FP16_ON_CPU
     if request.to == "int8" and report.random_samples:

@@ -15,6 +15,7 @@ from enginescope.analysis.suites.suite_row import CellChecked, CellTime, answer_
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, parse_backend
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import BackendError, EnginescopeError, StoreError, UnsupportedError
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -169,7 +170,7 @@ def _sides(cell: Cell, job: Job, samples: tuple[Sample, ...]) -> Sides:
 
 
 def _reference(job: Job, name: str | None) -> Job:
-    if name is None or name == "ort-cpu":
+    if name is None or name == CPU_BACKEND:
         name = REFERENCE
     if Path(name).is_file():
         subject = subject_of(Path(name))

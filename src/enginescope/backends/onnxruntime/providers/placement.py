@@ -31,6 +31,7 @@ from enginescope.backends.onnxruntime.providers.providers import (
     provider_called,
     unknown,
 )
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.optional import require
 from enginescope.core.record import replace
@@ -116,7 +117,7 @@ def _took_nothing(provider: Provider, why: str) -> UnsupportedError:
     return UnsupportedError(
         f"{provider.name} took no node of this model",
         why=why,
-        hint="measure it with the backend that runs it, such as --on ort-cpu",
+        hint=f"measure it with the backend that runs it, such as --on {CPU_BACKEND}",
     )
 
 

@@ -14,6 +14,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest, did_you_mean
@@ -158,7 +159,7 @@ class Provider(Record, frozen=True, kw_only=True):
         return self.name == CPU_NAME
 
 
-CPU = Provider(backend="ort-cpu", name=CPU_NAME)
+CPU = Provider(backend=CPU_BACKEND, name=CPU_NAME)
 CUDA = Provider(
     backend="ort-cuda",
     name=CUDA_NAME,
