@@ -10,8 +10,6 @@ version.
 
 from __future__ import annotations
 
-import secrets
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +25,7 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
     is_sound,
     key_of,
     lookup,
+    new_entry,
     optimized_model,
     versions_of,
 )
@@ -148,29 +147,6 @@ def cache_options(entry: Path, provider: Provider) -> dict[str, str]:
     return {key: value.format(folder=folder) for key, value in provider.cache_options.items()}
 
 
-@contextmanager
-def being_made(job: Job, key: str) -> Iterator[Path]:
-    """Yield a new folder, which becomes the entry of `key` if nothing is raised.
-
-    An entry that another process has made meanwhile stays: it has the same key, and may be in use.
-    """
-    entry = Path(job.engine_cache or ".") / _FOLDER / key
-    is_made_anew = entry.exists()  # it was not whole
-    part = entry.with_name(f".{key}.{secrets.token_hex(4)}")
-    (part / _CACHES).mkdir(parents=True)
-    try:
-        yield part
-        if is_made_anew:
-            shutil.rmtree(entry, ignore_errors=True)
-        try:
-            part.rename(entry)
-        except OSError:
-            if not (entry / RECORD).is_file():
-                raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
 def record_of(job: Job, key: str) -> Path:
     return Path(job.engine_cache or ".") / _FOLDER / key / RECORD
 
@@ -218,7 +194,9 @@ def make_ready(
         progress(Progress(phase="convert"))
         setup = setup_of(ort, job, provider, _ready(job, key, made))
         made.append(optimized_model(ort, job, setup))
-    with being_made(job, key) as part:
+    entry = record_of(job, key).parent
+    with new_entry(entry, lambda: find(job, provider) is not None) as part:
+        (part / _CACHES).mkdir()
         if builds_engines(job, provider):
             ready = _Building(ort, job, provider, feeds, progress).run(part, key, made)
         else:

@@ -46,6 +46,8 @@ DATA_TYPES = {
         if dtype.name.startswith(("INT", "UINT", "COMPLEX", "BOOL", "STRING"))
     },
 }
+#: The same from type to name, the first of several.
+TYPE_NAMES = {dtype: name for name, dtype in reversed(DATA_TYPES.items())}
 _FOUR_BITS = frozenset({"FLOAT4E2M1"})
 _FP8 = frozenset({"FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"})
 
