@@ -117,7 +117,8 @@ def measure_changes(
         for at, point in enumerate((order[len(fed) - 1], *order)):
             if why[point] is not None:
                 continue
-            pause = partial(progress, _progress(at, len(order)))
+            done = Progress(phase="steady_state", samples=at, fraction=at / len(order))
+            pause = partial(progress, done)
             try:
                 visit = _visit(session, point, fed[point], rule, pause)
             except (BackendError, UsageError, MemoryError) as error:
@@ -157,10 +158,6 @@ def visit_order(points: int, rule: ShapeRule) -> list[int]:
             following.append(following.pop(0))
         order += following
     return order
-
-
-def _progress(visit: int, visits: int) -> Progress:
-    return Progress(phase="steady_state", samples=visit, fraction=visit / visits)
 
 
 def _visit(

@@ -182,12 +182,8 @@ def _in_strings(
     return repair
 
 
-def _escape_control(text: str) -> tuple[str, int]:
-    return _CONTROL.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _escape_separators(text: str) -> tuple[str, int]:
-    return _NO_BLANK.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
+def _escaped(pattern: re.Pattern[str]) -> Callable[[str], tuple[str, int]]:
+    return lambda text: pattern.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _substituted(
@@ -243,12 +239,12 @@ _RAW_CONTROL = "raw control characters in strings"
 # What TensorRT 8.6 writes in long plans, mended without a look at every string.
 _QUICK_REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
     _UNESCAPED_NAMES: _escape_profile_names,
-    _RAW_CONTROL: _escape_separators,
+    _RAW_CONTROL: _escaped(_NO_BLANK),
 }
 _REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
     _UNESCAPED_NAMES: _escape_profile_names,
     "backslashes that escape nothing": _in_strings(_double_backslashes, _BACKSLASH),
-    _RAW_CONTROL: _in_strings(_escape_control, _CONTROL),
+    _RAW_CONTROL: _in_strings(_escaped(_CONTROL), _CONTROL),
     "halves of surrogate pairs": _in_strings(_replace_surrogates, _BACKSLASH),
     "numbers that are not finite, read as not known": _null_for_non_finite,
 }

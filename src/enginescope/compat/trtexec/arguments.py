@@ -238,7 +238,8 @@ def read_arguments(arguments: Sequence[str], version: Version) -> Arguments:
             warnings.append(f"{name} without a value has no effect")
         value = _checked(flag, equals, value)
         target = flag_for(flag.alias_of, version) if flag.alias_of else flag
-        if not target.repeatable and flag.kind != "flag" and _is_among(target.name, given):
+        is_given = any(one.name == target.name for one in given)
+        if is_given and not target.repeatable and flag.kind != "flag":
             raise UsageError(f"{name} is given more than once")
         given.append(Given(name=target.name, value=value))
     return Arguments(version=version, given=tuple(given), store=store, warnings=tuple(warnings))
@@ -261,10 +262,6 @@ def decimal_number(name: str, text: str) -> float:
     if not abs(value) < 1e15:
         raise UsageError(f"{name}={text}", why="a number is expected")
     return value
-
-
-def _is_among(name: str, given: list[Given]) -> bool:
-    return any(one.name == name for one in given)
 
 
 def _needed(name: str, equals: str, value: str) -> str:

@@ -349,7 +349,9 @@ class _Rounding:
         """Return the name of what a node reads in place of an input."""
         if not name or _is_exempt(node) or not self._is_fp32(name):
             return name
-        if not self._stores and (node.op_type not in _MATRIX or at >= _operands(node)):
+        if not self._stores and (
+            node.op_type not in _MATRIX or at >= (3 if node.op_type in _RECURRENT else 2)
+        ):
             return name
         is_weight = name in static
         if not is_weight and self._stores:  # rounded where it was computed
@@ -379,10 +381,6 @@ class _Rounding:
 
     def _is_fp32(self, name: str) -> bool:
         return name in self._types and self._types[name][0] == 1  # TensorProto.FLOAT
-
-
-def _operands(node: Any) -> int:
-    return 3 if node.op_type in _RECURRENT else 2
 
 
 def _is_exempt(node: Any) -> bool:

@@ -31,6 +31,8 @@ class Target(Record, frozen=True, kw_only=True, eq=False):
 FLAGS = {key: key.upper() for key, option in OPTIONS.items() if option.sets == "flag"}
 #: Attributes of the configuration, each with the name of its option.
 ATTRIBUTES = tuple(key for key, option in OPTIONS.items() if option.sets == "attribute")
+#: Attributes of the configuration that are a member of an enumeration.
+_MEMBERS = {"runtime_platform": "RuntimePlatform", "profiling_verbosity": "ProfilingVerbosity"}
 _LAST = ("exclude_lean_runtime", "keep_fp32")
 _TYPES = {
     "fp32": "FLOAT",
@@ -57,6 +59,8 @@ def apply_options(target: Target, values: dict[str, Any]) -> None:
             _set_flag(target, key, FLAGS[key], on=value)
         elif key in ATTRIBUTES:
             _set_attribute(target.config, key, value)
+        elif key in _MEMBERS:
+            _set_member(target, key, value, _MEMBERS[key])
         elif key in _SETTERS:
             _SETTERS[key](target, value)
 
@@ -94,10 +98,6 @@ def _memory_pools(target: Target, pools: tuple[tuple[str, int], ...]) -> None:
     for name, size in pools:
         pool = member(target.trt.MemoryPoolType, name.upper(), f"memory_pools={name}")
         target.config.set_memory_pool_limit(pool, size)
-
-
-def _workspace(target: Target, size: int) -> None:
-    _memory_pools(target, (("workspace", size),))
 
 
 def _tactic_sources(target: Target, changes: tuple[tuple[str, bool], ...]) -> None:
@@ -144,14 +144,6 @@ def _capabilities(target: Target, values: tuple[str, ...]) -> None:
             why = f"{target.libraries.title} builds for {listed}"
             raise UnsupportedError(f"trt: compute_capabilities={value}", why=why)
         target.config.set_compute_capability(kind, index)
-
-
-def _platform(target: Target, value: str) -> None:
-    _set_member(target, "runtime_platform", value, "RuntimePlatform")
-
-
-def _verbosity(target: Target, value: str) -> None:
-    _set_member(target, "profiling_verbosity", value, "ProfilingVerbosity")
 
 
 def _tiling(target: Target, value: int) -> None:
@@ -289,15 +281,13 @@ def _serialize(target: Target, paths: tuple[str, ...]) -> None:
 
 
 _SETTERS: dict[str, Callable[[Target, Any], None]] = {
-    "workspace": _workspace,
+    "workspace": lambda target, size: _memory_pools(target, (("workspace", size),)),
     "memory_pools": _memory_pools,
     "tactic_sources": _tactic_sources,
     "preview_features": _preview_features,
     "sparsity": _sparsity,
     "hardware_compatibility": _hardware,
     "compute_capabilities": _capabilities,
-    "runtime_platform": _platform,
-    "profiling_verbosity": _verbosity,
     "tiling_optimization_level": _tiling,
     "build_route": _build_route,
     "precision_constraints": _constraints,

@@ -63,7 +63,11 @@ class TrtChanges:
             if all(map(_is_within, shapes, [(tuple(low), tuple(high)) for low, _, high in bounds]))
         ]
         if fitting:
-            return Choice(profile=min(fitting, key=lambda profile: _volume(spans[profile])))
+            return Choice(
+                profile=min(
+                    fitting, key=lambda at: sum(math.prod(high) for _, _, high in spans[at])
+                )
+            )
         ranges = "; ".join(
             f"{name} {dims_text(tuple(low))} … {dims_text(tuple(high))}"
             for bounds in spans.values()
@@ -123,8 +127,3 @@ class TrtChanges:
 def _is_within(shape: tuple[int, ...], bounds: tuple[tuple[int, ...], tuple[int, ...]]) -> bool:
     low, high = bounds
     return all(a <= size <= b for a, size, b in zip(low, shape, high, strict=True))
-
-
-def _volume(bounds: list[tuple[object, object, tuple[int, ...]]]) -> int:
-    """Return the elements of the largest shapes of a profile."""
-    return sum(math.prod(high) for _, _, high in bounds)
