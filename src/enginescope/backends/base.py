@@ -219,8 +219,8 @@ class Inspecting(Protocol):
         """
 
 
-class AnsweringSession(Protocol):
-    """A loaded model that answers samples of any shape it takes, one at a time, untimed."""
+class LoadedModel(Protocol):
+    """A model that a backend has loaded."""
 
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
@@ -229,6 +229,16 @@ class AnsweringSession(Protocol):
     @property
     def providers(self) -> tuple[str, ...]:
         """Providers in use, in order."""
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return what the session has to say about itself."""
+
+    def close(self) -> None:
+        """Release what does not release itself."""
+
+
+class AnsweringSession(LoadedModel, Protocol):
+    """A loaded model that answers samples of any shape it takes, one at a time, untimed."""
 
     def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs as the model declares them, dynamic dimensions ``None``."""
@@ -239,12 +249,6 @@ class AnsweringSession(Protocol):
         Raises:
             BackendError: The model rejects them.
         """
-
-    def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say about itself."""
-
-    def close(self) -> None:
-        """Release what does not release itself."""
 
 
 @runtime_checkable
