@@ -18,8 +18,8 @@ from enginescope.backends.registry import (
     parse_backend,
     read_spec,
 )
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.records.run.job import CPU_BACKEND
 
 
 def test_every_built_in_backend_loads() -> None:
@@ -109,7 +109,7 @@ def test_the_name_of_the_usual_backend_stands_in_one_place() -> None:
         texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
         if any(CPU_BACKEND in str(node.value) and id(node) not in told for node in texts):
             naming.append(path.relative_to(SOURCES).as_posix())
-    assert [name for name in naming if not name.startswith(SPOKEN)] == ["core/backend_names.py"]
+    assert [name for name in naming if not name.startswith(SPOKEN)] == ["records/run/job.py"]
 
 
 def test_hints_name_the_backends_that_can() -> None:

@@ -7,10 +7,9 @@ from importlib import import_module, metadata
 from typing import Any, cast
 
 from enginescope.backends.base import Backend
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.records.run.job import BackendSpec
+from enginescope.records.run.job import CPU_BACKEND, BackendSpec
 
 #: name -> "module:factory". Other packages add theirs as entry points of this group.
 BUILT_IN = {

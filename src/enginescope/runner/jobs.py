@@ -13,7 +13,6 @@ from pathlib import Path
 from enginescope.backends.base import Deciding, Demanding, DemandingForBuild
 from enginescope.backends.profile_bounds import check_index
 from enginescope.backends.registry import backends_with, load_backend, parse_backend
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
@@ -21,6 +20,7 @@ from enginescope.core.suggest import closest
 from enginescope.formats.onnx.onnx_inputs import check_model_file
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, header_of
 from enginescope.records.run.job import (
+    CPU_BACKEND,
     BackendSpec,
     Job,
     Limits,

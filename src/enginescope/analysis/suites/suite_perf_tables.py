@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from enginescope.analysis.suites.suite_table import case_of, precision_of
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.record import Record
+from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuiteResult
 
 #: Backend and precision -> the name those scripts knew it by.

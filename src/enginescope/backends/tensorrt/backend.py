@@ -35,7 +35,6 @@ from enginescope.backends.tensorrt.run.session import (
     resolved,
 )
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import (
     EnginescopeError,
     MissingDependencyError,
@@ -52,7 +51,7 @@ from enginescope.formats.trtexec.trt_options import (
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import BackendSpec, Job
+from enginescope.records.run.job import CPU_BACKEND, BackendSpec, Job
 
 
 def inspected(libraries: Libraries, job: Job) -> Measured:

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import FormatError, foreign
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
@@ -35,7 +34,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.environment import Environment
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
-from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.job import CPU_BACKEND, BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Run, TensorValues
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import FormatError
 from enginescope.formats import log_facts, log_lines
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.samples import ReportedSummary
 
 IS_POLYGRAPHY_LOG = re.compile(

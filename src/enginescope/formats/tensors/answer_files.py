@@ -27,7 +27,7 @@ from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
 from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample, SkippedSample
-from enginescope.records.tensor import DataType
+from enginescope.records.tensor import NUMPY, DataType
 
 _KEYS = frozenset({"name", "dimensions", "values"})
 _TYPES = {
@@ -83,7 +83,7 @@ def _tensor(record: dict[str, Any], source: str) -> TensorValues:
     try:
         data = np.array([math.nan if value is None else value for value in values])
         with np.errstate(over="ignore", invalid="ignore"):
-            data = data.astype(dtype.numpy).reshape(shape)
+            data = data.astype(NUMPY[dtype]).reshape(shape)
     except (ValueError, OverflowError):
         raise FormatError(source, where=name, why="its values do not fit their type") from None
     for word, places in (record.get("nonFinite") or {}).items():
@@ -114,7 +114,7 @@ def _type(record: dict[str, Any], values: list[Any]) -> DataType:
 _INDEX = "enginescope.tensors"
 #: In a folder of answers: the samples that have none, since their files cannot be read.
 _SKIPPED = "skipped.json"
-_BY_NUMPY = {dtype.numpy: dtype for dtype in DataType if dtype.numpy}
+_BY_NUMPY = {name: dtype for dtype, name in NUMPY.items()}
 
 
 class _Entry(Record, frozen=True, kw_only=True):

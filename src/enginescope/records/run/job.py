@@ -87,6 +87,12 @@ class Subject(Record, frozen=True, kw_only=True):
     size_bytes: int | None = None
 
 
+#: ONNX Runtime on the CPU runs every model, and its FP32 outputs serve as a reference.
+CPU_BACKEND = "ort-cpu"
+#: TensorRT runs engines.
+ENGINE_BACKEND = "trt"
+
+
 class BackendSpec(Record, frozen=True, kw_only=True):
     """A backend and its options: ``ort-cpu``, ``trt:fp16?workspace=2GiB``.
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from enginescope.analysis.suites.suite_perf_tables import case_name
 from enginescope.analysis.suites.suite_table import lost_fp16
 from enginescope.analysis.suites.suite_wins import Win, wins
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.record import Record
 from enginescope.judge.units import counted, format_ms, format_significant
+from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text_table import shorten_apart

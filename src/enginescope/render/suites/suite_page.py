@@ -8,8 +8,8 @@ from typing import Any
 
 from enginescope.analysis.suites.suite_table import case_of, cell_columns, tidy_columns
 from enginescope.analysis.suites.suite_wins import Win, wins
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.judge.units import format_significant
+from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataColumn, DataTable, column, csv_bytes, data_table
 from enginescope.render.base.figures import Figures

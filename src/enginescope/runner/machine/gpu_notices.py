@@ -10,11 +10,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import probe_device
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import CPU_BACKEND, Job
 from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import (
     ENERGY,

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from enginescope.backends.registry import is_environment, load_backend, read_spec
-from enginescope.core.backend_names import CPU_BACKEND, ENGINE_BACKEND
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import closest, did_you_mean
@@ -23,6 +22,8 @@ from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.formats.suites.suite_file import GeneralPart, ModelPart, SuiteFile, TimingPart
 from enginescope.records.run.job import (
+    CPU_BACKEND,
+    ENGINE_BACKEND,
     DimSize,
     InputRange,
     InputShape,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from enginescope.backends.registry import parse_backend
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_rounding import (
@@ -24,7 +23,7 @@ from enginescope.formats.onnx.onnx_rounding import (
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import CPU_BACKEND, Job
 from enginescope.records.run.run import TensorValues
 from enginescope.services.accuracy.sides import REFERENCE, Side
 

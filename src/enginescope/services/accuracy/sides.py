@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import CPU_BACKEND, Job
 from enginescope.records.run.sample_set import Sample
 from enginescope.runner.jobs import usual_backend
 from enginescope.services.accuracy.request import ValidateRequest

@@ -16,7 +16,6 @@ from enginescope.analysis.bisection.tensor_errors import LARGEST
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import DISK_FULL, ValidatedSide, Validation
 from enginescope.backends.registry import parse_backend
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import (
     BackendError,
     DiskFullError,
@@ -29,7 +28,7 @@ from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import CPU_BACKEND, Job
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.tensor import DataType

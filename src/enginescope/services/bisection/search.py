@@ -18,14 +18,13 @@ from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErro
 from enginescope.analysis.bisection.tensor_pairs import TensorPair, TensorPairs, paired_tensors
 from enginescope.analysis.bisection.tensor_ranges import KnownTensor, beyond_range, known_tensor
 from enginescope.analysis.errors.output_tolerance import Tolerance, ToleranceRequest, tolerance_for
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import BackendError, DiskFullError
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_graph import FlowTensor, read_onnx_flow
 from enginescope.formats.onnx.onnx_marks import GivenTensor
 from enginescope.formats.onnx.onnx_precision import large_weights
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import CPU_BACKEND, Job
 from enginescope.records.run.sample_set import Preprocessing, Sample
 from enginescope.services.accuracy.validation_run import Watch
 from enginescope.services.bisection.branches import IntermediateOutputs, outputs_by_name, unfolded

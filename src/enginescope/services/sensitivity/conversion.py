@@ -18,7 +18,6 @@ from enginescope.analysis.errors.output_tolerance import (
     tolerance_named,
 )
 from enginescope.analysis.sensitivity.layers import LayerNodes, layers_of
-from enginescope.core.backend_names import CPU_BACKEND, ENGINE_BACKEND
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
 from enginescope.core.jsonio import decode, encode, write_atomic
@@ -33,7 +32,7 @@ from enginescope.formats.onnx.onnx_precision import (
 )
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import CPU_BACKEND, ENGINE_BACKEND, Job
 from enginescope.records.run.sample_set import AnswerRequest, Sample
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,

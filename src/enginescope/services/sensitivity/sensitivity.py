@@ -12,7 +12,6 @@ from enginescope.analysis.sensitivity.layers import LayerNodes
 from enginescope.analysis.sensitivity.ranking import front_of, proposed
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import read_spec
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import UsageError
 from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -20,7 +19,7 @@ from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.job import Job, Limits, Workload
+from enginescope.records.run.job import CPU_BACKEND, Job, Limits, Workload
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,

@@ -15,13 +15,12 @@ from enginescope.analysis.suites.suite_row import CellChecked, CellTime, answer_
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, parse_backend
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import BackendError, EnginescopeError, StoreError, UnsupportedError
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import has_expected
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Job, Watcher
+from enginescope.records.run.job import CPU_BACKEND, Job, Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus

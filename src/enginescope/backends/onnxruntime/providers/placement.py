@@ -31,12 +31,12 @@ from enginescope.backends.onnxruntime.providers.providers import (
     provider_called,
     unknown,
 )
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Profile
+from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.run.run import ProviderShare
 
 #: Session configuration that makes ONNX Runtime (1.24 and later) remember its node assignment.

@@ -14,10 +14,10 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from enginescope.core.backend_names import CPU_BACKEND
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest, did_you_mean
+from enginescope.records.run.job import CPU_BACKEND
 
 Kind: TypeAlias = Literal["switch", "number", "text"] | tuple[str, ...]
 

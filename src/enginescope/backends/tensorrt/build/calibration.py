@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
+from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.build.profiles import Span
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.judge.notice import Notice
+from enginescope.records.tensor import NUMPY
 
 
 def set_calibrator(

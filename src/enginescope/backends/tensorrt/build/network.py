@@ -183,11 +183,6 @@ _BY_NAME = {
     "BOOL": DataType.BOOL,
 }
 
-#: Types that NumPy has -> NumPy's name; the others are held as raw bytes.
-NUMPY: dict[DataType, str] = {
-    dtype: dtype.numpy for dtype in _BY_NAME.values() if dtype.numpy is not None
-}
-
 
 def dtype_of(trt_type: Any) -> DataType | None:
     """Return the type; ``None`` for one this program does not know."""

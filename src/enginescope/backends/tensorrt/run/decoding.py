@@ -22,7 +22,6 @@ from enginescope.backends.decoding import (
     prompt_of,
     require_presents,
 )
-from enginescope.backends.tensorrt.build.network import NUMPY
 from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.run.engine import LINEAR, Buffer, EngineTensor
 from enginescope.backends.tensorrt.run.session import TrtSession
@@ -33,7 +32,7 @@ from enginescope.judge.samples import Array
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
-from enginescope.records.tensor import DataType
+from enginescope.records.tensor import NUMPY, DataType
 
 
 class _Past(NamedTuple):

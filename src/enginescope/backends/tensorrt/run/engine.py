@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import InputSpec
-from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
+from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.backends.tensorrt.libraries import Libraries, Log, is_out_of_memory, member
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
@@ -29,7 +29,7 @@ from enginescope.core.units import parse_bytes
 from enginescope.formats.plan.engine_file import ENGINE_TAGS, header_of
 from enginescope.judge.samples import Array
 from enginescope.records.run.run import TensorValues
-from enginescope.records.tensor import DataType
+from enginescope.records.tensor import NUMPY, DataType
 
 #: Layout -> elements that the channels are padded to a multiple of.
 _LAST = {"HWC": 1, "HWC8": 8, "HWC16": 16, "DHWC": 1, "DHWC8": 8}
