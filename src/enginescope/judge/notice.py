@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Level = Literal["info", "warning"]
-
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -22,9 +20,8 @@ class Notice:
     code: str
     message: str
     evidence: dict[str, Any] = field(default_factory=dict)
-    level: Level = field(default=None, kw_only=True)  # type: ignore[assignment]
+    level: Literal["info", "warning"] = field(default=None, kw_only=True)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if self.level is None:
-            level = "info" if self.code.startswith("I-") else "warning"
-            object.__setattr__(self, "level", level)
+            object.__setattr__(self, "level", "info" if self.code[:2] == "I-" else "warning")
