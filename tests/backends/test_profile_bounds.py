@@ -5,7 +5,7 @@ import pytest
 from enginescope.backends.profile_bounds import check_bounds, is_in_order
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UsageError
-from enginescope.formats.trtexec.trt_options import read_shapes
+from enginescope.formats.trtexec.trtexec_flags import read_shapes
 from enginescope.records.run.job import InputShape, Subject
 from enginescope.runner.jobs import check_subject
 

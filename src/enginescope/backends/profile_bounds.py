@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from enginescope.core.errors import BackendError, UsageError
-from enginescope.formats.trtexec.trt_options import read_shapes
+from enginescope.formats.trtexec.trtexec_flags import read_shapes
 from enginescope.judge.notice import Notice
 
 _KEYS = ("min_shapes", "opt_shapes", "max_shapes")

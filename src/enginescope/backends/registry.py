@@ -9,7 +9,9 @@ from typing import Any, cast
 from enginescope.backends.base import Backend
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.records.run.job import CPU_BACKEND, BackendSpec
+from enginescope.records.run.job import CPU_BACKEND as CPU_BACKEND
+from enginescope.records.run.job import ENGINE_BACKEND as ENGINE_BACKEND
+from enginescope.records.run.job import BackendSpec
 
 #: name -> "module:factory". Other packages add theirs as entry points of this group.
 BUILT_IN = {

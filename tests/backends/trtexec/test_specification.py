@@ -5,7 +5,7 @@ import pytest
 from enginescope.backends.trtexec.command import check_options, write_options
 from enginescope.backends.trtexec.options import OWN, WITHOUT_FLAG, Flags, name_of
 from enginescope.core.errors import UnsupportedError, UsageError
-from enginescope.formats.trtexec.trt_options import OPTIONS
+from enginescope.formats.trtexec.trtexec_flags import OPTIONS
 from enginescope.records.run.job import BackendSpec, Subject
 from tests.backends.trtexec.known_flags import taken_by
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.formats.trtexec.trt_options import read_options, read_precision
+from enginescope.formats.trtexec.trtexec_flags import read_options, read_precision
 from tests.compat.trtexec.runs import settings
 
 

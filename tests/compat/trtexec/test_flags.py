@@ -4,8 +4,7 @@ import pytest
 
 from enginescope.compat.trtexec.arguments import flag_for
 from enginescope.core.errors import UsageError
-from enginescope.formats.trtexec.trt_options import OPTIONS
-from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, all_flags
+from enginescope.formats.trtexec.trtexec_flags import OPTIONS, PRECISIONS, all_flags
 from tests.compat.trtexec.runs import version
 
 FLAGS = all_flags()

@@ -4,7 +4,7 @@ import pytest
 
 from enginescope.compat.trtexec.settings import option_text, parse_files, parse_shapes
 from enginescope.core.errors import UsageError
-from enginescope.formats.trtexec.trt_options import read_shapes
+from enginescope.formats.trtexec.trtexec_flags import read_shapes
 from enginescope.records.run.job import InputShape
 from tests.compat.trtexec.runs import settings
 

@@ -7,8 +7,7 @@ import pytest
 from enginescope.backends.trtexec.options import WITHOUT_FLAG
 from enginescope.compat.trtexec.arguments import read_arguments
 from enginescope.compat.trtexec.build_settings import options_of
-from enginescope.formats.trtexec.trt_options import OPTIONS, read_options
-from enginescope.formats.trtexec.trtexec_flags import table
+from enginescope.formats.trtexec.trtexec_flags import OPTIONS, read_options, table
 from tests.backends.trtexec.test_specification import VALUES, flags_of
 from tests.compat.trtexec.runs import version
 

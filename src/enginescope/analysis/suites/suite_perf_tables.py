@@ -11,12 +11,11 @@ from typing import Any
 
 from enginescope.analysis.suites.suite_table import case_of, precision_of
 from enginescope.core.record import Record
-from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuiteResult
 
 #: Backend and precision -> the name those scripts knew it by.
 _LABELS = {
-    (CPU_BACKEND, None): "ORT-CPUFp32",
+    ("ort-cpu", None): "ORT-CPUFp32",
     ("ort-cuda", None): "ORT-CUDAFp32",
     ("ort-trt", None): "ORT-TRTFp32",
     ("trt", None): "TRTFp32",

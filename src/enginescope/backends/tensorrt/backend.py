@@ -42,7 +42,7 @@ from enginescope.core.errors import (
     UsageError,
 )
 from enginescope.core.record import replace
-from enginescope.formats.trtexec.trt_options import (
+from enginescope.formats.trtexec.trtexec_flags import (
     OPTIONS,
     build_options,
     read_options,

@@ -26,8 +26,7 @@ from enginescope.backends.trtexec.options import (
 from enginescope.backends.trtexec.options import OPTION as ARGUMENTS
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
-from enginescope.formats.trtexec.trt_options import OPTIONS, read_precision
-from enginescope.formats.trtexec.trtexec_flags import newer_release_text
+from enginescope.formats.trtexec.trtexec_flags import OPTIONS, newer_release_text, read_precision
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Mode, StopRule, Subject, WarmUp
 

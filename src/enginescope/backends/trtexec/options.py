@@ -10,12 +10,13 @@ from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.units import parse_bytes
-from enginescope.formats.trtexec.trt_options import OPTIONS, read_options
 from enginescope.formats.trtexec.trtexec_flags import (
     MEMORY_POOLS,
+    OPTIONS,
     PREVIEW_FEATURES,
     Flag,
     all_flags,
+    read_options,
 )
 from enginescope.records.run.job import BackendSpec, Job
 

@@ -196,18 +196,13 @@ def _bimodal(facts: _Facts) -> Notice | None:
     modes = two_modes(facts.values)
     if modes is None:
         return None
-    gap_pct, high_pct = 100 * (modes.high - modes.low) / modes.low, 100 * modes.share_high
+    gap_pct, high = 100 * (modes.high - modes.low) / modes.low, 100 * modes.share_high
     return Notice(
         "W-BIMODAL",
         f"latency is bimodal: {format_ms(modes.low)} and {format_ms(modes.high)} "
-        f"({format_significant(gap_pct, 2)} % apart, {high_pct:.0f} % of the samples "
+        f"({format_significant(gap_pct, 2)} % apart, {high:.0f} % of the samples "
         "at the higher mode); do not quote a single number",
-        {
-            "low_ms": modes.low,
-            "high_ms": modes.high,
-            "gap_pct": gap_pct,
-            "share_high_pct": high_pct,
-        },
+        {"low_ms": modes.low, "high_ms": modes.high, "gap_pct": gap_pct, "share_high_pct": high},
     )
 
 
@@ -221,9 +216,8 @@ def _outliers(facts: _Facts) -> Notice | None:
     count = int(np.count_nonzero(beyond))
     return Notice(
         "W-OUTLIERS" if many else "I-OUTLIERS",
-        f"{count:,} of {facts.values.size:,} samples "
-        f"({format_significant(100 * share, 2)} %) are outliers, "
-        f"the farthest at {format_ms(farthest)}",
+        f"{count:,} of {facts.values.size:,} samples ({format_significant(100 * share, 2)} %) "
+        f"are outliers, the farthest at {format_ms(farthest)}",
         {"count": count, "share_pct": 100 * share, "farthest_ms": farthest},
     )
 

@@ -9,7 +9,6 @@ from enginescope.analysis.suites.suite_table import lost_fp16
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.core.record import Record
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text_table import shorten_apart
@@ -258,9 +257,7 @@ def _failures(result: SuiteResult) -> TextTable | None:
 
 def _coverage(result: SuiteResult) -> TextTable | None:
     """Return which provider took what, of cells in which more than the CPU's could."""
-    found = [
-        row for row in result.rows if row.providers and row.cell.job.backend.name != CPU_BACKEND
-    ]
+    found = [row for row in result.rows if row.providers and not row.cell.job.backend.is_cpu]
     called = backend_names(result)
     rows = [(case_name(one), called[one.cell.spec], coverage_text(one) or "") for one in found]
     return _table("which provider took what", ("model", "backend", "nodes and time"), rows)

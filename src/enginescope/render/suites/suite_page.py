@@ -9,7 +9,6 @@ from typing import Any
 from enginescope.analysis.suites.suite_table import case_of, cell_columns, tidy_columns
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.judge.units import format_significant
-from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataColumn, DataTable, column, csv_bytes, data_table
 from enginescope.render.base.figures import Figures
@@ -330,7 +329,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
 
 def _coverage(row: CellRow) -> str | None:
     """Return who took what, but for the CPU's provider where there is no other."""
-    return coverage_text(row) if row.cell.job.backend.name != CPU_BACKEND else None
+    return None if row.cell.job.backend.is_cpu else coverage_text(row)
 
 
 def _mebibytes(row: CellRow, metric: str) -> float | None:

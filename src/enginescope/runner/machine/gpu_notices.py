@@ -13,7 +13,7 @@ import numpy as np
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import probe_device
-from enginescope.records.run.job import CPU_BACKEND, Job
+from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import (
     ENERGY,
@@ -180,9 +180,7 @@ def gpus_of(jobs: Iterable[Job]) -> tuple[str, ...]:
 def gpu_index(job: Job) -> int | None:
     """Return the number of the GPU that a job uses, or may use; ``None``: it uses none."""
     backend = job.backend
-    on_cpu = backend.name == CPU_BACKEND or (
-        backend.name == "fake" and "gpu" not in backend.options
-    )
+    on_cpu = backend.is_cpu or (backend.name == "fake" and "gpu" not in backend.options)
     return None if on_cpu else _index(job)
 
 

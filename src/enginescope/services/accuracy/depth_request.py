@@ -10,17 +10,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from enginescope.backends.registry import CPU_BACKEND
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record, replace
-from enginescope.records.run.job import (
-    CPU_BACKEND,
-    BackendSpec,
-    DimSize,
-    Job,
-    Limits,
-    TelemetryRule,
-    Watcher,
-)
+from enginescope.records.run.job import BackendSpec, DimSize, Job, Limits, TelemetryRule, Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import NORMALIZATIONS, AnswerRequest, Preprocessing
 from enginescope.records.tensor import Tensor

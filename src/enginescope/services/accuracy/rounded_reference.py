@@ -23,7 +23,7 @@ from enginescope.formats.onnx.onnx_rounding import (
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
-from enginescope.records.run.job import CPU_BACKEND, Job
+from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
 from enginescope.services.accuracy.sides import REFERENCE, Side
 
@@ -122,7 +122,7 @@ class RoundedReference:
             return "the reference is stored outputs, not a model"
         if job.subject.kind != "onnx":
             return "the reference is an engine, not an ONNX model"
-        if job.backend.name != CPU_BACKEND or job.backend.precision is not None:
+        if not job.backend.is_cpu or job.backend.precision is not None:
             return f"the reference runs on {job.backend}, not in FP32 on the CPU"
         return None
 

@@ -178,7 +178,7 @@ def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
 
 
 def _note(job: Job) -> str:
-    if job.backend.name == CPU_BACKEND:
+    if job.backend.is_cpu:
         from enginescope.formats.onnx.onnx_precision import onnx_precision
 
         held = onnx_precision(Path(job.subject.path or ""))

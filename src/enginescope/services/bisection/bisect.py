@@ -28,7 +28,7 @@ from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import CPU_BACKEND, Job
+from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.tensor import DataType
@@ -142,7 +142,7 @@ def computing_reference(side: Side, reference: Side) -> Job | None:
     """
     if reference.job is not None or side.job is None:
         return reference.job
-    if side.job.backend.name == CPU_BACKEND and side.job.backend.precision is None:
+    if side.job.backend.is_cpu and side.job.backend.precision is None:
         return None
     return replace(side.job, backend=parse_backend(REFERENCE), engine=None)
 
@@ -173,7 +173,7 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
 
 def _is_cheap(job: Job) -> bool:
     """Whether a marked copy need only be loaded, not built."""
-    return job.backend.name in (CPU_BACKEND, "ort-cuda")
+    return job.backend.is_cpu or job.backend.name == "ort-cuda"
 
 
 def _worst_samples(diff: SideDiff, samples: Sequence[Sample]) -> tuple[Sample, ...]:

@@ -24,7 +24,7 @@ from enginescope.formats.onnx.onnx_graph import FlowTensor, read_onnx_flow
 from enginescope.formats.onnx.onnx_marks import GivenTensor
 from enginescope.formats.onnx.onnx_precision import large_weights
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import CPU_BACKEND, Job
+from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Preprocessing, Sample
 from enginescope.services.accuracy.validation_run import Watch
 from enginescope.services.bisection.branches import IntermediateOutputs, outputs_by_name, unfolded
@@ -296,7 +296,7 @@ FP16_ON_CPU = Notice(
 
 
 def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
-    is_judged = plan.job.backend.name == CPU_BACKEND and plan.tolerance.name == "fp16"
+    is_judged = plan.job.backend.is_cpu and plan.tolerance.name == "fp16"
     return (FP16_ON_CPU,) if is_judged else ()
 
 

@@ -19,20 +19,12 @@ from enginescope.analysis.ladder.rungs import (
 )
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.onnxruntime.providers.providers import Provider
-from enginescope.backends.registry import load_backend, read_spec
+from enginescope.backends.registry import CPU_BACKEND, ENGINE_BACKEND, load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnxruntime.ort_profile import ASYNCHRONOUS
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import (
-    CPU_BACKEND,
-    ENGINE_BACKEND,
-    BackendSpec,
-    Job,
-    Limits,
-    Mode,
-    Workload,
-)
+from enginescope.records.run.job import BackendSpec, Job, Limits, Mode, Workload
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.ladder import LadderReport, LadderSum, Rung, RungKey
 from enginescope.runner.jobs import subject_of, usual_backend

@@ -10,7 +10,7 @@ from time import perf_counter
 
 from enginescope.analysis.lottery.lottery_report import Draw, OutputTally, TimedRun, lottery_report
 from enginescope.backends.base import Builder, StoringBuilds
-from enginescope.backends.registry import backend_of
+from enginescope.backends.registry import backend_of, backends_that
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, EnginescopeError, UsageError
 from enginescope.core.jsonio import decode, encode, write_atomic
@@ -19,7 +19,7 @@ from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.notice import Notice
 from enginescope.records.progress import RoundPosition, side_number
-from enginescope.records.run.job import CPU_BACKEND, ENGINE_BACKEND, Job, Limits, Workload
+from enginescope.records.run.job import Job, Limits, Workload
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.runner.session import build_engines, makes_first
@@ -102,7 +102,7 @@ def _job(request: LotteryRequest, store: Store) -> Job:
     if not makes_first(job):
         raise UsageError(
             f"{job.backend.name} makes no build that several processes can run",
-            hint=f"--on {ENGINE_BACKEND}, {CPU_BACKEND} or another backend of ONNX Runtime",
+            hint=f"--on {', '.join(backends_that(StoringBuilds))}, or one that builds engines",
         )
     if request.timing_cache is not None and not is_builder:
         raise UsageError(f"`timing_cache` with {job.backend.name}", why="only trt reads one")

@@ -19,7 +19,7 @@ from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.job import CPU_BACKEND, Job, Limits, Workload
+from enginescope.records.run.job import Job, Limits, Workload
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
@@ -164,7 +164,7 @@ def _notices(
 ) -> Iterator[Notice]:
     if is_interrupted:
         yield interrupted_notice(f"{report.rounds} of {counted(request.rounds, 'round')}")
-    on_cpu = read_spec(request.backend).name == CPU_BACKEND
+    on_cpu = read_spec(request.backend).is_cpu
     if request.to == "fp16" and on_cpu:
         yield FP16_ON_CPU
     if request.to == "int8" and report.random_samples:

@@ -86,10 +86,8 @@ def _job_of(request: ShapesRequest, store: Store) -> Job:
     base = request.jobs(request.model, backends=backends, data="none")
     (job,) = jobs_of(base, store)
     if not isinstance(load_backend(job.backend.name), Changing):
-        raise UsageError(
-            f"{job.backend.name} cannot change shapes",
-            hint=f"--on {' or '.join(backends_that(Changing))}",
-        )
+        hint = f"--on {' or '.join(backends_that(Changing))}"
+        raise UsageError(f"{job.backend.name} cannot change shapes", hint=hint)
     seed = request.workload.seed
     rule = ShapeRule(points=points, visits=request.visits, requests=request.requests, seed=seed)
     return replace(spanning(job, points), workload=middle, shapes=rule)

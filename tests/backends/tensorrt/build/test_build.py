@@ -16,8 +16,7 @@ from enginescope.cli.progress import describe
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
-from enginescope.formats.trtexec.trt_options import read_precision
-from enginescope.formats.trtexec.trtexec_flags import PRECISIONS
+from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, read_precision
 from enginescope.records.run.job import BackendSpec
 from tests.backends.tensorrt import models as own
 from tests.backends.tensorrt.driving import build, codes, job, measure, report, with_engine

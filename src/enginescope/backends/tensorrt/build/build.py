@@ -43,7 +43,7 @@ from enginescope.formats.log_facts import build_failure_hint
 from enginescope.formats.plan.engine_file import engine_header
 from enginescope.formats.plan.plan_json import inspected_plan, plan_of
 from enginescope.formats.trex.trex_metadata import build_metadata
-from enginescope.formats.trtexec.trt_options import build_options, read_options, read_precision
+from enginescope.formats.trtexec.trtexec_flags import build_options, read_options, read_precision
 from enginescope.judge.notice import Notice
 from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory

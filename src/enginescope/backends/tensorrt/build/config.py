@@ -10,7 +10,7 @@ from enginescope.backends.tensorrt.libraries import Libraries, member
 from enginescope.backends.tensorrt.rtx import compute_capabilities
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
-from enginescope.formats.trtexec.trt_options import OPTIONS
+from enginescope.formats.trtexec.trtexec_flags import OPTIONS
 
 
 class Target(Record, frozen=True, kw_only=True, eq=False):

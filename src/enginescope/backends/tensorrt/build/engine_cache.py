@@ -21,7 +21,7 @@ from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
-from enginescope.formats.trtexec.trt_options import build_options, read_shapes
+from enginescope.formats.trtexec.trtexec_flags import build_options, read_shapes
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport

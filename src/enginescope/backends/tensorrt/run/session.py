@@ -32,7 +32,7 @@ from enginescope.backends.tensorrt.run.native import NativeLatency, NativeThroug
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import replace
-from enginescope.formats.trtexec.trt_options import read_options
+from enginescope.formats.trtexec.trtexec_flags import read_options
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import process_memory_bytes
 from enginescope.records.plan.build import DeviceMemory
