@@ -20,7 +20,7 @@ class Notice:
     code: str
     message: str
     evidence: dict[str, Any] = field(default_factory=dict)
-    level: Literal["info", "warning"] = field(default=None, kw_only=True)  # type: ignore[assignment]
+    level: Literal["info", "warning"] = field(default=None, kw_only=True)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         if self.level is None:

@@ -85,13 +85,11 @@ def reported(metric: str, stated: Mapping[str, Any], factor: float) -> ReportedS
     Args:
         factor: Milliseconds of their unit.
     """
-    return ReportedSummary(
-        metric=metric,
-        **{
-            f"{name}_ms": milliseconds(stated.get(name), factor)
-            for name in ("min", "max", "mean", "median")
-        },
-    )
+    names = ("min", "max", "mean", "median")
+    figures: dict[str, Any] = {
+        f"{name}_ms": milliseconds(stated.get(name), factor) for name in names
+    }
+    return ReportedSummary(metric=metric, **figures)
 
 
 def file_notice(message: str, source: str) -> Notice:

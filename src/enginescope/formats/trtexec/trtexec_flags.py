@@ -100,7 +100,7 @@ class Flag(Record, frozen=True, kw_only=True):
         """Whether the flag steers a build only: a loaded engine ignores it."""
         return self.sets not in (None, "both", "run")
 
-    def is_in(self, release: Release) -> bool:
+    def is_in(self, release: tuple[int, ...]) -> bool:
         """Whether trtexec of that TensorRT release has the flag."""
         return self.first <= release and (self.last is None or release <= self.last)
 
