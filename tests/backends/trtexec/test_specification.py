@@ -73,7 +73,6 @@ REFUSED = {
         "strongly_typed",
         "plugin_override",
         "refit_from",
-        "runtime_platform",
         "profile_index",
         "allocation",
         "weight_streaming_budget",
@@ -87,7 +86,10 @@ REFUSED = {
     },
 }
 #: What is that version's way already.
-NOTHING_TO_SAY = {("strongly_typed", (11, 1, 0)), ("native_instance_norm", (8, 6, 1))}
+NOTHING_TO_SAY = {
+    *(("strongly_typed", (11, 1, 0)), ("native_instance_norm", (8, 6, 1))),
+    ("runtime_platform", (8, 6, 1)),
+}
 
 
 @pytest.mark.parametrize("version", REFUSED)

@@ -21,7 +21,8 @@ ALONE = [flag for flag in ROWS if flag.name not in ("", *OTHERS) and flag.value 
 def test_a_row_gives_the_same_flag_in_both_directions(flag) -> None:
     release = flag.last or max(flag.first, (10, 16))
     trt = (*release, 0)
-    before = {flag.key: VALUES.get(flag.key, "1")} if not flag.fixed else {flag.key: flag.fixed}
+    value = flag.fixed or VALUES.get(flag.key, "1")
+    before = {flag.key: value.partition(",")[0] if flag.repeatable else value}
     written = next(text for text in flags_of(trt, **before) if text.startswith(flag.name))
     arguments = read_arguments([written, "--stronglyTyped"], version("{}.{}.0".format(*release)))
     options = {flag.key: options_of(arguments)[flag.key]}

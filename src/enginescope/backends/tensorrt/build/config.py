@@ -96,7 +96,7 @@ def _lacking(target: Target, key: str, instead: str | None = None) -> Unsupporte
 
 def _memory_pools(target: Target, pools: tuple[tuple[str, int], ...]) -> None:
     for name, size in pools:
-        pool = member(target.trt.MemoryPoolType, name.upper(), f"memory_pools={name}")
+        pool = member(target.trt.MemoryPoolType, name.upper(), f"memory_pools={name.lower()}")
         target.config.set_memory_pool_limit(pool, size)
 
 
@@ -147,7 +147,7 @@ def _capabilities(target: Target, values: tuple[str, ...]) -> None:
 
 
 def _tiling(target: Target, value: int) -> None:
-    levels = ("none", "fast", "moderate", "full")
+    levels = ("NONE", "FAST", "MODERATE", "FULL")
     if value >= len(levels):
         raise UsageError(f"tiling_optimization_level={value}", hint="0 to 3")
     _set_member(target, "tiling_optimization_level", levels[value], "TilingOptimizationLevel")
@@ -158,9 +158,10 @@ def _set_member(
 ) -> None:
     """Set an attribute, by default called as the option, to a member of an enumeration."""
     members = getattr(target.trt, enumeration, None)
+    said = f"{key}={value.lower()}"
     if members is None:
-        raise _lacking(target, f"{key}={value}")
-    setattr(target.config, attribute or key, member(members, value.upper(), f"{key}={value}"))
+        raise _lacking(target, said)
+    setattr(target.config, attribute or key, member(members, value.upper(), said))
 
 
 def _build_route(target: Target, value: str) -> None:
@@ -281,7 +282,7 @@ def _serialize(target: Target, paths: tuple[str, ...]) -> None:
 
 
 _SETTERS: dict[str, Callable[[Target, Any], None]] = {
-    "workspace": lambda target, size: _memory_pools(target, (("workspace", size),)),
+    "workspace": lambda target, size: _memory_pools(target, (("WORKSPACE", size),)),
     "memory_pools": _memory_pools,
     "tactic_sources": _tactic_sources,
     "preview_features": _preview_features,
