@@ -168,7 +168,8 @@ def check_option(key: str, text: str) -> None:
     if known and not known.keys() >= set(names):
         raise UsageError(f"trtexec: {key}={text}", hint=f"trtexec has {', '.join(known)}")
     if value == "windows_amd64":
-        raise UsageError(f"trtexec: {key}={text}", why="the engine does not run on this machine")
+        why, hint = "the engine does not run on this machine", "enginescope build MODEL --on trt"
+        raise UsageError(f"trtexec: {key}={text}", why=why, hint=hint)
 
 
 def write_option(flags: Flags, key: str, text: str) -> None:
@@ -226,7 +227,11 @@ def _spelled(flag: Flag, text: str) -> str:
 
 def _words(flag: Flag) -> dict[str, str]:
     """Return the words of ``trt`` that trtexec has -> its own, the first of several."""
-    return {ours: theirs for ours, theirs in reversed(flag.words) if theirs}
+    words: dict[str, str] = {}
+    for ours, theirs in flag.words:
+        if theirs:
+            words.setdefault(ours, theirs)
+    return words
 
 
 #: How an option is read -> names of TensorRT in its value -> those of trtexec.
