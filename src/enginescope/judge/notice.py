@@ -14,14 +14,14 @@ class Notice:
         code: Stable and short: ``W-LOAD``, ``I-DYNAMIC-SHAPE``.
         message: One plain sentence, begun small and without a full stop: it stands beside its code.
         evidence: The figures behind it.
-        level: By default that of the code: codes of notes begin with ``I-``.
+        level: ``info`` for every code that begins with ``I-``.
     """
 
     code: str
     message: str
     evidence: dict[str, Any] = field(default_factory=dict)
-    level: Literal["info", "warning"] = field(default=None, kw_only=True)  # type: ignore[arg-type]
+    level: Literal["info", "warning"] = field(default="warning", kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.level is None:
-            object.__setattr__(self, "level", "info" if self.code[:2] == "I-" else "warning")
+        if self.code.startswith("I-"):
+            object.__setattr__(self, "level", "info")

@@ -320,7 +320,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "budget": _budget,
     "shapes": read_shapes,
     "capabilities": _matching(
-        r"\d{1,2}\.\d(,\d{1,2}\.\d)*", "compute capabilities, as in 8.6,8.9", _list
+        r"\d{1,2}\.\d(,\d{1,2}\.\d)*,?", "compute capabilities, as in 8.6,8.9", _list
     ),
 }
 

@@ -282,7 +282,6 @@ class TrtSession:
                     f"{level}-NO-CUDA-GRAPH",
                     f"measured without a CUDA graph: {self.why_no_graph}",
                     {"asked": self.asked_for_graph},
-                    level="warning" if self.asked_for_graph else "info",
                 )
             )
         found += [self._python_notice] if self._python_notice else []
