@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.profile_bounds import check_bounds, is_in_order, read_shapes
+from enginescope.backends.profile_bounds import check_bounds, is_in_order
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UsageError
+from enginescope.formats.trtexec.trtexec_flags import read_shapes
 from enginescope.records.run.job import InputShape, Subject
 from enginescope.runner.jobs import check_subject
 

@@ -1,12 +1,25 @@
 from __future__ import annotations
 
+import ast
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
+import enginescope
 from enginescope.backends import registry
-from enginescope.backends.registry import backend_names, load_backend, parse_backend, read_spec
+from enginescope.backends.base import Answering, StoringBuilds
+from enginescope.backends.registry import (
+    BUILT_IN,
+    backend_names,
+    backends_that,
+    backends_with,
+    load_backend,
+    parse_backend,
+    read_spec,
+)
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.records.run.job import CPU_BACKEND
 
 
 def test_every_built_in_backend_loads() -> None:
@@ -81,3 +94,36 @@ def test_a_name_of_an_environment_that_is_none_says_where_it_stands(text) -> Non
     with pytest.raises(UsageError) as caught:
         read_spec(text)
     assert "trt:fp16@trt86" in str(caught.value.hint)
+
+
+SOURCES = Path(enginescope.__file__).parent
+#: Help, examples and the default of an option are texts of a command line.
+SPOKEN = (
+    *("cli/", "services/suites/example.py", "services/sensitivity/", "services/measurement/"),
+    "analysis/suites/suite_perf_tables.py",  # what other scripts call it
+)
+
+
+def _is_param(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "Param"
+
+
+def test_the_name_of_the_usual_backend_stands_in_one_place() -> None:
+    naming = []
+    for path in sorted(SOURCES.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        helps = [call for call in ast.walk(tree) if _is_param(call)]
+        told |= {id(text) for call in helps for text in ast.walk(call)}
+        texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+        if any(CPU_BACKEND in str(node.value) and id(node) not in told for node in texts):
+            naming.append(path.relative_to(SOURCES).as_posix())
+    assert [name for name in naming if not name.startswith(SPOKEN)] == ["records/run/job.py"]
+
+
+def test_hints_name_the_backends_that_can() -> None:
+    assert CPU_BACKEND in backends_that(Answering)
+    assert backends_that(StoringBuilds) == tuple(
+        name for name in BUILT_IN if name.startswith("ort-")
+    )
+    assert backends_with("cold") == ("trt",)

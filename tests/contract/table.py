@@ -348,7 +348,6 @@ OURS: dict[str, str] = {
     "nbytes": "arrays",
     "opt": "spans",
     "pop": "lists and dicts",
-    "read": "options",
     "size": "arrays",
     "tactic_sources": "options",
     "uuid": "devices",

@@ -66,6 +66,8 @@ def test_what_a_build_decided_is_not_asked_of_an_engine(spec, named) -> None:
     check_subject(parse_backend(spec), Subject(name="net.onnx", kind="onnx"))
 
 
-@pytest.mark.parametrize("spec", ["trt", "trt?device=1&stamps=1", "trt?plugins=a.so", "ort-cpu"])
+@pytest.mark.parametrize(
+    "spec", ["trt", "trt?device=1&stamps=1", "trt?plugins=a.so&dla_core=0", "ort-cpu"]
+)
 def test_what_only_runs_is_asked_of_an_engine(spec) -> None:
     check_subject(parse_backend(spec), ENGINE)

@@ -148,6 +148,10 @@ class Backend(Protocol):
     measures by itself (a command-line tool) fills `Measured` on its own.
     """
 
+    @property
+    def mode_fields(self) -> frozenset[str]:
+        """Names of the fields of `Mode` that it honours; none: it issues one request at a time."""
+
     def check(self, spec: BackendSpec) -> None:
         """Raise `UsageError` if the precision or an option is not this backend's."""
 
@@ -172,11 +176,7 @@ class Backend(Protocol):
 
 @runtime_checkable
 class Demanding(Protocol):
-    """A backend that needs more than a Python package of this program's own.
-
-    A backend that issues requests in other ways than one at a time says which fields of `Mode` it
-    honours in an attribute ``mode_fields``, a frozen set of names.
-    """
+    """A backend that needs more than a Python package of this program's own."""
 
     def require(self, spec: BackendSpec) -> None:
         """Say what is missing here, without starting anything.
@@ -219,8 +219,8 @@ class Inspecting(Protocol):
         """
 
 
-class AnsweringSession(Protocol):
-    """A loaded model that answers samples of any shape it takes, one at a time, untimed."""
+class LoadedModel(Protocol):
+    """A model that a backend has loaded."""
 
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
@@ -229,6 +229,16 @@ class AnsweringSession(Protocol):
     @property
     def providers(self) -> tuple[str, ...]:
         """Providers in use, in order."""
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return what the session has to say about itself."""
+
+    def close(self) -> None:
+        """Release what does not release itself."""
+
+
+class AnsweringSession(LoadedModel, Protocol):
+    """A loaded model that answers samples of any shape it takes, one at a time, untimed."""
 
     def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs as the model declares them, dynamic dimensions ``None``."""
@@ -239,12 +249,6 @@ class AnsweringSession(Protocol):
         Raises:
             BackendError: The model rejects them.
         """
-
-    def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say about itself."""
-
-    def close(self) -> None:
-        """Release what does not release itself."""
 
 
 @runtime_checkable

@@ -13,13 +13,12 @@ from functools import partial
 from time import perf_counter
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from enginescope.backends.base import Feeds, InputSpec, Measured, ProgressSink
+from enginescope.backends.base import Feeds, InputSpec, LoadedModel, Measured, ProgressSink
 from enginescope.backends.loop import Recorder
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import replace
-from enginescope.judge.notice import Notice
 from enginescope.probe.host import CpuLossMeter, LoadMeter, peak_rss_bytes
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import InputShape, Job, ShapeRule
@@ -36,16 +35,8 @@ class Choice(NamedTuple):
     why: str | None = None
 
 
-class ChangingSession(Protocol):
+class ChangingSession(LoadedModel, Protocol):
     """A loaded model whose shape can be changed."""
-
-    @property
-    def input_specs(self) -> tuple[InputSpec, ...]:
-        """What the model asks for."""
-
-    @property
-    def providers(self) -> tuple[str, ...]:
-        """Providers in use, in order."""
 
     @property
     def why_no_graph(self) -> str | None:
@@ -69,12 +60,6 @@ class ChangingSession(Protocol):
 
     def recorder(self) -> Recorder:
         """Return a recorder of requests of the present shape."""
-
-    def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say about itself."""
-
-    def close(self) -> None:
-        """Release what does not release itself."""
 
 
 @runtime_checkable
@@ -117,7 +102,8 @@ def measure_changes(
         for at, point in enumerate((order[len(fed) - 1], *order)):
             if why[point] is not None:
                 continue
-            pause = partial(progress, _progress(at, len(order)))
+            done = Progress(phase="steady_state", samples=at, fraction=at / len(order))
+            pause = partial(progress, done)
             try:
                 visit = _visit(session, point, fed[point], rule, pause)
             except (BackendError, UsageError, MemoryError) as error:
@@ -157,10 +143,6 @@ def visit_order(points: int, rule: ShapeRule) -> list[int]:
             following.append(following.pop(0))
         order += following
     return order
-
-
-def _progress(visit: int, visits: int) -> Progress:
-    return Progress(phase="steady_state", samples=visit, fraction=visit / visits)
 
 
 def _visit(

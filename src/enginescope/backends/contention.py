@@ -114,7 +114,6 @@ class Seat:
         self._rendezvous, self._place = rendezvous, place
 
     def loaded(self) -> None:
-        """Wait until all contenders have loaded."""
         self._rendezvous.note_loaded(self._place)
         self._rendezvous.wait()
         self._check()

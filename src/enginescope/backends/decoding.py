@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from time import perf_counter_ns
 
 import numpy as np
 
 from enginescope.backends.base import Arrays
+from enginescope.backends.loop import TimedRecorder
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_inputs import (
@@ -25,7 +25,7 @@ from enginescope.formats.onnx.onnx_inputs import (
     presents_of,
 )
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Array, Samples, frozen
+from enginescope.judge.samples import Array, Samples
 
 Shape = tuple[int, ...]
 
@@ -90,13 +90,11 @@ class Prompt(Record, frozen=True, kw_only=True):
         return changed
 
     def notice(self, tokens: int) -> Notice:
-        """Say what a request consists of."""
         return Notice(
-            code="I-DECODE",
-            message=f"a request is a prompt of {self.length} tokens after a past of "
+            "I-DECODE",
+            f"a request is a prompt of {self.length} tokens after a past of "
             f"{self.before}, and {tokens} generated tokens; layers are not timed",
-            evidence={"prompt": self.length, "past": self.before, "tokens": tokens},
-            level="info",
+            {"prompt": self.length, "past": self.before, "tokens": tokens},
         )
 
 
@@ -158,7 +156,6 @@ class DecodeLoop:
         self.first_ns = self.last_ns = 0
 
     def request(self) -> None:
-        """Generate the tokens of a request."""
         self.generated = []
         chosen: Array | None = None
         for number in range(self.tokens):
@@ -169,53 +166,31 @@ class DecodeLoop:
                 self.first_ns = self.last_ns
 
 
-class DecodeRecorder:
+class DecodeRecorder(TimedRecorder):
     """Whole requests, and when the first token of each was known."""
 
     def __init__(self, loop: DecodeLoop) -> None:
+        super().__init__()
         self._loop = loop
-        self._starts, self._firsts, self._ends = (array("q") for _ in range(3))  # nanoseconds
-        self.issued = 0
-        self.wall_ms = 0.0
-
-    def __len__(self) -> int:
-        return len(self._ends)
-
-    def times_ms(self, last: int | None = None) -> Array:
-        """Return the times of whole requests, or the last so many."""
-        times = self._series(self._ends) - self._series(self._starts)
-        shown: Array = (times if last is None else times[-last:]) / 1e6
-        return shown
+        self._firsts = array("q")  # nanoseconds from the start
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` requests, after `untimed` ones."""
         loop = self._loop
         self.issued += untimed + count
         for _ in range(untimed):
             loop.request()
         begin = perf_counter_ns()
         for _ in range(count):
-            self._starts.append(perf_counter_ns())
+            started = perf_counter_ns()
             loop.request()
-            self._firsts.append(loop.first_ns)
-            self._ends.append(loop.last_ns)
+            self._starts.append(started)
+            self._firsts.append(loop.first_ns - started)
+            self._times.append(loop.last_ns - started)
         self.wall_ms += (perf_counter_ns() - begin) / 1e6
 
     def samples(self) -> tuple[Samples, ...]:
         """Return ``latency``, ``time_to_first_token`` and ``time_per_token``, in milliseconds."""
-        starts, firsts, ends = map(self._series, (self._starts, self._firsts, self._ends))
-        series = {
-            "latency": ends - starts,
-            "time_to_first_token": firsts - starts,
-            "time_per_token": (ends - firsts) / (self._loop.tokens - 1),
-        }
-        begun = frozen((starts - starts[0]) / 1e6 if starts.size else starts)
-        make = partial(Samples, start_ms=begun)
-        return tuple(
-            make(metric=name, values_ms=frozen(values / 1e6)) for name, values in series.items()
-        )
-
-    @staticmethod
-    def _series(times: array[int]) -> Array:
-        series: Array = np.frombuffer(times, dtype=np.int64)
-        return series
+        whole, first = self.times_ms(), np.frombuffer(self._firsts, dtype=np.int64) / 1e6
+        rest = (whole - first) / (self._loop.tokens - 1)
+        series = {"latency": whole, "time_to_first_token": first, "time_per_token": rest}
+        return self._series(series)

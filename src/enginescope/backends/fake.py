@@ -43,6 +43,8 @@ OPTIONS = ("latency_us", "jitter_pct", "seed", "fault", "gpu")
 class FakeBackend:
     """The backend called ``fake``."""
 
+    mode_fields: frozenset[str] = frozenset()
+
     def check(self, spec: BackendSpec) -> None:
         """Accept `OPTIONS` only."""
         for key, value in spec.options.items():
@@ -84,7 +86,6 @@ class FakeSession:
         self._count = 0
 
     def bind(self, feeds: Feeds) -> None:
-        """Remember what was fed."""
         self._arrays = feeds.arrays
 
     def settle(self) -> None:
@@ -105,14 +106,12 @@ class FakeSession:
         return StepRecorder(self.step)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return one input and one output of the same shape."""
         shape = tuple(self._arrays["x"].shape)
         made = [Tensor(name=name, shape=shape, dtype=DataType.FP32) for name in ("x", "y")]
         return (made[0],), (made[1],)
 
     def notices(self) -> tuple[Notice, ...]:
-        """Say that this is not a measurement of anything."""
-        return (Notice(code="I-FAKE", message="the fake backend measures nothing", level="info"),)
+        return (Notice("I-FAKE", "the fake backend measures nothing"),)
 
     def close(self) -> None:
         """Nothing to release."""

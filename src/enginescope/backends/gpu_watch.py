@@ -17,7 +17,7 @@ from enginescope.probe.telemetry.sampler_sources import open_sampler
 from enginescope.probe.telemetry.sampling import Sampling, now_ms, series_of
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import TelemetryRule
-from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span
+from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span, Telemetry
 
 #: Between two looks at the clock in the timed loop.
 _LOOK_MS = 100.0
@@ -32,23 +32,51 @@ class OnGpu(Protocol):
         """Its UUID, or its number in CUDA's count; ``None``: none at all."""
 
 
-class GpuWatch:
-    """What is seen of one session's GPU. Made before the session is opened.
+class GpuLook:
+    """Readings of a GPU while something works on it, and the processes beside it.
 
     Attributes:
-        notices: Why something that was asked for is not there.
+        notices: Why something that was asked for is not there, or is not as elsewhere.
     """
 
     def __init__(self, rule: TelemetryRule) -> None:
         self.notices: list[Notice] = []
         self._rule = rule
-        self._before = computing_pids() if rule.depth != "off" else frozenset()
+        self._before: frozenset[int] = frozenset()
         self._sampler: Sampler | None = None
-        self._address: str | None = None
         self._times_ms: list[float] = []
         self._readings: list[Sample] = []
-        self._spans: list[Span] = []
         self._others: dict[int, GpuProcess] = {}
+
+    def _open(self, address: str) -> None:
+        try:
+            self._sampler = open_sampler(address)
+        except EnginescopeError as error:
+            self._missing(str(error))
+
+    def _series(self) -> Telemetry:
+        return series_of(self._times_ms, [dict(reading) for reading in self._readings])
+
+    def _note_others(self) -> None:
+        """Keep the processes on the GPU that are not ours."""
+        if self._sampler is not None:
+            others = others_among(self._sampler.processes(), self._before)
+            self._others.update({other.pid: other for other in others})
+
+    def _missing(self, why: str) -> None:
+        if self._rule.depth == "full":
+            self.notices.append(Notice("W-NO-TELEMETRY", f"no telemetry of a GPU: {why}"))
+
+
+class GpuWatch(GpuLook):
+    """What is seen of one session's GPU. Made before the session is opened."""
+
+    def __init__(self, rule: TelemetryRule) -> None:
+        super().__init__(rule)
+        if rule.depth != "off":
+            self._before = computing_pids()
+        self._address: str | None = None
+        self._spans: list[Span] = []
         self._sampling: Sampling | None = None
         self._requests: int | None = None
 
@@ -59,10 +87,7 @@ class GpuWatch:
         if self._address is None:
             self._missing("the model does not run on a GPU")
             return
-        try:
-            self._sampler = open_sampler(self._address)
-        except EnginescopeError as error:
-            self._missing(str(error))
+        self._open(self._address)
 
     def begin(self) -> None:
         """Read clock and processes before the timed loop."""
@@ -123,7 +148,7 @@ class GpuWatch:
         if self._sampler is None:
             return None
         self._sampler.close()
-        timed = series_of(self._times_ms, [dict(reading) for reading in self._readings])
+        timed = self._series()
         return GpuTelemetry(
             gpu=self._sampler.gpu,
             timed=timed if timed.channels else None,
@@ -144,18 +169,6 @@ class GpuWatch:
         if self._sampler is not None:
             self._times_ms.append(now_ms())
             self._readings.append(self._sampler.clock())
-
-    def _note_others(self) -> None:
-        """Keep the processes on the GPU that are not ours."""
-        if self._sampler is not None:
-            others = others_among(self._sampler.processes(), self._before)
-            self._others.update({other.pid: other for other in others})
-
-    def _missing(self, why: str) -> None:
-        if self._rule.depth == "full":
-            self.notices.append(
-                Notice(code="W-NO-TELEMETRY", message=f"no telemetry of a GPU: {why}")
-            )
 
 
 class _Issuing:

@@ -55,16 +55,11 @@ class Recorder(Protocol):
         """Return everything that was recorded."""
 
 
-class StepRecorder:
-    """One call of a step between two readings of the clock.
+class TimedRecorder:
+    """Keeps when each request began and what it took, in nanoseconds."""
 
-    Args:
-        step: One request, input to answer.
-    """
-
-    def __init__(self, step: Step) -> None:
-        self._step = step
-        self._starts = array("q")  # nanoseconds
+    def __init__(self) -> None:
+        self._starts = array("q")
         self._times = array("q")
         self.issued = 0
         self.wall_ms = 0.0
@@ -77,8 +72,28 @@ class StepRecorder:
         times = np.frombuffer(self._times, dtype=np.int64)
         return (times if last is None else times[-last:]) / 1e6
 
+    def _series(self, values_ms: Mapping[str, Any]) -> tuple[Samples, ...]:
+        """Return samples by metric, with the start of each request since the first one."""
+        starts = np.frombuffer(self._starts, dtype=np.int64)
+        begun = frozen((starts - starts[0]) / 1e6 if starts.size else starts)
+        return tuple(
+            Samples(metric=metric, values_ms=frozen(values), start_ms=begun)
+            for metric, values in values_ms.items()
+        )
+
+
+class StepRecorder(TimedRecorder):
+    """One call of a step between two readings of the clock.
+
+    Args:
+        step: One request, input to answer.
+    """
+
+    def __init__(self, step: Step) -> None:
+        super().__init__()
+        self._step = step
+
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` calls of the step, after `untimed` calls."""
         step = self._step
         self.issued += untimed + count
         starts = array("q", bytes(8 * count))
@@ -98,11 +113,7 @@ class StepRecorder:
         self._times.extend(times)
 
     def samples(self) -> tuple[Samples, ...]:
-        """Return metric ``latency``, with the start of each iteration."""
-        starts = np.frombuffer(self._starts, dtype=np.int64)
-        begun = (starts - starts[0]) / 1e6 if starts.size else starts
-        times = Samples(metric="latency", values_ms=frozen(self.times_ms()), start_ms=frozen(begun))
-        return (times,)
+        return self._series({"latency": self.times_ms()})
 
 
 _RuleName = Literal["iterations", "duration", "precision", "max_time", "hard_limit"]
@@ -311,7 +322,7 @@ def _notice(fault: str, names: Sequence[str]) -> Notice:
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     outputs = "output" if len(names) == 1 else "outputs"
     return Notice(
-        code="W-OUTPUTS",
-        message=f"{outputs} {shown}: {_TEXTS[fault]}; check the model with enginescope validate",
-        evidence={"fault": fault, "outputs": list(names)},
+        "W-OUTPUTS",
+        f"{outputs} {shown}: {_TEXTS[fault]}; check the model with enginescope validate",
+        {"fault": fault, "outputs": list(names)},
     )

@@ -129,10 +129,9 @@ def python_notice(why: UnsupportedError, cost: str, wanted: str | None) -> Notic
     if wanted == "native":
         raise why
     return Notice(
-        code="I-PYTHON-LOOP",
-        message=f"timed from Python: {why.why}; {cost}" + (f"; {why.hint}" if why.hint else ""),
-        evidence={"why": why.why},
-        level="info",
+        "I-PYTHON-LOOP",
+        f"timed from Python: {why.why}; {cost}" + (f"; {why.hint}" if why.hint else ""),
+        {"why": why.why},
     )
 
 
@@ -284,7 +283,6 @@ class NativeSteps(StepRecorder):
         self.program = program
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` requests, after `untimed` requests."""
         self.issued += untimed + count
         rows = self.program.run(count, untimed)
         self.wall_ms += self.program.wall_ms

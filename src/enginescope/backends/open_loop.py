@@ -118,12 +118,10 @@ class LoadRecorder:
         self._recorders[0].run(count, untimed)
 
     def times_ms(self, last: int | None = None) -> Array:
-        """Return the latencies of the queries in the order of their arrival."""
         times: Array = (self._ends - self._arrivals_ms)[self._is_served]
         return times if last is None else times[-last:]
 
     def serve(self, progress: ProgressSink) -> StopReport:
-        """Run the test."""
         gc.collect()
         rate = self._rate_per_s()
         if self._rule.is_open:
@@ -341,7 +339,6 @@ class LoadRecorder:
         )
 
     def outcome(self) -> LoadOutcome:
-        """Return what became of the queries."""
         planned, failed = self._arrivals_ms.size, int(np.count_nonzero(self._is_failed))
         last_ms = float(self._arrivals_ms[-1]) if planned else 0.0
         # with n arrivals there are n - 1 gaps between them

@@ -1,31 +1,18 @@
-"""Shapes of optimization profiles as options, ``min_shapes=x:1x3;x:8x3``: read, held together.
+"""Check shapes of optimization profiles as options, ``min_shapes=x:1x3;x:8x3``.
 
 The next step where a model rejects random integers: bounds for them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.formats.trtexec.trtexec_flags import read_shapes
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import InputShape
-
-#: For each optimization profile the shapes of its inputs.
-Profiles = tuple[tuple[InputShape, ...], ...]
 
 _KEYS = ("min_shapes", "opt_shapes", "max_shapes")
-
-
-def read_shapes(text: str) -> Profiles:
-    """Return ``x:1x3x224x224,y:1x8;x:…`` as shapes, one tuple for each optimization profile.
-
-    Raises:
-        ValueError: With what is wanted.
-    """
-    return tuple(_shapes_of_profile(part) for part in text.split(";"))
 
 
 def check_bounds(options: Mapping[str, str]) -> None:
@@ -76,19 +63,6 @@ def _check_order(name: str, bounds: Sequence[tuple[int, ...] | None], keys: Sequ
     if not is_in_order([dims for _, dims in known]):
         told = ", ".join(f"{key[:3]} {dims_text(dims)}" for key, dims in known)
         raise UsageError(f"shapes of {name}", why=f"{told} are not in ascending order")
-
-
-def _shapes_of_profile(text: str) -> tuple[InputShape, ...]:
-    found = [one.rpartition(":") for one in text.split(",") if one]
-    shapes = []
-    for name, _, dims in found:
-        if not name or not re.fullmatch(r"\d+(x\d+)*|scalar", dims):
-            raise ValueError("NAME:1x3x224x224,…, optimization profiles separated by ;")
-        sizes = () if dims == "scalar" else tuple(int(one) for one in dims.split("x"))
-        shapes.append(InputShape(name=name.strip("'"), dims=sizes))
-    if not shapes:
-        raise ValueError("NAME:1x3x224x224,…, optimization profiles separated by ;")
-    return tuple(shapes)
 
 
 def with_range_hint(

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from importlib import import_module, metadata
-from typing import cast
+from typing import Any, cast
 
 from enginescope.backends.base import Backend
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.records.run.job import CPU_BACKEND as CPU_BACKEND
+from enginescope.records.run.job import ENGINE_BACKEND as ENGINE_BACKEND
 from enginescope.records.run.job import BackendSpec
 
 #: name -> "module:factory". Other packages add theirs as entry points of this group.
 BUILT_IN = {
-    "ort-cpu": "enginescope.backends.onnxruntime.backend:cpu",
+    CPU_BACKEND: "enginescope.backends.onnxruntime.backend:cpu",
     "ort-cuda": "enginescope.backends.onnxruntime.backend:cuda",
     "ort-trt": "enginescope.backends.onnxruntime.backend:tensorrt",
     "ort-trt-rtx": "enginescope.backends.onnxruntime.backend:tensorrt_rtx",
@@ -33,6 +35,7 @@ FAMILIES = {"ort": "enginescope.backends.onnxruntime.backend:any_provider"}
 
 #: Not offered in lists: one measures nothing real, the other an address in place of a model.
 HIDDEN = frozenset({"fake", "oip"})
+_SHOWN = tuple(name for name in BUILT_IN if name not in HIDDEN and name not in SHORT_NAMES)
 
 
 def backend_names() -> tuple[str, ...]:
@@ -57,6 +60,16 @@ def load_backend(name: str) -> Backend:
             except ImportError as error:
                 raise BackendError(f"backend {name}", why=f"{point.value}: {error}") from error
     raise UsageError(f"no backend is called {name!r}", hint=did_you_mean(name, backend_names()))
+
+
+def backends_with(field: str) -> tuple[str, ...]:
+    """Return the names of the built-in backends that honour a field of `Mode`."""
+    return tuple(name for name in _SHOWN if field in load_backend(name).mode_fields)
+
+
+def backends_that(protocol: type[Any]) -> tuple[str, ...]:
+    """Return the names of the built-in backends of a protocol, such as `Answering`."""
+    return tuple(name for name in _SHOWN if isinstance(load_backend(name), protocol))
 
 
 def backend_of(spec: BackendSpec) -> Backend:

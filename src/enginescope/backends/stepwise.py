@@ -11,7 +11,7 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from enginescope.backends.base import Feeds, FeedSource, InputSpec, Measured, ProgressSink
+from enginescope.backends.base import Feeds, FeedSource, LoadedModel, Measured, ProgressSink
 from enginescope.backends.contention import MEETING, Meeting, shared_loop
 from enginescope.backends.gpu_watch import GpuWatch
 from enginescope.backends.loop import Recorder, Step, timed_loop, warm_up, with_warm_up
@@ -37,16 +37,8 @@ T = TypeVar("T")
 FURTHER_WARM_UP = 20
 
 
-class Session(Protocol):
+class Session(LoadedModel, Protocol):
     """A loaded model that answers one request per step."""
-
-    @property
-    def input_specs(self) -> tuple[InputSpec, ...]:
-        """What the model asks for."""
-
-    @property
-    def providers(self) -> tuple[str, ...]:
-        """Providers in use, in order."""
 
     @property
     def placement(self) -> tuple[ProviderShare, ...]:
@@ -67,12 +59,6 @@ class Session(Protocol):
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs as they are fed and received."""
-
-    def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say about itself."""
-
-    def close(self) -> None:
-        """Release what does not release itself."""
 
 
 class _Watched(NamedTuple):
@@ -253,9 +239,9 @@ def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measu
         (profile, remarks), duration_ms = clocked(run_pass)
     except (EnginescopeError, MemoryError) as error:
         failure = Notice(
-            code="W-NO-LAYERS",
-            message=f"the pass that times the layers failed: {error}",
-            evidence={"error": type(error).__name__},
+            "W-NO-LAYERS",
+            f"the pass that times the layers failed: {error}",
+            {"error": type(error).__name__},
         )
         return replace(measured, notices=(*measured.notices, failure))
     return replace(

@@ -38,10 +38,9 @@ def decode_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
     except UnicodeDecodeError as error:
         text = data.decode(encoding, errors="replace")
         notice = Notice(
-            code="I-ENCODING",
-            message=f"{source} has bytes that are not {encoding}; they were replaced",
-            evidence={"file": source, "first_byte": error.start, "count": text.count("\ufffd")},
-            level="info",
+            "I-ENCODING",
+            f"{source} has bytes that are not {encoding}; they were replaced",
+            {"file": source, "first_byte": error.start, "count": text.count("\ufffd")},
         )
         return text, (notice,)
 
@@ -183,50 +182,42 @@ def _in_strings(
     return repair
 
 
-def _escape_control(text: str) -> tuple[str, int]:
-    return _CONTROL.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
+def _escaped(pattern: re.Pattern[str]) -> Callable[[str], tuple[str, int]]:
+    return lambda text: pattern.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _escape_separators(text: str) -> tuple[str, int]:
-    return _NO_BLANK.subn(lambda match: f"\\u{ord(match[0]):04x}", text)
+def _substituted(
+    pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], text: str
+) -> tuple[str, int]:
+    """Return a text with its matches changed, and how many became something else."""
+    count = 0
+
+    def one(match: re.Match[str]) -> str:
+        nonlocal count
+        changed = change(match)
+        count += changed != match[0]
+        return changed
+
+    return pattern.sub(one, text), count
 
 
 def _double_backslashes(text: str) -> tuple[str, int]:
-    count = 0
-
-    def one(match: re.Match[str]) -> str:
-        nonlocal count
-        count += match[1] is None
-        return match[0] if match[1] else "\\\\"
-
-    return _BAD_ESCAPE.sub(one, text), count
+    return _substituted(_BAD_ESCAPE, lambda match: match[0] if match[1] else "\\\\", text)
 
 
 def _replace_surrogates(text: str) -> tuple[str, int]:
-    count = 0
+    def change(match: re.Match[str]) -> str:
+        return match[0] if match[1] or match[2] else "\\ufffd"
 
-    def one(match: re.Match[str]) -> str:
-        nonlocal count
-        if match[1] or match[2]:
-            return match[0]
-        count += 1
-        return "\\ufffd"
-
-    return _SURROGATE.sub(one, text), count
+    return _substituted(_SURROGATE, change, text)
 
 
 def _null_for_non_finite(text: str) -> tuple[str, int]:
-    count = 0
-
-    def one(match: re.Match[str]) -> str:
-        nonlocal count
+    def change(match: re.Match[str]) -> str:
         word = match[0]
-        if word[0] == '"' or _is_finite_number(word):
-            return word
-        count += 1
-        return "null"
+        return word if word[0] == '"' or _is_finite_number(word) else "null"
 
-    return _NON_FINITE.sub(one, text), count
+    return _substituted(_NON_FINITE, change, text)
 
 
 def _is_finite_number(word: str) -> bool:
@@ -237,15 +228,10 @@ def _is_finite_number(word: str) -> bool:
 
 
 def _escape_profile_names(text: str) -> tuple[str, int]:
-    count = 0
+    def change(match: re.Match[str]) -> str:
+        return match[1] + json.dumps(match[2], ensure_ascii=False)[1:-1] + match[3]
 
-    def one(match: re.Match[str]) -> str:
-        nonlocal count
-        escaped = json.dumps(match[2], ensure_ascii=False)[1:-1]
-        count += escaped != match[2]
-        return match[1] + escaped + match[3]
-
-    return _PROFILE_NAME.sub(one, text), count
+    return _substituted(_PROFILE_NAME, change, text)
 
 
 _UNESCAPED_NAMES = "layer names that were written unescaped"
@@ -253,12 +239,12 @@ _RAW_CONTROL = "raw control characters in strings"
 # What TensorRT 8.6 writes in long plans, mended without a look at every string.
 _QUICK_REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
     _UNESCAPED_NAMES: _escape_profile_names,
-    _RAW_CONTROL: _escape_separators,
+    _RAW_CONTROL: _escaped(_NO_BLANK),
 }
 _REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
     _UNESCAPED_NAMES: _escape_profile_names,
     "backslashes that escape nothing": _in_strings(_double_backslashes, _BACKSLASH),
-    _RAW_CONTROL: _in_strings(_escape_control, _CONTROL),
+    _RAW_CONTROL: _in_strings(_escaped(_CONTROL), _CONTROL),
     "halves of surrogate pairs": _in_strings(_replace_surrogates, _BACKSLASH),
     "numbers that are not finite, read as not known": _null_for_non_finite,
 }
@@ -266,18 +252,17 @@ _REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
 
 def _repair_notice(source: str, name: str, count: int) -> Notice:
     return Notice(
-        code="I-JSON-REPAIRED",
-        message=f"{source} is not valid JSON; repaired: {name} ({count})",
-        evidence={"file": source, "repair": name, "count": count},
-        level="info",
+        "I-JSON-REPAIRED",
+        f"{source} is not valid JSON; repaired: {name} ({count})",
+        {"file": source, "repair": name, "count": count},
     )
 
 
 def _cut_notice(source: str, end: int, size: int) -> Notice:
     return Notice(
-        code="W-TRUNCATED",
-        message=f"{source} is cut off or damaged at byte {end:,}; enginescope uses the part before",
-        evidence={"file": source, "byte": end, "size_bytes": size},
+        "W-TRUNCATED",
+        f"{source} is cut off or damaged at byte {end:,}; enginescope uses the part before",
+        {"file": source, "byte": end, "size_bytes": size},
     )
 
 

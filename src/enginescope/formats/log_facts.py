@@ -154,11 +154,8 @@ def _reported(metric: str, rows: Iterable[tuple[str, str, str]]) -> ReportedSumm
             percentiles.append((share, value))
     return ReportedSummary(
         metric=metric,
-        min_ms=plain.get("min"),
-        max_ms=plain.get("max"),
-        mean_ms=plain.get("mean"),
-        median_ms=plain.get("median"),
         percentiles=tuple(percentiles),
+        **{f"{name}_ms": value for name, value in plain.items()},
     )
 
 

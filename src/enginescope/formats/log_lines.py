@@ -186,7 +186,6 @@ class ProfileTable:
         self._has_median: bool | None = None
 
     def add(self, text: str) -> None:
-        """Take one line below the title."""
         if self.is_complete:
             return
         if self._has_median is None:
@@ -258,7 +257,6 @@ class SectionReader:
         return self.current
 
     def add(self, text: str) -> None:
-        """Take a line of the open section."""
         if self.current is None:
             return
         if not text.strip():

@@ -16,38 +16,18 @@ from enginescope.records.environment import Commit, Environment
 
 #: Distributions whose version can change a figure.
 PACKAGES = (
-    "numpy",
-    "onnx",
-    "onnxruntime",
-    "onnxruntime-gpu",
-    "onnxruntime-openvino",
-    "tensorrt",
-    "tensorrt-cu12",
-    "tensorrt-cu13",
-    "tensorrt-cu12-bindings",
-    "tensorrt-cu13-bindings",
-    "tensorrt-lean",
-    "tensorrt-lean-cu12-bindings",
-    "tensorrt-lean-cu13-bindings",
-    "tensorrt-rtx",
-    "tensorrt-rtx-cu12-bindings",
-    "tensorrt-rtx-cu13-bindings",
-    "cuda-bindings",
-    "nvidia-ml-py",
+    *("numpy", "onnx", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "tensorrt"),
+    *("tensorrt-cu12", "tensorrt-cu13", "tensorrt-cu12-bindings", "tensorrt-cu13-bindings"),
+    *("tensorrt-lean", "tensorrt-lean-cu12-bindings", "tensorrt-lean-cu13-bindings"),
+    *("tensorrt-rtx", "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu13-bindings", "cuda-bindings"),
+    *("nvidia-ml-py",),
 )
 
 #: Environment variables that steer threads, devices and caches.
 VARIABLES = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "KMP_AFFINITY",
-    "CUDA_VISIBLE_DEVICES",
-    "CUDA_MODULE_LOADING",
-    "CUDA_LAUNCH_BLOCKING",
-    "NVIDIA_TF32_OVERRIDE",
-    "LD_PRELOAD",
-    "MALLOC_ARENA_MAX",
+    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "KMP_AFFINITY"),
+    *("CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING"),
+    *("NVIDIA_TF32_OVERRIDE", "LD_PRELOAD", "MALLOC_ARENA_MAX"),
 )
 
 

@@ -134,7 +134,6 @@ class LoadMeter:
         self._own = 0.0
 
     def start(self) -> None:
-        """Take the first reading."""
         self._wall, self._busy, self._own = _reading()
 
     def own_cores(self) -> float | None:
@@ -283,7 +282,6 @@ class CpuLossMeter:
         self._quotas: tuple[CpuQuota | None, ...] = ()
 
     def start(self) -> None:
-        """Take the first reading."""
         self._times = _stolen_and_busy_s()
         self._quotas = tuple(map(read_quota, self._files))
 

@@ -53,13 +53,16 @@ def probe_devices() -> tuple[Device, ...]:
         if nvml is None:
             return ()
         driver = answer_of(nvml, nvml.nvmlSystemGetDriverVersion)
-        count = answer_of(nvml, nvml.nvmlDeviceGetCount) or 0
-        handles = (answer_of(nvml, nvml.nvmlDeviceGetHandleByIndex, one) for one in range(count))
         return tuple(
-            _device(nvml, handle, driver, index)
-            for index, handle in enumerate(handles)
-            if handle is not None  # lost, or not ours to see
+            _device(nvml, handle, driver, index) for index, handle in _handles(nvml).items()
         )
+
+
+def _handles(nvml: Any) -> dict[int, Any]:
+    """Return the GPUs by number, without those that are lost, or not ours to see."""
+    count = answer_of(nvml, nvml.nvmlDeviceGetCount) or 0
+    asked = {at: answer_of(nvml, nvml.nvmlDeviceGetHandleByIndex, at) for at in range(count)}
+    return {at: handle for at, handle in asked.items() if handle is not None}
 
 
 def probe_device(index: int) -> Device | None:
@@ -128,12 +131,9 @@ def computing_pids() -> frozenset[int]:
     with opened_nvml() as nvml:
         if nvml is None:
             return frozenset()
-        count = answer_of(nvml, nvml.nvmlDeviceGetCount) or 0
-        handles = (answer_of(nvml, nvml.nvmlDeviceGetHandleByIndex, one) for one in range(count))
         listed = (
             answer_of(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
-            for handle in handles
-            if handle is not None
+            for handle in _handles(nvml).values()
         )
         return frozenset(int(one.pid) for some in listed for one in some)
 

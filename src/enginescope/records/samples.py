@@ -20,6 +20,12 @@ class ReportedSummary(Record, frozen=True, kw_only=True):
     median_ms: float | None = None
     percentiles: tuple[tuple[float, float], ...] = ()
 
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """Its statistics by name, ``p99`` for a percentile, in milliseconds."""
+        plain = {name: getattr(self, f"{name}_ms") for name in ("min", "max", "mean", "median")}
+        return plain | {f"p{p:g}": value for p, value in self.percentiles}
+
 
 class QueryTrace(Record, frozen=True, kw_only=True, eq=False):
     """Stamps of every timed query, in the order of their start.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from enum import Enum
 from typing import cast
 
@@ -42,28 +43,16 @@ class DataType(Enum):
 
 #: Types of four bits: two to a byte.
 PACKED = frozenset({DataType.INT4, DataType.UINT4, DataType.FP4})
+#: Types that NumPy has -> its names.
+NUMPY = {DataType.FP64: "float64", DataType.FP32: "float32", DataType.FP16: "float16"} | {
+    one: one.name.lower()
+    for one in DataType
+    if one.name.startswith(("INT", "UINT", "BOOL", "COMPLEX")) and one not in PACKED
+}
 # By name: hashing a member calls Python, and a large plan asks half a million times.
 _BITS: dict[str, int | None] = {
-    "FP64": 64,
-    "FP32": 32,
-    "FP16": 16,
-    "BF16": 16,
-    "FP8": 8,
-    "FP4": 4,
+    **{one.name: int(re.sub(r"\D", "", one.name) or 8) for one in DataType},
     "E8M0": 8,
-    "INT64": 64,
-    "INT32": 32,
-    "INT16": 16,
-    "INT8": 8,
-    "INT4": 4,
-    "UINT64": 64,
-    "UINT32": 32,
-    "UINT16": 16,
-    "UINT8": 8,
-    "UINT4": 4,
-    "BOOL": 8,
-    "COMPLEX64": 64,
-    "COMPLEX128": 128,
     "STRING": None,
 }
 
@@ -125,15 +114,10 @@ class Tensor(Record, frozen=True, kw_only=True, gc=False):
         shape = list(self.shape)
         width = layout.vector_width
         shape[axis] = math.ceil((shape[axis] or 0) / width) * width
-        return _bytes_of(_count(tuple(shape)), self.dtype)
+        return Tensor(name=self.name, shape=tuple(shape), dtype=self.dtype).nbytes
 
 
 def _count(shape: tuple[int | None, ...] | None) -> int | None:
     if shape is None or None in shape:
         return None
     return math.prod(cast("tuple[int, ...]", shape))
-
-
-def _bytes_of(elements: int | None, dtype: DataType | None) -> int | None:
-    bits = dtype.bits if dtype is not None else None
-    return None if elements is None or bits is None else -(-elements * bits // 8)

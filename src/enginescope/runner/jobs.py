@@ -12,7 +12,7 @@ from pathlib import Path
 
 from enginescope.backends.base import Deciding, Demanding, DemandingForBuild
 from enginescope.backends.profile_bounds import check_index
-from enginescope.backends.registry import load_backend, parse_backend
+from enginescope.backends.registry import backends_with, load_backend, parse_backend
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
@@ -20,6 +20,7 @@ from enginescope.core.suggest import closest
 from enginescope.formats.onnx.onnx_inputs import check_model_file
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, header_of
 from enginescope.records.run.job import (
+    CPU_BACKEND,
     BackendSpec,
     Job,
     Limits,
@@ -74,15 +75,13 @@ def check_demands(
         is_elsewhere: Another Python builds and runs it, so that nothing is needed here.
     """
     backend = load_backend(spec.name)
-    honoured: frozenset[str] = getattr(backend, "mode_fields", frozenset())
     for field, option in _OPTIONS.items():
         asked = getattr(mode, field)
-        if asked is None or (field == "kind" and asked == "latency") or field in honoured:
+        if asked is None or (field == "kind" and asked == "latency"):
             continue
-        measures_it = "ort-cpu" if field == "decode" else "trt"
-        raise UsageError(
-            f"{spec.name} has no {option}", hint=f"omit it, or measure on {measures_it}"
-        )
+        if field not in backend.mode_fields:
+            able = ", ".join(backends_with(field))
+            raise UsageError(f"{spec.name} has no {option}", hint=f"omit it, or measure on {able}")
     if is_elsewhere:
         return
     if only_builds and isinstance(backend, DemandingForBuild):
@@ -175,7 +174,7 @@ def limits_for(
 
 def usual_backend(model: str | PathLike[str]) -> str:
     """Return the backend that measures a model where none was named: TensorRT for an engine."""
-    return runtime_of(Path(model)) if Path(model).suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"
+    return runtime_of(Path(model)) if Path(model).suffix.lower() in ENGINE_SUFFIXES else CPU_BACKEND
 
 
 def runtime_of(engine: Path) -> str:

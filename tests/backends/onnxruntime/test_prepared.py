@@ -6,41 +6,34 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.backends.onnxruntime import preparing
-from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.backends.onnxruntime.convert.model_cache import new_entry
+
+NAME = "made.json"
 
 
-@pytest.fixture
-def job(tmp_path) -> Job:
-    return Job(
-        subject=Subject(name="net.onnx", kind="onnx"),
-        backend=BackendSpec(name="ort-cpu", precision="fp16"),
-        engine_cache=str(tmp_path),
-    )
+def is_there(entry: Path) -> bool:
+    return (entry / NAME).is_file()
 
 
-def made(part: Path, by: str) -> None:
-    (part / preparing.RECORD).write_text(by)
+def test_what_another_process_has_made_meanwhile_stays(tmp_path) -> None:
+    entry = tmp_path / "ort" / "key"
+    with new_entry(entry, lambda: is_there(entry)) as late:
+        with new_entry(entry, lambda: is_there(entry)) as early:
+            (early / NAME).write_text("early")
+        (late / NAME).write_text("late")
+    assert (entry / NAME).read_text() == "early"
+    assert [one.name for one in entry.parent.iterdir()] == ["key"]
 
 
-def test_what_another_process_has_made_meanwhile_stays(job) -> None:
-    with preparing.being_made(job, "key") as late:
-        with preparing.being_made(job, "key") as early:
-            made(early, "early")
-        made(late, "late")
-    record = preparing.record_of(job, "key")
-    assert record.read_text() == "early"
-    assert [one.name for one in record.parents[1].iterdir()] == ["key"]
-
-
-def test_what_was_not_whole_before_is_made_anew(job) -> None:
+def test_what_was_not_whole_before_is_made_anew(tmp_path) -> None:
+    entry = tmp_path / "key"
     for by in ("first", "second"):
-        with preparing.being_made(job, "key") as part:
-            made(part, by)
-    assert preparing.record_of(job, "key").read_text() == "second"
+        with new_entry(entry, lambda: False) as part:
+            (part / NAME).write_text(by)
+    assert (entry / NAME).read_text() == "second"
 
 
-def test_of_what_fails_nothing_is_kept(job) -> None:
-    with pytest.raises(ValueError, match="no"), preparing.being_made(job, "key"):
+def test_of_what_fails_nothing_is_kept(tmp_path) -> None:
+    with pytest.raises(ValueError, match="no"), new_entry(tmp_path / "key", lambda: False):
         raise ValueError("no")
-    assert not any(preparing.record_of(job, "key").parents[1].iterdir())
+    assert not any(tmp_path.iterdir())

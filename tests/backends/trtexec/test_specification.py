@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.trtexec.command import OWN, check_options, write_options
-from enginescope.backends.trtexec.options import OPTIONS, WITHOUT_FLAG, Flags, name_of
+from enginescope.backends.trtexec.command import check_options, write_options
+from enginescope.backends.trtexec.options import OWN, WITHOUT_FLAG, Flags, name_of
 from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.formats.trtexec.trtexec_flags import OPTIONS
 from enginescope.records.run.job import BackendSpec, Subject
 from tests.backends.trtexec.known_flags import taken_by
 
@@ -72,7 +73,6 @@ REFUSED = {
         "strongly_typed",
         "plugin_override",
         "refit_from",
-        "runtime_platform",
         "profile_index",
         "allocation",
         "weight_streaming_budget",
@@ -86,11 +86,14 @@ REFUSED = {
     },
 }
 #: What is that version's way already.
-NOTHING_TO_SAY = {("strongly_typed", (11, 1, 0)), ("native_instance_norm", (8, 6, 1))}
+NOTHING_TO_SAY = {
+    *(("strongly_typed", (11, 1, 0)), ("native_instance_norm", (8, 6, 1))),
+    ("runtime_platform", (8, 6, 1)),
+}
 
 
 @pytest.mark.parametrize("version", REFUSED)
-@pytest.mark.parametrize("key", OPTIONS)
+@pytest.mark.parametrize("key", [key for key in OPTIONS if key not in WITHOUT_FLAG])
 def test_every_option_is_a_flag_of_the_version_or_refused_by_name(key, version) -> None:
     value = VALUES.get(key, "1")
     if key in REFUSED[version]:
@@ -164,6 +167,7 @@ def test_several_profiles() -> None:
             {"hardware_compatibility": "same_compute_capability"},
             "--hardwareCompatibilityLevel=sameComputeCapability",
         ),
+        ((10, 16, 0), {"weight_streaming_budget": "2KiB"}, "--weightStreamingBudget=2048B"),
         (
             (10, 16, 0),
             {"memory_pools": "tactic_shared_memory:48KiB"},
@@ -246,6 +250,7 @@ def test_keys_without_a_flag_are_refused_by_name(key) -> None:
         ({"runtime_platform": "windows_amd64"}, "runtime_platform"),
         ({"opt_shapes": "x"}, "opt_shapes=x"),
         ({"log_level": "error"}, "log_level=error"),
+        ({"runtime": "rtx"}, "runtime=rtx"),
         ({"timing_cache": ""}, "timing_cache="),
         ({"args": "fp16"}, "is not an argument of trtexec"),
     ],

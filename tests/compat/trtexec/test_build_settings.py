@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.tensorrt.build.options import read_options, read_precision
 from enginescope.core.errors import UsageError
+from enginescope.formats.trtexec.trtexec_flags import read_options, read_precision
 from tests.compat.trtexec.runs import settings
 
 

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.tensorrt.build.options import OPTIONS
 from enginescope.compat.trtexec.arguments import flag_for
 from enginescope.core.errors import UsageError
-from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, all_flags
+from enginescope.formats.trtexec.trtexec_flags import OPTIONS, PRECISIONS, all_flags
 from tests.compat.trtexec.runs import version
 
 FLAGS = all_flags()

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.profile_bounds import read_shapes
 from enginescope.compat.trtexec.settings import option_text, parse_files, parse_shapes
 from enginescope.core.errors import UsageError
+from enginescope.formats.trtexec.trtexec_flags import read_shapes
 from enginescope.records.run.job import InputShape
 from tests.compat.trtexec.runs import settings
 

@@ -40,7 +40,6 @@ class EndpointSession:
         self._outputs: tuple[Tensor, ...] = ()
 
     def bind(self, feeds: Feeds) -> None:
-        """Encode the request, once."""
         self._connection.bind(self.input_specs, feeds)
         self._inputs = tuple(
             Tensor(name=spec.name, shape=tuple(feeds.arrays[spec.name].shape), dtype=spec.dtype)
@@ -52,11 +51,9 @@ class EndpointSession:
         self._outputs = self._connection.outputs()
 
     def recorder(self) -> Recorder:
-        """Return a new recorder of the request."""
         return StepRecorder(self.step)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return what is sent and received."""
         return self._inputs, self._outputs
 
     def notices(self) -> tuple[Notice, ...]:
@@ -65,15 +62,14 @@ class EndpointSession:
         encoding = "JSON" if connection.encoding == "json" else connection.encoding
         return (
             Notice(
-                code="I-ENDPOINT",
-                message=f"service times include the network, {connection.protocol} with {encoding} "
+                "I-ENDPOINT",
+                f"service times include the network, {connection.protocol} with {encoding} "
                 "tensors and the server's own queue; the machine described is the client's",
-                evidence={
+                {
                     "protocol": connection.protocol,
                     "encoding": connection.encoding,
                     "platform": connection.metadata.get("platform"),
                 },
-                level="info",
             ),
         )
 
@@ -86,6 +82,8 @@ _FORMATS = ("auto", "binary", "json")
 
 class OipBackend:
     """Measures an endpoint from the client's side."""
+
+    mode_fields: frozenset[str] = frozenset()
 
     def check(self, spec: BackendSpec) -> None:
         """Accept ``format`` only: ``binary`` or ``json`` tensors, or what the server offers."""

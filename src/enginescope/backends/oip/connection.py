@@ -14,7 +14,7 @@ import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.records.tensor import DataType, Tensor
+from enginescope.records.tensor import PACKED, DataType, Tensor
 
 #: Of a request to the server, in seconds.
 TIMEOUT_S = 60.0
@@ -51,21 +51,11 @@ class Connection(Protocol):
 
 
 _TYPES = {
-    "BOOL": DataType.BOOL,
-    "UINT8": DataType.UINT8,
-    "UINT16": DataType.UINT16,
-    "UINT32": DataType.UINT32,
-    "UINT64": DataType.UINT64,
-    "INT8": DataType.INT8,
-    "INT16": DataType.INT16,
-    "INT32": DataType.INT32,
-    "INT64": DataType.INT64,
-    "FP16": DataType.FP16,
-    "BF16": DataType.BF16,
-    "FP32": DataType.FP32,
-    "FP64": DataType.FP64,
-    "BYTES": DataType.STRING,
-}
+    dtype.value: dtype
+    for dtype in DataType
+    if dtype.value.startswith(("UINT", "INT", "BOOL", "BF16", "FP16", "FP32", "FP64"))
+    and dtype not in PACKED
+} | {"BYTES": DataType.STRING}
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 

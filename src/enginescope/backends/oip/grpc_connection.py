@@ -227,15 +227,12 @@ class GrpcConnection:
             raise BackendError(f"endpoint {self._url}", why=why, hint=hint) from error
 
     def bind(self, specs: tuple[InputSpec, ...], feeds: Feeds) -> None:
-        """Encode the request, once."""
         self._request = request_bytes(specs, feeds, self._model, self._version)
 
     def send(self) -> None:
-        """Send the request and read the whole answer."""
         self._answer = self._called(self._infer, self._request)
 
     def outputs(self) -> tuple[Tensor, ...]:
-        """Check the last answer; return its tensors without their values."""
         return () if self._answer is None else output_tensors(self._answer)
 
     def close(self) -> None:

@@ -173,15 +173,12 @@ class HttpConnection:
         return response
 
     def bind(self, specs: tuple[InputSpec, ...], feeds: Feeds) -> None:
-        """Encode the request, once."""
         self._message = encoded(specs, feeds, binary=self.encoding == "binary")
 
     def send(self) -> None:
-        """Send the request and read the whole answer."""
         self._answer = self._ask("POST", f"{self._url}/infer", self._message)
 
     def outputs(self) -> tuple[Tensor, ...]:
-        """Check the last answer; return its tensors without their values."""
         answer = self._answer
         return () if answer is None else output_tensors(answer.data, answer.headers)
 

@@ -16,7 +16,6 @@ from enginescope.backends.base import Availability, Feeds, FeedSource, Measured,
 from enginescope.backends.loop import Recorder
 from enginescope.backends.onnxruntime import preparing
 from enginescope.backends.onnxruntime.changing import OrtChanges
-from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
 from enginescope.backends.onnxruntime.decoding import DecodeSession
 from enginescope.backends.onnxruntime.kernel_trace import KernelTrace
 from enginescope.backends.onnxruntime.options import (
@@ -105,7 +104,7 @@ def compiled_start(ort: Any, job: Job, setup: Setup) -> Start:
         f"compiled one (medians of {len(times[0])}, interleaved, caches off)"
     )
     evidence = {"from_model_ms": times[0], "from_compiled_ms": times[1], "compile_ms": compile_ms}
-    return phases, Notice(code="I-EP-CONTEXT", message=message, evidence=evidence, level="info")
+    return phases, Notice("I-EP-CONTEXT", message, evidence)
 
 
 def _compile(ort: Any, job: Job, setup: Setup, target: str) -> float:
@@ -135,10 +134,9 @@ def _times_ms(ort: Any, job: Job, setups: tuple[Setup, ...]) -> list[list[float]
 def _cannot(name: str, error: Exception) -> Notice:
     why = error.why if isinstance(error, EnginescopeError) and error.why else str(error)
     return Notice(
-        code="I-NO-EP-CONTEXT",
-        message=f"{name} gives no compiled model: {why.splitlines()[0] if why else 'no reason'}",
-        evidence={"provider": name},
-        level="info",
+        "I-NO-EP-CONTEXT",
+        f"{name} gives no compiled model: {why.splitlines()[0] if why else 'no reason'}",
+        {"provider": name},
     )
 
 
@@ -263,14 +261,13 @@ class OrtBackend:
 
     @property
     def mode_fields(self) -> frozenset[str]:
-        """What of a `Mode` it honours: copies and CUDA graphs with a GPU, threads on the CPU."""
+        """What it honours: copies and CUDA graphs with a GPU, threads on the CPU."""
         fields = {"transfers"} if self.provider.on_cuda else set()
         graph = {"cuda_graph"} if self.provider.graph_option else set()
-        threads = {"kind"} if self.provider.is_cpu else set()
+        threads = {"kind", "in_flight"} if self.provider.is_cpu else set()
         return frozenset({"decode", "call", "loop"} | fields | graph | threads)
 
     def check(self, spec: BackendSpec) -> None:
-        """Refuse a precision, value or option that cannot be."""
         check_spec(spec, self.provider)
 
     def require(self, spec: BackendSpec) -> None:
@@ -307,7 +304,6 @@ class OrtBackend:
         return Availability(usable=True, detail=version)
 
     def prepare(self) -> None:
-        """Import ONNX Runtime."""
         self._runtime()
 
     def with_stored_build(self, spec: BackendSpec) -> BackendSpec:
@@ -321,17 +317,14 @@ class OrtBackend:
         return preparing.needs_preparation(job, self.provider)
 
     def prepared_for(self, job: Job) -> Preparation | None:
-        """Return what was made ready earlier for `job`."""
         return preparing.find(job, self.provider)
 
     def make_ready(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
-        """Convert the model; let the provider build its engines."""
         self._must_be_onnx(job)
         with translated(f"making {job.subject.name} ready for {self.name}"):
             return preparing.make_ready(self._runtime(), job, self.provider, feeds, progress)
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
-        """Measure an ONNX model."""
         self._must_be_onnx(job)
         ort = self._runtime()
         with translated(f"running {job.subject.name} on {self.name}"):
@@ -359,17 +352,15 @@ class OrtBackend:
             arenas=profiling.arenas,
             plan=profiling.plan,
             phases=phases,
-            notices=(*precision_notices(job, self.provider, found), *said),
+            notices=(*preparing.precision_notices(job, self.provider, found), *said),
         )
 
     def open_for_answers(self, job: Job) -> OrtAnswers:
-        """Load an ONNX model to answer samples."""
         self._must_be_onnx(job)
         ort = self._runtime()
         return OrtAnswers(ort, job, self._setup(ort, job)[0])
 
     def open_for_changes(self, job: Job) -> OrtChanges:
-        """Load an ONNX model to change between shapes."""
         self._must_be_onnx(job)
         ort = self._runtime()
         return OrtChanges(ort, job, self._setup(ort, job)[0])
@@ -408,7 +399,6 @@ def _complete(job: Job, measured: Measured, session: Any, recorder: Recorder) ->
 
 
 def _must_be_installed(package: str, asker: str) -> None:
-    """Raise unless a package is there, without importing it."""
     if not is_installed(package.replace("-", "_")):
         raise MissingDependencyError(
             f"Python package {package} is not available",

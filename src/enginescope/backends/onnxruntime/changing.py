@@ -57,7 +57,6 @@ class OrtChanges:
         return {"bind": (perf_counter_ns() - begin) / 1e6}
 
     def first(self) -> float:
-        """Answer the first request after a change."""
         request = self._requests[self._point]
         step = request.step if self._point in self._settled else request.first
         with translated("running the model"):
@@ -74,13 +73,10 @@ class OrtChanges:
         return {}
 
     def recorder(self) -> Recorder:
-        """Return a recorder of the bare request."""
         return StepRecorder(self._requests[self._point].step)
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the way of asking adds to the model's own work."""
         return self._requests[self._point].notices()
 
     def close(self) -> None:
-        """Release nothing: ONNX Runtime does so with a session that nobody refers to."""
         self._opened.close()

@@ -71,7 +71,6 @@ class DecodeSession(OrtSession):
 
     @property
     def mode(self) -> Mode:
-        """How requests are put."""
         return replace(super().mode, decode=self.loop.tokens)
 
     def bind(self, feeds: Feeds) -> None:
@@ -108,13 +107,11 @@ class DecodeSession(OrtSession):
         return largest(self._last[self._logits].numpy(), self._prompt.rows)
 
     def settle(self) -> None:
-        """After the first request: leave the step bare."""
         if self._memory is not None:
             self._memory.stop()
         self.step = self.loop.request
 
     def recorder(self) -> DecodeRecorder:
-        """Return a new recorder of whole requests, first tokens and further tokens."""
         return DecodeRecorder(self.loop)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -126,7 +123,6 @@ class DecodeSession(OrtSession):
         return super().tensors()[0], tuple(outputs)
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what a request consists of, too."""
         return (*super().notices(), self._prompt.notice(self.loop.tokens))
 
     def answers(self) -> tuple[TensorValues, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.backends.native_loop import Kind, Program, Turn, library
+from enginescope.backends.native_loop import Kind, Program, Turn, extend, library
 from enginescope.backends.onnxruntime.options import dtype_of, is_config_entry, session_options
 from enginescope.backends.onnxruntime.requests import ThreadsRecorder
 from enginescope.core.errors import BackendError, UnsupportedError
@@ -165,7 +165,6 @@ class NativeThreads(ThreadsRecorder):
         self._programs = tuple(programs)
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Take `count` requests over all threads, after `untimed` requests in each."""
         self.issued += count + untimed * len(self._programs)
         rows, taken = np.zeros((count, 2), np.int64), np.zeros(1, np.int64)
         errors: list[BackendError] = []
@@ -184,7 +183,7 @@ class NativeThreads(ThreadsRecorder):
         for error in errors:
             raise error
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        self._starts += rows[:, 0].tolist()
-        self._times += (rows[:, 1] - rows[:, 0]).tolist()
+        extend(self._starts, rows[:, 0])
+        extend(self._times, rows[:, 1] - rows[:, 0])
         if count:
             self.wall_ms += float(rows[:, 1].max() - rows[0, 0]) / 1e6

@@ -13,6 +13,7 @@ from typing import Any
 from enginescope.backends.onnxruntime.providers.providers import Provider, check_value
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.formats.onnx.onnx_precision import DATA_TYPES
 from enginescope.records.run.job import BackendSpec
 from enginescope.records.tensor import DataType
 
@@ -209,35 +210,8 @@ def _member(enum: Any, key: str, value: str) -> Any:
     return found
 
 
-_TENSOR_TYPES = {
-    "float": DataType.FP32,
-    "double": DataType.FP64,
-    "float16": DataType.FP16,
-    "bfloat16": DataType.BF16,
-    **dict.fromkeys(
-        ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), DataType.FP8
-    ),
-    "float8e8m0": DataType.E8M0,
-    "float4e2m1": DataType.FP4,
-    "int4": DataType.INT4,
-    "uint4": DataType.UINT4,
-    "int64": DataType.INT64,
-    "int32": DataType.INT32,
-    "int16": DataType.INT16,
-    "int8": DataType.INT8,
-    "uint64": DataType.UINT64,
-    "uint32": DataType.UINT32,
-    "uint16": DataType.UINT16,
-    "uint8": DataType.UINT8,
-    "bool": DataType.BOOL,
-    "string": DataType.STRING,
-    "complex64": DataType.COMPLEX64,
-    "complex128": DataType.COMPLEX128,
-}
-
-
 def dtype_of(type_text: str) -> DataType | None:
     """Return the element type in ``tensor(float)``; ``None`` for sequences, maps and the rest."""
     if not type_text.startswith("tensor(") or not type_text.endswith(")"):
         return None
-    return _TENSOR_TYPES.get(type_text[len("tensor(") : -1])
+    return DATA_TYPES.get(type_text[len("tensor(") : -1].upper())

@@ -10,14 +10,12 @@ version.
 
 from __future__ import annotations
 
-import secrets
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
 from enginescope.backends.onnxruntime.convert.autocast import autocast_model
@@ -27,6 +25,7 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
     is_sound,
     key_of,
     lookup,
+    new_entry,
     optimized_model,
     versions_of,
 )
@@ -42,6 +41,7 @@ from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
+from enginescope.judge.notice import Notice
 from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import probe_device
 from enginescope.records.plan.build import MadeModel, Preparation
@@ -55,16 +55,9 @@ _CACHES = "caches"
 _REVISION = 2
 #: Wheels of which a version decides what is built.
 _WHEELS = (
-    "onnxruntime",
-    "onnxruntime-gpu",
-    "onnxruntime-ep-nv-tensorrt-rtx-cu12",
-    "onnxruntime-ep-nv-tensorrt-rtx-cu13",
-    "tensorrt",
-    "tensorrt-cu12",
-    "tensorrt-cu13",
-    "tensorrt-cu12-libs",
-    "tensorrt-cu13-libs",
-    "onnx-ir",
+    *("onnxruntime", "onnxruntime-gpu", "onnxruntime-ep-nv-tensorrt-rtx-cu12"),
+    *("onnxruntime-ep-nv-tensorrt-rtx-cu13", "tensorrt", "tensorrt-cu12", "tensorrt-cu13"),
+    *("tensorrt-cu12-libs", "tensorrt-cu13-libs", "onnx-ir"),
 )
 
 
@@ -154,29 +147,6 @@ def cache_options(entry: Path, provider: Provider) -> dict[str, str]:
     return {key: value.format(folder=folder) for key, value in provider.cache_options.items()}
 
 
-@contextmanager
-def being_made(job: Job, key: str) -> Iterator[Path]:
-    """Yield a new folder, which becomes the entry of `key` if nothing is raised.
-
-    An entry that another process has made meanwhile stays: it has the same key, and may be in use.
-    """
-    entry = Path(job.engine_cache or ".") / _FOLDER / key
-    is_made_anew = entry.exists()  # it was not whole
-    part = entry.with_name(f".{key}.{secrets.token_hex(4)}")
-    (part / _CACHES).mkdir(parents=True)
-    try:
-        yield part
-        if is_made_anew:
-            shutil.rmtree(entry, ignore_errors=True)
-        try:
-            part.rename(entry)
-        except OSError:
-            if not (entry / RECORD).is_file():
-                raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
 def record_of(job: Job, key: str) -> Path:
     return Path(job.engine_cache or ".") / _FOLDER / key / RECORD
 
@@ -195,30 +165,22 @@ def kept_in(part: Path) -> tuple[int, int]:
 _INTERVAL_S = 1.0
 
 
-class ProgressTicker:
-    """Reports a phase and how long it has taken, once a second, between ``with`` and its end."""
+@contextmanager
+def ticking(progress: ProgressSink, phase: str, doing: str) -> Iterator[None]:
+    """Report a phase and how long it has taken, once a second, while this block runs."""
+    begun = monotonic()
 
-    def __init__(self, progress: ProgressSink, phase: str, doing: str) -> None:
-        self._progress = progress
-        self._phase = phase
-        self._doing = doing
-        self._beats = PeriodicThread(self._beat, _INTERVAL_S, waits_first=True)
+    def beat() -> None:
+        detail = f"{doing}, {monotonic() - begun:.0f} s so far"
+        progress(Progress(phase=phase, detail=detail))
 
-    def __enter__(self) -> ProgressTicker:
-        self._begun = monotonic()
-        self._progress(Progress(phase=self._phase, detail=self._doing))
-        self._beats.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._beats.stop()
-
-    def _beat(self) -> None:
-        seconds = monotonic() - self._begun
-        self._progress(Progress(phase=self._phase, detail=f"{self._doing}, {seconds:.0f} s so far"))
-
-
-T = TypeVar("T")
+    progress(Progress(phase=phase, detail=doing))
+    beats = PeriodicThread(beat, _INTERVAL_S, waits_first=True)
+    beats.start()
+    try:
+        yield
+    finally:
+        beats.stop()
 
 
 def make_ready(
@@ -232,7 +194,9 @@ def make_ready(
         progress(Progress(phase="convert"))
         setup = setup_of(ort, job, provider, _ready(job, key, made))
         made.append(optimized_model(ort, job, setup))
-    with being_made(job, key) as part:
+    entry = record_of(job, key).parent
+    with new_entry(entry, lambda: find(job, provider) is not None) as part:
+        (part / _CACHES).mkdir()
         if builds_engines(job, provider):
             ready = _Building(ort, job, provider, feeds, progress).run(part, key, made)
         else:
@@ -324,7 +288,7 @@ class _Building:
         so_far = _ready(self._job, key, made, provider_options=told)
         setup = setup_of(self._ort, self._job, self._provider, so_far)
         doing = f"{self._provider.name} builds what it needs"
-        with ProgressTicker(self._progress, "build", doing):
+        with ticking(self._progress, "build", doing):
             session, load_ms = clocked(lambda: OrtSession(self._ort, self._job, setup))
             try:
                 session.bind(self._feeds(session.input_specs))
@@ -347,3 +311,46 @@ class _Building:
             cache_bytes=size,
             peak_device_bytes=memory.process_peak_bytes if memory else None,
         )
+
+
+def precision_notices(
+    job: Job, provider: Provider, found: Preparation | None
+) -> tuple[Notice, ...]:
+    """Return what was done for the precision, and to the model besides."""
+    made = found.made if found else ()
+    said = [notice for one in made for notice in (_conversion_notice(one), *one.notices)]
+    precision = job.backend.precision or ""
+    if fp16_way(job.backend, provider) == "switch":
+        options = " ".join(f"{k}={v}" for k, v in provider.switches[precision].items())
+        said.append(
+            Notice(
+                "I-PRECISION",
+                f"{precision}: by {provider.name}'s own switch ({options}); the model is as it was",
+                {"way": "switch", "options": dict(provider.switches[precision])},
+            )
+        )
+    notices = (*said, *(found.notices if found else ()))
+    return tuple(notices)
+
+
+def _conversion_notice(made: MadeModel) -> Notice:
+    evidence = {
+        "tool": made.tool,
+        "versions": made.versions,
+        "options": made.options,
+        "details": made.details,
+        "key": made.key,
+    }
+    versions = ", ".join(f"{name} {version}" for name, version in made.versions.items())
+    if made.kind == "shapes":
+        message = f"the shapes in the model were inferred by {made.tool} ({versions})"
+        return Notice("I-SHAPES", message, evidence)
+    ends = made.options.get("keep_io_types", "1")
+    kept = "inputs and outputs stay FP32" if ends == "1" else "inputs and outputs FP16 too"
+    staying = made.details.get("nodes_in_fp32")
+    of = f", {staying:,} of {made.details['nodes']:,} nodes in FP32" if staying else ""
+    return Notice(
+        "I-PRECISION",
+        f"fp16: the model was converted by {made.tool} ({versions}); {kept}{of}",
+        {"way": "autocast" if made.kind == "autocast" else "converter", **evidence},
+    )

@@ -20,12 +20,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from enginescope.backends.base import Arrays, InputSpec
-from enginescope.backends.loop import Step
+from enginescope.backends.loop import Step, TimedRecorder
 from enginescope.backends.onnxruntime.options import dtype_of
 from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.core.errors import UnsupportedError
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Array, Samples, frozen
+from enginescope.judge.samples import Samples
 from enginescope.records.tensor import PACKED, DataType, Tensor
 
 #: Inputs and outputs by name, as ONNX Runtime's values.
@@ -91,45 +91,47 @@ def request_for(
             return ArraysRequest(session, arrays, is_copied=call == "client")
         if any(spec.dtype is DataType.STRING for spec in specs):
             return PlainRequest(session, arrays)
-        return BoundRequest(ort, session, specs, arrays, shapes)
-
-
-class BoundRequest:
-    """Inputs and outputs in host memory, allocated once, through IO binding."""
-
-    def __init__(
-        self,
-        ort: Any,
-        session: Any,
-        specs: tuple[InputSpec, ...],
-        arrays: Arrays,
-        shapes: Mapping[str, tuple[int, ...]],
-    ) -> None:
-        self._binding = session.io_binding()
-        self._outputs = [(one.name, dtype_of(one.type)) for one in session.get_outputs()]
-        self._unbound: tuple[str, ...] = ()
         types = {spec.name: spec.type_text for spec in specs}
-        self._inputs = {
+        inputs = {
             name: host_value(ort, array, types[name], shapes.get(name))
             for name, array in arrays.items()
         }
-        for name, value in self._inputs.items():
+        return BoundRequest(session, inputs, ("cpu",))
+
+
+class BoundRequest:
+    """Inputs and outputs in memory that is allocated once, through IO binding.
+
+    Args:
+        inputs: ONNX Runtime's values.
+        place: Where the outputs lie: the kind of a device, and its number.
+    """
+
+    def __init__(self, session: Any, inputs: dict[str, Any], place: tuple[Any, ...]) -> None:
+        self._binding = session.io_binding()
+        self._inputs = inputs
+        self._outputs = [(one.name, dtype_of(one.type)) for one in session.get_outputs()]
+        self._unbound: tuple[str, ...] = ()
+        for name, value in inputs.items():
             self._binding.bind_ortvalue_input(name, value)
         for name, _ in self._outputs:
-            self._binding.bind_output(name, "cpu")
+            self._binding.bind_output(name, *place)
         self.first: Step = partial(session.run_with_iobinding, self._binding)
         self.step: Step = self.first
 
     def settle(self) -> None:
         """Bind outputs of the shape the first request gave, so that no further one allocates."""
         unbound = []
-        values = self._binding.get_outputs()
-        for (name, dtype), value in zip(self._outputs, values, strict=True):
+        for (name, dtype), value in zip(self._outputs, self._results(), strict=True):
             if dtype in (None, DataType.STRING) or not value.is_tensor():
                 unbound.append(name)
             else:
                 self._binding.bind_ortvalue_output(name, value)
         self._unbound = tuple(unbound)
+
+    def _results(self) -> Sequence[Any]:
+        results: Sequence[Any] = self._binding.get_outputs()
+        return results
 
     def outputs(self) -> tuple[Tensor, ...]:
         """Return the outputs with their shapes; ``None`` for what is not a tensor."""
@@ -137,32 +139,27 @@ class BoundRequest:
             Tensor(
                 name=name, shape=tuple(value.shape()) if value.is_tensor() else None, dtype=dtype
             )
-            for (name, dtype), value in zip(self._outputs, self._binding.get_outputs(), strict=True)
+            for (name, dtype), value in zip(self._outputs, self._results(), strict=True)
         )
 
     def values(self) -> tuple[Any, ...]:
-        """Return the values of the outputs of the last request."""
-        return arrays_of(self._binding.get_outputs(), self._outputs)
+        return tuple(
+            value.numpy() if dtype is not None and dtype not in RAW and value.is_tensor() else None
+            for (_, dtype), value in zip(self._outputs, self._results(), strict=True)
+        )
 
     def bound_values(self) -> BoundValues | None:
         """Return inputs and outputs; ``None`` if an output is allocated in every request."""
         names = (name for name, _ in self._outputs)
-        outputs = dict(zip(names, self._binding.get_outputs(), strict=True))
+        outputs = dict(zip(names, self._results(), strict=True))
         return None if self._unbound else (self._inputs, outputs)
 
     def notices(self) -> tuple[Notice, ...]:
-        """Name the outputs that every request allocates."""
         if not self._unbound:
             return ()
         names = ", ".join(self._unbound)
-        return (
-            Notice(
-                code="I-OUTPUT-ALLOCATED",
-                message=f"outputs that are not plain tensors are allocated in every run: {names}",
-                evidence={"outputs": list(self._unbound)},
-                level="info",
-            ),
-        )
+        message = f"outputs that are not plain tensors are allocated in every run: {names}"
+        return (Notice("I-OUTPUT-ALLOCATED", message, {"outputs": list(self._unbound)}),)
 
 
 class PlainRequest:
@@ -201,11 +198,8 @@ class PlainRequest:
         """Say that conversion and allocation are inside the timed span."""
         return (
             Notice(
-                code="I-NOT-BOUND",
-                message="strings cannot be bound: every run converts its inputs and allocates "
-                "its outputs",
-                evidence={},
-                level="info",
+                "I-NOT-BOUND",
+                "strings cannot be bound: every run converts its inputs and allocates its outputs",
             ),
         )
 
@@ -234,14 +228,6 @@ class ArraysRequest(PlainRequest):
         return ()
 
 
-def arrays_of(values: Any, outputs: list[tuple[str, DataType | None]]) -> tuple[Any, ...]:
-    """Return bound values as arrays; ``None`` for what has no array form."""
-    return tuple(
-        value.numpy() if dtype is not None and dtype not in RAW and value.is_tensor() else None
-        for (_, dtype), value in zip(outputs, values, strict=True)
-    )
-
-
 def host_value(ort: Any, array: Any, type_text: str, shape: tuple[int, ...] | None = None) -> Any:
     """Return an array as ONNX Runtime's own value in host memory.
 
@@ -268,7 +254,7 @@ def host_value(ort: Any, array: Any, type_text: str, shape: tuple[int, ...] | No
 _DEVICE = "cuda"
 
 
-class DeviceRequest:
+class DeviceRequest(BoundRequest):
     """Inputs and outputs bound once, in device memory.
 
     A step ends when the device has answered: ONNX Runtime waits for the stream at the end of a run,
@@ -288,48 +274,33 @@ class DeviceRequest:
         *,
         is_graph: bool = False,
     ) -> None:
-        types = {spec.name: spec.dtype for spec in specs}
-        if any(dtype in (None, DataType.STRING, *RAW) for dtype in types.values()):
+        if any(spec.dtype in (None, DataType.STRING, *RAW) for spec in specs):
             raise UnsupportedError("an input cannot lie in device memory", why="by its type")
-        self._session = session
-        self._index = index
-        self._binding = session.io_binding()
-        self._outputs = [(one.name, dtype_of(one.type)) for one in session.get_outputs()]
-        self._arrays = dict(arrays)
         with translated("placing the inputs on the device"):
-            self._values = {
+            inputs = {
                 name: ort.OrtValue.ortvalue_from_numpy(array, _DEVICE, index)
                 for name, array in arrays.items()
             }
-        for name, value in self._values.items():
-            self._binding.bind_ortvalue_input(name, value)
-        for name, _ in self._outputs:
-            self._binding.bind_output(name, _DEVICE, index)
-        self._allocated: tuple[str, ...] = ()
+        super().__init__(session, inputs, (_DEVICE, index))
+        self._session = session
+        self._arrays = dict(arrays)
         #: What a graph writes to, wherever the binding says that the outputs are.
-        self._captured: tuple[Any, ...] = ()
+        self._captured: Sequence[Any] = ()
         self._is_graph = is_graph
-        self.first: Step = partial(self._run, _without_graph(ort)) if is_graph else self._run
-        self.step: Step = self._run
+        self.first = partial(self._run, _without_graph(ort)) if is_graph else self._run
+        self.step = self._run
 
     def _run(self, options: Any = None) -> None:
         self._session.run_with_iobinding(self._binding, options)
         self._binding.synchronize_outputs()
 
-    def _values_out(self) -> Any:
-        return self._captured or self._binding.get_outputs()
+    def _results(self) -> Sequence[Any]:
+        return self._captured or super()._results()
 
     def settle(self) -> None:
-        """Bind the outputs that the first request gave, so that no further one allocates."""
-        allocated = []
-        values = tuple(self._binding.get_outputs())
-        for (name, dtype), value in zip(self._outputs, values, strict=True):
-            if dtype in (None, DataType.STRING) or not value.is_tensor():
-                allocated.append(name)
-            else:
-                self._binding.bind_ortvalue_output(name, value)
-        self._allocated = tuple(allocated)
-        if self._is_graph and not allocated:
+        values = tuple(super()._results())
+        super().settle()
+        if self._is_graph and not self._unbound:
             self._captured = values
 
     def with_copies(self) -> Step:
@@ -337,44 +308,17 @@ class DeviceRequest:
 
         For a CUDA graph, which reads and writes where it did when it was captured.
         """
-        values = [(self._values[name], array) for name, array in self._arrays.items()]
+        values = [(self._inputs[name], array) for name, array in self._arrays.items()]
         run = partial(self._session.run_with_iobinding, self._binding)
 
         def step() -> None:
             for value, fresh in values:
                 value.update_inplace(fresh)
             run()
-            for one in self._values_out():
-                one.numpy()
+            for result in self._results():
+                result.numpy()
 
         return step
-
-    def outputs(self) -> tuple[Tensor, ...]:
-        """Return the outputs with their shapes; ``None`` for what is not a tensor."""
-        return tuple(
-            Tensor(
-                name=name, shape=tuple(value.shape()) if value.is_tensor() else None, dtype=dtype
-            )
-            for (name, dtype), value in zip(self._outputs, self._values_out(), strict=True)
-        )
-
-    def values(self) -> tuple[Any, ...]:
-        """Return the values of the outputs of the last request, brought to the host."""
-        return arrays_of(self._values_out(), self._outputs)
-
-    def notices(self) -> tuple[Notice, ...]:
-        """Name the outputs that every request allocates."""
-        if not self._allocated:
-            return ()
-        names = ", ".join(self._allocated)
-        return (
-            Notice(
-                code="I-OUTPUT-ALLOCATED",
-                message=f"outputs that are not plain tensors are allocated in every run: {names}",
-                evidence={"outputs": list(self._allocated)},
-                level="info",
-            ),
-        )
 
 
 def _without_graph(ort: Any) -> Any:
@@ -393,7 +337,7 @@ class _Taken:
         self.error: BaseException | None = None
 
 
-class ThreadsRecorder:
+class ThreadsRecorder(TimedRecorder):
     """Takes requests with as many in flight as there are steps.
 
     Args:
@@ -404,22 +348,10 @@ class ThreadsRecorder:
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
+        super().__init__()
         self._steps = tuple(steps)
-        self._starts: list[int] = []
-        self._times: list[int] = []
-        self.issued = 0
-        self.wall_ms = 0.0
-
-    def __len__(self) -> int:
-        return len(self._times)
-
-    def times_ms(self, last: int | None = None) -> Array:
-        """Return the times of the requests by their start, or the last so many."""
-        times = self._times if last is None else self._times[-last:]
-        return np.array(times, dtype=np.int64) / 1e6
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Take `count` requests over all threads, after `untimed` requests in each."""
         self.issued += count + untimed * len(self._steps)
         numbers, gate = iter(range(count)), Barrier(len(self._steps))
         taken = [_Taken() for _ in self._steps]
@@ -437,16 +369,14 @@ class ThreadsRecorder:
                 raise error
         each = (zip(times.starts, times.ends, strict=True) for times in taken)
         pairs = sorted(chain.from_iterable(each))
-        self._starts += [start for start, _ in pairs]
-        self._times += [end - start for start, end in pairs]
+        self._starts.extend(start for start, _ in pairs)
+        self._times.extend(end - start for start, end in pairs)
         if pairs:
             self.wall_ms += (max(end for _, end in pairs) - pairs[0][0]) / 1e6
 
     def samples(self) -> tuple[Samples, ...]:
         """Return metric ``latency``, in the order of the starts."""
-        starts = np.array(self._starts, dtype=np.int64)
-        begun = frozen((starts - starts[0]) / 1e6 if starts.size else starts)
-        return (Samples(metric="latency", values_ms=frozen(self.times_ms()), start_ms=begun),)
+        return self._series({"latency": self.times_ms()})
 
 
 def _take(step: Step, untimed: int, gate: Barrier, numbers: Iterator[int], taken: _Taken) -> None:

@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.loop import MOST_BYTES, OutputLook, Recorder, Step, StepRecorder
+from enginescope.backends.loop import (
+    MOST_BYTES,
+    OutputLook,
+    Recorder,
+    Step,
+    StepRecorder,
+    TimedRecorder,
+)
 from enginescope.backends.native_loop import NativeSteps, Program, python_notice, require_native
 from enginescope.backends.onnxruntime.native import COST, NativeSession, NativeThreads
 from enginescope.backends.onnxruntime.options import dtype_of, session_options, write_graph
@@ -42,7 +49,7 @@ from enginescope.backends.onnxruntime.requests import (
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Array, Samples, frozen
+from enginescope.judge.samples import Samples
 from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory, probe_device, process_memory_bytes
 from enginescope.records.plan.build import DeviceMemory
@@ -51,7 +58,7 @@ from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import Tensor
 
 
-class PairedRecorder:
+class PairedRecorder(TimedRecorder):
     """One request from host memory, then the same one in device memory, each timed.
 
     Args:
@@ -60,23 +67,11 @@ class PairedRecorder:
     """
 
     def __init__(self, host: Step, device: Step) -> None:
+        super().__init__()
         self._steps = (host, device)
-        self._starts = array("q")  # nanoseconds
-        self._host = array("q")
-        self._device = array("q")
-        self.issued = 0
-        self.wall_ms = 0.0
-
-    def __len__(self) -> int:
-        return len(self._host)
-
-    def times_ms(self, last: int | None = None) -> Array:
-        """Return the times with copies, or the last so many."""
-        times = np.frombuffer(self._host, dtype=np.int64)
-        return (times if last is None else times[-last:]) / 1e6
+        self._device = array("q")  # nanoseconds
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` pairs, after `untimed` pairs."""
         host, device = self._steps
         self.issued += 2 * (untimed + count)
         starts, hosts, devices = (array("q", bytes(8 * count)) for _ in range(3))
@@ -96,18 +91,13 @@ class PairedRecorder:
             devices[i] = end - between
         self.wall_ms += (clock() - first) / 1e6
         self._starts.extend(starts)
-        self._host.extend(hosts)
+        self._times.extend(hosts)
         self._device.extend(devices)
 
     def samples(self) -> tuple[Samples, ...]:
         """Return metric ``latency``, with copies, and ``device_latency``, without."""
-        starts = np.frombuffer(self._starts, dtype=np.int64)
-        begun = frozen((starts - starts[0]) / 1e6 if starts.size else starts)
         device = np.frombuffer(self._device, dtype=np.int64) / 1e6
-        return (
-            Samples(metric="latency", values_ms=frozen(self.times_ms()), start_ms=begun),
-            Samples(metric="device_latency", values_ms=frozen(device), start_ms=begun),
-        )
+        return self._series({"latency": self.times_ms(), "device_latency": device})
 
 
 _INTERVAL_S = 0.02
@@ -202,7 +192,6 @@ class OrtSession:
 
     @property
     def session(self) -> Any:
-        """ONNX Runtime's own session."""
         return self._session
 
     @property
@@ -211,7 +200,6 @@ class OrtSession:
 
     @property
     def mode(self) -> Mode:
-        """How requests are put."""
         on_device = self._setup.provider.on_cuda
         graph = self._setup.provider_options.get(self._setup.provider.graph_option or "")
         return Mode(
@@ -224,7 +212,6 @@ class OrtSession:
         )
 
     def bind(self, feeds: Feeds) -> None:
-        """Place the inputs where the step reads them."""
         self._arrays = feeds.arrays
         if self._setup.provider.on_cuda and (self._asked.transfers is not True or self._is_graph):
             self._device = self._on_device(feeds)
@@ -260,14 +247,14 @@ class OrtSession:
                     "tensors cannot lie in device memory", why=str(error), hint="--transfers"
                 ) from error
             message = f"only timed with copies: {error}"
-            self._notices.append(Notice(code="W-NO-DEVICE-TENSORS", message=message))
+            self._notices.append(Notice("W-NO-DEVICE-TENSORS", message))
             return None
 
     def _guarded(self) -> None:
         """Step before `settle`: one request, with errors in our words."""
         self._first(self._host or self._device)
 
-    def _first(self, request: Request | DeviceRequest | None) -> None:
+    def _first(self, request: Request | None) -> None:
         with translated("the first inference"):
             try:
                 if request is not None:
@@ -303,7 +290,6 @@ class OrtSession:
         return [one for one in every if one is not None]
 
     def recorder(self) -> Recorder:
-        """Return a new recorder of the bare request, of the two, or of several at a time."""
         if self._programs is None:
             self._programs = self._native_programs()
         if self._programs:
@@ -331,7 +317,6 @@ class OrtSession:
             return []
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return inputs and outputs with the shapes they have in this run."""
         inputs = tuple(
             Tensor(name=name, shape=tuple(array.shape), dtype=self._types[name])
             for name, array in self._arrays.items()
@@ -340,7 +325,6 @@ class OrtSession:
         return inputs, request.outputs() if request else ()
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the way of asking adds to the model's own work, and what was left over."""
         request = self._host or self._device
         said = request.notices() if request else ()
         looked = self._look.notices(self._small_outputs()) if self._look is not None else ()
@@ -364,11 +348,9 @@ class OrtSession:
             return {output.name: values for output, values in pairs if values is not None}
 
     def device_memory(self) -> DeviceMemory | None:
-        """Return the device memory of this process, now and at its peak; ``None`` on the CPU."""
         return self._memory.read() if self._memory is not None else None
 
     def answers(self) -> tuple[TensorValues, ...]:
-        """Return the values of the outputs of the last request."""
         request = self._device if self._is_graph else self._host or self._device
         names = [one.name for one in self._session.get_outputs()]
         with translated("reading the outputs"):
@@ -384,7 +366,6 @@ class OrtSession:
             self._memory.stop()
 
     def end_profiling(self) -> str:
-        """Close the profile and return its file."""
         return str(self._session.end_profiling())
 
 
@@ -406,14 +387,12 @@ class OrtAnswers:
         self.providers: tuple[str, ...] = self._opened.providers
 
     def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return inputs and outputs as the model declares them."""
         return (
             tuple(_tensor(one) for one in self._session.get_inputs()),
             tuple(_tensor(one) for one in self._session.get_outputs()),
         )
 
     def answer(self, feeds: Feeds) -> tuple[TensorValues, ...]:
-        """Return the outputs for these inputs."""
         names = [one.name for one in self._session.get_outputs()]
         with translated("running the model"):
             if all(spec.dtype not in RAW for spec in self.input_specs):
@@ -435,7 +414,6 @@ class OrtAnswers:
         return ()
 
     def close(self) -> None:
-        """Release nothing: ONNX Runtime does so with a session that nobody refers to."""
         self._opened.close()
 
 

@@ -22,7 +22,6 @@ from enginescope.backends.profile_bounds import check_bounds
 from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt.build import engine_cache
 from enginescope.backends.tensorrt.build.build import build_engine
-from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers
@@ -43,10 +42,16 @@ from enginescope.core.errors import (
     UsageError,
 )
 from enginescope.core.record import replace
+from enginescope.formats.trtexec.trtexec_flags import (
+    OPTIONS,
+    build_options,
+    read_options,
+    read_precision,
+)
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import BackendSpec, Job, Mode
+from enginescope.records.run.job import CPU_BACKEND, BackendSpec, Job
 
 
 def inspected(libraries: Libraries, job: Job) -> Measured:
@@ -83,10 +88,9 @@ def _fix_shapes(session: TrtSession) -> tuple[Notice, ...]:
     told = ", ".join(f"{name} {'x'.join(map(str, dims))}" for name, dims in shapes.items())
     return (
         Notice(
-            code="I-OPTIMUM-SHAPES",
-            message=f"shapes come from the profile's optimum: {told}",
-            evidence={name: list(dims) for name, dims in shapes.items()},
-            level="info",
+            "I-OPTIMUM-SHAPES",
+            f"shapes come from the profile's optimum: {told}",
+            {name: list(dims) for name, dims in shapes.items()},
         ),
     )
 
@@ -106,7 +110,10 @@ class TrtBackend:
         runtime: What a specification asks for that names no runtime.
     """
 
-    mode_fields = frozenset(Mode.__struct_fields__)
+    mode_fields = frozenset(
+        {"kind", "in_flight", "transfers", "cuda_graph", "spin_wait", "streams", "idle_ms"}
+        | {"cold", "rotate", "decode", "call", "loop"}
+    )
 
     def __init__(self, runtime: str | None = None) -> None:
         self._runtime = runtime
@@ -139,7 +146,7 @@ class TrtBackend:
             raise MissingDependencyError(
                 "no NVIDIA GPU can be used here",
                 why=str(error),
-                hint=f"{hidden}nvidia-smi; --on ort-cpu",
+                hint=f"{hidden}nvidia-smi; --on {CPU_BACKEND}",
             ) from error
         if not 0 <= device < count:
             raise UsageError(
@@ -178,13 +185,12 @@ class TrtBackend:
         return Availability(usable=True, detail=f"{libraries.title}{runtime} on {facts.name}")
 
     def prepare(self) -> None:
-        """Import TensorRT and the CUDA runtime."""
         self._libraries = load(self._runtime)
 
     def decided_by_build(self, spec: BackendSpec) -> tuple[str, ...]:
-        """Return the precision, and the options that change an engine."""
+        """Return the precision, and the options that a build alone sets."""
         precision = (f"precision {spec.precision}",) if spec.precision else ()
-        options = (key for key in build_options(spec.options) if key != "plugins")  # also to load
+        options = (key for key in build_options(spec.options) if OPTIONS[key].sets != "both")
         return (*precision, *options)
 
     def needs_build(self, job: Job) -> bool:
@@ -229,12 +235,10 @@ class TrtBackend:
         return inspected(self._chosen(job), job)
 
     def open_for_answers(self, job: Job) -> TrtAnswers:
-        """Load an engine to answer samples."""
         must_be_runnable(job)
         return TrtAnswers(self._chosen(job), job)
 
     def open_for_changes(self, job: Job) -> TrtChanges:
-        """Load an engine to change between shapes."""
         must_be_runnable(job)
         return TrtChanges(self._chosen(job), job)
 

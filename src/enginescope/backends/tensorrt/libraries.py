@@ -196,9 +196,7 @@ def inspect(
 
 
 def _silent(why: str) -> Notice:
-    return Notice(
-        code="W-NO-PLAN", message=f"the plan cannot be read: {why}", evidence={"why": why}
-    )
+    return Notice("W-NO-PLAN", f"the plan cannot be read: {why}", {"why": why})
 
 
 _LETTERS = {"INTERNAL_ERROR": "F", "ERROR": "E", "WARNING": "W", "INFO": "I", "VERBOSE": "V"}

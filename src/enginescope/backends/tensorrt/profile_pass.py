@@ -180,9 +180,9 @@ def profile_of(
 
 def _ungated(why: str) -> Notice:
     return Notice(
-        code="W-UNGATED",
-        message=f"layer times include time in which the GPU waited for the host: {why}",
-        evidence={"why": why},
+        "W-UNGATED",
+        f"layer times include time in which the GPU waited for the host: {why}",
+        {"why": why},
     )
 
 
@@ -192,9 +192,9 @@ def _parallel(engine: Any) -> tuple[Notice, ...]:
         return ()
     return (
         Notice(
-            code="W-PARALLEL-LAYERS",
-            message=f"the engine uses {streams} auxiliary streams: layers may run at the same "
+            "W-PARALLEL-LAYERS",
+            f"the engine uses {streams} auxiliary streams: layers may run at the same "
             "time, and their times then add up to more than the whole",
-            evidence={"aux_streams": streams},
+            {"aux_streams": streams},
         ),
     )

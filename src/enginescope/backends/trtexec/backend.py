@@ -12,6 +12,7 @@ from enginescope.backends.base import (
     ProgressSink,
     check_named_files,
 )
+from enginescope.backends.gpu_watch import GpuLook
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
 from enginescope.backends.trtexec.command import check_options, command_for
@@ -24,19 +25,17 @@ from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.trtexec.trtexec_flags import newer_release_text
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import computing_pids
-from enginescope.probe.processes import others_among
-from enginescope.probe.telemetry.sampler import Sample, Sampler
-from enginescope.probe.telemetry.sampler_sources import open_sampler
-from enginescope.probe.telemetry.sampling import now_ms, series_of
+from enginescope.probe.telemetry.sampling import now_ms
 from enginescope.records.run.job import BackendSpec, Job, TelemetryRule
-from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span, SpanKind, Telemetry
+from enginescope.records.run.telemetry import GpuTelemetry, Span, SpanKind
 
 
 class TrtexecBackend:
     """trtexec 8.6, 10.x or 11.x, where one is installed."""
 
-    #: Fields of `Mode` that it has flags for.
-    mode_fields = frozenset({"kind", "transfers", "cuda_graph", "spin_wait", "streams", "idle_ms"})
+    mode_fields = frozenset(
+        {"kind", "in_flight", "transfers", "cuda_graph", "spin_wait", "streams", "idle_ms"}
+    )
 
     def check(self, spec: BackendSpec) -> None:
         """Refuse a precision, an option or an argument that no version takes."""
@@ -109,26 +108,17 @@ _WARMED = "Warmup completed"
 _TRACE = re.compile(r"Timing trace has (\d+) queries over (\S+) s")
 
 
-class GpuBeside:
+class GpuBeside(GpuLook):
     """Reads a GPU between ``with`` and its end.
 
     Args:
         address: The GPU's number in CUDA's count.
-
-    Attributes:
-        notices: Why something that was asked for is not there, or is not as elsewhere.
     """
 
     def __init__(self, rule: TelemetryRule, address: str) -> None:
-        self.notices: list[Notice] = []
-        self._rule = rule
+        super().__init__(rule)
         self._address = address
-        self._sampler: Sampler | None = None
-        self._before: frozenset[int] = frozenset()
-        self._others: dict[int, GpuProcess] = {}
         self._pid = 0
-        self._times_ms: list[float] = []
-        self._readings: list[Sample] = []
         self._begun_ms: float | None = None
         self._ended_ms: float | None = None
         self._timed: tuple[int, float] | None = None
@@ -141,12 +131,9 @@ class GpuBeside:
         if self._rule.depth == "off":
             return self
         self._before = computing_pids()
-        try:
-            self._sampler = open_sampler(self._address)
-        except EnginescopeError as error:
-            self._missing(str(error))
-            return self
-        self._looks.start()
+        self._open(self._address)
+        if self._sampler is not None:
+            self._looks.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -204,28 +191,12 @@ class GpuBeside:
         self._readings.append(sampler.sample(self._pid) if self._is_full else sampler.clock())
         self._times_ms.append(at)
 
-    def _series(self) -> Telemetry:
-        return series_of(self._times_ms, [dict(one) for one in self._readings])
-
-    def _note_others(self) -> None:
-        """Keep the processes on the GPU that are not ours."""
-        if self._sampler is not None:
-            others = others_among(self._sampler.processes(), self._before)
-            self._others.update({one.pid: one for one in others})
-
     def _say_beside(self) -> None:
         self.notices.append(
             Notice(
-                code="I-SAMPLED-BESIDE",
-                message="the GPU was sampled during the timed loop, because trtexec runs it "
+                "I-SAMPLED-BESIDE",
+                "the GPU was sampled during the timed loop, because trtexec runs it "
                 "once; the idle power is unknown",
-                evidence={"interval_ms": self._rule.interval_ms},
-                level="info",
+                {"interval_ms": self._rule.interval_ms},
             )
         )
-
-    def _missing(self, why: str) -> None:
-        if self._is_full:
-            self.notices.append(
-                Notice(code="W-NO-TELEMETRY", message=f"no telemetry of a GPU: {why}")
-            )

@@ -15,52 +15,34 @@ from enginescope.backends.profile_bounds import check_bounds
 from enginescope.backends.trtexec.binary import Version
 from enginescope.backends.trtexec.inputs import Fed, write_inputs
 from enginescope.backends.trtexec.options import (
-    BUILD_OPTIONS,
-    OPTIONS,
-    WITHOUT_FLAG,
+    NAME,
+    OWN,
     Flags,
+    check_option,
     merged,
     split_arguments,
+    write_option,
 )
 from enginescope.backends.trtexec.options import OPTION as ARGUMENTS
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
-from enginescope.core.suggest import did_you_mean
-from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, newer_release_text
+from enginescope.formats.trtexec.trtexec_flags import OPTIONS, newer_release_text, read_precision
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Mode, StopRule, Subject, WarmUp
-
-#: Of this backend alone: where the binary is, and what goes to it untouched.
-OWN = ("binary", ARGUMENTS)
 
 
 def check_options(spec: BackendSpec) -> None:
     """Raise `UsageError` for a precision, key or value that no version of trtexec takes."""
-    for part in spec.precision.split("+") if spec.precision else ():
-        if part not in PRECISIONS:
-            raise UsageError(
-                f"trtexec has no precision {part!r}", hint=did_you_mean(part, PRECISIONS)
-            )
+    read_precision(spec.precision, NAME)
     if spec.precision and spec.options.get("strongly_typed") == "1":
         raise UsageError(
             f"precision {spec.precision} with strongly_typed=1",
             why="a strongly typed network computes in the types of the model",
         )
     for key, value in spec.options.items():
-        _check_option(key, value)
+        check_option(key, value)
     check_bounds(spec.options)
     split_arguments(spec.options.get(ARGUMENTS, ""))
-
-
-def _check_option(key: str, value: str) -> None:
-    if key in WITHOUT_FLAG:
-        raise UsageError(f"trtexec: {key}", why=WITHOUT_FLAG[key], hint=f"--on trt?{key}={value}")
-    if key in OWN:
-        return
-    if key not in OPTIONS:
-        raise UsageError(f"trtexec has no option {key!r}", hint=did_you_mean(key, (*OPTIONS, *OWN)))
-    if not OPTIONS[key].accepts(value):
-        raise UsageError(f"trtexec: {key}={value}", hint=f"expected {OPTIONS[key].expects}")
 
 
 def write_options(flags: Flags, spec: BackendSpec, subject: Subject) -> None:
@@ -72,7 +54,7 @@ def write_options(flags: Flags, spec: BackendSpec, subject: Subject) -> None:
         _write_profiles(flags, spec.options)
     for key, value in _one_pool_list(spec.options).items():
         if key not in OWN:
-            OPTIONS[key].write(flags, value)
+            write_option(flags, key, value)
     if subject.kind != "engine" and "profiling_verbosity" not in spec.options:
         flags.add("profilingVerbosity", "detailed")
 
@@ -80,13 +62,16 @@ def write_options(flags: Flags, spec: BackendSpec, subject: Subject) -> None:
 def _one_pool_list(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options, the workspace among the other pools: trtexec takes one list of them."""
     found = dict(options)
-    if "workspace" in found and "memory_pools" in found:
-        found["memory_pools"] = f"workspace:{found.pop('workspace')},{found['memory_pools']}"
+    if "workspace" in found:
+        pools = (f"workspace:{found.pop('workspace')}", found.get("memory_pools"))
+        found["memory_pools"] = ",".join(filter(None, pools))
     return found
 
 
 def _refuse_build(spec: BackendSpec, subject: Subject) -> None:
-    of_build = [key for key in spec.options if key in BUILD_OPTIONS]
+    of_build = [
+        key for key in spec.options if key not in OWN and OPTIONS[key].flags[0].decides_build
+    ]
     if spec.precision:
         of_build.insert(0, f"precision {spec.precision}")
     if of_build:
@@ -265,7 +250,7 @@ def _notices(version: Version, job: Job) -> list[Notice]:
     """Say where trtexec does less than the workload asks for."""
     stop, warmup = job.workload.stop, job.workload.warmup
     newer = newer_release_text(version)
-    found = [Notice(code="W-NEWER-TRTEXEC", message=newer)] if newer else []
+    found = [Notice("W-NEWER-TRTEXEC", newer)] if newer else []
     if stop.iterations is None and stop.duration_ms is None and stop.precision_pct is not None:
         found.append(
             _remark(
@@ -285,8 +270,8 @@ def _notices(version: Version, job: Job) -> list[Notice]:
     if warmup.time_ms == 0 and version >= (11, 1):
         found.append(
             Notice(
-                code="W-FIRST-QUERY",
-                message="without warm-up the first query of trtexec 11.1 and later reloads its "
+                "W-FIRST-QUERY",
+                "without warm-up the first query of trtexec 11.1 and later reloads its "
                 "inputs inside the timed span",
             )
         )
@@ -296,7 +281,7 @@ def _notices(version: Version, job: Job) -> list[Notice]:
 
 
 def _remark(code: str, message: str) -> Notice:
-    return Notice(code=code, message=message, level="info")
+    return Notice(code, message, level="info")
 
 
 def _plain(value: float) -> str:

@@ -16,27 +16,11 @@ from enginescope.backends.trtexec.options import Flags
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.record import Record, replace
-from enginescope.formats.onnx.onnx_precision import load_without_weights, type_name
+from enginescope.formats.onnx.onnx_precision import DATA_TYPES, load_without_weights, type_name
 from enginescope.formats.tensors.tensor_files import load_tensor
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job, Workload
 from enginescope.records.tensor import DataType, Tensor
-
-#: ONNX's names of element types, where they are not TensorRT's.
-_TYPES = {
-    "FLOAT": DataType.FP32,
-    "DOUBLE": DataType.FP64,
-    "FLOAT16": DataType.FP16,
-    "BFLOAT16": DataType.BF16,
-    "FLOAT8E4M3FN": DataType.FP8,
-    "FLOAT8E8M0": DataType.E8M0,
-    "FLOAT4E2M1": DataType.FP4,
-    **{
-        one.name: one
-        for one in DataType
-        if one.name.startswith(("INT", "UINT", "COMPLEX")) or one.name in ("BOOL", "STRING")
-    },
-}
 
 
 def onnx_inputs(path: Path) -> tuple[InputSpec, ...]:
@@ -55,7 +39,7 @@ def _spec(value: Any) -> InputSpec:
     word = type_name(tensor.elem_type) or "UNDEFINED"
     return InputSpec(
         name=value.name,
-        dtype=_TYPES.get(word),
+        dtype=DATA_TYPES.get(word),
         shape=tuple(_dim(one) for one in tensor.shape.dim),
         type_text=f"tensor({word.lower()})",
     )
@@ -221,8 +205,4 @@ def _plain(name: str) -> str:
 
 
 def _own_fill(cause: str) -> Notice:
-    return Notice(
-        code="I-OWN-FILL",
-        message=f"trtexec filled inputs itself and ignored --seed: {cause}",
-        level="info",
-    )
+    return Notice("I-OWN-FILL", f"trtexec filled inputs itself and ignored --seed: {cause}")

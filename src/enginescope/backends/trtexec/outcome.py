@@ -161,9 +161,9 @@ class _Files:
     def _complain(self, name: str, reason: str) -> None:
         self.notices.append(
             Notice(
-                code="W-DAMAGED-FILE",
-                message=f"{self._stem}.{_KEPT[name]} could not be used: {reason}",
-                evidence={"file": f"{self._stem}.{_KEPT[name]}", "reason": reason},
+                "W-DAMAGED-FILE",
+                f"{self._stem}.{_KEPT[name]} could not be used: {reason}",
+                {"file": f"{self._stem}.{_KEPT[name]}", "reason": reason},
             )
         )
 
@@ -190,10 +190,9 @@ def _profile(files: _Files, log: TrtexecLog) -> Profile | None:
         return profile
     files.notices.append(
         Notice(
-            code="I-PRINTED-PROFILE",
-            message="layer times are those printed in the log: rounded, and without layers that "
+            "I-PRINTED-PROFILE",
+            "layer times are those printed in the log: rounded, and without layers that "
             "took no time",
-            level="info",
         )
     )
     return log.profile

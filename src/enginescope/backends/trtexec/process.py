@@ -202,8 +202,8 @@ def mode_notices(report: ToolReport, meant: Mode | None) -> list[Notice]:
     if capture_failed(report):
         found.append(
             Notice(
-                code="W-NO-CUDA-GRAPH",
-                message="the engine could not be captured into a CUDA graph; trtexec launched it "
+                "W-NO-CUDA-GRAPH",
+                "the engine could not be captured into a CUDA graph; trtexec launched it "
                 "without one",
             )
         )
@@ -216,9 +216,9 @@ def mode_notices(report: ToolReport, meant: Mode | None) -> list[Notice]:
             continue
         found.append(
             Notice(
-                code="W-MODE",
-                message=f"trtexec ran with {field} {seen}, not {wanted} as its flags say",
-                evidence={"field": field, "asked": wanted, "printed": seen},
+                "W-MODE",
+                f"trtexec ran with {field} {seen}, not {wanted} as its flags say",
+                {"field": field, "asked": wanted, "printed": seen},
             )
         )
     return found

@@ -31,12 +31,10 @@ class Version(Record, frozen=True, kw_only=True):
 
     @property
     def release(self) -> tuple[int, int]:
-        """Major and minor."""
         return self.major, self.minor
 
     @property
     def parts(self) -> tuple[int, int, int]:
-        """Major, minor and patch."""
         return self.major, self.minor, self.patch
 
     @property
@@ -192,7 +190,6 @@ class Arguments(Record, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
     def has(self, name: str) -> bool:
-        """Whether the flag was given."""
         return any(one.name == name for one in self.given)
 
     def text(self, name: str, default: str = "") -> str:
@@ -204,7 +201,6 @@ class Arguments(Record, frozen=True, kw_only=True):
         return tuple(one.value for one in self.given if one.name == name)
 
     def integer(self, name: str, default: int, *, least: int | None = None) -> int:
-        """Return a flag's whole number."""
         value = whole_number(name, self.text(name)) if self.has(name) else default
         if least is not None and value < least:
             raise UsageError(f"{name}={value}", why=f"it must be {least} or more")
@@ -242,7 +238,8 @@ def read_arguments(arguments: Sequence[str], version: Version) -> Arguments:
             warnings.append(f"{name} without a value has no effect")
         value = _checked(flag, equals, value)
         target = flag_for(flag.alias_of, version) if flag.alias_of else flag
-        if not target.repeatable and flag.kind != "flag" and _is_among(target.name, given):
+        is_given = any(one.name == target.name for one in given)
+        if is_given and not target.repeatable and flag.kind != "flag":
             raise UsageError(f"{name} is given more than once")
         given.append(Given(name=target.name, value=value))
     return Arguments(version=version, given=tuple(given), store=store, warnings=tuple(warnings))
@@ -265,10 +262,6 @@ def decimal_number(name: str, text: str) -> float:
     if not abs(value) < 1e15:
         raise UsageError(f"{name}={text}", why="a number is expected")
     return value
-
-
-def _is_among(name: str, given: list[Given]) -> bool:
-    return any(one.name == name for one in given)
 
 
 def _needed(name: str, equals: str, value: str) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from enginescope.compat.trtexec.arguments import Arguments, decimal_number, whole_number
+from enginescope.compat.trtexec.arguments import Arguments, Given, decimal_number, whole_number
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.trtexec.trtexec_flags import (
-    HARDWARE_LEVELS,
     MEMORY_POOLS,
     PREVIEW_FEATURES,
+    Flag,
     all_flags,
 )
 
@@ -18,27 +19,37 @@ _UNITS = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)(?:([BKMG]?)|([KMG])iB)$")
 _POOLS = {name: key for key, name in MEMORY_POOLS.items()}
 _PREVIEW = {name: key for key, name in PREVIEW_FEATURES.items()}
-_HARDWARE = {name: key for key, name in HARDWARE_LEVELS.items()}
-_PLATFORMS = {"sameasbuild": "same_as_build", "windowsamd64": "windows_amd64"}
-_VERBOSITIES = {"default": "layer_names_only", "verbose": "detailed"}
+_DEFAULTS = {"profiling_verbosity": "layer_names_only", "log_level": "info"}
 
 
 def options_of(arguments: Arguments) -> dict[str, str]:
     """Return the backend's options that a command line means, shapes left out."""
+    options = dict(_DEFAULTS)
     for given in arguments.given:
-        words = all_flags()[given.name].words
-        if words and given.value not in words:
-            raise UsageError(f"{given.name}={given.value}", hint=f"one of: {', '.join(words)}")
-    stamps = {"stamps": "1"} if arguments.has("--exportTimes") else {}
-    return {
-        **_from_table(arguments),
-        **_pools(arguments),
-        **_plugins(arguments),
-        **_words(arguments),
-        **_weights(arguments),
-        **stamps,
-        "log_level": "verbose" if arguments.has("--verbose") else "info",
-    }
+        flag = all_flags()[given.name]
+        is_librarys = given.value == flag.default == "-1"
+        if flag.fixed:
+            options[flag.key or ""] = flag.fixed
+        elif flag.key and given.value and flag.value != "shapes" and not is_librarys:
+            options[flag.key] = _value(flag, given, arguments)
+    if "workspace" in options:  # a pool as the others
+        pools = (options.pop("workspace"), options.get("memory_pools"))
+        options["memory_pools"] = ",".join(filter(None, pools))
+    if arguments.version.major >= 11:  # it is so anyway
+        options.pop("strongly_typed", None)
+    if arguments.has("--exportTimes"):
+        options["stamps"] = "1"
+    return options | _plugins(arguments) | _weights(arguments)
+
+
+def _value(flag: Flag, given: Given, arguments: Arguments) -> str:
+    """Return the value of a flag as the option has it."""
+    if flag.value in _VALUES:
+        return _VALUES[flag.value](given, arguments)
+    words = {theirs.lower(): ours for ours, theirs in flag.words if theirs}
+    if words and given.value.lower() not in words:
+        raise UsageError(f"{given.name}={given.value}", hint=f"one of: {', '.join(words)}")
+    return words.get(given.value.lower(), given.value)
 
 
 def precision_of(arguments: Arguments) -> tuple[str | None, tuple[str, ...]]:
@@ -73,27 +84,18 @@ def size_bytes(name: str, text: str, arguments: Arguments) -> int:
     return int(float(match[1]) * _UNITS[suffix or "M"])
 
 
-def _from_table(arguments: Arguments) -> dict[str, str]:
-    options = {}
-    for given in arguments.given:
-        flag = all_flags()[given.name]
-        if flag.key and not given.value == flag.default == "-1":  # -1: TensorRT's own choice
-            options[flag.key] = flag.fixed or given.value
-    return options
+def _workspace(given: Given, _arguments: Arguments) -> str:
+    return f"workspace:{whole_number(given.name, given.value) * 2**20}B"
 
 
-def _pools(arguments: Arguments) -> dict[str, str]:
+def _pools(given: Given, arguments: Arguments) -> str:
     sizes: dict[str, int] = {}
-    if arguments.has("--workspace"):
-        mebibytes = whole_number("--workspace", arguments.text("--workspace"))
-        sizes["workspace"] = mebibytes * 2**20
-    for part in filter(None, arguments.text("--memPoolSize").split(",")):
+    for part in filter(None, given.value.split(",")):
         name, colon, size = part.partition(":")
         if name not in _POOLS or not colon:
             raise UsageError(f"--memPoolSize: {part!r}", hint=did_you_mean(name, _POOLS))
         sizes[_POOLS[name]] = size_bytes("--memPoolSize", size, arguments)
-    text = ",".join(f"{name}:{size}B" for name, size in sizes.items())
-    return {"memory_pools": text} if text else {}
+    return ",".join(f"{name}:{size}B" for name, size in sizes.items())
 
 
 def _plugins(arguments: Arguments) -> dict[str, str]:
@@ -103,35 +105,15 @@ def _plugins(arguments: Arguments) -> dict[str, str]:
         *arguments.texts("--dynamicPlugins"),
         *serialized,
     )
-    loaded = tuple(filter(None, loaded))
-    found = {"plugins": ",".join(dict.fromkeys(loaded)), "serialize_plugins": ",".join(serialized)}
-    if any("," in one for one in loaded):
+    if any("," in path for path in loaded):
         raise UsageError("plugin libraries", why="a comma in a path cannot be passed on")
-    return {key: value for key, value in found.items() if value}
+    found = {"plugins": dict.fromkeys(filter(None, loaded)), "serialize_plugins": serialized}
+    return {key: ",".join(paths) for key, paths in found.items() if paths}
 
 
-def _words(arguments: Arguments) -> dict[str, str]:
-    verbosity = arguments.text("--profilingVerbosity", "layer_names_only")
-    found = {"profiling_verbosity": _VERBOSITIES.get(verbosity, verbosity)}
-    if arguments.has("--hardwareCompatibilityLevel"):
-        word = _HARDWARE[arguments.text("--hardwareCompatibilityLevel")]
-        found["hardware_compatibility"] = word
-    if arguments.has("--runtimePlatform"):
-        platform = arguments.text("--runtimePlatform")
-        if platform.lower() not in _PLATFORMS:
-            hint = "SameAsBuild or WindowsAMD64"
-            raise UsageError(f"--runtimePlatform={platform}", hint=hint)
-        found["runtime_platform"] = _PLATFORMS[platform.lower()]
-    if arguments.has("--preview"):
-        found["preview_features"] = _preview(arguments.text("--preview"))
-    if arguments.has("--stronglyTyped") and arguments.version.major < 11:
-        found["strongly_typed"] = "1"
-    return found
-
-
-def _preview(text: str) -> str:
+def _preview(given: Given, _arguments: Arguments) -> str:
     parts = []
-    for part in text.split(","):
+    for part in given.value.split(","):
         sign, name = part[:1], part[1:]
         if sign not in ("+", "-") or name not in _PREVIEW:
             raise UsageError(
@@ -142,27 +124,21 @@ def _preview(text: str) -> str:
 
 
 def _weights(arguments: Arguments) -> dict[str, str]:
-    """Return what stripping, streaming and their budget mean."""
-    found: dict[str, str] = {}
-    if arguments.has("--stripAllWeights"):
-        found |= {"refit": "1", "strip_plan": "1"}
-    elif arguments.has("--stripWeights"):
-        found["strip_plan"] = "1"
-        if not arguments.has("--refit"):
-            found["refit_identical"] = "1"
+    """Return what stripped weights imply; streamed ones need a strongly typed network."""
     streams = arguments.has("--allowWeightStreaming")
     if streams and arguments.version.major < 11 and not arguments.has("--stronglyTyped"):
         raise UsageError(
             "--allowWeightStreaming without --stronglyTyped",
             why="only a strongly typed network can stream its weights",
         )
-    if arguments.has("--weightStreamingBudget"):
-        found["weight_streaming_budget"] = _budget(arguments)
-    return found
+    if arguments.has("--stripAllWeights"):
+        return {"refit": "1"}
+    strips = arguments.has("--stripWeights") and not arguments.has("--refit")
+    return {"refit_identical": "1"} if strips else {}
 
 
-def _budget(arguments: Arguments) -> str:
-    text = arguments.text("--weightStreamingBudget")
+def _budget(given: Given, arguments: Arguments) -> str:
+    text = given.value
     if text in ("-1", "-2"):
         return "auto" if text == "-1" else "off"
     if text.endswith("%"):
@@ -173,3 +149,12 @@ def _budget(arguments: Arguments) -> str:
     if not text[-1:].isalpha():
         text += "B"
     return str(size_bytes("--weightStreamingBudget", text, arguments))
+
+
+#: How an option is read -> the value of its flag as the option has it.
+_VALUES: dict[str, Callable[[Given, Arguments], str]] = {
+    "size": _workspace,
+    "pools": _pools,
+    "features": _preview,
+    "budget": _budget,
+}

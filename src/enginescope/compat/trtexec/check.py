@@ -54,7 +54,6 @@ class CheckedLine(Record, frozen=True, kw_only=True):
 
     @property
     def is_accepted(self) -> bool:
-        """Whether no flag is refused."""
         return all(flag.state != "refused" for flag in self.flags)
 
     @property

@@ -234,12 +234,10 @@ class Settings(Record, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str:
-        """The file under test."""
         return self.load_engine or self.onnx or ""
 
     @property
     def profile_index(self) -> int:
-        """Optimization profile to run with."""
         return int(self.options.get("profile_index", "0"))
 
 
@@ -398,7 +396,7 @@ def job_of(settings: Settings, subject: Subject) -> Job:
         subject: The model or engine; its kind is what the command line says, whatever the file's
             name.
     """
-    reporting = settings.reporting
+    reporting, warm_up_ms = settings.reporting, settings.timing.warm_up_ms
     return Job(
         subject=subject,
         backend=BackendSpec(name="trt", precision=settings.precision, options=settings.options),
@@ -408,7 +406,7 @@ def job_of(settings: Settings, subject: Subject) -> Job:
                 InputFile(name=file.name, path=str(Path(file.path).resolve()))
                 for file in settings.files
             ),
-            warmup=_warm_up(settings.timing),
+            warmup=WarmUp(time_ms=warm_up_ms, iterations=0, limit_ms=warm_up_ms),
             stop=_stop(settings),
             mode=_mode(settings.timing),
         ),
@@ -418,10 +416,6 @@ def job_of(settings: Settings, subject: Subject) -> Job:
         limits=Limits(timeout_s=NO_TIMEOUT_S),
         keep_outputs=reporting.output or reporting.raw or reporting.output_file is not None,
     )
-
-
-def _warm_up(timing: Timing) -> WarmUp:
-    return WarmUp(time_ms=timing.warm_up_ms, iterations=0, limit_ms=timing.warm_up_ms)
 
 
 def _stop(settings: Settings) -> StopRule:

@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 import msgspec
 
@@ -132,10 +133,14 @@ def kind_by_name(name: str, head: bytes) -> str | None:
     return "log" if suffix == ".log" else "other"
 
 
-def kind_by_content(data: bytes, name: str) -> str:
-    """Return what a text is."""
-    kind = kind_of(data, PurePosixPath(name).name)
-    return "other" if kind is ArtifactKind.UNKNOWN else kind.value
+def kind_in(file: IO[bytes], name: str, size_bytes: int) -> str:
+    """Return what an open file is; ``other`` where that is not known."""
+    head = file.read(HEAD_BYTES)
+    kind = kind_by_name(name, head)
+    if kind is None and size_bytes <= MOST_TEXT_BYTES:
+        known = kind_of(head + file.read(), PurePosixPath(name).name)
+        kind = None if known is ArtifactKind.UNKNOWN else known.value
+    return kind or "other"
 
 
 EXPECTED = "an archive that enginescope archive or trex wrote"
@@ -233,11 +238,8 @@ def _manifest(packed: zipfile.ZipFile, members: list[Member], file: Path) -> Man
 def _entry(packed: zipfile.ZipFile, member: Member) -> TeaEntry:
     name, info = member.path.as_posix(), member.info
     with packed.open(info) as source:
-        head = source.read(HEAD_BYTES)
-        kind = kind_by_name(name, head)
-        if kind is None and info.file_size <= MOST_TEXT_BYTES:
-            kind = kind_by_content(head + source.read(), name)
-    return TeaEntry(name=name, kind=kind or "other", size_bytes=info.file_size)
+        kind = kind_in(source, name, info.file_size)
+    return TeaEntry(name=name, kind=kind, size_bytes=info.file_size)
 
 
 def _check_space(members: list[Member], file: Path, folder: Path) -> None:

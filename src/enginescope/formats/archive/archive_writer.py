@@ -20,16 +20,13 @@ from enginescope.core.record import Record
 from enginescope.core.sidecar import SEAL, check_seal, sealed
 from enginescope.formats.archive.archive_reader import (
     MANIFEST,
-    MOST_TEXT_BYTES,
     OPAQUE,
     Manifest,
     TeaEntry,
     TeaSubject,
-    kind_by_content,
-    kind_by_name,
+    kind_in,
     parse_manifest,
 )
-from enginescope.formats.importing.artifact_kinds import HEAD_BYTES
 
 _BLOCK_BYTES = 1 << 20
 
@@ -54,11 +51,7 @@ def tea_file(path: Path, name: str) -> TeaFile:
         OSError: It cannot be read.
     """
     with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-        kind = kind_by_name(name, head)
-        if kind is None and path.stat().st_size <= MOST_TEXT_BYTES:
-            kind = kind_by_content(head + file.read(), name)
-    return TeaFile(path=path, name=name, kind=kind or "other")
+        return TeaFile(path=path, name=name, kind=kind_in(file, name, path.stat().st_size))
 
 
 def write_tea(
@@ -76,12 +69,7 @@ def write_tea(
     try:
         with zipfile.ZipFile(part, "x") as packed:
             entries = tuple(_add(packed, file) for file in files)
-            manifest = Manifest(
-                created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                enginescope=__version__,
-                subjects=tuple(subjects),
-                files=entries,
-            )
+            manifest = _manifest_of(entries, subjects)
             packed.writestr(MANIFEST, encode(manifest), zipfile.ZIP_DEFLATED)
         part.replace(target)
     except OSError as error:
@@ -91,6 +79,15 @@ def write_tea(
         if target.parent.is_dir():
             part.unlink(missing_ok=True)
     return manifest
+
+
+def _manifest_of(entries: tuple[TeaEntry, ...], subjects: Sequence[TeaSubject]) -> Manifest:
+    return Manifest(
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        enginescope=__version__,
+        subjects=tuple(subjects),
+        files=entries,
+    )
 
 
 def _check_names(files: Sequence[TeaFile]) -> None:
@@ -139,20 +136,16 @@ def write_manifest(folder: Path, subjects: Sequence[TeaSubject] = ()) -> FolderA
     Raises:
         OSError: A file cannot be read or written.
     """
-    manifest = Manifest(
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        enginescope=__version__,
-        subjects=tuple(subjects),
-        files=tuple(
-            TeaEntry(
-                name=name,
-                kind=tea_file(path, name).kind,
-                size_bytes=path.stat().st_size,
-                sha256=sha256_of(path),
-            )
-            for name, path in _files(folder).items()
-        ),
+    entries = tuple(
+        TeaEntry(
+            name=name,
+            kind=tea_file(path, name).kind,
+            size_bytes=path.stat().st_size,
+            sha256=sha256_of(path),
+        )
+        for name, path in _files(folder).items()
     )
+    manifest = _manifest_of(entries, subjects)
     data = sealed(encode(manifest))
     write_atomic(folder / MANIFEST, data)
     return FolderArchive(manifest=manifest, sha256=hashlib.sha256(data).hexdigest())

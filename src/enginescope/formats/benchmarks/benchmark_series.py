@@ -85,18 +85,16 @@ def reported(metric: str, stated: Mapping[str, Any], factor: float) -> ReportedS
     Args:
         factor: Milliseconds of their unit.
     """
-    return ReportedSummary(
-        metric=metric,
-        min_ms=milliseconds(stated.get("min"), factor),
-        max_ms=milliseconds(stated.get("max"), factor),
-        mean_ms=milliseconds(stated.get("mean"), factor),
-        median_ms=milliseconds(stated.get("median"), factor),
-    )
+    names = ("min", "max", "mean", "median")
+    figures: dict[str, Any] = {
+        f"{name}_ms": milliseconds(stated.get(name), factor) for name in names
+    }
+    return ReportedSummary(metric=metric, **figures)
 
 
 def file_notice(message: str, source: str) -> Notice:
     """Return the note on what a tool's samples are."""
-    return Notice(code="I-BENCHMARK-FILE", message=message, evidence={"file": source}, level="info")
+    return Notice("I-BENCHMARK-FILE", message, {"file": source})
 
 
 def readable_results(
@@ -126,8 +124,7 @@ def _left_out(source: str, refused: Mapping[str, FormatError]) -> Notice:
     names = ", ".join(list(refused)[:3]) + (" …" if len(refused) > 3 else "")
     why = next(iter(refused.values())).why
     return Notice(
-        code="I-BENCHMARKS-SKIPPED",
-        message=f"{source} has {benchmarks} that enginescope skips ({names}): {why}",
-        evidence={"file": source, "benchmarks": list(refused)},
-        level="info",
+        "I-BENCHMARKS-SKIPPED",
+        f"{source} has {benchmarks} that enginescope skips ({names}): {why}",
+        {"file": source, "benchmarks": list(refused)},
     )

@@ -302,49 +302,26 @@ class _StoryReader:
 
 def _missing(story: BuildTrace, *, is_verbose: bool) -> list[Notice]:
     """Say what a reader would look for in vain, and why."""
-    source = story.source
+    source, tuned = story.source, len(story.tuned)
     found = []
     builds = sum(step.name == "Original" for step in story.steps)
     if builds > 1:
-        found.append(
-            Notice(
-                code="W-SEVERAL-BUILDS",
-                message=f"{source} holds {builds} builds; enginescope merges them, with the layers "
-                "of the first",
-                evidence={"file": source, "builds": builds},
-            )
-        )
+        text = f"holds {builds} builds; enginescope merges them, with the layers of the first"
+        found.append(_about(source, "W-SEVERAL-BUILDS", text, builds=builds))
     if not is_verbose and not story.tuned and not story.steps:
-        found.append(
-            Notice(
-                code="W-LOG-NOT-VERBOSE",
-                message=f"{source} is not verbose and lacks the builder's choices; build with "
-                "--verbose",
-                evidence={"file": source},
-            )
-        )
+        text = "is not verbose and lacks the builder's choices; build with --verbose"
+        found.append(_about(source, "W-LOG-NOT-VERBOSE", text))
     elif not story.tuned:
-        found.append(
-            Notice(
-                code="W-NO-TUNING",
-                message=f"{source} has no autotuning: not a build log, or cut off early",
-                evidence={"file": source, "steps": len(story.steps)},
-            )
-        )
+        text = "has no autotuning: not a build log, or cut off early"
+        found.append(_about(source, "W-NO-TUNING", text, steps=len(story.steps)))
     elif not story.layers and not any(story.stage_s(name) for name in _ENDS):
-        found.append(
-            Notice(
-                code="W-LOG-UNFINISHED",
-                message=f"{source} ends before the builder had chosen formats and tactics",
-                evidence={"file": source, "tuned": len(story.tuned)},
-            )
-        )
+        text = "ends before the builder had chosen formats and tactics"
+        found.append(_about(source, "W-LOG-UNFINISHED", text, tuned=tuned))
     elif not story.layers:
-        found.append(
-            Notice(
-                code="W-NO-CHOICES",
-                message=f"{source} does not list the engine's layers, so the choices are unknown",
-                evidence={"file": source, "tuned": len(story.tuned)},
-            )
-        )
+        text = "does not list the engine's layers, so the choices are unknown"
+        found.append(_about(source, "W-NO-CHOICES", text, tuned=tuned))
     return found
+
+
+def _about(source: str, code: str, text: str, **evidence: int) -> Notice:
+    return Notice(code, f"{source} {text}", {"file": source, **evidence})

@@ -88,7 +88,6 @@ class StageReader:
         return bool(totals)
 
     def layer(self, text: str, line: int) -> bool:
-        """Take the memory of a layer."""
         match = _LAYER.match(text)
         if match is None:
             return False
@@ -105,7 +104,6 @@ class StageReader:
         return True
 
     def stage(self, text: str, line: int) -> bool:
-        """Take the seconds of a stage."""
         for name, pattern in _SECONDS:
             match = pattern.match(text)
             if match is not None:
@@ -116,7 +114,6 @@ class StageReader:
         return False
 
     def cache_line(self, text: str, line: int) -> bool:  # noqa: ARG002 - one signature for all
-        """Take a figure of the timing cache."""
         for figure, pattern in _CACHE:
             match = pattern.match(text)
             if match is not None:
@@ -166,7 +163,6 @@ class GraphReader:
         return match is not None
 
     def fusion(self, text: str, line: int) -> bool:
-        """Take a fusion of two layers."""
         match = _WEIGHTS.match(text) or _FUSING.match(text)
         if match is None:
             return False
@@ -178,13 +174,11 @@ class GraphReader:
         return True
 
     def removal(self, text: str, line: int) -> bool:
-        """Take a layer that was removed."""
         name = text.removeprefix("Removing ")
         self._add("remove", (name,), self._nodes(name), line, rule=self._rule_on(name))
         return True
 
     def retyping(self, text: str, line: int) -> bool:
-        """Take a layer whose type was changed."""
         match = _RETYPED.match(text)
         if match is None:
             return False
@@ -251,7 +245,6 @@ class TuningReader:
         self._kernel: tuple[str, str | None] | None = None
 
     def costs(self, text: str, line: int) -> bool:
-        """Open a block."""
         match = _COSTS.match(text)
         if match is None:
             return False
@@ -262,7 +255,6 @@ class TuningReader:
         return True
 
     def formats(self, text: str, line: int) -> bool:
-        """Open a combination of formats."""
         match = _FORMATS.match(text)
         if match is None:
             return False
@@ -292,7 +284,6 @@ class TuningReader:
         return True
 
     def tactic(self, text: str, line: int) -> bool:
-        """Take a tactic and its time."""
         match = _TIMED.match(text)
         time_ms = number(match[3]) if match else None
         match = match or _ONLY.match(text)
@@ -312,7 +303,6 @@ class TuningReader:
         return True
 
     def chose(self, text: str, line: int) -> bool:  # noqa: ARG002
-        """Take the best of the combination."""
         match = _CHOSE.match(text)
         if match is None:
             return False

@@ -34,7 +34,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.environment import Environment
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
-from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.job import CPU_BACKEND, BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Run, TensorValues
 
 
@@ -131,7 +131,7 @@ def _outcome(report: ToolReport | None) -> Outcome:
 T = TypeVar("T")
 _LONELY = "a comparison of outputs without an engine's files; pass it to report --outputs"
 _PROVIDERS = {
-    "CPUExecutionProvider": "ort-cpu",
+    "CPUExecutionProvider": CPU_BACKEND,
     "CUDAExecutionProvider": "ort-cuda",
     "TensorrtExecutionProvider": "ort-trt",
 }
@@ -252,7 +252,6 @@ def _take_printed(group: Group, parts: _Parts) -> None:
 
 
 def _query_counts(group: Group) -> tuple[int | None, int | None]:
-    """Return the queries of warm-up and measurement that a log counts."""
     logs = (item.log for item in group.items if item.log is not None)
     log = next((log for log in logs if log.queries is not None), None)
     return (log.warmup_queries, log.queries) if log else (None, None)
@@ -359,17 +358,16 @@ def _artifacts(items: Sequence[Item]) -> tuple[Artifact, ...]:
 
 def _damage(item: Item, reason: str) -> Notice:
     return Notice(
-        code="W-DAMAGED-FILE",
-        message=f"{item.path.name} could not be used: {reason}",
-        evidence={"file": item.path.name, "kind": item.kind.value, "reason": reason},
+        "W-DAMAGED-FILE",
+        f"{item.path.name} could not be used: {reason}",
+        {"file": item.path.name, "kind": item.kind.value, "reason": reason},
     )
 
 
 def _printed(item: Item) -> Notice:
     return Notice(
-        code="I-PRINTED-PROFILE",
-        message=f"layer times are those printed in {item.path.name}: rounded, and without layers "
+        "I-PRINTED-PROFILE",
+        f"layer times are those printed in {item.path.name}: rounded, and without layers "
         "that took no time",
-        evidence={"file": item.path.name},
-        level="info",
+        {"file": item.path.name},
     )

@@ -17,17 +17,8 @@ from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Work
 
 _BUILD_SECTIONS = ("Model Options", "Build Options")
 _FIRST_KNOWN = (
-    "tool_version",
-    "device",
-    "throughput_per_s",
-    "host_walltime_s",
-    "total_gpu_compute_s",
-    "build_s",
-    "parse_s",
-    "deserialize_s",
-    "load_s",
-    "engine_bytes",
-    "context_memory_bytes",
+    *("tool_version", "device", "throughput_per_s", "host_walltime_s", "total_gpu_compute_s"),
+    *("build_s", "parse_s", "deserialize_s", "load_s", "engine_bytes", "context_memory_bytes"),
 )
 
 

@@ -102,11 +102,8 @@ def _amounts(kind: ArtifactKind, run: Run) -> Iterator[tuple[str, int]]:
     if kind is ArtifactKind.OUTPUTS:
         yield "output", len(run.answers)
     if run.tool is not None and (kind.value.endswith("_log") or kind is ArtifactKind.TREX_METADATA):
-        figures = (
-            (one.min_ms, one.max_ms, one.mean_ms, one.median_ms, *one.percentiles)
-            for one in run.tool.summaries
-        )
-        yield "printed statistic", sum(value is not None for row in figures for value in row)
+        figures = [value for one in run.tool.summaries for value in one.figures.values()]
+        yield "printed statistic", sum(value is not None for value in figures)
         built = (run.tool.build_s, run.tool.engine_bytes, run.tool.load_s)
         yield "build figure", sum(value is not None for value in built)
 

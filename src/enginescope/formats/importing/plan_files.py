@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from enginescope.core.errors import FormatError, UsageError, foreign
 from enginescope.core.packed_files import PACKED_SUFFIXES, plain_bytes, plain_path
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied
 from enginescope.formats.importing.artifact_kinds import (
     LOG_READERS,
     ArtifactKind,
@@ -138,15 +138,7 @@ class ReadPlan(ReadBeside, frozen=True, kw_only=True):
     @property
     def facts(self) -> EngineFacts:
         """The same, to make a run of."""
-        return EngineFacts(
-            name=self.plan.name,
-            plan=self.plan,
-            profile=self.profile,
-            times=self.times,
-            report=self.report,
-            notices=self.notices,
-            artifacts=self.artifacts,
-        )
+        return copied(EngineFacts, self, name=self.plan.name)
 
 
 def neighbour(plan: Path, role: str, suffix: str = ".json") -> Path | None:
@@ -192,7 +184,6 @@ def build_report(plan: Path) -> ToolReport | None:
 
 
 def _of_trtexec(log: Path | None) -> Path | None:
-    """Return the log if trtexec wrote it."""
     if log is None:
         return None
     is_its = kind_of(plain_bytes(log), log.name) is ArtifactKind.TRTEXEC_LOG
@@ -210,14 +201,7 @@ def read_plan_files(given: PlanFiles) -> ReadPlan:
     reader = _Reader(given.plan)
     plan = reader.plan()
     beside = reader.neighbours(given)
-    return ReadPlan(
-        plan=plan,
-        profile=beside.profile,
-        times=beside.times,
-        report=beside.report,
-        notices=beside.notices,
-        artifacts=beside.artifacts,
-    )
+    return copied(ReadPlan, beside, plan=plan)
 
 
 def read_beside_engine(engine: Path, given: PlanFiles) -> ReadBeside:
@@ -360,7 +344,7 @@ def _timing_report(data: bytes, source: str) -> tuple[ToolReport, tuple[Notice, 
 
 def _damaged(path: Path, error: FormatError) -> Notice:
     return Notice(
-        code="W-DAMAGED-FILE",
-        message=f"{path.name}, next to the plan, could not be used: {error}",
-        evidence={"file": path.name, "reason": str(error)},
+        "W-DAMAGED-FILE",
+        f"{path.name}, next to the plan, could not be used: {error}",
+        {"file": path.name, "reason": str(error)},
     )

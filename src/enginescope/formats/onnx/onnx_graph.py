@@ -14,6 +14,7 @@ from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_precision import (
+    DATA_TYPES,
     inner_graphs,
     load_without_weights,
     node_name,
@@ -21,25 +22,6 @@ from enginescope.formats.onnx.onnx_precision import (
 )
 from enginescope.records.plan.plan import Plan
 from enginescope.records.tensor import DataType
-
-#: ONNX names of types.
-DATA_TYPES = {
-    "DOUBLE": DataType.FP64,
-    "FLOAT": DataType.FP32,
-    "FLOAT16": DataType.FP16,
-    "BFLOAT16": DataType.BF16,
-    "FLOAT8E4M3FN": DataType.FP8,
-    "INT64": DataType.INT64,
-    "INT32": DataType.INT32,
-    "INT16": DataType.INT16,
-    "INT8": DataType.INT8,
-    "UINT64": DataType.UINT64,
-    "UINT32": DataType.UINT32,
-    "UINT16": DataType.UINT16,
-    "UINT8": DataType.UINT8,
-    "BOOL": DataType.BOOL,
-    "STRING": DataType.STRING,
-}
 
 
 class FlowNode(Record, frozen=True, kw_only=True):
@@ -102,7 +84,7 @@ def read_onnx_flow(path: Path, input_shapes: Mapping[str, Sequence[int]] | None 
     weights = {one.name for one in model.graph.initializer}
     inputs = tuple(one.name for one in model.graph.input if one.name not in weights)
     for value in model.graph.input:
-        _fix(value, (input_shapes or {}).get(value.name))
+        _fix_shape(value, (input_shapes or {}).get(value.name))
     graph = inferred(model).graph
     return OnnxFlow(
         nodes=tuple(_nodes(_ordered(graph.node, path), inputs)),
@@ -174,13 +156,6 @@ def inferred(model: Any) -> Any:
         return model  # custom operators, or a model over protobuf's limit: what it says itself
 
 
-def _fix(value: Any, shape: Sequence[int] | None) -> None:
-    dims = value.type.tensor_type.shape.dim
-    if shape is not None and len(dims) == len(shape):
-        for dim, size in zip(dims, shape, strict=True):
-            dim.dim_value = size
-
-
 def _tensors(graph: Any) -> Iterator[tuple[str, FlowTensor]]:
     for value in (*graph.input, *graph.output, *graph.value_info):
         if value.type.HasField("tensor_type"):
@@ -190,15 +165,11 @@ def _tensors(graph: Any) -> Iterator[tuple[str, FlowTensor]]:
                 value.name,
                 FlowTensor(
                     dtype=DATA_TYPES.get(type_name(tensor.elem_type) or ""),
-                    shape=tuple(_size(one) for one in tensor.shape.dim) if known else None,
+                    shape=tuple(map(_dim, tensor.shape.dim)) if known else None,
                 ),
             )
         elif value.type.WhichOneof("value") is not None:
             yield value.name, FlowTensor(is_tensor=False)
-
-
-def _size(dim: Any) -> int | None:
-    return int(dim.dim_value) if dim.HasField("dim_value") and dim.dim_value >= 0 else None
 
 
 #: The first version of ONNX's file format in which nodes carry notes.
@@ -350,17 +321,15 @@ def _fix_shape(value: Any, shape: Sequence[int | None] | None) -> None:
 def _walk(graph: Any, depth: int) -> Iterator[tuple[Any, int]]:
     for node in graph.node:
         yield node, depth
-        for attribute in node.attribute:
-            inner = (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))
-            for one in inner:
-                yield from _walk(one, depth + 1)
+        for inner in inner_graphs(node):
+            yield from _walk(inner, depth + 1)
 
 
 def _node(index: int, proto: Any, depth: int) -> OnnxNode:
     outputs = tuple(proto.output)
     return OnnxNode(
         index=index,
-        name=proto.name or f"node_of_{outputs[0] if outputs else ''}",
+        name=node_name(proto),
         op_type=proto.op_type,
         domain=proto.domain if proto.domain != "ai.onnx" else "",
         inputs=tuple(proto.input),

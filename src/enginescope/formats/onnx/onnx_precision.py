@@ -19,24 +19,35 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
+from enginescope.records.tensor import DataType
 
 #: Operators that quantize, or compute on what is quantized.
 _QUANTISED = frozenset(
     {
-        "QuantizeLinear",
-        "DequantizeLinear",
-        "DynamicQuantizeLinear",
-        "QLinearConv",
-        "QLinearMatMul",
-        "QLinearAdd",
-        "QGemm",
-        "ConvInteger",
-        "MatMulInteger",
-        "MatMulNBits",
-        "DynamicQuantizeMatMul",
-        "QAttention",
+        *("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv"),
+        *("QLinearMatMul", "QLinearAdd", "QGemm", "ConvInteger", "MatMulInteger", "MatMulNBits"),
+        *("DynamicQuantizeMatMul", "QAttention"),
     }
 )
+#: ONNX's name of an element type -> ours; ONNX Runtime has the same names in lower case.
+DATA_TYPES = {
+    "DOUBLE": DataType.FP64,
+    "FLOAT": DataType.FP32,
+    "FLOAT16": DataType.FP16,
+    "BFLOAT16": DataType.BF16,
+    "FLOAT8E8M0": DataType.E8M0,
+    "FLOAT4E2M1": DataType.FP4,
+    **dict.fromkeys(
+        ("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"), DataType.FP8
+    ),
+    **{
+        dtype.name: dtype
+        for dtype in DataType
+        if dtype.name.startswith(("INT", "UINT", "COMPLEX", "BOOL", "STRING"))
+    },
+}
+#: The same from type to name, the first of several.
+TYPE_NAMES = {dtype: name for name, dtype in reversed(DATA_TYPES.items())}
 _FOUR_BITS = frozenset({"FLOAT4E2M1"})
 _FP8 = frozenset({"FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"})
 

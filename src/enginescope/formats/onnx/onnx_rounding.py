@@ -349,7 +349,9 @@ class _Rounding:
         """Return the name of what a node reads in place of an input."""
         if not name or _is_exempt(node) or not self._is_fp32(name):
             return name
-        if not self._stores and (node.op_type not in _MATRIX or at >= _operands(node)):
+        if not self._stores and (
+            node.op_type not in _MATRIX or at >= (3 if node.op_type in _RECURRENT else 2)
+        ):
             return name
         is_weight = name in static
         if not is_weight and self._stores:  # rounded where it was computed
@@ -381,17 +383,12 @@ class _Rounding:
         return name in self._types and self._types[name][0] == 1  # TensorProto.FLOAT
 
 
-def _operands(node: Any) -> int:
-    return 3 if node.op_type in _RECURRENT else 2
-
-
 def _is_exempt(node: Any) -> bool:
     """Whether an operator's FP32 inputs and outputs stay as they are: it quantizes, or sizes."""
     return node.op_type in _EXEMPT or "Quant" in node.op_type or node.op_type.startswith("Q")
 
 
 def _rename(graph: Any, names: dict[str, str]) -> None:
-    """Let every node, also those of graphs within, read other tensors."""
     for node in graph.node:
         for at, name in enumerate(node.input):
             node.input[at] = names.get(name, name)

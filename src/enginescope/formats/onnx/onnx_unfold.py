@@ -48,7 +48,7 @@ def asking_onnx(path: Path, folder: Path) -> tuple[Path, tuple[tuple[str, str], 
     """
     onnx = require("onnx", purpose="reading branches", install="enginescope")
     model = load_without_weights(str(path))
-    deciding = list(_deciding(model.graph))
+    deciding = [node for node in model.graph.node if node.op_type in _DECIDING]
     for number, node in enumerate(deciding):
         name = f"{DECISION}{number}"
         if node.op_type == "If":
@@ -191,10 +191,6 @@ class _Unfolding:
             inputs, more = ([part, axes], {}) if by_input else ([part], {"axes": [0]})
             yield make("Unsqueeze", inputs, [f"{part}::part"], **more)
         yield make("Concat", [f"{part}::part" for part in parts], [target], axis=0)
-
-
-def _deciding(graph: Any) -> Iterator[Any]:
-    yield from (node for node in graph.node if node.op_type in _DECIDING)
 
 
 def _graph(node: Any, attribute: str) -> Any:

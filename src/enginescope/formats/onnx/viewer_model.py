@@ -6,23 +6,12 @@ from collections.abc import Sequence
 
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.records.tensor import DataType, Tensor
+from enginescope.formats.onnx.onnx_precision import TYPE_NAMES
+from enginescope.records.tensor import Tensor
 
 #: Netron shows operators of domains that it does not know with all their attributes.
 DOMAIN = "tensorrt"
 _IR_VERSION = 10
-_TYPES = {
-    DataType.FP64: "DOUBLE",
-    DataType.FP32: "FLOAT",
-    DataType.FP16: "FLOAT16",
-    DataType.BF16: "BFLOAT16",
-    DataType.FP8: "FLOAT8E4M3FN",
-    DataType.INT64: "INT64",
-    DataType.INT32: "INT32",
-    DataType.INT8: "INT8",
-    DataType.UINT8: "UINT8",
-    DataType.BOOL: "BOOL",
-}
 
 
 class ViewerNode(Record, frozen=True, kw_only=True):
@@ -91,5 +80,7 @@ def _known(infos: dict[str, object], names: Sequence[str]) -> list[object]:
 
 def _info(onnx: object, name: str, tensor: Tensor) -> object:
     proto = onnx.TensorProto  # type: ignore[attr-defined]
-    kind = getattr(proto, _TYPES.get(tensor.dtype, "UNDEFINED") if tensor.dtype else "UNDEFINED")
+    kind = getattr(
+        proto, TYPE_NAMES[tensor.dtype] if tensor.dtype else "UNDEFINED", proto.UNDEFINED
+    )
     return onnx.helper.make_tensor_value_info(name, kind, tensor.shape)  # type: ignore[attr-defined]

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.onnx.onnx_graph import DATA_TYPES, reads
-from enginescope.formats.onnx.onnx_precision import load_without_weights, node_name, type_name
+from enginescope.formats.onnx.onnx_graph import reads
+from enginescope.formats.onnx.onnx_precision import (
+    DATA_TYPES,
+    load_without_weights,
+    node_name,
+    type_name,
+)
 from enginescope.formats.onnxruntime.ort_profile import SUFFIX
 from enginescope.records.plan.plan import EXECUTED, IOTensor, Layer, Plan, Weights
-from enginescope.records.tensor import DataType, Tensor
-
-_NAMES = {"float": DataType.FP32, "double": DataType.FP64}
+from enginescope.records.tensor import Tensor
 
 #: Types and shapes of the inputs and of the outputs of one node.
 _Uses = tuple[Sequence[Tensor], Sequence[Tensor]]
@@ -118,7 +121,7 @@ def _uses(events: Iterable[Any]) -> dict[str, _Uses]:
 def _typed(values: Any) -> list[Tensor]:
     """Return ``[{"float": [1, 3, 224, 224]}]`` as tensors without names."""
     return [
-        Tensor(name="", shape=tuple(shape), dtype=_NAMES.get(kind) or DATA_TYPES.get(kind.upper()))
+        Tensor(name="", shape=tuple(shape), dtype=DATA_TYPES.get(kind.upper()))
         for one in values or ()
         for kind, shape in one.items()
     ]

@@ -94,7 +94,7 @@ def with_gpu_times(document: Document, trace: GpuTrace) -> NodeTimes:
             "times of nodes on CUDA are the host's, which only enqueues them; the GPU's are not "
             f"known: {why}"
         )
-        notice = Notice(code="W-HOST-NODE-TIMES", message=message, evidence={"why": why})
+        notice = Notice("W-HOST-NODE-TIMES", message, {"why": why})
         return NodeTimes(document, "host", (notice,))
     timed = list(events)
     for span in spans:
@@ -102,11 +102,10 @@ def with_gpu_times(document: Document, trace: GpuTrace) -> NodeTimes:
             timed[span.at] = {**events[span.at], "dur": sums.get(span.at, 0.0)}
     share_pct = 100 * elsewhere_us / (total_us + elsewhere_us)
     notice = Notice(
-        code="I-GPU-NODE-TIMES",
-        message="times of nodes on CUDA are the GPU's, of their kernels and copies; "
+        "I-GPU-NODE-TIMES",
+        "times of nodes on CUDA are the GPU's, of their kernels and copies; "
         f"{share_pct:.2g} % of the GPU time is outside nodes",
-        evidence={"nodes_us": total_us, "elsewhere_us": elsewhere_us},
-        level="info",
+        {"nodes_us": total_us, "elsewhere_us": elsewhere_us},
     )
     return NodeTimes(replace(document, value=timed), "gpu", (notice,))
 
@@ -315,7 +314,7 @@ def _gpu_time(document: Document) -> list[Notice]:
         f"{longest} ({sums[longest]:.4g} ms); times of nodes are the host's"
     )
     evidence = {"gpu_ms": total, "runs": len(spans), "kernels_ms": sums}
-    return [Notice(code="I-GPU-EVENTS", message=message, evidence=evidence, level="info")]
+    return [Notice("I-GPU-EVENTS", message, evidence)]
 
 
 def _in_order(kept: list[_Run]) -> list[_Node]:
@@ -366,12 +365,12 @@ def _text(value: Any) -> str | None:
 
 def _unfinished(source: str, events: int) -> Notice:
     message = f"{source} ends within a run; its {events} node events are skipped"
-    return Notice(code="W-TRUNCATED", message=message, evidence={"file": source, "events": events})
+    return Notice("W-TRUNCATED", message, {"file": source, "events": events})
 
 
 def _single(source: str) -> Notice:
     message = f"{source} holds a single run, the first, which is slower than those after it"
-    return Notice(code="W-FIRST-RUN", message=message, evidence={"file": source, "runs": 1})
+    return Notice("W-FIRST-RUN", message, {"file": source, "runs": 1})
 
 
 def arenas_of(document: Document) -> tuple[ArenaUse, ...]:

@@ -78,8 +78,7 @@ def _unmatched(source: str, names: list[str], count: int, plan: Plan) -> Notice:
     some = ", ".join(names[:_MOST_NAMED])
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     return Notice(
-        code="W-OVERLAY",
-        message=f"{source}: {len(names):,} of {count:,} names are not layers of {plan.name}: "
-        f"{some}{more}",
-        evidence={"file": source, "names": names},
+        "W-OVERLAY",
+        f"{source}: {len(names):,} of {count:,} names are not layers of {plan.name}: {some}{more}",
+        {"file": source, "names": names},
     )

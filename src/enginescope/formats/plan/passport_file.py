@@ -24,13 +24,13 @@ def read_passport(engine: Path, sha256: str | None) -> tuple[Passport | None, No
         passport = decode(read_bytes(path), Passport, source=path.name)
     except FormatError as error:
         message = f"{path.name}, next to the engine, could not be used: {error}"
-        return None, Notice(code="W-PASSPORT", message=message, evidence={"file": str(path)})
+        return None, Notice("W-PASSPORT", message, {"file": str(path)})
     written = passport.engine.sha256 if passport.engine else None
     if written is not None and written == sha256:
         return passport, None
     message = f"{path.name} belongs to another build of {engine.name}; enginescope ignores it"
     evidence = {"file": str(path), "passport_sha256": written, "engine_sha256": sha256}
-    return None, Notice(code="W-PASSPORT", message=message, evidence=evidence)
+    return None, Notice("W-PASSPORT", message, evidence)
 
 
 def with_passport(run: Run, engine: Path, sha256: str | None) -> Run:

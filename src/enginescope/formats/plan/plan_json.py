@@ -258,29 +258,28 @@ def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
         )
         found.append(
             Notice(
-                code="W-PLAN-ENTRIES",
-                message=f"{source} has {entries} none",
-                evidence={"file": source, "left_out": left_out, "layers": len(plan.layers)},
+                "W-PLAN-ENTRIES",
+                f"{source} has {entries} none",
+                {"file": source, "left_out": left_out, "layers": len(plan.layers)},
             )
         )
     if plan.source_schema == "names-only":
         found.append(
             Notice(
-                code="I-NAMES-ONLY",
-                message=f"{source} only has the names of its layers; "
+                "I-NAMES-ONLY",
+                f"{source} only has the names of its layers; "
                 "build with detailed verbosity to see more: trtexec --profilingVerbosity=detailed, "
                 "or config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED",
-                evidence={"file": source, "layers": len(plan.layers)},
-                level="info",
+                {"file": source, "layers": len(plan.layers)},
             )
         )
     unknown = sorted(reader.tensors.unknown_formats)
     if unknown:
         found.append(
             Notice(
-                code="W-UNKNOWN-FORMAT",
-                message=f"{source} has unknown tensor formats, so their size is unknown",
-                evidence={"file": source, "formats": unknown},
+                "W-UNKNOWN-FORMAT",
+                f"{source} has unknown tensor formats, so their size is unknown",
+                {"file": source, "formats": unknown},
             )
         )
     return found
@@ -288,11 +287,10 @@ def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
 
 def _guessed_io(source: str, plan: Plan) -> Notice:
     return Notice(
-        code="I-IO-DEDUCED",
-        message=f"{source} does not list the engine's inputs and outputs; enginescope "
+        "I-IO-DEDUCED",
+        f"{source} does not list the engine's inputs and outputs; enginescope "
         "derived them from the tensors that are only read or only written",
-        evidence={"file": source, "inputs": len(plan.inputs), "outputs": len(plan.outputs)},
-        level="info",
+        {"file": source, "inputs": len(plan.inputs), "outputs": len(plan.outputs)},
     )
 
 

@@ -12,6 +12,7 @@ from enginescope.formats import log_facts, log_lines
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.samples import ReportedSummary
 
 IS_POLYGRAPHY_LOG = re.compile(
@@ -36,9 +37,9 @@ _BUILD = re.compile(r"Finished engine building in ([\d.]+) seconds")
 _MESSAGE = re.compile(r"^\[([WE!])\] (.+)$")
 _LEVELS = {"W": "warning", "E": "error", "!": "error"}
 #: How a runner's name begins -> backend, and the library whose version counts.
-_RUNNERS = {"trt-runner": ("trt", "tensorrt"), "onnxrt-runner": ("ort-cpu", "onnxruntime")}
+_RUNNERS = {"trt-runner": ("trt", "tensorrt"), "onnxrt-runner": (CPU_BACKEND, "onnxruntime")}
 _ORT_PROVIDER = re.compile(r"Session with providers: \['(\w+?)(?:ExecutionProvider)?'")
-_ORT_BACKENDS = {"CPU": "ort-cpu", "CUDA": "ort-cuda", "Tensorrt": "ort-trt"}
+_ORT_BACKENDS = {"CPU": CPU_BACKEND, "CUDA": "ort-cuda", "Tensorrt": "ort-trt"}
 #: A mean of fewer inferences is mostly the first one.
 _FEW = 10
 
@@ -100,7 +101,6 @@ def _last_runner(text: str) -> str:
 
 
 def _shared(text: str, first: int, version: str | None) -> dict[str, Any]:
-    """Return the fields that every runner's report has."""
     command, end = _COMMAND.search(text), _END.search(text)
     errors = {
         name.strip(): f"abs {absolute}, rel {relative}"
@@ -135,7 +135,7 @@ def _messages(text: str, first: int) -> Iterator[LogMessage]:
 def _backend(runner: str, text: str) -> tuple[str, str]:
     for start, (backend, library) in _RUNNERS.items():
         if runner.startswith(start):
-            provider = _ORT_PROVIDER.search(text) if backend == "ort-cpu" else None
+            provider = _ORT_PROVIDER.search(text) if backend == CPU_BACKEND else None
             return (_ORT_BACKENDS.get(provider[1], backend) if provider else backend), library
     return runner.partition("-")[0], ""
 
@@ -159,7 +159,7 @@ def _unfinished(source: str, report: ToolReport) -> tuple[Notice, ...]:
     if report.passed is not None or report.command is None:
         return ()
     message = f"{source} ends before polygraphy prints PASSED or FAILED"
-    return (Notice(code="W-LOG-UNFINISHED", message=message, evidence={"file": source}),)
+    return (Notice("W-LOG-UNFINISHED", message, {"file": source}),)
 
 
 def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:
@@ -168,4 +168,4 @@ def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:
     what = "one inference" if count == 1 else f"{count} inferences"
     message = f"{source}: the time of {runner} is the mean of {what}, the first included"
     evidence = {"file": source, "runner": runner, "inferences": count}
-    return (Notice(code="W-FEW-INFERENCES", message=message, evidence=evidence),)
+    return (Notice("W-FEW-INFERENCES", message, evidence),)

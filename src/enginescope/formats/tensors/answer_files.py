@@ -27,17 +27,15 @@ from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
 from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample, SkippedSample
-from enginescope.records.tensor import DataType
+from enginescope.records.tensor import NUMPY, DataType
 
 _KEYS = frozenset({"name", "dimensions", "values"})
 _TYPES = {
-    "fp32": (DataType.FP32, np.float32),
-    "fp16": (DataType.FP16, np.float16),
-    "int64": (DataType.INT64, np.int64),
-    "int32": (DataType.INT32, np.int32),
-    "int8": (DataType.INT8, np.int8),
-    "uint8": (DataType.UINT8, np.uint8),
-    "bool": (DataType.BOOL, np.bool_),
+    dtype.value.lower(): dtype
+    for dtype in (
+        *(DataType.FP32, DataType.FP16, DataType.INT64, DataType.INT32),
+        *(DataType.INT8, DataType.UINT8, DataType.BOOL),
+    )
 }
 _ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
@@ -60,10 +58,10 @@ def outputs_of(document: Document) -> tuple[tuple[TensorValues, ...], tuple[Noti
     if lost:
         notices += (
             Notice(
-                code="W-OUTPUTS-NOT-FINITE",
-                message=f"{document.source} has {lost:,} values that are not numbers; "
+                "W-OUTPUTS-NOT-FINITE",
+                f"{document.source} has {lost:,} values that are not numbers; "
                 "enginescope reads them as NaN",
-                evidence={"file": document.source, "count": lost},
+                {"file": document.source, "count": lost},
             ),
         )
     return tuple(sorted(found, key=lambda one: one.name)), notices
@@ -79,13 +77,13 @@ def _tensor(record: dict[str, Any], source: str) -> TensorValues:
             why=f"it has {len(values):,} values",
             expected=f"{math.prod(shape):,} for {record['dimensions'] or 'a scalar'}",
         )
-    dtype, kind = _type(record, values)
+    dtype = _type(record, values)
     if not all(value is None or isinstance(value, (int, float)) for value in values):
         raise FormatError(source, where=name, why="its values are not numbers")
     try:
         data = np.array([math.nan if value is None else value for value in values])
         with np.errstate(over="ignore", invalid="ignore"):
-            data = data.astype(kind).reshape(shape)
+            data = data.astype(NUMPY[dtype]).reshape(shape)
     except (ValueError, OverflowError):
         raise FormatError(source, where=name, why="its values do not fit their type") from None
     for word, places in (record.get("nonFinite") or {}).items():
@@ -104,7 +102,7 @@ def _shape(text: Any, name: str, source: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def _type(record: dict[str, Any], values: list[Any]) -> tuple[DataType, Any]:
+def _type(record: dict[str, Any], values: list[Any]) -> DataType:
     known = _TYPES.get(str(record.get("type")))
     if known is not None:
         return known
@@ -116,22 +114,7 @@ def _type(record: dict[str, Any], values: list[Any]) -> tuple[DataType, Any]:
 _INDEX = "enginescope.tensors"
 #: In a folder of answers: the samples that have none, since their files cannot be read.
 _SKIPPED = "skipped.json"
-_BY_NUMPY = {
-    "float64": DataType.FP64,
-    "float32": DataType.FP32,
-    "float16": DataType.FP16,
-    "int64": DataType.INT64,
-    "int32": DataType.INT32,
-    "int16": DataType.INT16,
-    "int8": DataType.INT8,
-    "uint64": DataType.UINT64,
-    "uint32": DataType.UINT32,
-    "uint16": DataType.UINT16,
-    "uint8": DataType.UINT8,
-    "bool": DataType.BOOL,
-    "complex64": DataType.COMPLEX64,
-    "complex128": DataType.COMPLEX128,
-}
+_BY_NUMPY = {name: dtype for dtype, name in NUMPY.items()}
 
 
 class _Entry(Record, frozen=True, kw_only=True):

@@ -45,7 +45,6 @@ class LabelFile:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """All labels there are, each once."""
         return tuple(dict.fromkeys(self._labels.values()))
 
 
@@ -191,7 +190,6 @@ class CocoBoxes:
         return tuple(self._images)
 
     def read(self, key: str) -> KnownBoxes:
-        """Return the objects of a picture."""
         image = self._images[key]
         boxes = tuple(self._boxes.get(image.id, ()))
         return KnownBoxes(image=image, boxes=boxes, categories=self._categories)
@@ -230,7 +228,6 @@ class FolderTargets:
         return tuple(sorted(self._files))
 
     def read(self, key: str) -> Any:
-        """Return what the file says."""
         return self._load(self._files[key])
 
 

@@ -71,11 +71,9 @@ def torch_trace_of(document: Document) -> tuple[TorchTrace, tuple[Notice, ...]]:
     where = "GPU time of the kernels that each operator started" if on_gpu else "CPU time"
     span = "" if steps else "; it has no ProfilerStep, so the times are of the whole trace"
     notice = Notice(
-        code="I-TORCH-OPERATORS",
-        message=f"{source} is a trace of PyTorch: {where}, by operator; not layers of an engine"
-        f"{span}",
-        evidence={"file": source, "steps": len(steps), "kernels": len(on_gpu)},
-        level="info",
+        "I-TORCH-OPERATORS",
+        f"{source} is a trace of PyTorch: {where}, by operator; not layers of an engine{span}",
+        {"file": source, "steps": len(steps), "kernels": len(on_gpu)},
     )
     used = {_argument(event, "device") for event in on_gpu}
     trace = TorchTrace(

@@ -101,19 +101,12 @@ def _summary(metric: str, raw: Any) -> ReportedSummary | None:
     if not isinstance(raw, list):
         return None
     values = [finite_number(one) for one in raw]
-    padded = [*values[:4], None, None, None, None][:4]
     names = _PERCENTILES.get(len(values), ())
+    pairs = zip(names, values[4:], strict=True) if names else ()
     return ReportedSummary(
         metric=metric,
-        min_ms=padded[0],
-        max_ms=padded[1],
-        mean_ms=padded[2],
-        median_ms=padded[3],
-        percentiles=tuple(
-            (p, value) for p, value in zip(names, values[4:], strict=True) if value is not None
-        )
-        if names
-        else (),
+        percentiles=tuple((p, value) for p, value in pairs if value is not None),
+        **dict(zip(("min_ms", "max_ms", "mean_ms", "median_ms"), values, strict=False)),
     )
 
 
@@ -123,10 +116,9 @@ def _is_odd(raw: Any) -> bool:
 
 def _unnamed(source: str, odd: dict[str, int]) -> Notice:
     return Notice(
-        code="W-PERCENTILES-UNNAMED",
-        message=f"{source} has statistics without the names of the percentiles; "
-        "enginescope skips them",
-        evidence={"file": source, "lengths": odd},
+        "W-PERCENTILES-UNNAMED",
+        f"{source} has statistics without the names of the percentiles; enginescope skips them",
+        {"file": source, "lengths": odd},
     )
 
 

@@ -184,20 +184,16 @@ def _left_out(source: str, count: int) -> Notice:
         if count == 1
         else (f"{count:,} records that are not layer times")
     )
-    return Notice(
-        code="W-RECORDS",
-        message=f"{source}: skipped {records}",
-        evidence={"file": source, "left_out": count},
-    )
+    return Notice("W-RECORDS", f"{source}: skipped {records}", {"file": source, "left_out": count})
 
 
 def _doubted(source: str, code: str, names: list[str]) -> Notice:
     count, what = len(names), _DOUBTS[code]
     figures = "1 figure" if count == 1 else f"{count:,} figures"
     return Notice(
-        code=code,
-        message=f"{source} has {figures} {what}, the first of {names[0]!r}; read as not known",
-        evidence={"file": source, "figures": count, "first": names[0]},
+        code,
+        f"{source} has {figures} {what}, the first of {names[0]!r}; read as not known",
+        {"file": source, "figures": count, "first": names[0]},
     )
 
 
@@ -226,11 +222,10 @@ def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]
     times = {name: _listed(one) for name, one in document.value.items()}
     counts = {len(time) for time in times.values()}
     notice = Notice(
-        code="I-UNIT-ASSUMED",
-        message=f"{document.source} states no unit; its layer times count as milliseconds, as "
+        "I-UNIT-ASSUMED",
+        f"{document.source} states no unit; its layer times count as milliseconds, as "
         "TensorRT's IProfiler reports them",
-        evidence={"file": document.source},
-        level="info",
+        {"file": document.source},
     )
     profile = Profile(
         source="iprofiler",

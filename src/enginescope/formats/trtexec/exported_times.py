@@ -128,15 +128,9 @@ def _clock(source: str, series: Samples, step_ms: float) -> Notice:
     share = f", {100 * step_ms / median_ms:.2g} % of the median" if median_ms > 0 else ""
     share += " GPU compute time" if share and series.metric == "gpu_compute" else ""
     return Notice(
-        code="I-RESOLUTION",
-        message=f"the times in {source} move in steps of {step_ms * 1e3:.3g} µs{share}",
-        evidence={
-            "file": source,
-            "metric": series.metric,
-            "step_ms": step_ms,
-            "median_ms": median_ms,
-        },
-        level="info",
+        "I-RESOLUTION",
+        f"the times in {source} move in steps of {step_ms * 1e3:.3g} µs{share}",
+        {"file": source, "metric": series.metric, "step_ms": step_ms, "median_ms": median_ms},
     )
 
 
@@ -148,16 +142,10 @@ def stamp_step_ms(latest_ms: float) -> float:
 def _enqueue(source: str, latest_ms: float, series: Samples) -> Notice:
     step_ms = stamp_step_ms(latest_ms)
     return Notice(
-        code="I-ENQUEUE-RESOLUTION",
-        message=f"enqueue times in {source} are differences of time stamps with six digits, "
+        "I-ENQUEUE-RESOLUTION",
+        f"enqueue times in {source} are differences of time stamps with six digits, "
         f"so they are only good to {step_ms * 1e3:.3g} µs",
-        evidence={
-            "file": source,
-            "metric": series.metric,
-            "step_ms": step_ms,
-            "latest_ms": latest_ms,
-        },
-        level="info",
+        {"file": source, "metric": series.metric, "step_ms": step_ms, "latest_ms": latest_ms},
     )
 
 
@@ -263,11 +251,10 @@ def _are_equal(mine: Array, theirs: Array, tolerance: float) -> bool:
 def _swapped(source: str, begin: int) -> Notice:
     apart = "" if begin else "; its warm-up counts as measured, unless its log lies beside it"
     return Notice(
-        code="I-STAMPS-SWAPPED",
-        message=f"{source} calls the copy to the device Enq and the enqueue In, as TensorRT 7.1 "
+        "I-STAMPS-SWAPPED",
+        f"{source} calls the copy to the device Enq and the enqueue In, as TensorRT 7.1 "
         f"does: inMs is endEnqMs − startEnqMs; enginescope reads them so{apart}",
-        evidence={"file": source, "warmup_queries": begin},
-        level="info",
+        {"file": source, "warmup_queries": begin},
     )
 
 
@@ -326,9 +313,9 @@ def _wall(columns: dict[str, Array], begin: int) -> float | None:
 
 def _left_out(source: str, count: int) -> Notice:
     return Notice(
-        code="W-RECORDS",
-        message=f"{source} has {count} incomplete records; enginescope skips them",
-        evidence={"file": source, "left_out": count},
+        "W-RECORDS",
+        f"{source} has {count} incomplete records; enginescope skips them",
+        {"file": source, "left_out": count},
     )
 
 
@@ -363,18 +350,9 @@ def summary_mismatches(
 def _differences(
     series: Samples, printed: ReportedSummary, absolute: float
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    ours = as_trtexec_prints(series, tuple(p for p, _ in printed.percentiles))
-    pairs = [
-        ("min", ours.min_ms, printed.min_ms),
-        ("max", ours.max_ms, printed.max_ms),
-        ("mean", ours.mean_ms, printed.mean_ms),
-        ("median", ours.median_ms, printed.median_ms),
-    ]
-    pairs += [
-        (f"p{p:g}", mine, theirs)
-        for (p, mine), (_, theirs) in zip(ours.percentiles, printed.percentiles, strict=True)
-    ]
-    for name, mine, theirs in pairs:
+    ours = as_trtexec_prints(series, tuple(p for p, _ in printed.percentiles)).figures
+    for name, theirs in printed.figures.items():
+        mine = ours[name]
         if mine is None or theirs is None:
             continue
         rounded = max(_MEAN_TOLERANCE, len(series) * _ROUNDING_OF_AN_ADDITION)
@@ -394,9 +372,9 @@ def _agree(mine: float, theirs: float, relative: float) -> bool:
 def _notice(metric: str, n: int, differing: dict[str, dict[str, float]]) -> Notice:
     names = ", ".join(differing)
     return Notice(
-        code="W-SUMMARY-MISMATCH",
-        message=f"the printed {metric} summary is not that of the exported times ({names} differ)",
-        evidence={"metric": metric, "samples": n, "differing": differing},
+        "W-SUMMARY-MISMATCH",
+        f"the printed {metric} summary is not that of the exported times ({names} differ)",
+        {"metric": metric, "samples": n, "differing": differing},
     )
 
 
@@ -421,12 +399,8 @@ def report_mismatches(reports: Sequence[ToolReport]) -> tuple[Notice, ...]:
 def _apart(
     first: ReportedSummary, second: ReportedSummary
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    names = ("min", "max", "mean", "median")
-    mine = {name: getattr(first, f"{name}_ms") for name in names}
-    theirs = {name: getattr(second, f"{name}_ms") for name in names}
-    mine.update((f"p{p:g}", value) for p, value in first.percentiles)
-    theirs.update((f"p{p:g}", value) for p, value in second.percentiles)
-    for name, value in mine.items():
+    theirs = second.figures
+    for name, value in first.figures.items():
         other = theirs.get(name)
         if value is not None and other is not None and not _agree(value, other, 0.0):
             yield name, {"first_ms": value, "second_ms": other}
@@ -463,8 +437,8 @@ def _contradiction(what: str, differing: Mapping[str, object]) -> Notice:
     shown = list(differing)[:3]
     more = f" and {len(differing) - len(shown)} more" if len(differing) > len(shown) else ""
     return Notice(
-        code="W-CONTRADICTION",
-        message=f"two files of this run contradict each other in {what} "
+        "W-CONTRADICTION",
+        f"two files of this run contradict each other in {what} "
         f"({', '.join(shown)}{more}); check that they are of one run",
-        evidence={"differing": {name: differing[name] for name in shown}},
+        {"differing": {name: differing[name] for name in shown}},
     )

@@ -13,24 +13,14 @@ from enginescope.judge.samples import Array
 
 _MS_PER = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 _WORDS = {
-    "ns": "ns",
-    "nsec": "ns",
-    "nanosecond": "ns",
-    "nanoseconds": "ns",
-    "us": "us",
-    "µs": "us",
-    "usec": "us",
-    "microsecond": "us",
-    "microseconds": "us",
-    "ms": "ms",
-    "msec": "ms",
-    "millisecond": "ms",
-    "milliseconds": "ms",
-    "s": "s",
-    "sec": "s",
-    "secs": "s",
-    "second": "s",
-    "seconds": "s",
+    word: unit
+    for unit, words in {
+        "ns": "ns nsec nanosecond nanoseconds",
+        "us": "us µs usec microsecond microseconds",
+        "ms": "ms msec millisecond milliseconds",
+        "s": "s sec secs second seconds",
+    }.items()
+    for word in words.split()
 }
 _TAIL = re.compile(r"^(.*?)(?:[\s_\-.]*[(\[]\s*([A-Za-zµ]+)\s*[)\]]|[\s_\-.]+([A-Za-zµ]+))$")
 # Longest first; a lower-case tail without a separator ("times") is part of the word.
@@ -71,20 +61,9 @@ def _plain(name: str) -> str:
 # A field's name without its unit -> the metric it holds, best first.
 METRICS: dict[str, tuple[str, ...]] = {
     "trtexec_latency": (
-        "latency",
-        "hostlatency",
-        "latencies",
-        "times",
-        "time",
-        "periteration",
-        "iterationtime",
-        "duration",
-        "durations",
-        "elapsed",
-        "inferencetime",
-        "inference",
-        "total",
-        "totaltime",
+        *("latency", "hostlatency", "latencies", "times", "time", "periteration"),
+        *("iterationtime", "duration", "durations", "elapsed", "inferencetime", "inference"),
+        *("total", "totaltime"),
     ),
     "gpu_compute": ("compute", "gpucompute", "gpucomputetime", "gputime", "gpulatency"),
     "h2d": ("h2d", "h2dlatency", "in"),

@@ -273,16 +273,16 @@ class _LogReader:
     def notices(self, source: str) -> Iterator[Notice]:
         if self.has_started and self.fields.get("passed") is None:
             yield Notice(
-                code="W-LOG-UNFINISHED",
-                message=f"{source} ends before trtexec prints PASSED or FAILED",
-                evidence={"file": source},
+                "W-LOG-UNFINISHED",
+                f"{source} ends before trtexec prints PASSED or FAILED",
+                {"file": source},
             )
         if self.table is not None and self.table.layers and not self.table.is_complete:
             yield Notice(
-                code="W-TRUNCATED",
-                message=f"{source}: the table of layer times ends before its total; layers are "
+                "W-TRUNCATED",
+                f"{source}: the table of layer times ends before its total; layers are "
                 "missing, and the last name may be cut off",
-                evidence={"file": source, "layers": len(self.table.layers)},
+                {"file": source, "layers": len(self.table.layers)},
             )
         unread = [line for line in self.unread if not self.summaries or "min = " in line.text]
         if unread:
@@ -297,9 +297,9 @@ def _unread(source: str, lines: Sequence[LogLine]) -> Notice:
     shown = "; ".join(f"line {line.number}: {line.text.strip()[:80]}" for line in first)
     more = f" and {len(lines) - _SHOWN_LINES:,} more" if len(lines) > _SHOWN_LINES else ""
     return Notice(
-        code=_UNREAD,
-        message=f"{source} has figures in a layout that enginescope does not read: {shown}{more}",
-        evidence={"file": source, "lines": [line.number for line in first]},
+        _UNREAD,
+        f"{source} has figures in a layout that enginescope does not read: {shown}{more}",
+        {"file": source, "lines": [line.number for line in first]},
     )
 
 

@@ -155,9 +155,9 @@ def _few_samples(facts: _Facts) -> Notice | None:
     few = f"strongly autocorrelated: {n:,} samples, effective sample size {math.floor(effective):,}"
     count = f"{n:,} samples" if n != 1 else "one sample"
     return Notice(
-        code="W-FEW-SAMPLES",
-        message=few if n >= ENOUGH_SAMPLES else f"{count}; measure at least {ENOUGH_SAMPLES}",
-        evidence={"n": n, "effective_n": effective},
+        "W-FEW-SAMPLES",
+        few if n >= ENOUGH_SAMPLES else f"{count}; measure at least {ENOUGH_SAMPLES}",
+        {"n": n, "effective_n": effective},
     )
 
 
@@ -167,9 +167,9 @@ def _not_converged(facts: _Facts) -> Notice | None:
     if interval is None or half_pct is None or half_pct <= WIDE_PCT:
         return None
     return Notice(
-        code="W-NOT-CONVERGED",
-        message=f"the median is only known to ±{format_significant(half_pct, 2)} %; measure longer",
-        evidence={"half_width_pct": half_pct, "low_ms": interval.low, "high_ms": interval.high},
+        "W-NOT-CONVERGED",
+        f"the median is only known to ±{format_significant(half_pct, 2)} %; measure longer",
+        {"half_width_pct": half_pct, "low_ms": interval.low, "high_ms": interval.high},
     )
 
 
@@ -179,11 +179,11 @@ def _drift(facts: _Facts) -> Notice | None:
         return None
     way = "above" if found.change_pct > 0 else "below"
     return Notice(
-        code="W-DRIFT",
-        message=f"latency drifts: the median of the last third is {format_ms(found.last)}, "
+        "W-DRIFT",
+        f"latency drifts: the median of the last third is {format_ms(found.last)}, "
         f"{format_significant(abs(found.change_pct), 2)} % {way} the first third's "
         f"{format_ms(found.first)}",
-        evidence={
+        {
             "first_ms": found.first,
             "last_ms": found.last,
             "change_pct": found.change_pct,
@@ -196,18 +196,13 @@ def _bimodal(facts: _Facts) -> Notice | None:
     modes = two_modes(facts.values)
     if modes is None:
         return None
-    gap_pct = 100 * (modes.high - modes.low) / modes.low
+    gap_pct, high = 100 * (modes.high - modes.low) / modes.low, 100 * modes.share_high
     return Notice(
-        code="W-BIMODAL",
-        message=f"latency is bimodal: {format_ms(modes.low)} and {format_ms(modes.high)} "
-        f"({format_significant(gap_pct, 2)} % apart, {100 * modes.share_high:.0f} % of the samples "
+        "W-BIMODAL",
+        f"latency is bimodal: {format_ms(modes.low)} and {format_ms(modes.high)} "
+        f"({format_significant(gap_pct, 2)} % apart, {high:.0f} % of the samples "
         "at the higher mode); do not quote a single number",
-        evidence={
-            "low_ms": modes.low,
-            "high_ms": modes.high,
-            "gap_pct": gap_pct,
-            "share_high_pct": 100 * modes.share_high,
-        },
+        {"low_ms": modes.low, "high_ms": modes.high, "gap_pct": gap_pct, "share_high_pct": high},
     )
 
 
@@ -220,12 +215,10 @@ def _outliers(facts: _Facts) -> Notice | None:
     farthest = float(facts.values[np.argmax(np.abs(facts.scores))])
     count = int(np.count_nonzero(beyond))
     return Notice(
-        code="W-OUTLIERS" if many else "I-OUTLIERS",
-        message=f"{count:,} of {facts.values.size:,} samples "
-        f"({format_significant(100 * share, 2)} %) are outliers, "
-        f"the farthest at {format_ms(farthest)}",
-        evidence={"count": count, "share_pct": 100 * share, "farthest_ms": farthest},
-        level="warning" if many else "info",
+        "W-OUTLIERS" if many else "I-OUTLIERS",
+        f"{count:,} of {facts.values.size:,} samples ({format_significant(100 * share, 2)} %) "
+        f"are outliers, the farthest at {format_ms(farthest)}",
+        {"count": count, "share_pct": 100 * share, "farthest_ms": farthest},
     )
 
 
@@ -243,10 +236,10 @@ def _first_runs(facts: _Facts) -> Notice | None:
         which = f"the first {count:,} samples are far above the median, the first at"
     warmup_ms = _end_of_warmup(facts)
     return Notice(
-        code="W-FIRST-RUNS",
-        message=f"{which} {format_significant(first / facts.median)} × the median; "
+        "W-FIRST-RUNS",
+        f"{which} {format_significant(first / facts.median)} × the median; "
         f"{_advice(facts, warmup_ms)}",
-        evidence={
+        {
             "count": count,
             "first_ms": first,
             "median_ms": facts.median,
@@ -284,10 +277,10 @@ def _timer(facts: _Facts) -> Notice | None:
         return None
     share_pct = 100 * step / facts.median
     return Notice(
-        code="W-TIMER",
-        message=f"the clock has steps of {format_ms(step, 3)}, "
+        "W-TIMER",
+        f"the clock has steps of {format_ms(step, 3)}, "
         f"{format_significant(share_pct, 2)} % of the median",
-        evidence={"step_ms": step, "share_pct": share_pct},
+        {"step_ms": step, "share_pct": share_pct},
     )
 
 

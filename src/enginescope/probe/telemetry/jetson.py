@@ -64,7 +64,6 @@ class JetsonSampler:
         }
 
     def clock(self) -> Sample:
-        """Return the GPU's clock and temperature."""
         return {
             channel.TEMPERATURE: self._temperature(),
             channel.SM_CLOCK: _mhz(_dig(self._board.gpu, self._name, "freq", "cur")),
@@ -79,7 +78,6 @@ class JetsonSampler:
         )
 
     def close(self) -> None:
-        """Leave jtop's service."""
         self._board.close()
 
     def _memory_of(self, pid: int) -> float | None:

@@ -79,9 +79,9 @@ class NvmlSampler:
         }
 
     def clock(self) -> Sample:
-        """Return SM clock, throttle reasons and temperature."""
+        degrees = self._ask_whole("nvmlDeviceGetTemperature", "NVML_TEMPERATURE_GPU")
         return {
-            channel.TEMPERATURE: self._temperature(),
+            channel.TEMPERATURE: _number(degrees),
             channel.SM_CLOCK: self._clock("NVML_CLOCK_SM"),
             channel.THROTTLE: self._throttle(),
         }
@@ -98,7 +98,6 @@ class NvmlSampler:
         )
 
     def close(self) -> None:
-        """Let go of NVML."""
         self._opened.close()
 
     def _facts(self) -> SampledGpu:
@@ -139,9 +138,6 @@ class NvmlSampler:
         if values is None or values[0].nvmlReturn != 0:
             return None
         return int(values[0].value.uiVal)
-
-    def _temperature(self) -> float | None:
-        return _number(self._ask_whole("nvmlDeviceGetTemperature", "NVML_TEMPERATURE_GPU"))
 
     def _clock(self, which: str) -> float | None:
         return _number(self._ask_whole("nvmlDeviceGetClockInfo", which))

@@ -87,6 +87,10 @@ class Subject(Record, frozen=True, kw_only=True):
     size_bytes: int | None = None
 
 
+#: What runs a model, and an engine, where nobody names a backend.
+CPU_BACKEND, ENGINE_BACKEND = "ort-cpu", "trt"
+
+
 class BackendSpec(Record, frozen=True, kw_only=True):
     """A backend and its options: ``ort-cpu``, ``trt:fp16?workspace=2GiB``.
 
@@ -101,6 +105,11 @@ class BackendSpec(Record, frozen=True, kw_only=True):
     precision: str | None = None
     options: dict[str, str] = {}
     environment: str | None = None
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it is ONNX Runtime on the CPU, with whatever options."""
+        return self.name == CPU_BACKEND
 
     @property
     def profile_index(self) -> int | None:

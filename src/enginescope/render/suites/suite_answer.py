@@ -491,7 +491,7 @@ def _failures(result: SuiteResult) -> TextTable | None:
 
 def _coverage(result: SuiteResult) -> TextTable | None:
     """Return which provider took what, of cells in which more than the CPU's could."""
-    found = [row for row in result.rows if row.providers and row.cell.job.backend.name != "ort-cpu"]
+    found = [row for row in result.rows if row.providers and not row.cell.job.backend.is_cpu]
     called = backend_names(result)
     rows = [(case_name(one), called[one.cell.spec], coverage_text(one) or "") for one in found]
     return _table("which provider took what", ("model", "backend", "nodes and time"), rows)

@@ -325,7 +325,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
 
 def _coverage(row: CellRow) -> str | None:
     """Return who took what, but for the CPU's provider where there is no other."""
-    return coverage_text(row) if row.cell.job.backend.name != "ort-cpu" else None
+    return None if row.cell.job.backend.is_cpu else coverage_text(row)
 
 
 def _mebibytes(row: CellRow, metric: str) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from enginescope.backends.base import Answering
-from enginescope.backends.registry import load_backend
+from enginescope.backends.registry import backends_that, load_backend
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError, disk_full_as_error
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.progress import Progress
@@ -39,9 +39,8 @@ def answered(job: Job, on_progress: Callable[[Progress], None] = lambda _: None)
         DiskFullError: The disk of temporary files is full.
     """
     if not isinstance(load_backend(job.backend.name), Answering):
-        raise UsageError(
-            f"{job.backend.name} cannot return outputs", hint="ort-cpu, ort-cuda, trt can"
-        )
+        able = ", ".join(backends_that(Answering))
+        raise UsageError(f"{job.backend.name} cannot return outputs", hint=f"{able} can")
     what = f"{job.subject.name} on {job.backend}"
     with disk_full_as_error(what), temporary_folder() as folder:
         engine = engine_of(job, folder / "build", on_progress)

@@ -180,7 +180,7 @@ def gpus_of(jobs: Iterable[Job]) -> tuple[str, ...]:
 def gpu_index(job: Job) -> int | None:
     """Return the number of the GPU that a job uses, or may use; ``None``: it uses none."""
     backend = job.backend
-    on_cpu = backend.name == "ort-cpu" or (backend.name == "fake" and "gpu" not in backend.options)
+    on_cpu = backend.is_cpu or (backend.name == "fake" and "gpu" not in backend.options)
     return None if on_cpu else _index(job)
 
 

@@ -22,6 +22,8 @@ from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.formats.suites.suite_file import GeneralPart, ModelPart, SuiteFile, TimingPart
 from enginescope.records.run.job import (
+    CPU_BACKEND,
+    ENGINE_BACKEND,
     DimSize,
     InputRange,
     InputShape,
@@ -232,7 +234,7 @@ def _own(part: ModelPart, base: Path) -> FoundModel:
 def _model(found: FoundModel, part: ModelPart, general: GeneralPart, base: Path) -> SuiteModel:
     path = Path(found.path)
     is_engine = path.suffix.lower() in ENGINE_SUFFIXES
-    usual = general.backends or (("trt",) if is_engine else ("ort-cpu",))
+    usual = general.backends or ((ENGINE_BACKEND if is_engine else CPU_BACKEND),)
     gpu = part.gpu if part.gpu is not None else general.gpu
     exclusive = part.exclusive if part.exclusive is not None else general.exclusive
     return SuiteModel(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from enginescope.backends.registry import CPU_BACKEND
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.records.run.job import BackendSpec, DimSize, Job, Limits, TelemetryRule, Watcher
@@ -92,7 +93,7 @@ def check_depth_request(request: DepthRequest) -> None:
 
 
 #: Says what a model takes without building anything.
-_PLAIN = BackendSpec(name="ort-cpu")
+_PLAIN = BackendSpec(name=CPU_BACKEND)
 #: How backends are told which GPU.
 _GPU_OPTIONS = {"trt": "device", "ort-cuda": "device_id", "ort-trt": "device_id"}
 

@@ -122,7 +122,7 @@ class RoundedReference:
             return "the reference is stored outputs, not a model"
         if job.subject.kind != "onnx":
             return "the reference is an engine, not an ONNX model"
-        if job.backend.name != "ort-cpu" or job.backend.precision is not None:
+        if not job.backend.is_cpu or job.backend.precision is not None:
             return f"the reference runs on {job.backend}, not in FP32 on the CPU"
         return None
 

@@ -9,7 +9,7 @@ from enginescope.analysis.errors.output_tolerance import TOLERANCES, widest
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_precision import onnx_precision
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import CPU_BACKEND, Job
 from enginescope.records.run.sample_set import Sample
 from enginescope.runner.inputs.sample_feeds import check_shared_names
 from enginescope.runner.jobs import make_jobs, usual_backend
@@ -18,7 +18,7 @@ from enginescope.services.accuracy.request import ValidateRequest
 from enginescope.store.archive import Store
 
 #: Threads of the reference unless it is named with others: sums depend on how they are divided.
-REFERENCE = "ort-cpu?intra_op_num_threads=1&inter_op_num_threads=1"
+REFERENCE = f"{CPU_BACKEND}?intra_op_num_threads=1&inter_op_num_threads=1"
 EXPECTED = "expected outputs of the data set"
 
 
@@ -166,19 +166,19 @@ def _reference_job(request: ValidateRequest) -> Job:
         return _made(path, _on_its_own(path, request), request)[0]
     if path.suffix.lower() in {".onnx", ".engine", ".plan", ".trt"} or "/" in given.split("?")[0]:
         raise UsageError(f"reference {given}", why="no such file or folder")
-    on = REFERENCE if given == "ort-cpu" else given
+    on = REFERENCE if given == CPU_BACKEND else given
     return _made(first, (on,), request)[0]
 
 
 def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
     """Return the backend of a reference that is named by its file."""
-    if usual_backend(model) == "ort-cpu":
+    if usual_backend(model) == CPU_BACKEND:
         return (REFERENCE,)
     return with_profile((usual_backend(model),), request.profile_index)
 
 
 def _note(job: Job) -> str:
-    if job.backend.name == "ort-cpu":
+    if job.backend.is_cpu:
         from enginescope.formats.onnx.onnx_precision import onnx_precision
 
         held = onnx_precision(Path(job.subject.path or ""))
@@ -274,4 +274,4 @@ def _shown(job: Job) -> dict[str, str]:
 def _key(job: Job) -> tuple[str | None, str]:
     """What makes two jobs one; threads that nobody chose are no difference."""
     spec = str(job.backend)
-    return job.subject.path, "ort-cpu" if spec == REFERENCE else spec
+    return job.subject.path, CPU_BACKEND if spec == REFERENCE else spec

@@ -142,7 +142,7 @@ def computing_reference(side: Side, reference: Side) -> Job | None:
     """
     if reference.job is not None or side.job is None:
         return reference.job
-    if side.job.backend.name == "ort-cpu" and side.job.backend.precision is None:
+    if side.job.backend.is_cpu and side.job.backend.precision is None:
         return None
     return replace(side.job, backend=parse_backend(REFERENCE), engine=None)
 
@@ -172,7 +172,8 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
 
 
 def _is_cheap(job: Job) -> bool:
-    return job.backend.name in ("ort-cpu", "ort-cuda")
+    """Whether a marked copy need only be loaded, not built."""
+    return job.backend.is_cpu or job.backend.name == "ort-cuda"
 
 
 def _worst_samples(diff: SideDiff, samples: Sequence[Sample]) -> tuple[Sample, ...]:

@@ -293,7 +293,7 @@ FP16_ON_CPU = Notice(
 
 
 def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
-    is_judged = plan.job.backend.name == "ort-cpu" and plan.tolerance.name == "fp16"
+    is_judged = plan.job.backend.is_cpu and plan.tolerance.name == "fp16"
     return (FP16_ON_CPU,) if is_judged else ()
 
 

@@ -17,7 +17,7 @@ from enginescope.analysis.ladder.rungs import (
 )
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.onnxruntime.providers.providers import Provider
-from enginescope.backends.registry import load_backend, read_spec
+from enginescope.backends.registry import CPU_BACKEND, ENGINE_BACKEND, load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnxruntime.ort_profile import ASYNCHRONOUS
@@ -197,7 +197,7 @@ def ladder_for(spec: BackendSpec, streams: int, *, is_engine: bool) -> Ladder:
         return _of_tensorrt(spec, streams, is_engine=is_engine)
     provider = getattr(load_backend(spec.name), "provider", None)
     if provider is None:
-        hint = "--on trt, or --on ort-cpu for an ONNX model"
+        hint = f"--on {ENGINE_BACKEND}, or --on {CPU_BACKEND} for an ONNX model"
         raise UsageError(f"{spec.name} has no ladder", hint=hint)
     return _of_onnxruntime(streams, provider)
 
@@ -261,7 +261,7 @@ def _why_unusable(backend: str) -> str | None:
 
 
 _HOST_TIMES = "its profile has times of the host, not of the device"
-_CPU_ONLY = "enginescope measures several requests in flight on ort-cpu alone"
+_CPU_ONLY = f"enginescope measures several requests in flight on {CPU_BACKEND} alone"
 
 
 def _of_onnxruntime(streams: int, provider: Provider) -> Ladder:

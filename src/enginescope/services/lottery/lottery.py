@@ -10,7 +10,7 @@ from typing import Annotated
 
 from enginescope.analysis.lottery.lottery_report import Draw, OutputTally, TimedRun, lottery_report
 from enginescope.backends.base import Builder, StoringBuilds
-from enginescope.backends.registry import backend_of
+from enginescope.backends.registry import backend_of, backends_that
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, EnginescopeError, UsageError
 from enginescope.core.jsonio import decode, encode, write_atomic
@@ -114,7 +114,7 @@ def _job(request: LotteryRequest, store: Store) -> Job:
     if not makes_first(job):
         raise UsageError(
             f"{job.backend.name} makes no build that several processes can run",
-            hint="--on trt, ort-cpu or another backend of ONNX Runtime",
+            hint=f"--on {', '.join(backends_that(StoringBuilds))}, or one that builds engines",
         )
     if request.timing_cache is not None and not is_builder:
         raise UsageError(f"`timing_cache` with {job.backend.name}", why="only trt reads one")

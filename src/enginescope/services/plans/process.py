@@ -55,7 +55,7 @@ class ProcessResult(Result, Record, frozen=True, kw_only=True):
 
 def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessResult:
     """Build a model, measure and profile the engine, and write the files that trex reads."""
-    from enginescope.backends.tensorrt.build.options import build_options
+    from enginescope.formats.trtexec.trtexec_flags import build_options
 
     model, folder, flags = request.model, request.folder, request.flags
     options = _options(request.on)

@@ -32,7 +32,7 @@ from enginescope.formats.onnx.onnx_precision import (
 )
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import CPU_BACKEND, Job
 from enginescope.records.run.sample_set import AnswerRequest, Sample
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
@@ -87,18 +87,18 @@ class Conversion:
         self.to, self._layers, self._folder = to, layers, folder
         self._model = Path(job.subject.path or "")
         self._feeds: Sequence[Mapping[str, Any]] = ()
-        name = job.backend.name
+        name, usual = job.backend.name, f"measure on {CPU_BACKEND}"
         if to == "int8" and not name.startswith("ort"):
             raise UnsupportedError(
                 f"int8 layers on {name}",
                 why="they are Q/DQ nodes of ONNX Runtime's quantizer, with unsigned activations, "
                 "which other backends refuse",
-                hint="measure on ort-cpu",
+                hint=usual,
             )
         if to == "fp16":
             way, why = fallback_strategy(_lowered(job), job)
             if way is None:
-                raise UnsupportedError(f"fp16 layers on {name}", why=why, hint="ort-cpu, or trt")
+                raise UnsupportedError(f"fp16 layers on {name}", why=why, hint=usual)
 
     def calibrate(self, feeds: Sequence[Mapping[str, Any]]) -> None:
         self._feeds = feeds

@@ -167,7 +167,7 @@ def _notices(
 ) -> Iterator[Notice]:
     if is_interrupted:
         yield interrupted_notice(f"{report.rounds} of {counted(request.rounds, 'round')}")
-    on_cpu = read_spec(request.on).name == "ort-cpu"
+    on_cpu = read_spec(request.on).is_cpu
     if request.to == "fp16" and on_cpu:
         yield FP16_ON_CPU
     if request.to == "int8" and report.random_samples:

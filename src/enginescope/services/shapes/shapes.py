@@ -17,7 +17,7 @@ from enginescope.analysis.shapes.levels import (
     weighted,
 )
 from enginescope.backends.changing import Changing
-from enginescope.backends.registry import load_backend
+from enginescope.backends.registry import backends_that, load_backend
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.experiment import Ended
@@ -87,10 +87,8 @@ def _job_of(request: ShapesRequest, store: Store) -> Job:
     base = request.jobs(request.path, backends=backends, data="none")
     (job,) = jobs_of(base, store)
     if not isinstance(load_backend(job.backend.name), Changing):
-        raise UsageError(
-            f"{job.backend.name} cannot change shapes",
-            hint="--on trt, or --on ort-cpu for an ONNX model",
-        )
+        hint = f"--on {' or '.join(backends_that(Changing))}"
+        raise UsageError(f"{job.backend.name} cannot change shapes", hint=hint)
     seed = request.workload.seed
     rule = ShapeRule(points=points, visits=request.visits, requests=request.requests, seed=seed)
     return replace(spanning(job, points), workload=middle, shapes=rule)

@@ -20,7 +20,7 @@ from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import has_expected
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Job, Watcher
+from enginescope.records.run.job import CPU_BACKEND, Job, Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus
@@ -169,7 +169,7 @@ def _sides(cell: Cell, job: Job, samples: tuple[Sample, ...]) -> Sides:
 
 
 def _reference(job: Job, name: str | None) -> Job:
-    if name is None or name == "ort-cpu":
+    if name is None or name == CPU_BACKEND:
         name = REFERENCE
     if Path(name).is_file():
         subject = subject_of(Path(name))

@@ -425,10 +425,10 @@ def test_one_that_came_first_is_taken(tmp_path) -> None:
     """Two processes make the same model: the second finds the first one's in its place."""
     source = dense(tmp_path / "net.onnx")
     first = Path(fp16_model(source, tmp_path / "cache").path)
-    part = tmp_path / "part"
-    part.mkdir()
-    kept_models._put(part, first.parent)
-    assert first.is_file()
+    with kept_models.new_entry(first.parent, lambda: kept_models._is_whole(first.parent)) as part:
+        (part / first.name).write_text("the second one's")
+    assert first.read_text("latin-1") != "the second one's"
+    assert [one.name for one in first.parents[1].iterdir()] == [first.parent.name]
 
 
 def test_a_cache_that_cannot_be_written(tmp_path) -> None:

@@ -12,12 +12,11 @@ from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.build import build as module
 from enginescope.backends.tensorrt.build.build import stripped_bytes
 from enginescope.backends.tensorrt.build.config import ATTRIBUTES, FLAGS
-from enginescope.backends.tensorrt.build.options import read_precision
 from enginescope.cli.progress import describe
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
-from enginescope.formats.trtexec.trtexec_flags import PRECISIONS
+from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, read_precision
 from enginescope.records.run.job import BackendSpec
 from tests.backends.tensorrt import models as own
 from tests.backends.tensorrt.driving import build, codes, job, measure, report, with_engine

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from enginescope.backends.tensorrt.build.config import Target, apply_options, keep_in_fp32
+from enginescope.backends.tensorrt.build.config import Target, apply_options
 from enginescope.core.errors import UnsupportedError, UsageError
 from tests.backends.tensorrt.driving import build, job, report
 from tests.fakes import models
@@ -25,13 +25,26 @@ def layers(made: Build) -> dict[str, object]:
     return {one.name: one for one in found}
 
 
+def target_of(fake: SimpleNamespace, made: Build) -> Target:
+    return Target(
+        libraries=SimpleNamespace(trt=fake.trt),
+        builder=made.builder,
+        network=made.network,
+        config=made.config,
+    )
+
+
+def keep(fake: SimpleNamespace, made: Build, *names: str) -> None:
+    apply_options(target_of(fake, made), {"keep_fp32": names})
+
+
 @pytest.mark.parametrize("version", ["8.6.0", "10.16.1"])
 def test_named_layers_compute_and_hand_on_fp32_and_nothing_else_does(
     use, tmp_path, version
 ) -> None:
     fake = use(version)
     made = built(fake, models.perceptron(tmp_path / "net.onnx"))
-    keep_in_fp32(fake.trt, made.network, made.config, ("product", "folded-away"))
+    keep(fake, made, "product", "folded-away")
     found = layers(made)
     assert found["product"].precision_is_set
     assert found["product"].precision == fake.trt.DataType.FLOAT
@@ -43,10 +56,10 @@ def test_named_layers_compute_and_hand_on_fp32_and_nothing_else_does(
 def test_patterns_and_what_matches_nothing(use, tmp_path) -> None:
     fake = use("8.6.0")
     made = built(fake, models.perceptron(tmp_path / "net.onnx"))
-    keep_in_fp32(fake.trt, made.network, made.config, ("act*",))
+    keep(fake, made, "act*")
     assert layers(made)["activation"].precision_is_set
     with pytest.raises(UsageError, match="no layer of this name"):
-        keep_in_fp32(fake.trt, made.network, made.config, ("elsewhere",))
+        keep(fake, made, "elsewhere")
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -61,13 +74,7 @@ def test_fp32_layers_win_over_a_precision_for_all_layers(use, tmp_path, is_first
     }
     if not is_first:
         values = dict(reversed(values.items()))
-    target = Target(
-        libraries=SimpleNamespace(trt=fake.trt),
-        builder=made.builder,
-        network=made.network,
-        config=made.config,
-    )
-    apply_options(target, values)
+    apply_options(target_of(fake, made), values)
     found = layers(made)
     assert found["product"].precision == fake.trt.DataType.FLOAT
     assert found["product"].get_output_type(0) == fake.trt.DataType.FLOAT

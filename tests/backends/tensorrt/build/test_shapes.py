@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enginescope.backends.tensorrt.build.options import read_options
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import replace
+from enginescope.formats.trtexec.trtexec_flags import read_options
 from enginescope.records.run.job import DimSize, InputFile, InputShape, Workload
 from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.model_inputs import settled_workload

@@ -36,18 +36,13 @@ def autocast_model(model: Path, folder: Path, python: str, options: Fp16Options)
         options: What stays in FP32 whatever AutoCast would choose.
     """
     version = _version(python)
-    given = {"keep_io_types": "1" if options.keep_io_types else "0"}
-    given |= {"op_block_list": ",".join(options.op_block_list)} if options.op_block_list else {}
-    given |= (
-        {"node_block_list": ",".join(options.node_block_list)} if options.node_block_list else {}
-    )
     made = MadeModel(
         path="",
         kind="autocast",
         tool=TOOL,
         key=key_of(digest_of(str(model)), TOOL, version, options),
         versions={"nvidia-modelopt": version},
-        options=given,
+        options=options.as_text(),
         notices=(
             *lacking_operators(model, options.op_block_list),
             *lacking_nodes(model, options.node_block_list),

@@ -114,6 +114,14 @@ class Fp16Options(Record, frozen=True, kw_only=True):
     op_block_list: tuple[str, ...] = ()
     node_block_list: tuple[str, ...] = ()
 
+    def as_text(self) -> dict[str, str]:
+        """Return the options by name, empty lists left out."""
+        lists = {"op_block_list": self.op_block_list, "node_block_list": self.node_block_list}
+        return {
+            "keep_io_types": "1" if self.keep_io_types else "0",
+            **{key: ",".join(names) for key, names in lists.items() if names},
+        }
+
 
 def fp16_model(model: Path, folder: Path, options: Fp16Options | None = None) -> MadeModel:
     """Return `model` converted to FP16: the kept one, or made now.
@@ -137,7 +145,7 @@ def fp16_model(model: Path, folder: Path, options: Fp16Options | None = None) ->
         tool=TOOL,
         key=key_of(digest_of(str(model)), asked, versions, _REVISION),
         versions=versions,
-        options=_as_text(asked),
+        options=asked.as_text(),
         notices=lacking_operators(model, asked.op_block_list),
     )
     name = f"{model.stem}.fp16.onnx"
@@ -259,14 +267,6 @@ def _cast_count(model: Any) -> int:
     return sum(node.op_type == "Cast" for graph in graphs_of(model.graph) for node in graph.node)
 
 
-def _as_text(options: Fp16Options) -> dict[str, str]:
-    lists = {"op_block_list": options.op_block_list, "node_block_list": options.node_block_list}
-    return {
-        "keep_io_types": "1" if options.keep_io_types else "0",
-        **{key: ",".join(names) for key, names in lists.items() if names},
-    }
-
-
 #: Operators that move or convert values and compute none: they have FP16 kernels everywhere.
 _MOVES = frozenset(
     {
@@ -298,10 +298,10 @@ def fp16_notice(ort: Any, job: Job, setup: Setup) -> tuple[Notice, ...]:
     name = setup.provider.name
     return (
         Notice(
-            code=NOT_FP16,
-            message=f"not FP16: {name} runs none of the {nodes} nodes that compute in FP16; the "
+            NOT_FP16,
+            f"not FP16: {name} runs none of the {nodes} nodes that compute in FP16; the "
             "weights are rounded to FP16, the computation is FP32; measure without :fp16",
-            evidence={"nodes": nodes, "provider": name},
+            {"nodes": nodes, "provider": name},
         ),
     )
 

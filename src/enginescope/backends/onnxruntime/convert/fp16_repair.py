@@ -57,11 +57,9 @@ def _drop_unread(graph: Any, made: set[str]) -> None:
 
 def _read_by(node: Any) -> list[str]:
     found = list(node.input)
-    for attribute in node.attribute:
-        graphs = (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))
-        for inner in graphs:
-            found += [one.name for one in inner.output]
-            found += [name for each in inner.node for name in _read_by(each)]
+    for inner in inner_graphs(node):
+        found += [one.name for one in inner.output]
+        found += [name for each in inner.node for name in _read_by(each)]
     return found
 
 

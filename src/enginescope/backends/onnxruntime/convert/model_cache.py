@@ -16,7 +16,8 @@ import hashlib
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from time import perf_counter_ns
@@ -77,26 +78,22 @@ def kept(
     found = lookup(entry)
     if found is not None and is_sound(found):
         return found
-    part = entry.with_name(f".{made.key}.{secrets.token_hex(4)}")
     try:
-        part.mkdir(parents=True)
-        begin = perf_counter_ns()
-        details = make(part / name)
-        done = replace(
-            made,
-            path=name,
-            details=dict(details),
-            made_ms=(perf_counter_ns() - begin) / 1e6,
-            size_bytes=sum(one.stat().st_size for one in part.iterdir()),
-            digests={one.name: sha256_of(one) for one in sorted(part.iterdir())},
-        )
-        write_atomic(part / _RECORD, encode(done))
-        _put(part, entry)
+        with new_entry(entry, lambda: _is_whole(entry)) as part:
+            begin = perf_counter_ns()
+            details = make(part / name)
+            done = replace(
+                made,
+                path=name,
+                details=dict(details),
+                made_ms=(perf_counter_ns() - begin) / 1e6,
+                size_bytes=sum(one.stat().st_size for one in part.iterdir()),
+                digests={one.name: sha256_of(one) for one in sorted(part.iterdir())},
+            )
+            write_atomic(part / _RECORD, encode(done))
     except OSError as error:
         why = error.strerror or str(error)
         raise BackendError(f"converted models in {entry.parent}", why=why) from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return replace(done, path=str(entry / name))
 
 
@@ -124,16 +121,32 @@ def lookup(entry: Path) -> MadeModel | None:
     return replace(made, path=str(entry / made.path), from_cache=True)
 
 
-def _put(part: Path, entry: Path) -> None:
-    """Rename a whole entry into place; one that came first stays."""
+def _is_whole(entry: Path) -> bool:
+    found = lookup(entry)
+    return found is not None and is_sound(found)
+
+
+@contextmanager
+def new_entry(entry: Path, is_whole: Callable[[], bool]) -> Iterator[Path]:
+    """Yield a new folder, which becomes `entry` if nothing is raised.
+
+    A whole one that another process has made meanwhile stays: it is the same, and may be in use.
+
+    Args:
+        is_whole: Whether the entry that is there is one.
+    """
+    part = entry.with_name(f".{entry.name}.{secrets.token_hex(4)}")
+    part.mkdir(parents=True)
     try:
-        part.rename(entry)
-    except OSError:
-        found = lookup(entry)
-        if found is not None and is_sound(found):
-            return
-        shutil.rmtree(entry, ignore_errors=True)  # the rest of one that was not whole
-        part.rename(entry)
+        yield part
+        try:
+            part.rename(entry)
+        except OSError:
+            if not is_whole():
+                shutil.rmtree(entry, ignore_errors=True)
+                part.rename(entry)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def lacking_operators(model: Path, operators: Sequence[str]) -> tuple[Notice, ...]:
@@ -191,7 +204,7 @@ def _notice(
     names = (f"{name} (nearest: {other})" if other else name for name, other in near.items())
     message = f"{model.name} has no {kind} {', '.join(names)}: {option} keeps nothing in FP32 by it"
     evidence = {"option": option, "missing": list(missing), "nearest": near}
-    return (Notice(code="W-BLOCK-LIST", message=message, evidence=evidence),)
+    return (Notice("W-BLOCK-LIST", message, evidence),)
 
 
 TOOL = "onnxruntime.SessionOptions.optimized_model_filepath"

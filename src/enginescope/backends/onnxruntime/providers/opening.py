@@ -68,11 +68,10 @@ def lowered_model(path: str, error: Exception, options: Any) -> tuple[bytes, Not
     model.ir_version = newest
     options.add_session_config_entry(_FOLDER, str(file.parent.resolve()))
     notice = Notice(
-        code="I-IR-LOWERED",
-        message=f"{file.name} has IR version {stated}; this onnxruntime reads up to {newest}, so "
+        "I-IR-LOWERED",
+        f"{file.name} has IR version {stated}; this onnxruntime reads up to {newest}, so "
         f"enginescope loads the model as {newest}",
-        evidence={"ir_version": stated, "newest": newest},
-        level="info",
+        {"ir_version": stated, "newest": newest},
     )
     return model.SerializeToString(), notice
 
@@ -167,18 +166,17 @@ def open_session(ort: Any, setup: Setup, options: Any, notices: list[Notice] | N
     name = Path(setup.model).name
     if provider.on_cuda:
         preload(ort)
-    if setup.plugin is not None or provider.name not in ort.get_available_providers():
-        return _open_plugin(ort, setup, options)
-    told = setup.provider_options
-    if provider.spells_switches:
-        told = spelled(told, provider.options)
-    chosen = [(provider.name, told)]
+    if not _is_built_in(ort, setup):
+        with translated(f"loading {name}"):
+            add_provider(ort, setup, options)
+            return ort.InferenceSession(setup.model, options)
     device = {k: v for k, v in setup.provider_options.items() if k == "device_id"}
     others = [(one, device if one == CUDA_NAME else {}) for one in setup.leftover]
+    providers = [(provider.name, _spelled(setup)), *others]
     with translated(f"loading {name}"):
         try:
             return ort.InferenceSession(
-                setup.model, options, providers=[*chosen, *others], enable_fallback=0
+                setup.model, options, providers=providers, enable_fallback=0
             )
         except Exception as error:  # its exceptions have no common base of their own
             lowered = lowered_model(setup.model, error, options)
@@ -188,7 +186,7 @@ def open_session(ort: Any, setup: Setup, options: Any, notices: list[Notice] | N
                     notices.append(notice)
                 try:
                     return ort.InferenceSession(
-                        model, options, providers=[*chosen, *others], enable_fallback=0
+                        model, options, providers=providers, enable_fallback=0
                     )
                 except Exception:  # noqa: BLE001 - the same
                     known = newer_ir(f"loading {name}", str(error), ort.__version__)
@@ -229,41 +227,32 @@ def raise_if_unsupported(ort: Any, provider: Provider, error: Exception) -> None
         raise did_not_start(ort, provider) from error
 
 
-def _open_plugin(ort: Any, setup: Setup, options: Any) -> Any:
-    library = library_of(setup.provider, setup.plugin)
-    if library is None:
-        raise not_built_in(ort, setup.provider)
-    devices = devices_of(ort, setup.provider, library)
-    chosen = devices[_index(setup.provider_options, len(devices), setup.provider.name)]
-    own = {k: v for k, v in setup.provider_options.items() if k != "device_id"}
-    with translated(f"loading {Path(setup.model).name}"):
-        options.add_provider_for_devices([chosen], own)
-        return ort.InferenceSession(setup.model, options)
-
-
 def add_provider(ort: Any, setup: Setup, options: Any) -> None:
     """Add the provider of `setup` to session options, without those that take the leftover."""
     provider = setup.provider
-    own = {k: v for k, v in setup.provider_options.items() if k != "device_id"}
-    if setup.plugin is None and provider.name in ort.get_available_providers():
-        told = setup.provider_options
-        options.add_provider(
-            provider.name, spelled(told, provider.options) if provider.spells_switches else told
+    if _is_built_in(ort, setup):
+        options.add_provider(provider.name, _spelled(setup))
+        return
+    library = library_of(provider, setup.plugin)
+    if library is None:
+        raise not_built_in(ort, provider)
+    devices = devices_of(ort, provider, library)
+    index = int(setup.provider_options.get("device_id", "0"))
+    if not 0 <= index < len(devices):
+        raise UnsupportedError(
+            f"{provider.name}: device_id={index}", why=f"it finds {len(devices)} here, from 0"
         )
-    else:
-        library = library_of(provider, setup.plugin)
-        if library is None:
-            raise not_built_in(ort, provider)
-        devices = devices_of(ort, provider, library)
-        index = _index(setup.provider_options, len(devices), provider.name)
-        options.add_provider_for_devices([devices[index]], own)
+    own = {k: v for k, v in setup.provider_options.items() if k != "device_id"}
+    options.add_provider_for_devices([devices[index]], own)
 
 
-def _index(options: dict[str, str], count: int, name: str) -> int:
-    index = int(options.get("device_id", "0"))
-    if not 0 <= index < count:
-        raise UnsupportedError(f"{name}: device_id={index}", why=f"it finds {count} here, from 0")
-    return index
+def _is_built_in(ort: Any, setup: Setup) -> bool:
+    return setup.plugin is None and setup.provider.name in ort.get_available_providers()
+
+
+def _spelled(setup: Setup) -> dict[str, str]:
+    told, provider = setup.provider_options, setup.provider
+    return spelled(told, provider.options) if provider.spells_switches else told
 
 
 def preload(ort: Any) -> None:

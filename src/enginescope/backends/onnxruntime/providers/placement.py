@@ -36,6 +36,7 @@ from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Profile
+from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.run.run import ProviderShare
 
 #: Session configuration that makes ONNX Runtime (1.24 and later) remember its node assignment.
@@ -116,7 +117,7 @@ def _took_nothing(provider: Provider, why: str) -> UnsupportedError:
     return UnsupportedError(
         f"{provider.name} took no node of this model",
         why=why,
-        hint="measure it with the backend that runs it, such as --on ort-cpu",
+        hint=f"measure it with the backend that runs it, such as --on {CPU_BACKEND}",
     )
 
 
@@ -124,9 +125,9 @@ def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...
     """Return what is to be said of providers and options that are not as asked."""
     found = [
         Notice(
-            code="W-LEFTOVER-ON-CPU",
-            message=f"{name} did not start: the CPU runs nodes that {setup.provider.name} leaves",
-            evidence={"provider": name},
+            "W-LEFTOVER-ON-CPU",
+            f"{name} did not start: the CPU runs nodes that {setup.provider.name} leaves",
+            {"provider": name},
         )
         for name in setup.leftover
         if name not in active
@@ -137,10 +138,10 @@ def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...
         guess = f"; did you mean {near}?" if near else ""
         found.append(
             Notice(
-                code="W-UNKNOWN-OPTION",
-                message=f"{setup.provider.backend}: {key} is an unknown option; enginescope "
+                "W-UNKNOWN-OPTION",
+                f"{setup.provider.backend}: {key} is an unknown option; enginescope "
                 f"passes it on unchanged{guess}",
-                evidence={"option": key},
+                {"option": key},
                 level="warning" if near else "info",
             )
         )

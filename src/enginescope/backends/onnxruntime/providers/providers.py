@@ -17,94 +17,63 @@ from typing import Any, Literal, TypeAlias
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest, did_you_mean
+from enginescope.records.run.job import CPU_BACKEND
 
 Kind: TypeAlias = Literal["switch", "number", "text"] | tuple[str, ...]
 
 _SWITCH = {"0", "1", "true", "false"}
 _NUMBER = re.compile(r"^-?\d+$")
 
-CUDA_OPTIONS: Mapping[str, Kind] = {
-    "device_id": "number",
-    "gpu_mem_limit": "number",
-    "arena_extend_strategy": ("kNextPowerOfTwo", "kSameAsRequested"),
-    "cudnn_conv_algo_search": ("EXHAUSTIVE", "HEURISTIC", "DEFAULT"),
-    "do_copy_in_default_stream": "switch",
-    "cudnn_conv_use_max_workspace": "switch",
-    "enable_cuda_graph": "switch",
-    "cudnn_conv1d_pad_to_nc1d": "switch",
-    "enable_cudnn": "switch",
-    "tunable_op_enable": "switch",
-    "tunable_op_tuning_enable": "switch",
-    "tunable_op_max_tuning_duration_ms": "number",
-    "enable_skip_layer_norm_strict_mode": "switch",
-    "prefer_nhwc": "switch",
-    "use_ep_level_unified_stream": "switch",
-    "use_tf32": "switch",
-    "fuse_conv_bias": "switch",
-    "sdpa_kernel": "number",
-}
 
-TENSORRT_OPTIONS: Mapping[str, Kind] = {
-    "device_id": "number",
-    "trt_max_partition_iterations": "number",
-    "trt_min_subgraph_size": "number",
-    "trt_max_workspace_size": "number",
-    "trt_fp16_enable": "switch",
-    "trt_bf16_enable": "switch",
-    "trt_int8_enable": "switch",
-    "trt_int8_calibration_table_name": "text",
-    "trt_int8_use_native_calibration_table": "switch",
-    "trt_dla_enable": "switch",
-    "trt_dla_core": "number",
-    "trt_dump_subgraphs": "switch",
-    "trt_engine_cache_enable": "switch",
-    "trt_engine_cache_path": "text",
-    "trt_engine_cache_prefix": "text",
-    "trt_weight_stripped_engine_enable": "switch",
-    "trt_onnx_model_folder_path": "text",
-    "trt_engine_decryption_enable": "switch",
-    "trt_engine_decryption_lib_path": "text",
-    "trt_force_sequential_engine_build": "switch",
-    "trt_context_memory_sharing_enable": "switch",
-    "trt_layer_norm_fp32_fallback": "switch",
-    "trt_timing_cache_enable": "switch",
-    "trt_timing_cache_path": "text",
-    "trt_force_timing_cache": "switch",
-    "trt_force_timing_cache_match": "switch",
-    "trt_detailed_build_log": "switch",
-    "trt_build_heuristics_enable": "switch",
-    "trt_sparsity_enable": "switch",
-    "trt_builder_optimization_level": ("0", "1", "2", "3", "4", "5"),
-    "trt_auxiliary_streams": "number",
-    "trt_tactic_sources": "text",
-    "trt_extra_plugin_lib_paths": "text",
-    "trt_profile_min_shapes": "text",
-    "trt_profile_max_shapes": "text",
-    "trt_profile_opt_shapes": "text",
-    "trt_cuda_graph_enable": "switch",
-    "trt_dump_ep_context_model": "switch",
-    "trt_ep_context_file_path": "text",
-    "trt_ep_context_embed_mode": "number",
-    "trt_engine_hw_compatible": "switch",
-    "trt_op_types_to_exclude": "text",
-    "trt_preview_features": "text",
-    "trt_load_user_initializer": "switch",
-}
+def _table(*, switches: str, numbers: str, texts: str = "", **choices: Kind) -> Mapping[str, Kind]:
+    """Return options by name: those of each kind, and those that have words of their own."""
+    kinds: dict[Kind, str] = {"switch": switches, "number": numbers, "text": texts}
+    return {name: kind for kind, names in kinds.items() for name in names.split()} | choices
 
-RTX_OPTIONS: Mapping[str, Kind] = {
-    "device_id": "number",
-    "nv_max_workspace_size": "number",
-    "nv_max_shared_mem_size": "number",
-    "nv_dump_subgraphs": "switch",
-    "nv_detailed_build_log": "switch",
-    "nv_profile_min_shapes": "text",
-    "nv_profile_max_shapes": "text",
-    "nv_profile_opt_shapes": "text",
-    "enable_cuda_graph": "switch",
-    "nv_multi_profile_enable": "switch",
-    "nv_use_external_data_initializer": "switch",
-    "nv_runtime_cache_path": "text",
-}
+
+CUDA_OPTIONS = _table(
+    switches="""
+        do_copy_in_default_stream cudnn_conv_use_max_workspace enable_cuda_graph
+        cudnn_conv1d_pad_to_nc1d enable_cudnn tunable_op_enable tunable_op_tuning_enable
+        enable_skip_layer_norm_strict_mode prefer_nhwc use_ep_level_unified_stream use_tf32
+        fuse_conv_bias
+    """,
+    numbers="device_id gpu_mem_limit tunable_op_max_tuning_duration_ms sdpa_kernel",
+    arena_extend_strategy=("kNextPowerOfTwo", "kSameAsRequested"),
+    cudnn_conv_algo_search=("EXHAUSTIVE", "HEURISTIC", "DEFAULT"),
+)
+
+TENSORRT_OPTIONS = _table(
+    switches="""
+        trt_fp16_enable trt_bf16_enable trt_int8_enable trt_int8_use_native_calibration_table
+        trt_dla_enable trt_dump_subgraphs trt_engine_cache_enable trt_weight_stripped_engine_enable
+        trt_engine_decryption_enable trt_force_sequential_engine_build
+        trt_context_memory_sharing_enable trt_layer_norm_fp32_fallback trt_timing_cache_enable
+        trt_force_timing_cache trt_force_timing_cache_match trt_detailed_build_log
+        trt_build_heuristics_enable trt_sparsity_enable trt_cuda_graph_enable
+        trt_dump_ep_context_model trt_engine_hw_compatible trt_load_user_initializer
+    """,
+    numbers="""
+        device_id trt_max_partition_iterations trt_min_subgraph_size trt_max_workspace_size
+        trt_dla_core trt_auxiliary_streams trt_ep_context_embed_mode
+    """,
+    texts="""
+        trt_int8_calibration_table_name trt_engine_cache_path trt_engine_cache_prefix
+        trt_onnx_model_folder_path trt_engine_decryption_lib_path trt_timing_cache_path
+        trt_tactic_sources trt_extra_plugin_lib_paths trt_profile_min_shapes trt_profile_max_shapes
+        trt_profile_opt_shapes trt_ep_context_file_path trt_op_types_to_exclude trt_preview_features
+    """,
+    trt_builder_optimization_level=("0", "1", "2", "3", "4", "5"),
+)
+
+RTX_OPTIONS = _table(
+    switches="""
+        nv_dump_subgraphs nv_detailed_build_log enable_cuda_graph nv_multi_profile_enable
+        nv_use_external_data_initializer
+    """,
+    numbers="device_id nv_max_workspace_size nv_max_shared_mem_size",
+    texts="nv_profile_min_shapes nv_profile_max_shapes nv_profile_opt_shapes nv_runtime_cache_path",
+)
 
 #: Addresses in a process's memory: nobody outside it has one.
 _STREAMS = frozenset({"has_user_compute_stream", "user_compute_stream", "user_aux_stream_array"})
@@ -190,7 +159,7 @@ class Provider(Record, frozen=True, kw_only=True):
         return self.name == CPU_NAME
 
 
-CPU = Provider(backend="ort-cpu", name=CPU_NAME)
+CPU = Provider(backend=CPU_BACKEND, name=CPU_NAME)
 CUDA = Provider(
     backend="ort-cuda",
     name=CUDA_NAME,

@@ -22,7 +22,6 @@ from enginescope.backends.tensorrt.build.network import (
     parse_onnx,
     set_io_formats,
 )
-from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import (
@@ -44,6 +43,7 @@ from enginescope.formats.log_facts import build_failure_hint
 from enginescope.formats.plan.engine_file import engine_header
 from enginescope.formats.plan.plan_json import inspected_plan, plan_of
 from enginescope.formats.trex.trex_metadata import build_metadata
+from enginescope.formats.trtexec.trtexec_flags import build_options, read_options, read_precision
 from enginescope.judge.notice import Notice
 from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory
@@ -371,7 +371,7 @@ class _Building:
         if context is None:
             why = self._log.why("TensorRT gave no reason")
             message = f"the engine is built, but could not be loaded for inspection: {why}"
-            self._notices.append(Notice(code="W-NO-PLAN", message=message))
+            self._notices.append(Notice("W-NO-PLAN", message))
             return None, None
         text, plan, notices = inspect(libraries, engine, context, name)
         self._notices += notices
@@ -384,14 +384,11 @@ class _Building:
         layers = inspected_plan(self._log.layers)
         if layers is None:
             message = f"the engine is built, but cannot be loaded for inspection: {why}"
-            self._notices.append(Notice(code="W-NO-PLAN", message=message, evidence={"why": why}))
+            self._notices.append(Notice("W-NO-PLAN", message, {"why": why}))
             return None, None
         plan, notices = plan_of(Document(source=f"{name}.build.log", value=layers), name=name)
         message = f"the plan comes from the build log: {why}"
-        self._notices += (
-            Notice(code="I-LOGGED-PLAN", message=message, evidence={"why": why}, level="info"),
-            *notices,
-        )
+        self._notices += (Notice("I-LOGGED-PLAN", message, {"why": why}), *notices)
         return encode(layers).decode(), plan
 
     def _keep(self, report: BuildReport, data: memoryview, graph: str | None) -> BuildReport:
@@ -428,11 +425,11 @@ def stripped_notice(trt: Any, engine: Any, options: Mapping[str, Any]) -> Notice
         return None
     weights = f"{format_bytes(size)} of weights" if size else "the weights"
     return Notice(
-        code="W-STRIPPED-WEIGHTS",
-        message=f"the engine lacks {weights} that its build stripped (strip_plan): plan and "
+        "W-STRIPPED-WEIGHTS",
+        f"the engine lacks {weights} that its build stripped (strip_plan): plan and "
         "times are valid, outputs are not; the trt option refit_from=MODEL.onnx "
         "restores the weights",
-        evidence={"stripped_bytes": size},
+        {"stripped_bytes": size},
     )
 
 

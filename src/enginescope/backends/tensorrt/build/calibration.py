@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
+from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.build.profiles import Span
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.judge.notice import Notice
+from enginescope.records.tensor import NUMPY
 
 
 def set_calibrator(
@@ -106,7 +107,7 @@ def _calibrator(base: Any, cache: bytes | None, batches: list[dict[str, int]]) -
 
 def _random_notice() -> Notice:
     return Notice(
-        code="W-RANDOM-CALIBRATION",
-        message="INT8 ranges come from one random batch: times are valid, "
+        "W-RANDOM-CALIBRATION",
+        "INT8 ranges come from one random batch: times are valid, "
         "outputs are not; give calibration_cache=FILE or a model with Q/DQ nodes",
     )

@@ -1,59 +1,16 @@
-"""Set the options of a build on TensorRT's builder configuration.
-
-Layers that stay in FP32 where a build may use less.
-"""
+"""Set the options of a build on TensorRT's builder configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
-from enginescope.backends.tensorrt.build.options import OPTIONS
 from enginescope.backends.tensorrt.libraries import Libraries, member
 from enginescope.backends.tensorrt.rtx import compute_capabilities
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
-
-
-def keep_in_fp32(trt: Any, network: Any, config: Any, names: Sequence[str]) -> None:
-    """Let layers compute in FP32 and hand it on, whatever the build is allowed.
-
-    Args:
-        names: Names of layers, which are those of the model's nodes, or patterns. Those that became
-            no layer of floating numbers are passed over: the parser folds some.
-    """
-    flag = getattr(trt.BuilderFlag, "OBEY_PRECISION_CONSTRAINTS", None)
-    layers = [network.get_layer(index) for index in range(network.num_layers)]
-    if flag is None or (layers and not hasattr(layers[0], "precision")):
-        raise UnsupportedError(
-            "trt: keep_fp32",
-            why=f"TensorRT {trt.__version__} builds strongly typed networks only",
-            hint="convert the model, and keep these nodes in FP32",
-        )
-    exact = frozenset(names)
-    found = False
-    for layer in layers:
-        if layer.name not in exact and not any(fnmatchcase(layer.name, name) for name in names):
-            continue
-        found = True
-        _keep(trt, layer)
-    if not found:
-        raise UsageError(f"trt: keep_fp32={names[0]}", why="the network has no layer of this name")
-    config.set_flag(flag)
-
-
-def _keep(trt: Any, layer: Any) -> None:
-    floats = (trt.DataType.FLOAT, trt.DataType.HALF)
-    slots = range(layer.num_outputs)
-    floating = [index for index in slots if layer.get_output(index).dtype in floats]
-    if not floating:
-        return
-    if hasattr(layer, "precision"):
-        layer.precision = trt.DataType.FLOAT
-    if hasattr(layer, "set_output_type"):
-        for index in floating:
-            layer.set_output_type(index, trt.DataType.FLOAT)
+from enginescope.formats.trtexec.trtexec_flags import OPTIONS
 
 
 class Target(Record, frozen=True, kw_only=True, eq=False):
@@ -74,8 +31,9 @@ class Target(Record, frozen=True, kw_only=True, eq=False):
 FLAGS = {key: key.upper() for key, option in OPTIONS.items() if option.sets == "flag"}
 #: Attributes of the configuration, each with the name of its option.
 ATTRIBUTES = tuple(key for key, option in OPTIONS.items() if option.sets == "attribute")
+#: Attributes of the configuration that are a member of an enumeration.
+_MEMBERS = {"runtime_platform": "RuntimePlatform", "profiling_verbosity": "ProfilingVerbosity"}
 _LAST = ("exclude_lean_runtime", "keep_fp32")
-_TILING = ("NONE", "FAST", "MODERATE", "FULL")
 _TYPES = {
     "fp32": "FLOAT",
     "fp16": "HALF",
@@ -101,6 +59,8 @@ def apply_options(target: Target, values: dict[str, Any]) -> None:
             _set_flag(target, key, FLAGS[key], on=value)
         elif key in ATTRIBUTES:
             _set_attribute(target.config, key, value)
+        elif key in _MEMBERS:
+            _set_member(target, key, value, _MEMBERS[key])
         elif key in _SETTERS:
             _SETTERS[key](target, value)
 
@@ -136,12 +96,8 @@ def _lacking(target: Target, key: str, instead: str | None = None) -> Unsupporte
 
 def _memory_pools(target: Target, pools: tuple[tuple[str, int], ...]) -> None:
     for name, size in pools:
-        pool = member(target.trt.MemoryPoolType, name, f"memory_pools={name.lower()}")
+        pool = member(target.trt.MemoryPoolType, name.upper(), f"memory_pools={name.lower()}")
         target.config.set_memory_pool_limit(pool, size)
-
-
-def _workspace(target: Target, size: int) -> None:
-    _memory_pools(target, (("WORKSPACE", size),))
 
 
 def _tactic_sources(target: Target, changes: tuple[tuple[str, bool], ...]) -> None:
@@ -170,11 +126,10 @@ def _sparsity(target: Target, value: str) -> None:
 
 
 def _hardware(target: Target, value: str) -> None:
-    levels = target.trt.HardwareCompatibilityLevel
-    level = member(levels, value.upper(), f"hardware_compatibility={value}")
+    key = "hardware_compatibility"
     if target.libraries.is_rtx:  # it warns, and goes on without
-        raise _lacking(target, "hardware_compatibility", "compute_capabilities=8.6,8.9")
-    target.config.hardware_compatibility_level = level
+        raise _lacking(target, key, "compute_capabilities=8.6,8.9")
+    _set_member(target, key, value, "HardwareCompatibilityLevel", "hardware_compatibility_level")
 
 
 def _capabilities(target: Target, values: tuple[str, ...]) -> None:
@@ -191,26 +146,22 @@ def _capabilities(target: Target, values: tuple[str, ...]) -> None:
         target.config.set_compute_capability(kind, index)
 
 
-def _platform(target: Target, value: str) -> None:
-    platforms = getattr(target.trt, "RuntimePlatform", None)
-    if platforms is None:
-        raise _lacking(target, f"runtime_platform={value}")
-    target.config.runtime_platform = member(platforms, value.upper(), "runtime_platform")
-
-
-def _verbosity(target: Target, value: str) -> None:
-    levels = target.trt.ProfilingVerbosity
-    target.config.profiling_verbosity = member(levels, value.upper(), "profiling_verbosity")
-
-
 def _tiling(target: Target, value: int) -> None:
-    levels = getattr(target.trt, "TilingOptimizationLevel", None)
-    if levels is None:
-        raise _lacking(target, f"tiling_optimization_level={value}")
-    if not 0 <= value < len(_TILING):
+    levels = ("NONE", "FAST", "MODERATE", "FULL")
+    if value >= len(levels):
         raise UsageError(f"tiling_optimization_level={value}", hint="0 to 3")
-    level = member(levels, _TILING[value], "tiling_optimization_level")
-    target.config.tiling_optimization_level = level
+    _set_member(target, "tiling_optimization_level", levels[value], "TilingOptimizationLevel")
+
+
+def _set_member(
+    target: Target, key: str, value: str, enumeration: str, attribute: str | None = None
+) -> None:
+    """Set an attribute, by default called as the option, to a member of an enumeration."""
+    members = getattr(target.trt, enumeration, None)
+    said = f"{key}={value.lower()}"
+    if members is None:
+        raise _lacking(target, said)
+    setattr(target.config, attribute or key, member(members, value.upper(), said))
 
 
 def _build_route(target: Target, value: str) -> None:
@@ -242,8 +193,45 @@ def _layer_output_types(target: Target, pairs: tuple[tuple[str, str], ...]) -> N
 
 
 def _keep_fp32(target: Target, names: tuple[str, ...]) -> None:
-    if names:
-        keep_in_fp32(target.trt, target.network, target.config, names)
+    """Let layers compute in FP32 and hand it on, whatever the build is allowed.
+
+    Args:
+        names: Names of layers, which are those of the model's nodes, or patterns. Those that became
+            no layer of floating numbers are passed over: the parser folds some.
+    """
+    if not names:
+        return
+    trt, network = target.trt, target.network
+    flag = getattr(trt.BuilderFlag, "OBEY_PRECISION_CONSTRAINTS", None)
+    layers = [network.get_layer(index) for index in range(network.num_layers)]
+    if flag is None or (layers and not hasattr(layers[0], "precision")):
+        raise UnsupportedError(
+            "trt: keep_fp32",
+            why=f"TensorRT {trt.__version__} builds strongly typed networks only",
+            hint="convert the model, and keep these nodes in FP32",
+        )
+    exact = frozenset(names)
+    matching = [
+        layer
+        for layer in layers
+        if layer.name in exact or any(fnmatchcase(layer.name, name) for name in names)
+    ]
+    if not matching:
+        raise UsageError(f"trt: keep_fp32={names[0]}", why="the network has no layer of this name")
+    for layer in matching:
+        _keep(trt, layer)
+    target.config.set_flag(flag)
+
+
+def _keep(trt: Any, layer: Any) -> None:
+    floats = (trt.DataType.FLOAT, trt.DataType.HALF)
+    slots = range(layer.num_outputs)
+    floating = [index for index in slots if layer.get_output(index).dtype in floats]
+    if floating and hasattr(layer, "precision"):
+        layer.precision = trt.DataType.FLOAT
+    if hasattr(layer, "set_output_type"):
+        for index in floating:
+            layer.set_output_type(index, trt.DataType.FLOAT)
 
 
 def _layer_devices(target: Target, pairs: tuple[tuple[str, str], ...]) -> None:
@@ -294,15 +282,13 @@ def _serialize(target: Target, paths: tuple[str, ...]) -> None:
 
 
 _SETTERS: dict[str, Callable[[Target, Any], None]] = {
-    "workspace": _workspace,
+    "workspace": lambda target, size: _memory_pools(target, (("WORKSPACE", size),)),
     "memory_pools": _memory_pools,
     "tactic_sources": _tactic_sources,
     "preview_features": _preview_features,
     "sparsity": _sparsity,
     "hardware_compatibility": _hardware,
     "compute_capabilities": _capabilities,
-    "runtime_platform": _platform,
-    "profiling_verbosity": _verbosity,
     "tiling_optimization_level": _tiling,
     "build_route": _build_route,
     "precision_constraints": _constraints,

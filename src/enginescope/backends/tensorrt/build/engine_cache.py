@@ -16,13 +16,12 @@ from typing import Any
 
 import msgspec
 
-from enginescope.backends.profile_bounds import read_shapes
-from enginescope.backends.tensorrt.build.options import build_options
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
+from enginescope.formats.trtexec.trtexec_flags import build_options, read_shapes
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport
@@ -141,10 +140,9 @@ def load_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
     config.set_timing_cache(config.create_timing_cache(b""), ignore_mismatch=False)
     return (
         Notice(
-            code="W-TIMING-CACHE",
-            message=f"the timing cache {file} belongs to another TensorRT or GPU; enginescope "
-            "replaces it",
-            evidence={"file": str(file)},
+            "W-TIMING-CACHE",
+            f"the timing cache {file} belongs to another TensorRT or GPU; enginescope replaces it",
+            {"file": str(file)},
         ),
     )
 
@@ -170,9 +168,9 @@ def save_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
         why = error.strerror or str(error)
         return (
             Notice(
-                code="W-TIMING-CACHE",
-                message=f"the timing cache {file} could not be written: {why}",
-                evidence={"file": str(file)},
+                "W-TIMING-CACHE",
+                f"the timing cache {file} could not be written: {why}",
+                {"file": str(file)},
             ),
         )
     return ()

@@ -10,8 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from enginescope.backends.tensorrt.build.config import Target, type_called
 from enginescope.backends.tensorrt.libraries import Libraries, member
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
@@ -183,17 +181,6 @@ _BY_NAME = {
     "INT4": DataType.INT4,
     "UINT8": DataType.UINT8,
     "BOOL": DataType.BOOL,
-}
-
-#: Types that NumPy has; the others are held as raw bytes.
-NUMPY: dict[DataType, Any] = {
-    DataType.FP32: np.float32,
-    DataType.FP16: np.float16,
-    DataType.INT64: np.int64,
-    DataType.INT32: np.int32,
-    DataType.INT8: np.int8,
-    DataType.UINT8: np.uint8,
-    DataType.BOOL: np.bool_,
 }
 
 

@@ -159,10 +159,10 @@ def _assumed(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Notice, ...]:
     first = next(iter(shapes))
     return (
         Notice(
-            code="W-BUILD-SHAPE",
-            message=f"using size 1 for dynamic dimensions: the engine is built for {inputs} only; "
+            "W-BUILD-SHAPE",
+            f"using size 1 for dynamic dimensions: the engine is built for {inputs} only; "
             f"to set a size: --dim NAME=SIZE, --shape {first}:DIMS or --opt-shape {first}:DIMS",
-            evidence={"shapes": {name: list(dims) for name, dims in shapes.items()}},
+            {"shapes": {name: list(dims) for name, dims in shapes.items()}},
         ),
     )
 

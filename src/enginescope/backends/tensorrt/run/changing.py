@@ -41,7 +41,6 @@ class TrtChanges:
 
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
-        """What the engine asks for."""
         return self._session.input_specs
 
     def choice(self, feeds: Feeds) -> Choice:
@@ -64,7 +63,11 @@ class TrtChanges:
             if all(map(_is_within, shapes, [(tuple(low), tuple(high)) for low, _, high in bounds]))
         ]
         if fitting:
-            return Choice(profile=min(fitting, key=lambda profile: _volume(spans[profile])))
+            return Choice(
+                profile=min(
+                    fitting, key=lambda at: sum(math.prod(high) for _, _, high in spans[at])
+                )
+            )
         ranges = "; ".join(
             f"{name} {dims_text(tuple(low))} … {dims_text(tuple(high))}"
             for bounds in spans.values()
@@ -112,23 +115,15 @@ class TrtChanges:
         return {"graph": (perf_counter_ns() - begin) / 1e6}
 
     def recorder(self) -> Recorder:
-        """Return the recorder of all requests; each call of it takes the present shape."""
         return self._recorder
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say of itself."""
         return self._session.notices()
 
     def close(self) -> None:
-        """Release everything."""
         self._session.close()
 
 
 def _is_within(shape: tuple[int, ...], bounds: tuple[tuple[int, ...], tuple[int, ...]]) -> bool:
     low, high = bounds
     return all(a <= size <= b for a, size, b in zip(low, shape, high, strict=True))
-
-
-def _volume(bounds: list[tuple[object, object, tuple[int, ...]]]) -> int:
-    """Return the elements of the largest shapes of a profile."""
-    return sum(math.prod(high) for _, _, high in bounds)

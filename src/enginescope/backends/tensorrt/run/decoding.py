@@ -22,7 +22,6 @@ from enginescope.backends.decoding import (
     prompt_of,
     require_presents,
 )
-from enginescope.backends.tensorrt.build.network import NUMPY
 from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.run.engine import LINEAR, Buffer, EngineTensor
 from enginescope.backends.tensorrt.run.session import TrtSession
@@ -33,7 +32,7 @@ from enginescope.judge.samples import Array
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
-from enginescope.records.tensor import DataType
+from enginescope.records.tensor import NUMPY, DataType
 
 
 class _Past(NamedTuple):
@@ -199,15 +198,12 @@ class TrtDecodeSession(TrtSession):
         return largest(logits.host[: rows * size].view(dtype).reshape(rows, -1), rows)
 
     def step(self) -> None:
-        """Generate the tokens of one request."""
         self.loop.request()
 
     def recorder(self) -> DecodeRecorder:
-        """Return a new recorder of whole requests, first tokens and further tokens."""
         return DecodeRecorder(self.loop)
 
     def shapes(self) -> dict[str, Shape]:
-        """Return the shapes of the inputs of the prompt, and of the outputs of the last token."""
         return {**self._prompt.shapes, **self._shapes_now()}
 
     def device_memory(self) -> DeviceMemory:
@@ -219,7 +215,6 @@ class TrtDecodeSession(TrtSession):
         return replace(taken, buffer_bytes=whole)
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what a request consists of, too."""
         return (*super().notices(), self._prompt.notice(self.loop.tokens))
 
     def answers(self) -> tuple[TensorValues, ...]:

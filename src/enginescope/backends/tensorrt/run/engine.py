@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import InputSpec
-from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
+from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.backends.tensorrt.libraries import Libraries, Log, is_out_of_memory, member
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
@@ -29,7 +29,7 @@ from enginescope.core.units import parse_bytes
 from enginescope.formats.plan.engine_file import ENGINE_TAGS, header_of
 from enginescope.judge.samples import Array
 from enginescope.records.run.run import TensorValues
-from enginescope.records.tensor import DataType
+from enginescope.records.tensor import NUMPY, DataType
 
 #: Layout -> elements that the channels are padded to a multiple of.
 _LAST = {"HWC": 1, "HWC8": 8, "HWC16": 16, "DHWC": 1, "DHWC8": 8}
@@ -149,7 +149,6 @@ def _tensor(trt: Any, engine: Any, name: str) -> EngineTensor:
 
 
 def _layout(trt: Any, engine: Any, name: str) -> str:
-    """Return the name of a tensor's format."""
     if hasattr(trt, "TensorFormat"):
         return str(engine.get_tensor_format(name).name)
     # the lean bindings lack the type, and asking for it raises; its description names it
@@ -304,7 +303,6 @@ def load_engine(
 
 
 def _hint(libraries: Libraries, path: Path, why: str) -> str:
-    """Return what to do about an engine that cannot be loaded."""
     header = header_of(path)
     if header is not None and header.is_rtx != libraries.is_rtx:
         return f"it was {header.text}: --on {'trt-rtx' if header.is_rtx else 'trt'}"

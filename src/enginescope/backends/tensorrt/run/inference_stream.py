@@ -277,7 +277,6 @@ class InferenceStream:
         return memory
 
     def set_shape(self, name: str, shape: tuple[int, ...]) -> None:
-        """Fix the shape of an input."""
         if not self._context.set_input_shape(name, shape):
             raise UsageError(
                 f"shape {'x'.join(map(str, shape))} for input {name}",
@@ -308,7 +307,6 @@ class InferenceStream:
                 self._context.set_output_allocator(name, self._allocator)
 
     def set_address(self, name: str, address: int) -> None:
-        """Say where an input or output lies."""
         if not self._context.set_tensor_address(name, address):
             raise BackendError(f"binding {name}", why=self._parts.log.why("TensorRT refused it"))
 
@@ -347,7 +345,6 @@ class InferenceStream:
         cuda.wait(self.output_stream, "copying the outputs")
 
     def failure(self) -> BaseException:
-        """Return the error for an enqueue that was refused."""
         why = self._parts.log.why("TensorRT gave no reason")
         if is_out_of_memory(why):
             return MemoryError(f"enqueueing an inference: {why}")
@@ -382,7 +379,6 @@ class InferenceStream:
         self._context = self._allocator = None
 
     def answers(self) -> tuple[TensorValues, ...]:
-        """Return the values of the outputs of the last request."""
         cuda = self._parts.cuda
         for copy in self.d2h():
             cuda.check(copy(), "copying the outputs")

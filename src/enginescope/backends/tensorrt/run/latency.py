@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from enginescope.backends.loop import TimedRecorder
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, refused
 from enginescope.core.errors import BackendError
-from enginescope.judge.samples import Array, Samples, frozen
+from enginescope.judge.samples import Samples
 from enginescope.records.run.job import Mode
 
 
@@ -34,7 +35,7 @@ def flusher(cuda: Cuda, stream: Any) -> Callable[[], Any]:
 _PARTS = ("h2d", "gpu_compute", "d2h")
 
 
-class LatencyRecorder:
+class LatencyRecorder(TimedRecorder):
     """Takes round trips of one lane.
 
     Args:
@@ -42,6 +43,7 @@ class LatencyRecorder:
     """
 
     def __init__(self, cuda: Cuda, lane: InferenceStream, mode: Mode) -> None:
+        super().__init__()
         self._cuda = cuda
         self._lane = lane
         self._spin = bool(mode.spin_wait)
@@ -49,24 +51,11 @@ class LatencyRecorder:
         self._flush = flusher(cuda, lane.compute_stream) if mode.cold else None
         self._transfers = bool(mode.transfers)
         self._events = [cuda.event(spin=self._spin) for _ in range(4)]
-        self._starts = array("q")  # nanoseconds
-        self._times = array("q")
-        self._enqueues = array("q")
+        self._enqueues = array("q")  # nanoseconds
         self._parts = {name: array("d") for name in _PARTS}  # milliseconds
         self._turn = 0
-        self.issued = 0
-        self.wall_ms = 0.0
-
-    def __len__(self) -> int:
-        return len(self._times)
-
-    def times_ms(self, last: int | None = None) -> Array:
-        """Return the round trips, or the last so many."""
-        times = np.frombuffer(self._times, dtype=np.int64)
-        return (times if last is None else times[-last:]) / 1e6
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` requests, after `untimed` requests."""
         self.issued += untimed + count
         requests = [self._request(index) for index in range(len(self._lane.launches))]
         for _ in range(untimed):
@@ -127,8 +116,6 @@ class LatencyRecorder:
 
     def samples(self) -> tuple[Samples, ...]:
         """Return round trip, enqueue and, where there are copies, each part on the GPU's clock."""
-        starts = np.frombuffer(self._starts, dtype=np.int64)
-        begun = frozen((starts - starts[0]) / 1e6 if starts.size else starts)
         series: dict[str, Any] = {
             "latency": self.times_ms(),
             "enqueue": np.frombuffer(self._enqueues, dtype=np.int64) / 1e6,
@@ -136,7 +123,4 @@ class LatencyRecorder:
         }
         if not self._transfers:
             del series["h2d"], series["d2h"]
-        return tuple(
-            Samples(metric=metric, values_ms=frozen(values), start_ms=begun)
-            for metric, values in series.items()
-        )
+        return self._series(series)

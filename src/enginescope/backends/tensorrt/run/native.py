@@ -180,7 +180,6 @@ class NativeLatency(LatencyRecorder):
         return Turn(issue, [(Kind.ELAPSED, first, second, to) for to, (first, second) in parts])
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` requests, after `untimed` requests."""
         self.issued += untimed + count
         rows = self.program.run(count, untimed)
         self.wall_ms += self.program.wall_ms

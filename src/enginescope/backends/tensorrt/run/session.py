@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from enginescope.backends.loop import Recorder
 from enginescope.backends.native_loop import cuda_context, python_notice, require_native
 from enginescope.backends.tensorrt.build.build import stripped_notice
 from enginescope.backends.tensorrt.build.network import load_plugins
-from enginescope.backends.tensorrt.build.options import read_options
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries, Log, make_logger
 from enginescope.backends.tensorrt.run.engine import (
@@ -32,6 +32,7 @@ from enginescope.backends.tensorrt.run.native import NativeLatency, NativeThroug
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import replace
+from enginescope.formats.trtexec.trtexec_flags import read_options
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import process_memory_bytes
 from enginescope.records.plan.build import DeviceMemory
@@ -171,12 +172,10 @@ class TrtSession:
 
     @property
     def gpu(self) -> str:
-        """The GPU, as CUDA counts."""
         return str(self.cuda.device)
 
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
-        """What the engine asks for."""
         inputs = (one for one in self._tensors if one.is_input)
         return tuple(input_spec(self.engine, one, self._profile) for one in inputs)
 
@@ -215,11 +214,9 @@ class TrtSession:
 
     @property
     def why_no_graph(self) -> str | None:
-        """Why a capture failed, if one did."""
         return next((lane.why_no_graph for lane in self.lanes if lane.why_no_graph), None)
 
     def recorder(self) -> Recorder:
-        """Return a new recorder of the mode's kind."""
         cuda, lanes, mode = self.cuda, self.lanes, self.mode
         context = self._context_number if mode.loop == "native" else None
         if mode.kind == "latency":
@@ -234,39 +231,34 @@ class TrtSession:
         return NativeThroughput(cuda, lanes, mode, self._origin, stamps=stamps, context=context)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of inputs and outputs in this run, as far as they are known."""
         lane = self.lanes[0]
         return {name: buffer.shape for name, buffer in {**lane.sets[0], **lane.outputs}.items()}
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return inputs and outputs with the shapes they have in this run."""
         shapes = self.shapes()
-        made = [
-            (
-                one.is_input,
-                Tensor(
-                    name=one.name,
-                    shape=shapes.get(one.name),
-                    dtype=one.dtype,
-                    location="Host" if one.on_host else "Device",
-                ),
+        return self._sides(
+            Tensor(
+                name=one.name,
+                shape=shapes.get(one.name),
+                dtype=one.dtype,
+                location="Host" if one.on_host else "Device",
             )
             for one in self._tensors
-        ]
-        inputs = tuple(tensor for is_input, tensor in made if is_input)
-        return inputs, tuple(tensor for is_input, tensor in made if not is_input)
+        )
 
     def declared(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs as the engine declares them, dynamic dimensions ``None``."""
-        made = [
-            (one.is_input, Tensor(name=one.name, shape=one.shape, dtype=one.dtype))
-            for one in self._tensors
-        ]
-        inputs = tuple(tensor for is_input, tensor in made if is_input)
-        return inputs, tuple(tensor for is_input, tensor in made if not is_input)
+        return self._sides(
+            Tensor(name=one.name, shape=one.shape, dtype=one.dtype) for one in self._tensors
+        )
+
+    def _sides(self, tensors: Iterable[Tensor]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Part tensors in the engine's order into inputs and outputs."""
+        pairs = list(zip(self._tensors, tensors, strict=True))
+        inputs = tuple(tensor for one, tensor in pairs if one.is_input)
+        return inputs, tuple(tensor for one, tensor in pairs if not one.is_input)
 
     def answers(self) -> tuple[TensorValues, ...]:
-        """Return the outputs of the last request."""
         return self.lanes[0].answers()
 
     def device_memory(self) -> DeviceMemory:
@@ -282,16 +274,14 @@ class TrtSession:
         )
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say of itself."""
         found = []
         if self.why_no_graph:
             level = "W" if self.asked_for_graph else "I"
             found.append(
                 Notice(
-                    code=f"{level}-NO-CUDA-GRAPH",
-                    message=f"measured without a CUDA graph: {self.why_no_graph}",
-                    evidence={"asked": self.asked_for_graph},
-                    level="warning" if self.asked_for_graph else "info",
+                    f"{level}-NO-CUDA-GRAPH",
+                    f"measured without a CUDA graph: {self.why_no_graph}",
+                    {"asked": self.asked_for_graph},
                 )
             )
         found += [self._python_notice] if self._python_notice else []
@@ -300,16 +290,16 @@ class TrtSession:
             names = ", ".join(one.name for one in strange)
             found.append(
                 Notice(
-                    code="W-RAW-LAYOUT",
-                    message=f"{names}: values are passed to and from the engine's memory format "
+                    "W-RAW-LAYOUT",
+                    f"{names}: values are passed to and from the engine's memory format "
                     "without reordering, so times are valid and outputs are not",
-                    evidence={one.name: one.format_text for one in strange},
+                    {one.name: one.format_text for one in strange},
                 )
             )
         stripped = stripped_notice(self.libraries.trt, self.engine, self._options)
         if stripped is not None:
             found.append(stripped)
-        said = (Notice(code="W-TENSORRT", message=one.rstrip(".")) for one in self.log.warnings)
+        said = (Notice("W-TENSORRT", one.rstrip(".")) for one in self.log.warnings)
         return (*found, *said)
 
     def close(self) -> None:
@@ -354,15 +344,12 @@ class TrtAnswers:
 
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
-        """What the engine asks for."""
         return self._session.input_specs
 
     def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Return inputs and outputs as the engine declares them."""
         return self._session.declared()
 
     def answer(self, feeds: Feeds) -> tuple[TensorValues, ...]:
-        """Return the outputs for these inputs."""
         lane = self._session.lanes[0]
         shapes = dict(feeds.shapes)
         # the values of a shape tensor decide other shapes
@@ -392,12 +379,10 @@ class TrtAnswers:
         self._said += [one for one in self._session.notices() if one not in self._said]
 
     def notices(self) -> tuple[Notice, ...]:
-        """Return what the session has to say of itself."""
         self._keep_notices()
         return tuple(self._said)
 
     def close(self) -> None:
-        """Release everything."""
         self._session.close()
 
 

@@ -148,7 +148,8 @@ def numbers_of(tensor: TensorValues) -> Array:
     if tensor.dtype is DataType.BF16:
         return _halves(raw)[:count]
     if tensor.dtype in (DataType.INT4, DataType.FP4):
-        nibbles = _nibbles(raw.view(np.uint8))[:count]
+        pairs = raw.view(np.uint8)
+        nibbles = np.stack([pairs & 0xF, pairs >> 4], axis=1).reshape(-1)[:count]
         return _signed(nibbles) if tensor.dtype is DataType.INT4 else _small_floats(1)[nibbles]
     if tensor.dtype is DataType.FP8:
         return _small_floats(3)[raw.view(np.uint8)][:count]
@@ -160,10 +161,6 @@ def numbers_of(tensor: TensorValues) -> Array:
 def _halves(raw: Array) -> Array:
     upper: Array = raw.view(np.uint16).astype(np.uint32) << np.uint32(16)
     return upper.view(np.float32)
-
-
-def _nibbles(raw: Array) -> Array:
-    return np.stack([raw & 0xF, raw >> 4], axis=1).reshape(-1)
 
 
 def _signed(nibbles: Array) -> Array:

@@ -132,13 +132,8 @@ def _summary(
 
 
 def _statistics(one: ReportedSummary) -> str:
-    pairs = [
-        ("min", one.min_ms),
-        ("max", one.max_ms),
-        ("mean", one.mean_ms),
-        ("median", one.median_ms),
-        *((f"percentile({p:g}%)", value) for p, value in one.percentiles),
-    ]
+    names = {f"p{p:g}": f"percentile({p:g}%)" for p, _ in one.percentiles}
+    pairs = ((names.get(name, name), value) for name, value in one.figures.items())
     return ", ".join(f"{name} = {number(value)} ms" for name, value in pairs if value is not None)
 
 
