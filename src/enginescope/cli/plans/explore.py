@@ -237,11 +237,10 @@ def _print_text(explored: Explored, top: int, sort: str) -> None:
     from enginescope.render.base.text import screen_width, show
     from enginescope.render.plans.explore_text import context_tables, explore_text
     from enginescope.render.plans.findings import first_change
-    from enginescope.services.plans.explore import subject_of
 
     version = explored.tensorrt_version
     parts = (explored.gpu_text, f"TensorRT {version}" if version else None)
-    report = subject_of(explored).findings
+    report = explored.subject.findings
     shown = explore_text(
         explored.found,
         first=first_change(report) if report else None,

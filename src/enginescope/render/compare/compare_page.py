@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from enginescope.analysis.build_log.build_choices import ChoicePair
+from enginescope.analysis.graph.folding.fold import foldings
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.plan_comparison.comparison import Comparison
@@ -267,8 +268,8 @@ def _graph(
 ) -> dict[str, Markup | None]:
     profile = plan.view.run.profile
     attribution = attribute(plan.plan, profile) if profile else None
-    times = times_of(attribution)
-    made = canvas(graph, times or Times(time_ms={}, sum_ms=0.0), {}, is_wrapped=False)
+    times = times_of(attribution) or Times(time_ms={}, sum_ms=0.0)
+    made = canvas(graph, foldings(graph), times, {}, is_wrapped=False)
     whole = {**made.data, **changes, "label": plan.label, "mostChange": most_ms}
     data = Markup(container(whole))  # noqa: S704 - base64
     return {"data": data, "still": still(graph, made, attribution)}

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import PurePath
 
-from enginescope.analysis.graph.folding.flow_order import NodeTraits
-from enginescope.analysis.graph.folding.fold import fold
-from enginescope.analysis.graph.folding.levels import FOLDINGS, Group
+from enginescope.analysis.graph.folding.fold import foldings
+from enginescope.analysis.graph.folding.levels import Group
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
 from enginescope.analysis.plans.plan_columns import PlanTotals
@@ -179,13 +178,9 @@ class PageSubject:
         return found if found.nodes else None
 
     @cached_property
-    def groups(self) -> Group | None:
-        """The graph's modules, else its repeated blocks, else its layers one by one."""
-        if self.graph is None:
-            return None
-        traits = NodeTraits(self.graph)
-        trees = (fold(self.graph, folding, traits) for folding in FOLDINGS)
-        return next(tree for tree in trees if tree is not None)
+    def trees(self) -> dict[str, Group]:
+        """The graph's modules, its repeated blocks, its layers one by one: those that it has."""
+        return foldings(self.graph) if self.graph else {}
 
     @cached_property
     def position_of_layer(self) -> dict[int, int]:

@@ -15,7 +15,6 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.jsonio import encode
-from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.onnx_graph import annotated_onnx
 from enginescope.formats.onnx.viewer_model import viewer_model
@@ -34,7 +33,6 @@ from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Wish
-    from enginescope.render.plans.plan_headline import PageSubject
 
 
 def _netron(explored: Explored, request: ExploreRequest) -> bytes:
@@ -91,8 +89,8 @@ def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explor
         )
         _check_explorable(source)
         explored = _explored(source, request)
-        written = write_files(explored, request, observer)
-        return replace(explored, files=written) if written else explored
+        explored.files = write_files(explored, request, observer)
+    return explored
 
 
 def explore(
@@ -286,7 +284,7 @@ def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
     return explore_workbook(
         explored.found,
         explored.layers,
-        subject_of(explored),
+        explored.subject,
         device=explored.gpu_text,
         tensorrt_version=explored.tensorrt_version,
         notices=explored.notices,
@@ -303,24 +301,17 @@ def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
     return perfetto_trace(explored.found.name, explored.found.layers, run)
 
 
-def subject_of(explored: Explored) -> PageSubject:
-    """Return the plan as pages, slides and the rules see it."""
-    from enginescope.services.plans.explore_request import page_subject
-
-    return page_subject(explored.page_source.as_run(), explored.context, explored.view)
-
-
 def _html(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.page.page import report_page
 
-    return report_page([subject_of(explored)])
+    return report_page([explored.subject])
 
 
 def _card(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.html.slide import slide_png
     from enginescope.render.page.report import subject_slide
 
-    return slide_png(subject_slide([subject_of(explored)]))
+    return slide_png(subject_slide([explored.subject]))
 
 
 def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -> None:

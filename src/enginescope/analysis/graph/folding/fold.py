@@ -14,6 +14,8 @@ from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
 
+#: Graphs with more nodes are laid out as a whole only if nothing in them can be folded.
+MOST_UNFOLDED = 6_000
 # Less is not worth a group.
 _LEAST_SPARED = 3
 _PERIODS_PER_LENGTH = 12
@@ -237,6 +239,19 @@ def fold(graph: PlanGraph, folding: str, traits: NodeTraits | None = None) -> Gr
     if members is None:
         return None
     return Group(name=graph.name, path=graph.name, kind="whole", members=members)
+
+
+def foldings(graph: PlanGraph) -> dict[str, Group]:
+    """Return the foldings there are by name, modules first."""
+    found: dict[str, Group] = {}
+    traits = NodeTraits(graph)
+    for folding in FOLDINGS:
+        if folding == "none" and found and len(graph.nodes) > MOST_UNFOLDED:
+            continue
+        tree = fold(graph, folding, traits)
+        if tree is not None:
+            found[folding] = tree
+    return found
 
 
 def folded(graph: PlanGraph, whole: Group) -> PlanGraph:

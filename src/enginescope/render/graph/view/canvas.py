@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from enginescope.analysis.graph.folding.flow_order import NodeTraits
-from enginescope.analysis.graph.folding.fold import fold
-from enginescope.analysis.graph.folding.levels import ENTRY, FOLDINGS, Group, Level, levels, opened
+from enginescope.analysis.graph.folding.levels import ENTRY, Group, Level, levels, opened
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
 from enginescope.core.record import Record, replace
@@ -290,8 +288,6 @@ def _held_apart(
     return made
 
 
-#: Graphs with more nodes are laid out as a whole only if nothing in them can be folded.
-MOST_UNFOLDED = 6_000
 #: Graphs with more layers open folded.
 LARGE = 40
 
@@ -312,6 +308,7 @@ class Canvas(Record, frozen=True, kw_only=True):
 
 def canvas(
     graph: PlanGraph,
+    trees: Mapping[str, Group],
     times: Times,
     findings: Mapping[int, Sequence[Finding]],
     *,
@@ -321,12 +318,12 @@ def canvas(
     """Return the data of the view.
 
     Args:
+        trees: Its `foldings`.
         times: Those of no layer, where there is no profile.
         findings: By layer index.
         is_wrapped: In columns; otherwise in one, whose places another graph's can be level with.
     """
     names = Names()
-    trees = _trees(graph)
     layouts = LevelLayouts(_SPACING if is_wrapped else _ONE_COLUMN)
     open_ = {name: opened(tree, LARGE) for name, tree in trees.items()}
     foldings = {
@@ -351,19 +348,6 @@ def canvas(
     }
     seen = replace(trees[folding], members=open_[folding][1])
     return Canvas(data=data, folding=folding, seen=seen)
-
-
-def _trees(graph: PlanGraph) -> dict[str, Group]:
-    """Return the foldings there are, modules first."""
-    found: dict[str, Group] = {}
-    traits = NodeTraits(graph)
-    for folding in FOLDINGS:
-        if folding == "none" and found and len(graph.nodes) > MOST_UNFOLDED:
-            continue
-        tree = fold(graph, folding, traits)
-        if tree is not None:
-            found[folding] = tree
-    return found
 
 
 def _packed_folding(
