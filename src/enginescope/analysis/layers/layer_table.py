@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -262,6 +263,7 @@ class TacticShare(Record, frozen=True, kw_only=True):
     share_pct: float | None
 
 
+@lru_cache(maxsize=4096)
 def tactic_family(name: str) -> str:
     """Return a tactic's name without the hash at its end.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+import msgspec
 
 from enginescope.analysis.roofline.layer_work import is_bias
 from enginescope.core.record import Record
@@ -28,11 +30,42 @@ class LayerAttribute(Record, frozen=True, kw_only=True):
     is_number: bool = False
 
 
+_PREFIXES = ("", "Conv", "Pooling")
+_NAMES = (
+    *("Kernel", "WindowSize", "Stride", "PrePadding", "PostPadding", "Dilation", "Groups"),
+    *("OutMaps", "Activation", "Origin"),
+)
+#: Fields of the plan that attributes are made of.
+_FIELDS = frozenset(prefix + name for prefix in _PREFIXES for name in _NAMES)
+#: Attributes that are known of a layer, by key.
+Attributes: TypeAlias = dict[str, str | int]
+_NONE: Attributes = {}
+
+
+def attributes_of(layers: Iterable[Layer | None]) -> Iterator[Attributes]:
+    """Yield the attributes of each layer, none for ``None``; layers that are alike share them."""
+    known: dict[Any, Attributes] = {}
+    for layer in layers:
+        if layer is None:
+            yield _NONE
+            continue
+        own = {name: value for name, value in layer.attributes.items() if name in _FIELDS}
+        dtype = layer.outputs[0].dtype if layer.outputs else None
+        # Types and weights by their place: to hash a type calls Python.
+        held = (id(dtype), *map(id, layer.weights), layer.stream, layer.tactic_value)
+        key = held, msgspec.json.encode(own) if own else b""
+        found = known.get(key)
+        if found is None:
+            every = ((one.key, one.value(layer)) for one in LAYER_ATTRIBUTES)
+            found = known[key] = {name: value for name, value in every if value is not None}
+        yield found
+
+
 def _field(layer: Layer, *names: str) -> Any:
     """Return the first of these fields, or what a fused convolution has of it."""
     own = layer.attributes
     for name in names:
-        for prefix in ("", "Conv", "Pooling"):
+        for prefix in _PREFIXES:
             value = own.get(prefix + name)
             if value is not None and value != [] and value != "":
                 return value

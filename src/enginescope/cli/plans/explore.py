@@ -196,6 +196,7 @@ def command(
     """
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.cli.verb import naming_flags
+    from enginescope.core.gc_paused import gc_paused
     from enginescope.services.plans.explore import explore_and_write
     from enginescope.services.plans.explore_request import ContextFiles, ExploreRequest
     from enginescope.services.plans.plan_input import CompanionFiles
@@ -213,15 +214,16 @@ def command(
         png_scale=options["png_scale"],
         store=store_folder,
     )
-    with naming_flags(), ending_in_order():
-        explored = explore_and_write(request, observer)
-    if as_json:
-        for notice in explored.context.notices:
-            observer.notice(notice)
-        print_json(explored.json_parts(raw=raw))
-    else:
-        _print_text(explored, top, sort)
-        _next(what, options["html_file"], store_folder)
+    with gc_paused():
+        with naming_flags(), ending_in_order():
+            explored = explore_and_write(request, observer)
+        if as_json:
+            for notice in explored.context.notices:
+                observer.notice(notice)
+            print_json(explored.json_parts(raw=raw))
+        else:
+            _print_text(explored, top, sort)
+            _next(what, options["html_file"], store_folder)
 
 
 def _next(what: str, page: Path | None, store: StorePlace | None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from enginescope.analysis.graph.folding.levels import ENTRY, Group, Level, levels, opened
+from enginescope.analysis.graph.folding.levels import ENTRY, Group, Levels, levels, opened
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
 from enginescope.core.record import Record, replace
@@ -209,20 +209,21 @@ class LevelLayouts:
         self._number: dict[Any, int] = {}
         self._packed: list[dict[str, Any]] = []
 
-    def number(self, level: Level) -> int:
-        """Return the number of the level's layout, which is made if there is none like it."""
-        tensors: dict[tuple[int, str], int] = {}
-        edges = tuple(
-            (edge.source, edge.target, tensors.setdefault((edge.source, edge.key), len(tensors)))
-            for edge in level.edges
-        )
-        is_layer = tuple(isinstance(member, int) for member in level.group.members)
-        key = is_layer, edges
-        found = self._number.get(key)
-        if found is None:
-            found = self._number[key] = len(self._packed)
-            self._packed.append(_pack(is_layer, edges, self._spacing))
-        return found
+    def numbers(self, found: Levels) -> list[int]:
+        """Return the number of each level's layout, which is made if there is none like it."""
+        is_layer = found.members >= 0
+        edges = np.stack((found.sources, found.targets, found.tensors), axis=1)
+        starts, edge_starts = found.starts.tolist(), found.edge_starts.tolist()
+        numbers = []
+        for at in range(len(found.groups)):
+            members = is_layer[starts[at] : starts[at + 1]]
+            inside = edges[edge_starts[at] : edge_starts[at + 1]]
+            key = members.tobytes(), inside.tobytes()
+            number = self._number.setdefault(key, len(self._packed))
+            if number == len(self._packed):
+                self._packed.append(_pack(members.tolist(), inside.tolist(), self._spacing))
+            numbers.append(number)
+        return numbers
 
     @property
     def packed(self) -> list[dict[str, Any]]:
@@ -231,7 +232,7 @@ class LevelLayouts:
 
 
 def _pack(
-    is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]], spacing: Spacing
+    is_layer: Sequence[bool], edges: Sequence[Sequence[int]], spacing: Spacing
 ) -> dict[str, Any]:
     laid_out = _laid_out(is_layer, edges, spacing)
     members, count = len(is_layer), len(edges)
@@ -251,7 +252,7 @@ def _pack(
 
 
 def _laid_out(
-    is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]], spacing: Spacing
+    is_layer: Sequence[bool], edges: Sequence[Sequence[int]], spacing: Spacing
 ) -> LaidOut:
     members = len(is_layer)
     sizes = [LAYER_SIZE if one else GROUP_SIZE for one in is_layer]
@@ -327,8 +328,8 @@ def canvas(
     layouts = LevelLayouts(_SPACING if is_wrapped else _ONE_COLUMN)
     open_ = {name: opened(tree, LARGE) for name, tree in trees.items()}
     foldings = {
-        name: _packed_folding(levels(graph, tree), open_[name][0], names, layouts)
-        for name, tree in trees.items()
+        name: _packed_folding(found, open_[name][0], names, layouts)
+        for name, found in zip(trees, levels(graph, *trees.values()), strict=True)
     }
     first = next(iter(trees))
     layers = sum(node.kind == "layer" for node in graph.nodes)
@@ -351,31 +352,22 @@ def canvas(
 
 
 def _packed_folding(
-    found: Sequence[Level], open_: Sequence[Group], names: Names, layouts: LevelLayouts
+    found: Levels, open_: Sequence[Group], names: Names, layouts: LevelLayouts
 ) -> dict[str, Any]:
     numbers = names.numbers
-    place = {id(one.group): at for at, one in enumerate(found)}
-    starts, members, edge_starts, edges = [0], [], [0], []
-    for level in found:
-        members += [
-            member if isinstance(member, int) else -1 - place[id(member)]
-            for member in level.group.members
-        ]
-        starts.append(len(members))
-        edges += [edge.edge for edge in level.edges]
-        edge_starts.append(len(edges))
-    groups = [one.group for one in found]
+    place = {id(one): at for at, one in enumerate(found.groups)}
+    named = [None if one.is_span else one for one in found.groups]
     return {
-        "parent": packed("i4", [-1 if one.parent is None else one.parent for one in found]),
-        "name": packed("u4", numbers(None if one.is_span else one.name for one in groups)),
-        "path": packed("u4", numbers(None if one.is_span else one.path for one in groups)),
+        "parent": packed("i4", found.parents),
+        "name": packed("u4", numbers(one and one.name for one in named)),
+        "path": packed("u4", numbers(one and one.path for one in named)),
         "open": [place[id(one)] for one in open_],
-        "repeat": packed("u4", numbers(group.repeat for group in groups)),
-        "layout": packed("u4", [layouts.number(one) for one in found]),
-        "starts": packed("u4", starts),
-        "member": packed("i4", members),
-        "edgeStarts": packed("u4", edge_starts),
-        "edge": packed("u4", edges),
+        "repeat": packed("u4", numbers(group.repeat for group in found.groups)),
+        "layout": packed("u4", layouts.numbers(found)),
+        "starts": packed("u4", found.starts),
+        "member": packed("i4", found.members),
+        "edgeStarts": packed("u4", found.edge_starts),
+        "edge": packed("u4", found.edges),
     }
 
 
