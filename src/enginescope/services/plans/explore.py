@@ -84,11 +84,10 @@ def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explor
     named = [Path(request.plan)] if isinstance(request.plan, str | PathLike) else []
     check_outputs(request.files.requested().values(), (*named, *inputs))
     with gc_paused():
-        source = resolve_plan(
-            request.plan, request.companions, store=request.store, observer=observer
+        explored = _explored(
+            resolve_plan(request.plan, request.companions, store=request.store, observer=observer),
+            request,
         )
-        _check_explorable(source)
-        explored = _explored(source, request)
         explored.files = write_files(explored, request, observer)
     return explored
 
@@ -218,16 +217,15 @@ def check_options(request: ExploreRequest) -> None:
         raise UsageError("`png_scale`", why="it is of the PNG", hint="`png` FILE")
 
 
-def _check_explorable(source: PlanInput) -> None:
+def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     if source.plan is None and source.profile is None:
         raise UsageError(
             f"{source.label} has neither a plan nor layer times",
             hint="enginescope bench measures layer times, except with --no-layers",
         )
-
-
-def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     own = source.with_own_times()
+    page_source = own if own.profile else source
+    del source  # its times as they were read are as large as those that are shown
     chosen = own.of_profile(request.plan_profile)
     whole, view = own.whole, None
     if chosen.plan is not None:
@@ -237,7 +235,7 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     )
     return Explored(
         source=chosen,
-        page_source=chosen if own.profile else source.of_profile(request.plan_profile),
+        page_source=chosen if page_source is own else page_source.of_profile(request.plan_profile),
         found=found,
         layers=ordered(found.layers, request.sort),
         view=view,
