@@ -102,21 +102,23 @@ def _phased(start: int, period: int, length: int, cuts: np.ndarray) -> Run:
 
 def _periods(numbers: np.ndarray) -> list[int]:
     """Return distances at which stretches of 1, 2, 4 … elements come again, the frequent ones."""
-    count = len(numbers)
+    most = min(len(numbers) // 2, _LONGEST_PERIOD)
     found: set[int] = set()
-    ranks, length = np.unique(numbers, return_inverse=True)[1].astype(np.int64), 1
-    while len(ranks) > 1:
-        order = np.argsort(ranks, kind="stable")
-        gaps = np.diff(order)[np.diff(ranks[order]) == 0]
-        gaps = gaps[gaps <= min(count // 2, _LONGEST_PERIOD)]
+    stretches, length = numbers, 1
+    while True:
+        order = np.argsort(stretches, kind="stable")
+        is_other = np.diff(stretches[order]) != 0
+        gaps = np.diff(order)[~is_other]
+        gaps = gaps[gaps <= most]
         if not len(gaps):
-            break
+            return sorted(found)
         often = np.bincount(gaps)
         top = np.argsort(-often, kind="stable")[:_PERIODS_PER_LENGTH]
         found.update(top[often[top] > 0].tolist())
-        pairs = ranks[:-length] * (int(ranks.max()) + 1) + ranks[length:]
-        ranks, length = np.unique(pairs, return_inverse=True)[1].astype(np.int64), 2 * length
-    return sorted(found)
+        ranks = np.zeros(len(order), dtype=np.int64)
+        ranks[order[1:]] = np.cumsum(is_other)
+        stretches = ranks[:-length] * (int(ranks.max()) + 1) + ranks[length:]
+        length *= 2
 
 
 #: Modules with more members than this have those that repeat folded.
