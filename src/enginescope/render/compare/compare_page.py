@@ -271,8 +271,7 @@ def _graph(
     times = times_of(attribution) or Times(time_ms={}, sum_ms=0.0)
     made = canvas(graph, foldings(graph), times, {}, is_wrapped=False)
     whole = {**made.data, **changes, "label": plan.label, "mostChange": most_ms}
-    data = Markup(container(whole))  # noqa: S704 - base64
-    return {"data": data, "still": still(graph, made, attribution)}
+    return {"data": container(whole), "still": still(graph, made, attribution)}
 
 
 def _changes(

@@ -41,7 +41,7 @@ def graph(subject: PageSubject) -> Section | None:
         key=KEY,
         title="Graph",
         facts={
-            "data": Markup(container({**made.data, "rows": rows})),  # noqa: S704 - base64
+            "data": container({**made.data, "rows": rows}),
             "still": still(found, made, view.attribution),
             "sentence": _sentence(subject, found),
         },

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from markupsafe import Markup
 
 from enginescope.analysis.graph.folding.levels import ENTRY, Group, Levels, levels, opened
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
@@ -21,6 +20,7 @@ from enginescope.render.base.facts import shape_text
 from enginescope.render.base.palette import OTHER, family_color, precision_color, type_family
 from enginescope.render.base.phrases import saving_text
 from enginescope.render.graph.node_labels import Times
+from enginescope.render.html.page_frame import deflated_bytes
 
 if TYPE_CHECKING:
     from enginescope.rules.base import Finding
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _STEPS = ("u4", "i4")
 _TYPES = {"u1": "<u1", "u4": "<u4", "i4": "<i4", "f4": "<f4"}
-# A large plan's data is an eighth of its size then; higher levels take long for little.
-_LEVEL = 4
 
 
 def packed(code: str, values: Sequence[Any] | np.ndarray) -> np.ndarray:
@@ -42,7 +40,7 @@ def packed(code: str, values: Sequence[Any] | np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array.astype(_TYPES[code]))
 
 
-def container(value: Any) -> str:
+def container(value: Any) -> Markup:
     """Return nested dicts and lists with arrays in them as base64.
 
     Deflated: the length of the JSON in 4 bytes, the JSON padded to a multiple of 4, then the
@@ -65,7 +63,7 @@ def container(value: Any) -> str:
     text = msgspec.json.encode(value, enc_hook=reference)
     text += b" " * (-len(text) % 4)
     whole = b"".join((len(text).to_bytes(4, "little"), text, *parts))
-    return base64.b64encode(zlib.compress(whole, _LEVEL)).decode("ascii")
+    return deflated_bytes(whole)
 
 
 KINDS = ("layer", "input", "output", "constant", "tensor")
