@@ -49,11 +49,13 @@ def attributes_of(layers: Iterable[Layer | None]) -> Iterator[Attributes]:
         if layer is None:
             yield _NONE
             continue
-        own = {name: value for name, value in layer.attributes.items() if name in _FIELDS}
+        fields = b""
+        if not _FIELDS.isdisjoint(layer.attributes):
+            own = {name: value for name, value in layer.attributes.items() if name in _FIELDS}
+            fields = msgspec.json.encode(own)
         dtype = layer.outputs[0].dtype if layer.outputs else None
         # Types and weights by their place: to hash a type calls Python.
-        held = (id(dtype), *map(id, layer.weights), layer.stream, layer.tactic_value)
-        key = held, msgspec.json.encode(own) if own else b""
+        key = (fields, id(dtype), layer.stream, layer.tactic_value, *map(id, layer.weights))
         found = known.get(key)
         if found is None:
             every = ((one.key, one.value(layer)) for one in LAYER_ATTRIBUTES)

@@ -37,6 +37,7 @@ _ROW = (
 _SIZES = ("weights_bytes", "bias_bytes", "activation_bytes", "footprint_bytes")
 _WORK = ("macs", "arithmetic_intensity")
 _SIZES_OF, _WORK_OF = attrgetter(*_SIZES), attrgetter(*_WORK)
+_Figures = msgspec.defstruct("_Figures", (*_SIZES, *_WORK, "tactic_family"), gc=False)
 #: Columns of the CSV file; times are per iteration.
 COLUMNS = (
     *_ROW,
@@ -123,9 +124,8 @@ def _layer(explored: ExploredLayer, attributes: bytes, schema: str | None) -> by
         schema: Of the plan, whose own fields are added; ``None``: without them.
     """
     row, layer, (sizes, work) = explored.row, explored.layer, _figures(explored)
-    fields: dict[str, Any] = dict(zip((*_SIZES, *_WORK), (*sizes, *work), strict=True))
-    fields["tactic_family"] = tactic_family(row.tactic) if row.tactic else None
-    parts = [_JSON.encode(row)[1:-1], _JSON.encode(fields)[1:-1], attributes]
+    figures = _Figures(*sizes, *work, tactic_family(row.tactic) if row.tactic else None)
+    parts = [_JSON.encode(row)[1:-1], _JSON.encode(figures)[1:-1], attributes]
     if layer is not None and schema is not None:
         parts.append(_JSON.encode({"plan_fields": layer_json(layer, schema)})[1:-1])
     return b"{" + b",".join(filter(None, parts)) + b"}"

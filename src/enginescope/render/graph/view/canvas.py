@@ -357,8 +357,8 @@ def _packed_folding(
     named = [None if one.is_span else one for one in found.groups]
     return {
         "parent": packed("i4", found.parents),
-        "name": packed("u4", numbers(one and one.name for one in named)),
-        "path": packed("u4", numbers(one and one.path for one in named)),
+        "name": packed("u4", numbers(one.name if one else None for one in named)),
+        "path": packed("u4", numbers(one.path if one else None for one in named)),
         "open": [place[id(one)] for one in open_],
         "repeat": packed("u4", numbers(group.repeat for group in found.groups)),
         "layout": packed("u4", layouts.numbers(found)),
