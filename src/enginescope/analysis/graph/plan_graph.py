@@ -100,7 +100,7 @@ class _Builder:
         outputs = {output.tensor.name: output.tensor for output in plan.outputs}
         self._outputs = outputs.keys() & flow.regions.keys()
         self._passed_on = [one for name, one in outputs.items() if name not in self._outputs]
-        self._places: list[int] = []
+        self._places: list[tuple[int, int]] = []
         self._nodes: list[tuple[str, str, Layer | None, Tensor | None, int | None]] = []
         self._edges: list[tuple[int, int, str, Tensor | None, bool]] = []
         self._of_layer = {place: self._layer(place) for place in flow.kept}
@@ -113,7 +113,7 @@ class _Builder:
             self._region(region)
         for one in self._plan.inputs:
             if one.tensor.name not in self._flow.regions:
-                self._tensor(_at(-1, 0), "input", one.tensor)
+                self._tensor((-1, 0), "input", one.tensor)
         for tensor in self._passed_on:
             self._renamed_output(tensor)
         self._order_edges()
@@ -135,11 +135,13 @@ class _Builder:
     def _layer(self, place: int) -> int:
         layer = self._plan.layers[place]
         kind = "constant" if layer.type == "Constant" else "layer"
-        self._places.append(_at(place, 1))
+        self._places.append((place, 1))
         self._nodes.append((kind, layer.name, layer, None, None))
         return len(self._nodes) - 1
 
-    def _tensor(self, place: int, kind: str, tensor: Tensor, generation: int | None = None) -> int:
+    def _tensor(
+        self, place: tuple[int, int], kind: str, tensor: Tensor, generation: int | None = None
+    ) -> int:
         self._places.append(place)
         self._nodes.append((kind, tensor.name, None, tensor, generation))
         return len(self._nodes) - 1
@@ -206,7 +208,7 @@ class _Builder:
         held = self._flow.holding(tensor.name)
         writers = [use for one in held for use in one.writers]
         place = max((place for place, _ in writers), default=len(self._plan.layers))
-        node = self._tensor(_at(place, 3), "output", tensor)
+        node = self._tensor((place, 3), "output", tensor)
         for writer, written in writers:
             self._edges.append((self._of_layer[writer], node, "data", written, False))
         for one in held:
@@ -243,16 +245,11 @@ class _Builder:
         return PlanGraph(name=self._plan.name, nodes=tuple(nodes), edges=tuple(edges))
 
 
-def _at(place: int, rank: int) -> int:
-    """Return where a node stands: its place among the layers, then its rank of 0 to 3 there."""
-    return 4 * place + rank
-
-
-def _place(generation: Generation) -> int:
+def _place(generation: Generation) -> tuple[int, int]:
     """Behind the first that writes it, else before the first that reads it."""
     if generation.writers:
-        return _at(generation.writers[0][0], 2)
-    return _at(generation.readers[0][0] if generation.readers else -1, 0)
+        return generation.writers[0][0], 2
+    return generation.readers[0][0] if generation.readers else -1, 0
 
 
 def _is_in_place(before: Generation, after: Generation) -> bool:

@@ -214,9 +214,8 @@ def command(
         png_scale=options["png_scale"],
         store=store_folder,
     )
-    with gc_paused():
-        with naming_flags(), ending_in_order():
-            explored = explore_and_write(request, observer)
+    with gc_paused(), naming_flags(), ending_in_order():
+        explored = explore_and_write(request, observer)
         if as_json:
             for notice in explored.context.notices:
                 observer.notice(notice)

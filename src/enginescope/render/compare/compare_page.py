@@ -9,7 +9,6 @@ from typing import Any
 from markupsafe import Markup
 
 from enginescope.analysis.build_log.build_choices import ChoicePair
-from enginescope.analysis.graph.folding.fold import foldings
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.plan_comparison.comparison import Comparison
@@ -54,6 +53,7 @@ from enginescope.render.plan_comparison.compare_tables import (
     share_tables,
     steps_of,
 )
+from enginescope.render.plans.plan_headline import foldings
 from enginescope.render.sections.graph import still
 from enginescope.render.verdicts.verdict_data import verdict_csv
 

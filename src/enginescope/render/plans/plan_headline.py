@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import PurePath
 
-from enginescope.analysis.graph.folding.fold import foldings
-from enginescope.analysis.graph.folding.levels import Group
+from enginescope.analysis.graph.folding.flow_order import NodeTraits
+from enginescope.analysis.graph.folding.fold import fold
+from enginescope.analysis.graph.folding.levels import FOLDINGS, Group
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
 from enginescope.analysis.plans.plan_columns import PlanTotals
@@ -81,6 +82,23 @@ def memory_text(totals: PlanTotals) -> str:
         else ""
     )
     return f"weights {format_bytes(totals.weights_bytes)}{biases}, {moved}{unknown}{inside}"
+
+
+#: Graphs with more nodes are laid out as a whole only if nothing in them can be folded.
+MOST_UNFOLDED = 6_000
+
+
+def foldings(graph: PlanGraph) -> dict[str, Group]:
+    """Return the foldings there are by name, modules first."""
+    found: dict[str, Group] = {}
+    traits = NodeTraits(graph)
+    for folding in FOLDINGS:
+        if folding == "none" and found and len(graph.nodes) > MOST_UNFOLDED:
+            continue
+        tree = fold(graph, folding, traits)
+        if tree is not None:
+            found[folding] = tree
+    return found
 
 
 class PageSubject:

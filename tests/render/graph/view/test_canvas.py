@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.graph.folding.fold import MOST_UNFOLDED, foldings
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.records.plan.plan import Plan
 from enginescope.render.graph.node_labels import Times
 from enginescope.render.graph.view.canvas import Names, canvas, container, packed
+from enginescope.render.plans.plan_headline import MOST_UNFOLDED, foldings
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import lint
 from tests.analysis.graph.folding.test_fold import transformer

@@ -12,10 +12,8 @@ from enginescope.analysis.graph.folding.levels import FOLDINGS, Group, Member
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 
-#: Graphs with more nodes are laid out as a whole only if nothing in them can be folded.
-MOST_UNFOLDED = 6_000
 # Less is not worth a group.
 _LEAST_SPARED = 3
 _PERIODS_PER_LENGTH = 12
@@ -243,19 +241,6 @@ def fold(graph: PlanGraph, folding: str, traits: NodeTraits | None = None) -> Gr
     return Group(name=graph.name, path=graph.name, kind="whole", members=members)
 
 
-def foldings(graph: PlanGraph) -> dict[str, Group]:
-    """Return the foldings there are by name, modules first."""
-    found: dict[str, Group] = {}
-    traits = NodeTraits(graph)
-    for folding in FOLDINGS:
-        if folding == "none" and found and len(graph.nodes) > MOST_UNFOLDED:
-            continue
-        tree = fold(graph, folding, traits)
-        if tree is not None:
-            found[folding] = tree
-    return found
-
-
 def folded(graph: PlanGraph, whole: Group) -> PlanGraph:
     """Return the graph with each group directly in `whole` as one node.
 
@@ -267,7 +252,7 @@ def folded(graph: PlanGraph, whole: Group) -> PlanGraph:
     for at, member in enumerate(whole.members):
         if isinstance(member, int):
             place[member] = at
-            nodes.append(_moved(graph.nodes[member], at))
+            nodes.append(replace(graph.nodes[member], id=at))
             continue
         inside = tuple(member.nodes())
         place.update(dict.fromkeys(inside, at))
@@ -278,26 +263,9 @@ def folded(graph: PlanGraph, whole: Group) -> PlanGraph:
         if source == target and edge.source != edge.target:
             continue
         name = edge.tensor.name if edge.tensor else ""
-        made = GraphEdge(
-            source=source,
-            target=target,
-            kind=edge.kind,
-            tensor=edge.tensor,
-            is_carried=edge.is_carried,
-        )
+        made = replace(edge, source=source, target=target)
         edges.setdefault((source, target, edge.kind, name, edge.is_carried), made)
     return PlanGraph(name=graph.name, nodes=tuple(nodes), edges=tuple(edges.values()))
-
-
-def _moved(node: GraphNode, at: int) -> GraphNode:
-    return GraphNode(
-        id=at,
-        kind=node.kind,
-        name=node.name,
-        layer=node.layer,
-        tensor=node.tensor,
-        generation=node.generation,
-    )
 
 
 def _of_group(graph: PlanGraph, group: Group, inside: tuple[int, ...], at: int) -> GraphNode:

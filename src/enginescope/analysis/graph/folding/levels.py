@@ -109,8 +109,6 @@ def opened(whole: Group, most: int) -> tuple[list[Group], tuple[Member, ...]]:
 
 #: Ends of edges that come from outside of a group, or lead there.
 ENTRY, EXIT = -1, -2
-
-
 Numbers = NDArray[np.int64]
 
 
@@ -174,8 +172,7 @@ def _levels(nodes: int, ends: Numbers, whole: Group) -> Levels:
     holder[members] = np.repeat(np.arange(len(groups)), sizes)
     place[members] = np.arange(len(members)) - starts[holder[members]]
     parents = holder[: -1 - len(groups) : -1]
-    found, keys = _lifted(ends, holder, place, parents)
-    level, source, target, edge = found
+    (level, source, target, edge), keys = _lifted(ends, holder, place, parents)
     edge_starts = np.searchsorted(level, np.arange(len(groups) + 1))
     tensors = _first_seen(level, source, keys)
     return Levels(

@@ -317,7 +317,7 @@ def canvas(
     """Return the data of the view.
 
     Args:
-        trees: Its `foldings`.
+        trees: Its foldings by name, the one that it opens with first.
         times: Those of no layer, where there is no profile.
         findings: By layer index.
         is_wrapped: In columns; otherwise in one, whose places another graph's can be level with.
