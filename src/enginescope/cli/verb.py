@@ -169,7 +169,8 @@ class VerbOfVerbs(_Examples, click.Group):
     command_class = Verb
 
 
-_PARAMETER = re.compile(r"`(\w+)`")
+#: A parameter; its unit is not part of the flag.
+_PARAMETER = re.compile(r"`(\w+?)(?:_(?:pct|s|ms))?`")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.notebook import live
-from enginescope.render.page.graph_page import graph_page
+from enginescope.render.sections.graph import graph_page
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import missing
 from tests.notebook.html.pages import checked_live

@@ -70,7 +70,7 @@ def command(model: Path | None, **options: Any) -> int:
         workload=paced_workload(workload),
         rounds=options["rounds"],
         continues=options["continues"],
-        max_time_s=options["max_time"] and options["max_time"] / 1e3,
+        max_time_s=options["max_time_s"],
         **stored_fields(options),
     )
     progress = RoundsProgress()

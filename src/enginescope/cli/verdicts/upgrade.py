@@ -15,9 +15,9 @@ from enginescope.cli.options import COUNT, FOLDER, FROM_0, PATH, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
-    process_fields,
-    process_workload,
     report_options,
+    request_of,
+    rounds_end_options,
     stop_options,
 )
 from enginescope.cli.progress import exit_code, measuring
@@ -117,6 +117,7 @@ from enginescope.services.upgrade.upgrade import check_upgrade
     is_flag=True,
     help="Add the hashes of models, samples and outputs to --evidence, not the files.",
 )
+@rounds_end_options
 @report_options
 def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any) -> int:
     """Check whether MODELS are as correct and as fast on a new stack; exit with 1 if not.
@@ -147,18 +148,14 @@ def _request(
 
     given = limits_of(options["limits"], ()) if options["limits"] else ()
     limits = {limit.metric: limit for limit in (*UPGRADE_LIMITS, *given)}
-    return UpgradeRequest(
+    return request_of(
+        UpgradeRequest,
+        options,
         models=models,
         old=old,
         new=new,
         samples=SampleRequest(data=options["data"], count=options["samples"]),
-        workload=process_workload(options),
-        limits=tuple(limits.values()),
-        **process_fields(
-            options,
-            *("backends", "reference", "tolerance", "repeats", "rounds", "builds"),
-            *("inconclusive", "evidence", "without_inputs"),
-        ),
+        regressions=tuple(limits.values()),
     )
 
 

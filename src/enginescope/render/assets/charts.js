@@ -30,7 +30,7 @@ pageStart(() => {
   }
 
   // The rest that is known of a layer that a mark stands for.
-  const SAID = ["#", "Layer", "Time ms", "Share %", "Findings", "Implementation", "As profiled", "ONNX nodes"];
+  const SAID = ["#", "Layer", "Time ms", "% of sum", "Findings", "Implementation", "As profiled", "ONNX nodes"];
   function moreOf(event, datum, value) {
     const id = event.target.closest?.(".vis")?.id, row = id ? pageRow(id, datum?.name, datum?.place) : -1;
     const titles = new Set(Object.keys(value));

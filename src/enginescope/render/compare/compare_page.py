@@ -26,7 +26,6 @@ from enginescope.render.base.figures import UNKNOWN, TextTable
 from enginescope.render.charts.overlay import process_medians
 from enginescope.render.charts.waterfall import Bar, waterfall_chart
 from enginescope.render.compare.compare_answer import (
-    choice_table,
     compare_answer,
     compare_csv,
     compare_json,
@@ -53,9 +52,10 @@ from enginescope.render.plan_comparison.compare_tables import (
     share_tables,
     steps_of,
 )
+from enginescope.render.plans.build_text import choice_table
 from enginescope.render.plans.plan_headline import foldings
 from enginescope.render.sections.graph import still
-from enginescope.render.verdicts.verdict_data import verdict_csv
+from enginescope.render.verdicts.verdict_answer import verdict_csv
 
 #: Rows of the page's tables; those of pairs are all in its data.
 _ROWS = 200

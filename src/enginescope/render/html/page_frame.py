@@ -191,7 +191,6 @@ def page_template(name: str, *, package: str = "enginescope.render") -> Template
 
 
 def _content_policy(script_sources: Sequence[str]) -> str:
-    """Return the content security policy of a page with these scripts: no connection at all."""
     # Styles come from Vega's tooltip.
     return (
         f"default-src 'none'; script-src {' '.join(script_sources)}; style-src 'unsafe-inline'; "
@@ -227,5 +226,4 @@ def _environment(package: str) -> Environment:
 
 
 def _chart_themes() -> dict[str, Any]:
-    """Return the look of charts by theme, on the page's own background."""
     return {one.name: chart_config(one, background="transparent") for one in (LIGHT, DARK)}

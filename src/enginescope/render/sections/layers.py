@@ -32,6 +32,7 @@ from enginescope.render.plans.plan_headline import (
 from enginescope.render.plans.plan_tables import (
     LAYER,
     LAYERS,
+    SHARE,
     conversion_table,
     node_sentence,
     node_table,
@@ -55,7 +56,9 @@ def layers(subject: PageSubject) -> Section | None:
     at = [position.get(row.index) if row.in_plan else None for row in rows]
     limits = _limits(view.roofline if view else None, at)
     columns = (*_first(subject, rows, limits), *_of_plan(view, at), *_last(rows))
-    table = data_table(LAYERS, "Layers, the slowest first", LAYER, columns)
+    sum_ms = subject.view.layer_sum.sum_ms if subject.view.layer_sum else None
+    of = f"; their sum is {format_ms(sum_ms)}" if sum_ms else ""
+    table = data_table(LAYERS, f"Layers, the slowest first{of}", LAYER, columns)
     if table is None:
         return None
     idle = tuple(at for at, row in enumerate(rows) if row.is_inert and not row.took_time)
@@ -122,7 +125,7 @@ def _first(
     precisions, meaning = _field(rows, "precision"), "type of the first input"
     return (
         column("Layer", _field(rows, "name"), key="name"),
-        column("Share %", shares, 2, meaning="of the sum over all layers", is_share=True),
+        column(SHARE, shares, 2, meaning="of the sum over all layers", is_share=True),
         _times("time", "Time", times, _unit(times)),
         *limits,
         column("Precision", precisions, meaning=meaning, is_choice=True, key="precision"),

@@ -39,7 +39,6 @@ def percentiles(subject: PageSubject) -> Section | None:
 
 
 def _highest(view: RunView) -> str | None:
-    """Say the highest percentile that the samples can carry."""
     found = highest(view.latency) if view.latency else None
     return value_text(found) if found else None
 
@@ -75,7 +74,7 @@ def load(subject: PageSubject) -> Section | None:
         title="Load",
         answer=trial_text(trial),
         charts=known(chart),
-        figures=(parts_table(trial).figures(),),
+        figures=(parts_table(trial),),
     )
 
 
@@ -145,13 +144,15 @@ def providers(subject: PageSubject) -> Section | None:
     if not is_shared(work) and prepared is None:
         return None
     has_nodes = any(one.nodes is not None for one in work)
+    of = " of the kernel time" if any(share.time_pct is not None for share in work) else ""
     return Section(
         key=KEY,
         title="Execution providers",
         answer=", ".join(
             share.provider if share.time_pct is None else f"{share.provider} {share.time_pct:.1f} %"
             for share in work
-        ),
+        )
+        + of,
         tables=known(_shares(work), _leftovers(work)),
         pairs=provider_facts(view),
         notes=known(caveat(work), None if has_nodes else _NOT_SAID),

@@ -11,7 +11,7 @@ from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.charts.error_time import error_time
 from enginescope.render.charts.series import colored
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.suites.suite_phrases import backend_names, status_text
+from enginescope.render.suites.suite_answer import backend_names, status_text
 
 #: Pictures; the table has the other models.
 MOST_PARETO = 12
@@ -83,7 +83,6 @@ def _chart(at: int, case: Case, rows: Sequence[CellRow], called: dict[str, str])
 
 
 def _points(rows: Iterable[CellRow], called: dict[str, str]) -> list[Spec]:
-    """Return the backends by time, each with whether another is faster and closer."""
     points: list[Spec] = []
     least: float | None = None
     pairs = [(row.figure("latency"), row.figure("max_abs_error"), row) for row in rows]
