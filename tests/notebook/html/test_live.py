@@ -52,7 +52,7 @@ def test_rows_are_numbers(plan) -> None:
 
 def test_long_tables_have_no_row_for_what_is_left_out() -> None:
     from enginescope.notebook.chart import ChartDisplay
-    from enginescope.render.charts.card.wording import figure, table_of
+    from enginescope.render.charts.tip_table import figure, table_of
     from enginescope.render.html.images import Chart
 
     table = table_of(("Layer", "ms"), [(f"layer {at}", figure(at / 3)) for at in range(300)])

@@ -12,7 +12,7 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant, range_text
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable
-from enginescope.render.charts.series import colored, shaped
+from enginescope.render.charts.series import told_apart
 from enginescope.render.html.answer_page import Part
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
@@ -222,8 +222,7 @@ def _sample_spec(rows: list[Spec], labels: list[str], axis: str) -> Spec:
         {"type": "point", "filled": True, "size": 42, "opacity": 0.85},
         x=quantity("x", "rank of the sample", scale=scale, axis=ticks),
         y=quantity("y", axis, axis={"tickCount": 5}),
-        color=colored("side", labels, legend=legend),
-        shape=shaped("side", labels, legend=legend),
+        **told_apart("side", labels, "color", "shape", legend=legend),
         tooltip=tooltip(sample="sample", side="side", y=f"{axis}#"),
     )
 

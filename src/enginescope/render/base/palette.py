@@ -223,11 +223,6 @@ def family_color(family: str | None) -> str:
     return _FAMILIES[family][0] if family in _FAMILIES else OTHER
 
 
-def type_color(layer_type: str | None) -> str:
-    """Return the color of a layer type: that of the kind of work it does."""
-    return family_color(type_family(layer_type))
-
-
 def channels_of(color: str) -> tuple[int, int, int]:
     """Return red, green and blue of ``#RRGGBB``."""
     red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))

@@ -277,6 +277,12 @@ def quantity(field: str, title: str, **more: Any) -> Spec:
     return {"field": field, "type": "quantitative", "title": title, **more}
 
 
+def category(field: str, of: Mapping[str, object], **more: Any) -> Spec:
+    """Return a nominal channel; `of` has the color, mark or dashes of each of its values."""
+    scale = {"domain": [*of], "range": [*of.values()]}
+    return {"field": field, "type": "nominal", "scale": scale, **more}
+
+
 def tooltip(**titles: str) -> list[Spec]:
     """Return tooltip fields, ``field="title"``; numbers with a unit show four significant figures.
 

@@ -27,7 +27,7 @@ _LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 _OWN = ("data.js", "tables.js", "charts.js", "page.js", "icicle.js", "explore.js")
 #: What some pages have beside it. Each script does nothing on a page without its elements.
 _PARTS = {
-    "pairs": ("compare.css", "compare.js", "walk.js"),
+    "pairs": ("compare.css", "compare.js"),
     "suite": ("suite.js", "suite.css"),
     "graph": ("graph.js", "graph/graph.css"),
 }

@@ -58,7 +58,7 @@ def still(graph: PlanGraph, made: Canvas, attribution: Attribution | None) -> Ma
     if len(made.seen.members) > MOST_STILL:
         return None
     drawing = draw(folded(graph, made.seen), attribution)
-    return Markup(svg(drawing, theme="light", is_titled=False))  # noqa: S704 - ours, escaped
+    return Markup(svg(drawing, is_light=True, is_titled=False))  # noqa: S704 - ours, escaped
 
 
 def _sentence(subject: PageSubject, found: PlanGraph) -> str:

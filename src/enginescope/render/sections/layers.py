@@ -249,7 +249,6 @@ def tactics(subject: PageSubject) -> Section | None:
         key="tactics",
         title="Tactics",
         answer=f"{counted(len(shares), 'tactic')}{share}",
-        charts=charts_of(subject.plan, "latency-per-tactic") if subject.plan else (),
         tables=(table,),
     )
 
@@ -307,11 +306,11 @@ _NO_PRECISIONS = "The plan has no precisions: it was built or written without de
 
 
 def precisions(subject: PageSubject) -> Section | None:
-    """What part each precision has, by type, and where it changes; ``None`` without a plan."""
+    """What part each precision has, and by type; ``None`` without a plan."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
         return None
-    charts = charts_of(view, "precision-rollup", "latency-per-type", "precision-changes")
+    charts = charts_of(view, "precision-rollup", "latency-per-type")
     is_known = any(chart.key == "precision-rollup" for chart in charts)
     return Section(
         key="precision",

@@ -12,7 +12,6 @@ from enginescope.render.base.figures import percentile_rows, summary_rows
 from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
 from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
 from enginescope.render.base.provider_phrases import caveat, provider_facts
-from enginescope.render.charts.bars import time_by_type
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.distribution import percentiles as percentile_chart
 from enginescope.render.charts.series import latency_series, memory_series
@@ -79,16 +78,14 @@ def load(subject: PageSubject) -> Section | None:
 
 
 def where_the_time_goes(subject: PageSubject) -> Section:
-    """Time by type, where no plan tells precisions; the sum of the layers against the whole."""
+    """The sum of the layers against the whole."""
     view = subject.view
-    chart = time_by_type(view) if view.run.plan is None else None
     found = view.layer_sum
     of_layers = [layer_sum_sentence(found), pass_sentence(found)] if found else [_NO_PROFILE]
     sentences = (path_sentence(view), *of_layers)
     return Section(
         key="time",
         title="Where the time goes",
-        charts=known(chart),
         empty=None if view.layers else _NO_PROFILE,
         sentences=known(*sentences),
     )

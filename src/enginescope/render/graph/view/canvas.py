@@ -16,7 +16,7 @@ from enginescope.core.record import Record, replace
 from enginescope.formats.plan.overlay_file import Overlay
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
-from enginescope.render.base.facts import shape_text
+from enginescope.render.base.facts import form_text
 from enginescope.render.base.palette import OTHER, family_color, precision_color, type_family
 from enginescope.render.base.phrases import saving_text
 from enginescope.render.graph.node_labels import Times
@@ -100,10 +100,7 @@ class Names:
         key = tensor.shape, dtype and dtype._name_, id(tensor.layout)
         found = self._texts.get(key)
         if found is None:
-            words = [shape_text(tensor.shape)] if tensor.shape is not None else []
-            words += [dtype.value] if dtype else []
-            words += [tensor.layout.name] if tensor.layout else []
-            (found,) = self.numbers((" ".join(words),))
+            (found,) = self.numbers((form_text(tensor),))
             self._texts[key] = found
         return found
 
@@ -200,12 +197,12 @@ _ONE_COLUMN = replace(_SPACING, aspect=None)
 
 
 class LevelLayouts:
-    """Layouts of levels; levels that are alike share one, as the copies of a block do."""
+    """Layouts of levels, `packed`; levels that are alike share one, as copies of a block do."""
 
     def __init__(self, spacing: Spacing) -> None:
         self._spacing = spacing
         self._number: dict[Any, int] = {}
-        self._packed: list[dict[str, Any]] = []
+        self.packed: list[dict[str, Any]] = []
 
     def numbers(self, found: Levels) -> list[int]:
         """Return the number of each level's layout, which is made if there is none like it."""
@@ -217,16 +214,11 @@ class LevelLayouts:
             members = is_layer[starts[at] : starts[at + 1]]
             inside = edges[edge_starts[at] : edge_starts[at + 1]]
             key = members.tobytes(), inside.tobytes()
-            number = self._number.setdefault(key, len(self._packed))
-            if number == len(self._packed):
-                self._packed.append(_pack(members.tolist(), inside.tolist(), self._spacing))
+            number = self._number.setdefault(key, len(self.packed))
+            if number == len(self.packed):
+                self.packed.append(_pack(members.tolist(), inside.tolist(), self._spacing))
             numbers.append(number)
         return numbers
-
-    @property
-    def packed(self) -> list[dict[str, Any]]:
-        """Every layout as the page carries it."""
-        return self._packed
 
 
 def _pack(
