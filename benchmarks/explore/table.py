@@ -7,7 +7,7 @@ Limits are held against the least CPU seconds of the rounds, on a quiet machine 
 clock: what others do at the same time is not the work's. Growth is how many times those ten times
 the layers take. Ends with 1 if a limit is passed.
 
-python benchmarks/explore/table.py [--rounds N] [--only WORK …]
+python benchmarks/explore/table.py [--rounds N] [--only WORK …] [--huge]
 """
 
 from __future__ import annotations
@@ -27,11 +27,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SMALL, LARGE = 5_047, 50_058
+SMALL, LARGE, HUGE = 5_047, 50_058, 500_000
 MOST_GROWTH = 13.0
 _COMPILED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
-#: Works that are whole processes; all others are timed inside theirs, by `measure.py`.
-WHOLE = {"explore": (), "svg": ("--svg", "{out}.svg"), "page": ("--html", "{out}.html")}
+#: Works that are whole processes -> verb and options; all others are timed inside theirs, by
+#: `measure.py`.
+WHOLE = {
+    "explore": ("explore",),
+    "JSON": ("explore", "--json"),
+    "svg": ("explore", "--svg", "{out}.svg"),
+    "page": ("explore", "--html", "{out}.html"),
+    "lint on screen": ("lint", "--level", "never"),
+}
 
 
 @dataclass
@@ -60,7 +67,7 @@ class Case:
         self.peak_mib.append(peak_mib)
 
 
-def cases() -> list[tuple[Case, ...]]:
+def cases(*, with_huge: bool = False) -> list[tuple[Case, ...]]:
     """Cases whose growth is of interest stand together, the smaller plan first."""
 
     def on(
@@ -82,6 +89,7 @@ def cases() -> list[tuple[Case, ...]]:
         (on("lint", small, "2.2 s"), on("lint", large, "22.1 s", 1.5)),
         (on("graph", small, "16 … 26 s", 2.0), on("graph", large, "crash at 407 s")),
         (on("page", small), on("page", large, "", 6.0)),
+        (on("JSON", small), on("JSON", large, "", 1.5, 300)),
         (aligned(SMALL, "fused", "213 s", 0.5), aligned(LARGE, "fused", "hours", 10.0)),
         (aligned(SMALL, "renamed", "213 s", 0.5), aligned(LARGE, "renamed", "hours", 10.0)),
     ]
@@ -91,7 +99,12 @@ def cases() -> list[tuple[Case, ...]]:
         (on("lint", small), on("lint", large, "", 1.5)),
         (on("graph", small, "", 2.0), on("graph", large)),
         (on("page", small), on("page", large, "", 6.0)),
+        (on("JSON", small), on("JSON", large, "", 1.5, 300)),
     ]
+    for kind in ("chain", "transformer") if with_huge else ():
+        huge = f"{kind}-{HUGE}"
+        found += [(on(work, huge, "", 20.0, 1_200),) for work in ("explore", "lint on screen")]
+        found.append((on("page", huge, "", 40.0),))
     return found
 
 
@@ -128,8 +141,8 @@ def run(case: Case, folder: Path) -> None:
         made = json.loads(subprocess.check_output(command, env=surroundings))
         case.add(made["wall_s"], made["cpu_s"], made["peak_mib"])
         return
-    extra = [one.format(out=folder / "out") for one in WHOLE[case.work]]
-    command = [sys.executable, "-m", "enginescope", "explore", files[0], *extra]
+    verb, *options = (one.format(out=folder / "out") for one in WHOLE[case.work])
+    command = [sys.executable, "-m", "enginescope", verb, files[0], *options]
     start = time.perf_counter()
     nowhere, pipe = subprocess.DEVNULL, subprocess.PIPE
     with subprocess.Popen(command, stdout=nowhere, stderr=pipe, env=surroundings) as process:
@@ -206,12 +219,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="What large plans cost, in one table.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=[], metavar="WORK")
+    parser.add_argument("--huge", action="store_true", help="Also plans of 500,000 layers.")
     parser.add_argument("--write", nargs="+", default=[], help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.write:
         write_plans(Path(given.write[0]), given.write[1:])
         return 0
-    groups = [one for one in cases() if not given.only or one[0].work in given.only]
+    every_case = cases(with_huge=given.huge)
+    groups = [one for one in every_case if not given.only or one[0].work in given.only]
     every = [case for group in groups for case in group]
     with tempfile.TemporaryDirectory() as folder:
         # A process's peak of memory counts what its parent had: plans are made in another.

@@ -38,10 +38,11 @@ class Flow:
         self.before: dict[int, tuple[int, ...]] = {}
         self.after: dict[int, tuple[int, ...]] = {}
         self.reads_input = frozenset(self._walk(plan.layers))
-        self._turn_round()
         self.writes_output = frozenset(
             index for output in plan.outputs for index in self._writers.get(output.tensor.name, ())
         )
+        del self._writers, self._read, self._given  # as long as the plan
+        self._turn_round()
 
     def only_before(self, index: int) -> int | None:
         """Return the only layer that feeds a layer; ``None``: there are several, or none."""

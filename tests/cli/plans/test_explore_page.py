@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
+from enginescope.render.plans import plan_headline
 
 NAME = "small_convnet.onnx.engine"
 
@@ -34,6 +36,20 @@ def test_everything_that_was_asked_for_is_on_the_page(plan, data, convnet, tmp_p
     text = page.read_text(encoding="utf-8")
     for expected in ("at the limits of H200", "Layers after each step", "nodes are in", "Findings"):
         assert expected in text, expected
+
+
+def test_a_page_and_the_screen_share_their_work(plan, tmp_path, monkeypatch, capsys) -> None:
+    counts = Counter()
+    for name in ("lint", "foldings", "plan_graph"):
+        own = getattr(plan_headline, name)
+
+        def counted(*given, own=own, name=name):
+            counts[name] += 1
+            return own(*given)
+
+        monkeypatch.setattr(plan_headline, name, counted)
+    assert main(["explore", plan, "--html", str(tmp_path / "plan.html")]) == 0
+    assert counts == {"lint": 1, "foldings": 1, "plan_graph": 1}
 
 
 def test_with_json_the_document_is_alone_on_standard_output(plan, tmp_path, capsys) -> None:

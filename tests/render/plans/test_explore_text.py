@@ -11,7 +11,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.text import as_text
-from enginescope.render.plans.explore_text import explore_text
+from enginescope.render.plans.explore_text import explore_tables, explore_text
 from tests.formats import plans
 from tests.render.runs import EVIL
 
@@ -174,3 +174,12 @@ def test_a_shape_call_that_took_time_is_counted_where_the_tables_count_it() -> N
     layers = (*found.layers[:idle], replace(one, row=row), *found.layers[idle + 1 :])
     flat = " ".join(shown(replace(found, layers=layers)).split())
     assert "5 layers: 3 launch work, 2 launch no kernel, 1 of which took time" in flat
+
+
+def test_tables_say_how_many_rows_they_leave_out() -> None:
+    first, *others = explore_tables(timed(), top=2)
+    assert [row[0] for row in first.rows] == ["head_myl0_2", NAME]
+    assert first.left_out == 2
+    assert explore_tables(timed(), top=9)[0].left_out == 0
+    largest = next(one for one in others if one.title.startswith("Weights and activations"))
+    assert (len(largest.rows), largest.left_out) == (2, 2)

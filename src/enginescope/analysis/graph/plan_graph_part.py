@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
+from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.suggest import closest
 
 
@@ -90,29 +90,11 @@ def parse_beam(text: str) -> tuple[str, int]:
 def part_of(graph: PlanGraph, kept: set[int], centres: set[int]) -> GraphPart:
     """Return the nodes of these ids, with all edges among them; `centres` are some of them."""
     new_id = {old: new for new, old in enumerate(sorted(kept))}
-    nodes = tuple(
-        GraphNode(
-            id=new,
-            kind=(node := graph.nodes[old]).kind,
-            name=node.name,
-            layer=node.layer,
-            tensor=node.tensor,
-            generation=node.generation,
-            layers=node.layers,
-        )
-        for old, new in new_id.items()
-    )
+    nodes = tuple(replace(graph.nodes[old], id=new) for old, new in new_id.items())
     inside = [edge for edge in graph.edges if edge.source in kept and edge.target in kept]
     touching = sum(edge.source in kept or edge.target in kept for edge in graph.edges)
     edges = tuple(
-        GraphEdge(
-            source=new_id[one.source],
-            target=new_id[one.target],
-            kind=one.kind,
-            tensor=one.tensor,
-            is_carried=one.is_carried,
-        )
-        for one in inside
+        replace(one, source=new_id[one.source], target=new_id[one.target]) for one in inside
     )
     return GraphPart(
         graph=PlanGraph(name=graph.name, nodes=nodes, edges=edges),

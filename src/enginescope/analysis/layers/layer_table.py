@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate
-from typing import Any
 
 from enginescope.analysis.claims.layer_time import layer_times
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.judge.samples import Interval
 from enginescope.records.plan.plan import (
     AttributedLayer,
@@ -143,22 +143,27 @@ class LayerRow(Record, frozen=True, kw_only=True, gc=False):
         return self.time_ms is not None and not (self.is_inert and self.time_ms == 0)
 
 
-def layer_rows(plan: Plan | None, profile: Profile | None) -> tuple[LayerRow, ...]:
+def layer_rows(
+    plan: Plan | None, profile: Profile | None, joined: Attribution | None = None
+) -> tuple[LayerRow, ...]:
     """Return the layers of a plan with their times, then those only the profile has.
 
     With a plan alone all times are ``None``; with a profile alone a row knows its name, its
     times, and its operator and provider where the profile says them.
+
+    Args:
+        joined: What `attribute` returns of both, where that is known already.
     """
     profile = profile and layer_times(profile)
     whole_ms = profile.sum_ms if profile else None
     if plan is None:
-        return tuple(_row(None, one, whole_ms) for one in profile.layers) if profile else ()
+        return tuple(_stray(one, whole_ms) for one in profile.layers) if profile else ()
     if profile is None:
-        return tuple(_row(layer, None, None) for layer in plan.layers)
-    joined = attribute(plan, profile)
+        return tuple(_row(layer, _UNTIMED, None) for layer in plan.layers)
+    joined = joined or attribute(plan, profile)
     return (
-        *(_row(one.layer, one.timing, whole_ms) for one in joined.layers),
-        *(_row(None, one, whole_ms) for one in joined.unmatched),
+        *(_row(one.layer, one.timing or _UNTIMED, whole_ms) for one in joined.layers),
+        *(_stray(one, whole_ms) for one in joined.unmatched),
     )
 
 
@@ -167,39 +172,38 @@ def slowest_first(rows: Iterable[LayerRow]) -> tuple[LayerRow, ...]:
     return tuple(sorted(rows, key=lambda row: -row.time_ms if row.time_ms is not None else 1.0))
 
 
-def _row(layer: Layer | None, timing: LayerTiming | None, whole_ms: float | None) -> LayerRow:
-    times = _times(timing, whole_ms) if timing else {}
-    if layer is None:
-        assert timing is not None
-        return LayerRow(index=timing.index, name=timing.name, type=timing.kind, **times)
-    precision = layer.precision
+_UNTIMED = LayerTiming(index=-1, name="")
+
+
+def _row(layer: Layer, timing: LayerTiming, whole_ms: float | None) -> LayerRow:
+    time_ms, precision = timing.time_ms, layer.precision
+    has_share = time_ms is not None and whole_ms and not timing.is_container
     return LayerRow(
         index=layer.index,
         name=layer.name,
-        type=layer.type if layer.type != "unknown" else timing.kind if timing else None,
+        type=layer.type if layer.type != "unknown" else timing.kind,
         subtype=layer.subtype,
-        precision=precision.value if precision else None,
+        precision=precision._value_ if precision else None,
+        provider=timing.provider,
+        time_ms=time_ms,
+        interval=timing.interval,
+        raw_ms=timing.raw_ms,
+        share_pct=100 * (time_ms or 0.0) / (whole_ms or 1.0) if has_share else None,
         tactic=layer.tactic_name,
         onnx_nodes=layer.onnx_nodes,
         inputs=layer.inputs,
         outputs=layer.outputs,
         is_inert=layer.is_inert,
+        is_container=timing.is_container,
         in_plan=True,
-        **times,
+        start_ms=timing.start_ms,
     )
 
 
-def _times(timing: LayerTiming, whole_ms: float | None) -> dict[str, Any]:
-    has_share = timing.time_ms is not None and whole_ms and not timing.is_container
-    return {
-        "provider": timing.provider,
-        "time_ms": timing.time_ms,
-        "interval": timing.interval,
-        "raw_ms": timing.raw_ms,
-        "share_pct": 100 * (timing.time_ms or 0.0) / (whole_ms or 1.0) if has_share else None,
-        "is_container": timing.is_container,
-        "start_ms": timing.start_ms,
-    }
+def _stray(timing: LayerTiming, whole_ms: float | None) -> LayerRow:
+    """Return the row of a time whose layer no plan has."""
+    unknown = Layer(index=timing.index, name=timing.name)
+    return replace(_row(unknown, timing, whole_ms), in_plan=False)
 
 
 class TimeShare(Record, frozen=True, kw_only=True):
@@ -262,6 +266,7 @@ class TacticShare(Record, frozen=True, kw_only=True):
     share_pct: float | None
 
 
+@lru_cache(maxsize=4096)
 def tactic_family(name: str) -> str:
     """Return a tactic's name without the hash at its end.
 

@@ -73,7 +73,7 @@ def reformats(plan: Plan, rows: Sequence[LayerRow]) -> tuple[ReformatLayer, ...]
 
 def is_reformat(*types: str | None) -> bool:
     """Whether a layer of this type and subtype only rewrites a tensor."""
-    return any(one in _TYPES for one in types)
+    return not _TYPES.isdisjoint(types)
 
 
 def reformats_by(

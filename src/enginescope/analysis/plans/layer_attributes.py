@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+import msgspec
 
 from enginescope.analysis.roofline.layer_work import is_bias
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer
+
+_Value: TypeAlias = Callable[[Layer], "str | int | None"]
 
 
 class LayerAttribute(Record, frozen=True, kw_only=True):
@@ -24,15 +28,48 @@ class LayerAttribute(Record, frozen=True, kw_only=True):
     key: str
     title: str
     meaning: str
-    value: Callable[[Layer], str | int | None]
+    value: _Value
     is_number: bool = False
+
+
+_PREFIXES = ("", "Conv", "Pooling")
+_NAMES = (
+    *("Kernel", "WindowSize", "Stride", "PrePadding", "PostPadding", "Dilation", "Groups"),
+    *("OutMaps", "Activation", "Origin"),
+)
+#: Fields of the plan that attributes are made of.
+_FIELDS = frozenset(prefix + name for prefix in _PREFIXES for name in _NAMES)
+#: Attributes that are known of a layer, by key.
+Attributes: TypeAlias = dict[str, str | int]
+_NONE: Attributes = {}
+
+
+def attributes_of(layers: Iterable[Layer | None]) -> Iterator[Attributes]:
+    """Yield the attributes of each layer, none for ``None``; layers that are alike share them."""
+    known: dict[Any, Attributes] = {}
+    for layer in layers:
+        if layer is None:
+            yield _NONE
+            continue
+        fields = b""
+        if not _FIELDS.isdisjoint(layer.attributes):
+            own = {name: value for name, value in layer.attributes.items() if name in _FIELDS}
+            fields = msgspec.json.encode(own)
+        dtype = layer.outputs[0].dtype if layer.outputs else None
+        # Types and weights by their place: to hash a type calls Python.
+        key = (fields, id(dtype), layer.stream, layer.tactic_value, *map(id, layer.weights))
+        found = known.get(key)
+        if found is None:
+            every = ((one.key, one.value(layer)) for one in LAYER_ATTRIBUTES)
+            found = known[key] = {name: value for name, value in every if value is not None}
+        yield found
 
 
 def _field(layer: Layer, *names: str) -> Any:
     """Return the first of these fields, or what a fused convolution has of it."""
     own = layer.attributes
     for name in names:
-        for prefix in ("", "Conv", "Pooling"):
+        for prefix in _PREFIXES:
             value = own.get(prefix + name)
             if value is not None and value != [] and value != "":
                 return value
@@ -46,18 +83,26 @@ def _dims(value: Any) -> str | None:
     return "×".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def _dims_of(*names: str) -> _Value:
+    return lambda layer: _dims(_field(layer, *names))
+
+
+def _whole_of(name: str) -> _Value:
+    return lambda layer: found if type(found := _field(layer, name)) is int else None
+
+
+def _member_of(name: str) -> _Value:
+    """Return the member of an enumeration; nothing for ``NONE``."""
+    none = (None, "NONE", "kNONE")
+    return lambda layer: str(found) if (found := _field(layer, name)) not in none else None
+
+
 def _padding(layer: Layer) -> str | None:
     """Return ``1×1``, or ``0×0 before, 1×1 after`` where the ends differ."""
     before, after = (_dims(_field(layer, f"{end}Padding")) for end in ("Pre", "Post"))
     if before == after or after is None:
         return before
     return f"{before} before, {after} after"
-
-
-def _name(value: Any) -> str | None:
-    """Return the member of an enumeration; nothing for ``NONE``."""
-    text = None if value is None else str(value)
-    return None if text in (None, "NONE", "kNONE") else text
 
 
 def _weights_type(layer: Layer) -> str | None:
@@ -77,81 +122,24 @@ def _tactic_value(layer: Layer) -> str | None:
     return value if value and value.strip("0x") else None
 
 
-def _whole(value: Any) -> int | None:
-    return value if type(value) is int else None
-
-
-LAYER_ATTRIBUTES = (
-    LayerAttribute(
-        key="output_precision",
-        title="Output type",
-        meaning="type of the first output",
-        value=_output_type,
-    ),
-    LayerAttribute(
-        key="weights_type",
-        title="Weights' type",
-        meaning="element type of the kernel",
-        value=_weights_type,
-    ),
-    LayerAttribute(
-        key="kernel",
-        title="Kernel",
-        meaning="height × width of the kernel, or of the pooling window",
-        value=lambda layer: _dims(_field(layer, "Kernel", "WindowSize")),
-    ),
-    LayerAttribute(
-        key="stride",
-        title="Stride",
-        meaning="height × width",
-        value=lambda layer: _dims(_field(layer, "Stride")),
-    ),
-    LayerAttribute(
-        key="padding", title="Padding", meaning="height × width, before and after", value=_padding
-    ),
-    LayerAttribute(
-        key="dilation",
-        title="Dilation",
-        meaning="height × width",
-        value=lambda layer: _dims(_field(layer, "Dilation")),
-    ),
-    LayerAttribute(
-        key="groups",
-        title="Groups",
-        meaning="of a convolution",
-        value=lambda layer: _whole(_field(layer, "Groups")),
-        is_number=True,
-    ),
-    LayerAttribute(
-        key="out_channels",
-        title="Output channels",
-        meaning="of a convolution",
-        value=lambda layer: _whole(_field(layer, "OutMaps")),
-        is_number=True,
-    ),
-    LayerAttribute(
-        key="activation",
-        title="Activation",
-        meaning="fused into the layer",
-        value=lambda layer: _name(_field(layer, "Activation")),
-    ),
-    LayerAttribute(
-        key="reformat_origin",
-        title="Origin",
-        meaning="why a reformat is there: QDQ, or REFORMAT for one that TensorRT inserted",
-        value=lambda layer: _name(_field(layer, "Origin")),
-    ),
-    LayerAttribute(
-        key="stream",
-        title="Stream",
-        meaning="CUDA stream of the engine",
-        value=lambda layer: layer.stream,
-        is_number=True,
-    ),
-    LayerAttribute(
-        key="tactic_value",
-        title="Tactic number",
-        meaning="TacticValue of the plan",
-        value=_tactic_value,
-    ),
+_KERNEL = "height × width of the kernel, or of the pooling window"
+_ORIGIN = "why a reformat is there: QDQ, or REFORMAT for one that TensorRT inserted"
+_TABLE: tuple[tuple[str, str, str, _Value], ...] = (
+    ("output_precision", "Output type", "type of the first output", _output_type),
+    ("weights_type", "Weights' type", "element type of the kernel", _weights_type),
+    ("kernel", "Kernel", _KERNEL, _dims_of("Kernel", "WindowSize")),
+    ("stride", "Stride", "height × width", _dims_of("Stride")),
+    ("padding", "Padding", "height × width, before and after", _padding),
+    ("dilation", "Dilation", "height × width", _dims_of("Dilation")),
+    ("groups", "Groups", "of a convolution", _whole_of("Groups")),
+    ("out_channels", "Output channels", "of a convolution", _whole_of("OutMaps")),
+    ("activation", "Activation", "fused into the layer", _member_of("Activation")),
+    ("reformat_origin", "Origin", _ORIGIN, _member_of("Origin")),
+    ("stream", "Stream", "CUDA stream of the engine", lambda layer: layer.stream),
+    ("tactic_value", "Tactic number", "TacticValue of the plan", _tactic_value),
+)
+_NUMBERS = ("groups", "out_channels", "stream")
+LAYER_ATTRIBUTES = tuple(
+    LayerAttribute(key=key, title=title, meaning=meaning, value=value, is_number=key in _NUMBERS)
+    for key, title, meaning, value in _TABLE
 )

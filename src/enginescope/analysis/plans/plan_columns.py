@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -180,7 +181,9 @@ def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
     """
     roles = roles or tensor_roles(plan)
     active, constants = roles.active, roles.constants
-    inputs = [roles.source(tensor) for layer in active for tensor in layer.inputs]
+    inputs = [tensor for layer in active for tensor in layer.inputs]
+    if roles.sources:
+        inputs = list(map(roles.source, inputs))
     used = [tensor for tensor in inputs if tensor.name not in constants]
     used += [tensor for layer in active for tensor in layer.outputs]
     carried = [
@@ -193,14 +196,14 @@ def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
     return PlanTotals(
         layers=len(plan.layers),
         active_layers=len(active),
-        layers_by_type=_count(active, lambda layer: layer.type),
+        layers_by_type=_count(active, attrgetter("type")),
         layers_by_precision=_count(active, _precision),
         weights_bytes=sum_known(kernels),
         bias_bytes=sum_known(biases),
         activation_bytes=sum_known(activations),
         padded_activation_bytes=sum_known(list(map(_padded, used, activations))),
         whole_parts=sum(map(is_whole_part, active)),
-        unknown_tensors=sum(size is None for size in (*kernels, *biases, *activations)),
+        unknown_tensors=sum(sizes.count(None) for sizes in (kernels, biases, activations)),
     )
 
 
@@ -215,7 +218,7 @@ def _precision(layer: Layer) -> str:
 
 
 def _count(layers: Iterable[Layer], key: Callable[[Layer], str]) -> dict[str, int]:
-    return dict(Counter(key(layer) for layer in layers).most_common())
+    return dict(Counter(map(key, layers)).most_common())
 
 
 def _precision_name(tensors: Sequence[Tensor]) -> str | None:

@@ -153,7 +153,7 @@ class PlanView(Result):
     @cached_property
     def rows(self) -> tuple[LayerRow, ...]:
         """Every layer with its times, in the file's order, then times that have no layer."""
-        return layer_rows(self.plan, self.profile)
+        return layer_rows(self.plan, self.profile, self.attribution)
 
     @cached_property
     def attribution(self) -> Attribution | None:

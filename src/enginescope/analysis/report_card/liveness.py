@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 from enginescope.analysis.layers.reformats import TensorRoles, tensor_roles
 from enginescope.core.record import Record
@@ -39,20 +39,8 @@ class Liveness(Record, frozen=True, kw_only=True):
         return self.live_bytes.index(self.peak_bytes)
 
 
-@dataclass(slots=True)
-class _Life:
-    """A tensor from its first writer to its last reader."""
-
-    first: int
-    last: int
-    nbytes: int | None
-    was_read: bool = False
-
-    def go_on(self, step: int, nbytes: int | None, *, is_read: bool) -> None:
-        self.last = step
-        self.was_read = is_read
-        if nbytes is not None and (self.nbytes is None or nbytes > self.nbytes):
-            self.nbytes = nbytes
+#: First writer and last reader of a tensor, and its bytes.
+_Life = list[Any]
 
 
 def liveness(plan: Plan, roles: TensorRoles | None = None) -> Liveness | None:
@@ -76,7 +64,7 @@ def liveness(plan: Plan, roles: TensorRoles | None = None) -> Liveness | None:
     return Liveness(
         live_bytes=_added_up(lives, len(own)),
         largest_bytes=own,
-        unknown=sum(live.nbytes is None for live in lives),
+        unknown=sum(nbytes is None for _, _, nbytes in lives),
     )
 
 
@@ -90,6 +78,7 @@ def _lives(plan: Plan, roles: TensorRoles) -> tuple[list[_Life], tuple[int, ...]
     outside |= {sources[name].name for name in outside if name in sources}
     lives: list[_Life] = []
     latest: dict[str, _Life] = {}
+    read: set[str] = set()  # since they were written last
     own = []
     for step, layer in enumerate(roles.active):
         here: dict[str, int] = {}
@@ -101,18 +90,21 @@ def _lives(plan: Plan, roles: TensorRoles) -> tuple[list[_Life], tuple[int, ...]
                 nbytes = tensor.padded_nbytes
                 here[name] = max(here.get(name, 0), nbytes or 0)
                 life = latest.get(name)
-                if life is not None and (is_read or not life.was_read):
-                    life.go_on(step, nbytes, is_read=is_read)
+                if life is not None and (is_read or name not in read):
+                    life[1] = step
+                    if nbytes is not None and nbytes > (life[2] or -1):
+                        life[2] = nbytes
                 elif not is_read:  # read before it was ever written: nothing holds it
-                    latest[name] = life = _Life(step, step, nbytes)
+                    latest[name] = life = [step, step, nbytes]
                     lives.append(life)
+                (read.add if is_read else read.discard)(name)
         own.append(sum(here.values()))
     return lives, tuple(own)
 
 
 def _added_up(lives: Iterable[_Life], count: int) -> tuple[int, ...]:
     changes = [0] * (count + 1)
-    for live in lives:
-        changes[live.first] += live.nbytes or 0
-        changes[live.last + 1] -= live.nbytes or 0
+    for first, last, nbytes in lives:
+        changes[first] += nbytes or 0
+        changes[last + 1] -= nbytes or 0
     return tuple(accumulate(changes[:count]))

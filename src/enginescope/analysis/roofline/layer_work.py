@@ -95,9 +95,10 @@ def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
     activations: list[int | None] = [tensor.nbytes for tensor in layer.outputs]
     weights: list[int | None] = [None] if is_whole_part(layer) else []
     biases: list[int | None] = []
+    constants = roles.constants
     for tensor in map(roles.source, layer.inputs) if roles.sources else layer.inputs:
-        if tensor.name in roles.constants:
-            weights.append(roles.constants[tensor.name])
+        if tensor.name in constants:
+            weights.append(constants[tensor.name])
         else:
             activations.append(tensor.nbytes)
     for carried in layer.weights:
@@ -111,6 +112,7 @@ def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
     )
 
 
+@lru_cache(maxsize=256)
 def is_bias(role: str) -> bool:
     """Whether weights in this field are a bias."""
     return role.lower().endswith("bias")

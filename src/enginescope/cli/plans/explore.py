@@ -184,6 +184,7 @@ def command(
     """
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.cli.verb import naming_flags
+    from enginescope.core.gc_paused import gc_paused
     from enginescope.services.plans.explore import explore_and_write
     from enginescope.services.plans.explore_request import ContextFiles, ExploreRequest
     from enginescope.services.plans.plan_input import CompanionFiles
@@ -200,15 +201,15 @@ def command(
         drawing=drawing_from(options),
         store=store_folder,
     )
-    with naming_flags(), ending_in_order():
+    with gc_paused(), naming_flags(), ending_in_order():
         explored = explore_and_write(request, observer)
-    if as_json:
-        for notice in explored.context.notices:
-            observer.notice(notice)
-        print_json(explored.json_parts(raw=raw))
-    else:
-        _print_text(explored, top, sort)
-        _next(what, options["html_file"], store_folder)
+        if as_json:
+            for notice in explored.context.notices:
+                observer.notice(notice)
+            print_json(explored.json_parts(raw=raw))
+        else:
+            _print_text(explored, top, sort)
+            _next(what, options["html_file"], store_folder)
 
 
 def _next(what: str, page: Path | None, store: StorePlace | None) -> None:
@@ -224,11 +225,10 @@ def _print_text(explored: Explored, top: int, sort: str) -> None:
     from enginescope.render.base.text import screen_width, show
     from enginescope.render.plans.explore_text import context_tables, explore_text
     from enginescope.render.plans.findings import first_change
-    from enginescope.services.plans.explore import subject_of
 
     version = explored.tensorrt_version
     parts = (explored.gpu_text, f"TensorRT {version}" if version else None)
-    report = subject_of(explored).findings
+    report = explored.subject.findings
     shown = explore_text(
         explored.found,
         first=first_change(report) if report else None,

@@ -95,6 +95,8 @@ def command(
     """
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.cli.verb import naming_flags
+    from enginescope.core.gc_paused import gc_paused
+    from enginescope.render.plans.findings import findings_json
     from enginescope.services.plans.lint import LintRequest, lint_plans
 
     config = options["config"] or (CONFIG_FILE if CONFIG_FILE.is_file() else None)
@@ -109,15 +111,13 @@ def command(
         sarif=sarif,
         store=store_folder,
     )
-    with naming_flags(), ending_in_order():
+    with gc_paused(), naming_flags(), ending_in_order():
         result = lint_plans(request, NotingObserver())
-    if as_json:
-        from enginescope.render.plans.findings import findings_json
-
-        print_json(findings_json(result.plans))
-    else:
-        _show(result.plans, None if show_all else top)
-        _next(result.plans, targets[0], sarif, store_folder)
+        if as_json:
+            print_json(findings_json(result.plans))
+        else:
+            _show(result.plans, None if show_all else top)
+            _next(result.plans, targets[0], sarif, store_folder)
     return int(result.is_failed)
 
 

@@ -48,6 +48,7 @@ from enginescope.render.plan_comparison.compare_tables import (
     steps_of,
 )
 from enginescope.render.plans.build_text import choice_table
+from enginescope.render.plans.plan_headline import foldings
 from enginescope.render.sections.graph import still
 from enginescope.render.verdicts.verdict_answer import verdict_csv
 
@@ -290,11 +291,10 @@ def _graph(
 ) -> dict[str, Markup | None]:
     profile = plan.view.run.profile
     attribution = attribute(plan.plan, profile) if profile else None
-    times = times_of(attribution)
-    made = canvas(graph, times or Times(time_ms={}, sum_ms=0.0), {}, is_wrapped=False)
+    times = times_of(attribution) or Times(time_ms={}, sum_ms=0.0)
+    made = canvas(graph, foldings(graph), times, {}, is_wrapped=False)
     whole = {**made.data, **changes, "label": plan.label, "mostChange": most_ms}
-    data = Markup(container(whole))  # noqa: S704 - base64
-    return {"data": data, "still": still(graph, made, attribution)}
+    return {"data": container(whole), "still": still(graph, made, attribution)}
 
 
 def _changes(

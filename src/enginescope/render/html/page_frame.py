@@ -36,6 +36,8 @@ _GRAPH = (
     *("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view"),
     *("rising", "side", "pair", "start"),
 )
+# A large plan's data is an eighth of its size then; higher levels take long for little.
+_LEVEL = 4
 _SOURCE_MAP = re.compile(r"\n//# sourceMappingURL=\S+\s*$")
 
 
@@ -166,8 +168,12 @@ def page_bytes(
 
 def deflated(value: Any) -> Markup:
     """Return `value` as JSON that `pageInflate` of the pages reads."""
-    data = msgspec.json.encode(value, enc_hook=_plain_text)
-    return Markup(base64.b64encode(zlib.compress(data)).decode())  # noqa: S704 - base64
+    return deflated_bytes(msgspec.json.encode(value, enc_hook=_plain_text))
+
+
+def deflated_bytes(data: bytes) -> Markup:
+    """Return bytes as text that `pageInflate` of the pages reads."""
+    return Markup(base64.b64encode(zlib.compress(data, _LEVEL)).decode())  # noqa: S704 - base64
 
 
 def charts_data(charts: Iterable[Chart], prefix: str = "") -> dict[str, Any]:

@@ -5,7 +5,7 @@ What is asked for beside a plan, as parts of the JSON document.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -17,7 +17,7 @@ from enginescope.analysis.build_log.build_log_summary import tuning_costs, tunin
 from enginescope.analysis.layers.layer_table import tactic_family
 from enginescope.analysis.layers.reformats import TensorRoles
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer
-from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
+from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, Attributes, attributes_of
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import WORST
 from enginescope.formats.plan.plan_layer import layer_json
@@ -37,6 +37,7 @@ _ROW = (
 _SIZES = ("weights_bytes", "bias_bytes", "activation_bytes", "footprint_bytes")
 _WORK = ("macs", "arithmetic_intensity")
 _SIZES_OF, _WORK_OF = attrgetter(*_SIZES), attrgetter(*_WORK)
+_Figures = msgspec.defstruct("_Figures", (*_SIZES, *_WORK, "tactic_family"), gc=False)
 #: Columns of the CSV file; times are per iteration.
 COLUMNS = (
     *_ROW,
@@ -50,7 +51,7 @@ COLUMNS = (
 
 def explore_csv(layers: Sequence[ExploredLayer]) -> bytes:
     """Return layers as CSV in the order they are given, with `COLUMNS`."""
-    return csv_bytes(COLUMNS, (explore_cells(layer) for layer in layers))
+    return csv_bytes(COLUMNS, explore_cells(layers))
 
 
 def explore_json(
@@ -93,11 +94,18 @@ def explore_json(
         **(more or {}),
     }
     yield _JSON.encode(parts)[:-1] + b',"layers":['
-    attributes: dict[bytes, bytes] = {}
-    for position, layer in enumerate(layers):
-        text = _layer(layer, found.plan_schema if raw else None, attributes)
-        yield (b",\n" if position else b"\n") + text
+    texts: dict[int, bytes] = {}
+    schema = found.plan_schema if raw else None
+    for position, (layer, own) in enumerate(_with_attributes(layers)):
+        known = texts.get(id(own))
+        if known is None:
+            known = texts[id(own)] = _JSON.encode(own)[1:-1]
+        yield (b",\n" if position else b"\n") + _layer(layer, known, schema)
     yield b"]}\n"
+
+
+def _with_attributes(layers: Sequence[ExploredLayer]) -> Iterable[tuple[ExploredLayer, Attributes]]:
+    return zip(layers, attributes_of([one.layer for one in layers]), strict=True)
 
 
 def _roles(roles: TensorRoles) -> dict[str, Any]:
@@ -109,33 +117,27 @@ def _roles(roles: TensorRoles) -> dict[str, Any]:
     }
 
 
-def _layer(explored: ExploredLayer, schema: str | None, attributes: dict[bytes, bytes]) -> bytes:
+def _layer(explored: ExploredLayer, attributes: bytes, schema: str | None) -> bytes:
     """Return a layer as JSON.
 
     Args:
         schema: Of the plan, whose own fields are added; ``None``: without them.
-        attributes: Of the layers so far, by what they follow from: layers of a plan are alike.
     """
-    layer, (sizes, work) = explored.layer, _figures(explored)
-    fields: dict[str, Any] = dict(zip((*_SIZES, *_WORK), (*sizes, *work), strict=True))
-    fields["tactic_family"] = tactic_family(explored.row.tactic) if explored.row.tactic else None
-    parts = [_JSON.encode(explored.row)[1:-1], _JSON.encode(fields)[1:-1]]
-    if layer is not None:
-        outputs, weights = layer.outputs[:1], layer.weights
-        types = [outputs and outputs[0].dtype, *((part.role, part.dtype) for part in weights)]
-        known = _JSON.encode((layer.attributes, layer.stream, layer.tactic_value, types))
-        if known not in attributes:
-            own = ((one.key, one.value(layer)) for one in LAYER_ATTRIBUTES)
-            own_known = {key: value for key, value in own if value is not None}
-            attributes[known] = _JSON.encode(own_known)[1:-1]
-        parts.append(attributes[known])
-        if schema is not None:
-            parts.append(_JSON.encode({"plan_fields": layer_json(layer, schema)})[1:-1])
+    row, layer, (sizes, work) = explored.row, explored.layer, _figures(explored)
+    figures = _Figures(*sizes, *work, tactic_family(row.tactic) if row.tactic else None)
+    parts = [_JSON.encode(row)[1:-1], _JSON.encode(figures)[1:-1], attributes]
+    if layer is not None and schema is not None:
+        parts.append(_JSON.encode({"plan_fields": layer_json(layer, schema)})[1:-1])
     return b"{" + b",".join(filter(None, parts)) + b"}"
 
 
-def explore_cells(one: ExploredLayer) -> list[Any]:
-    """Return a layer as cells below `COLUMNS`."""
+def explore_cells(layers: Sequence[ExploredLayer]) -> Iterator[list[Any]]:
+    """Yield layers as cells below `COLUMNS`."""
+    for one, own in _with_attributes(layers):
+        yield _cells(one, own)
+
+
+def _cells(one: ExploredLayer, attributes: Attributes) -> list[Any]:
     row, (sizes, work) = one.row, _figures(one)
     return [
         *(getattr(row, name) for name in _ROW),
@@ -147,7 +149,7 @@ def explore_cells(one: ExploredLayer) -> list[Any]:
         row.in_plan,
         row.is_inert,
         *work,
-        *(one.layer and attribute.value(one.layer) for attribute in LAYER_ATTRIBUTES),
+        *(attributes.get(attribute.key) for attribute in LAYER_ATTRIBUTES),
     ]
 
 

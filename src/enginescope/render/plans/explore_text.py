@@ -88,8 +88,10 @@ def explore_tables(
 
 def _layers(title: str, found: Exploration, sort: str, top: int, *columns: str) -> TextTable | None:
     rows = tuple(one for one in found.layers if one.row.time_ms or not one.row.is_inert)
-    made = layer_table(title, ordered(rows, sort), has_plan=found.plan_schema is not None)
-    return text_table(made, top, *columns)
+    first = ordered(rows, sort)[:top]
+    made = layer_table(title, first, has_plan=found.plan_schema is not None)
+    shown = text_table(made, top, *columns)
+    return shown and replace(shown, left_out=len(rows) - len(first))
 
 
 def _counts(layers: Mapping[str, int]) -> list[ReformatShare]:

@@ -240,7 +240,7 @@ def _summary(found: Exploration, made_on: Facts, notices: Sequence[Notice]) -> D
 
 
 def _layers(layers: Sequence[ExploredLayer]) -> DataTable | None:
-    cells = zip(*map(explore_cells, layers), strict=True)
+    cells = zip(*explore_cells(layers), strict=True)
     columns = [_column(name, values) for name, values in zip(COLUMNS, cells, strict=False)]
     return data_table(LAYERS, "Layers", LAYER, columns)
 

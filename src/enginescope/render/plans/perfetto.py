@@ -42,15 +42,15 @@ def _layers(layers: Sequence[ExploredLayer]) -> Iterator[Event]:
     how = "starts and times" if is_stamped(spans) else "times, end to end"
     yield _named("process_name", _LAYERS, 0, f"layers of one inference: {how}")
     of_row = {id(explored.row): explored for explored in layers}
+    drawn = [of_row[id(span.row)] for span in spans]
     streams: set[int] = set()
-    for span in spans:
-        layer = of_row[id(span.row)]
+    for span, layer, values in zip(spans, drawn, explore_cells(drawn), strict=True):
         stream = (layer.layer.stream if layer.layer else None) or 0
         if stream not in streams:
             streams.add(stream)
             yield _named("thread_name", _LAYERS, stream, f"stream {stream}")
-        cells = dict(zip(COLUMNS, explore_cells(layer), strict=True))
-        about = {key: value for key, value in cells.items() if value not in (None, "")}
+        cells = zip(COLUMNS, values, strict=True)
+        about = {key: value for key, value in cells if value not in (None, "")}
         where = (_LAYERS, stream)
         yield _event(span.row.name, span.row.type, where, (span.start_ms, span.ms), about)
 

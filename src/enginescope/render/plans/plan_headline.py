@@ -84,6 +84,23 @@ def memory_text(totals: PlanTotals) -> str:
     return f"weights {format_bytes(totals.weights_bytes)}{biases}, {moved}{unknown}{inside}"
 
 
+#: Graphs with more nodes are laid out as a whole only if nothing in them can be folded.
+MOST_UNFOLDED = 6_000
+
+
+def foldings(graph: PlanGraph) -> dict[str, Group]:
+    """Return the foldings there are by name, modules first."""
+    found: dict[str, Group] = {}
+    traits = NodeTraits(graph)
+    for folding in FOLDINGS:
+        if folding == "none" and found and len(graph.nodes) > MOST_UNFOLDED:
+            continue
+        tree = fold(graph, folding, traits)
+        if tree is not None:
+            found[folding] = tree
+    return found
+
+
 class PageSubject:
     """One run as the page's sections see it; everything is computed when first asked for.
 
@@ -179,13 +196,9 @@ class PageSubject:
         return found if found.nodes else None
 
     @cached_property
-    def groups(self) -> Group | None:
-        """The graph's modules, else its repeated blocks, else its layers one by one."""
-        if self.graph is None:
-            return None
-        traits = NodeTraits(self.graph)
-        trees = (fold(self.graph, folding, traits) for folding in FOLDINGS)
-        return next(tree for tree in trees if tree is not None)
+    def trees(self) -> dict[str, Group]:
+        """The graph's modules, its repeated blocks, its layers one by one: those that it has."""
+        return foldings(self.graph) if self.graph else {}
 
     @cached_property
     def position_of_layer(self) -> dict[int, int]:

@@ -178,11 +178,11 @@ def icicle_data(subject: PageSubject) -> dict[str, Any] | None:
         return None
     place = {id(row): at for at, row in enumerate(subject.layers)}
     drawn = [row for row in subject.view.layers if not row.is_container]
-    if subject.graph is None or subject.groups is None:
+    if subject.graph is None:
         rows = [place[id(row)] for row in drawn]
         name = subject.view.run.job.subject.name
         return {"names": [name], "parents": [-1], "starts": [0], "stops": [len(rows)], "rows": rows}
-    found = icicle(subject.graph, subject.groups)
+    found = icicle(subject.graph, next(iter(subject.trees.values())))
     rows = [subject.row_of_layer[index] for index in found.layers]
     held = set(rows)
     rows += [at for row in drawn if (at := place[id(row)]) not in held and row.took_time]

@@ -36,7 +36,9 @@ def graph(subject: PageSubject) -> Section | None:
         return Section(key=KEY, title="Graph", empty=_NOTHING)
     with gc_paused():
         times = times_of(view.attribution) or Times(time_ms={}, sum_ms=0.0)
-        made = canvas(found, times, subject.findings_of_layer, overlay=subject.overlay)
+        made = canvas(
+            found, subject.trees, times, subject.findings_of_layer, overlay=subject.overlay
+        )
         of_layer = subject.row_of_layer
         indexes = (node.layer.index if node.layer else -1 for node in found.nodes)
         rows = packed("i4", [of_layer.get(index, -1) for index in indexes])
@@ -44,7 +46,7 @@ def graph(subject: PageSubject) -> Section | None:
         key=KEY,
         title="Graph",
         facts={
-            "data": Markup(container({**made.data, "rows": rows})),  # noqa: S704 - base64
+            "data": container({**made.data, "rows": rows}),
             "still": still(found, made, view.attribution),
             "sentence": _sentence(subject, found),
         },

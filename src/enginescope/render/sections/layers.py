@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from enginescope.analysis.layers.layer_table import LayerRow, tactic_shares
 from enginescope.analysis.layers.reformats import ReformatShare, reformats, reformats_by
 from enginescope.analysis.onnx.onnx_map import OnnxMap
-from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
+from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, attributes_of
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import Roofline
 from enginescope.core.record import replace
@@ -178,10 +178,11 @@ def _of_plan(view: PlanView | None, at: Sequence[int | None]) -> tuple[DataColum
 
 
 def _attributes(layers: Sequence[Layer | None]) -> tuple[DataColumn, ...]:
+    found = list(attributes_of(layers))
     return tuple(
         column(
             one.title,
-            [layer and one.value(layer) for layer in layers],
+            [own.get(one.key) for own in found],
             0 if one.is_number else None,
             meaning=one.meaning,
             is_hidden=True,

@@ -259,12 +259,11 @@ def data_copies(view: LintView) -> Iterator[Found]:
 
 def constant_layers(view: LintView) -> tuple[int, ...]:
     """Return the layers whose outputs are the same at every inference."""
-    plan = view.plan
-    constants = set(tensor_roles(plan).constants)
+    constants = set(tensor_roles(view.plan).constants)
     if not constants:
         return ()
     computed = []
-    for layer in plan.layers:
+    for layer in view.plan.layers:
         if layer.type == "Constant" or not layer.inputs:
             continue
         if any(tensor.name not in constants for tensor in layer.inputs):

@@ -15,7 +15,6 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.jsonio import encode
-from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.onnx_graph import annotated_onnx
 from enginescope.formats.onnx.viewer_model import viewer_model
@@ -26,7 +25,6 @@ from enginescope.services.plans.explore_request import (
     Explored,
     ExploreFiles,
     ExploreRequest,
-    page_subject,
     read_context,
 )
 from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
@@ -35,7 +33,6 @@ from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Wish
-    from enginescope.render.plans.plan_headline import PageSubject
 
 
 def _netron(explored: Explored, request: ExploreRequest) -> bytes:
@@ -87,13 +84,12 @@ def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explor
     named = [Path(request.plan)] if isinstance(request.plan, str | PathLike) else []
     check_outputs(request.files.requested().values(), (*named, *inputs))
     with gc_paused():
-        source = resolve_plan(
-            request.plan, request.companions, store=request.store, observer=observer
+        explored = _explored(
+            resolve_plan(request.plan, request.companions, store=request.store, observer=observer),
+            request,
         )
-        _check_explorable(source)
-        explored = _explored(source, request)
-        written = write_files(explored, request, observer)
-        return replace(explored, files=written) if written else explored
+        explored.files = write_files(explored, request, observer)
+    return explored
 
 
 def explore(
@@ -218,16 +214,15 @@ def check_options(request: ExploreRequest) -> None:
         raise UsageError("`overlay`", why="it colors the graph of the page", hint="`html` FILE")
 
 
-def _check_explorable(source: PlanInput) -> None:
+def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     if source.plan is None and source.profile is None:
         raise UsageError(
             f"{source.label} has neither a plan nor layer times",
             hint="enginescope bench measures layer times, except with --no-layers",
         )
-
-
-def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     own = source.with_own_times()
+    page_source = own if own.profile else source
+    del source  # its times as they were read are as large as those that are shown
     chosen = own.of_profile(request.plan_profile)
     whole, view = own.whole, None
     if chosen.plan is not None:
@@ -237,7 +232,7 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     )
     return Explored(
         source=chosen,
-        page_source=chosen if own.profile else source.of_profile(request.plan_profile),
+        page_source=chosen if page_source is own else page_source.of_profile(request.plan_profile),
         found=found,
         layers=ordered(found.layers, request.sort),
         view=view,
@@ -283,7 +278,7 @@ def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
     return explore_workbook(
         explored.found,
         explored.layers,
-        subject_of(explored),
+        explored.subject,
         device=explored.gpu_text,
         tensorrt_version=explored.tensorrt_version,
         notices=explored.notices,
@@ -300,22 +295,17 @@ def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
     return perfetto_trace(explored.found.name, explored.found.layers, run)
 
 
-def subject_of(explored: Explored) -> PageSubject:
-    """Return the plan as pages, slides and the rules see it."""
-    return page_subject(explored.page_source.as_run(), explored.context, explored.view)
-
-
 def _html(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.page.page import report_page
 
-    return report_page([subject_of(explored)])
+    return report_page([explored.subject])
 
 
 def _card(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.html.slide import slide_png
     from enginescope.render.page.report import subject_slide
 
-    return slide_png(subject_slide([subject_of(explored)]))
+    return slide_png(subject_slide([explored.subject]))
 
 
 def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -> None:

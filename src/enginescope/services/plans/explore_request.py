@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -172,7 +173,7 @@ class ExploreRequest(Record, frozen=True, kw_only=True):
     store: StorePlace | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Explored(Result):
     """Layers, times and notices of one optimization profile of a plan.
 
@@ -191,6 +192,11 @@ class Explored(Result):
     view: PlanView | None
     context: PlanContext[PlanView]
     files: tuple[Path, ...] = ()
+
+    @cached_property
+    def subject(self) -> PageSubject:
+        """The plan as pages, slides and the rules see it."""
+        return page_subject(self.page_source.as_run(), self.context, self.view)
 
     @property
     def gpu(self) -> str | None:

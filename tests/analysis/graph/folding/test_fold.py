@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.analysis.graph.folding.fold import fold, folded
-from enginescope.analysis.graph.folding.levels import ENTRY, EXIT, Group, levels
+from enginescope.analysis.graph.folding.levels import ENTRY, EXIT, Group, Levels, levels
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
@@ -178,17 +178,19 @@ def test_levels_lift_edges_to_where_they_are_seen() -> None:
     graph = plan_graph(transformer(3))
     whole = fold(graph, "module")
     assert whole is not None
-    found = levels(graph, whole)
-    assert [one.parent for one in found] == [None, 0, 0, 0]
-    top, block = found[0], found[2]
+    (found,) = levels(graph, whole)
+    assert found.parents.tolist() == [-1, 0, 0, 0]
     # x, embed, three blocks, head, y: a chain, though two layers of each block read the flow.
-    assert [(one.source, one.target) for one in top.edges] == [(at, at + 1) for at in range(6)]
-    ends = [(one.source, one.target) for one in block.edges]
+    assert seen(found, 0) == [(at, at + 1) for at in range(6)]
     inside = [(at, at + 1) for at in range(4)]
-    assert sorted(ends) == sorted([(ENTRY, 0), (ENTRY, 4), *inside, (4, EXIT)])
-    for level in found:
-        for one in level.edges:
-            assert 0 <= one.edge < len(graph.edges)
+    assert sorted(seen(found, 2)) == sorted([(ENTRY, 0), (ENTRY, 4), *inside, (4, EXIT)])
+    assert set(found.edges.tolist()) <= set(range(len(graph.edges)))
+
+
+def seen(found: Levels, group: int) -> list[tuple[int, int]]:
+    """Return the ends of the edges inside a group."""
+    inside = slice(*found.edge_starts[group : group + 2])
+    return list(zip(found.sources[inside].tolist(), found.targets[inside].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("folding", ["module", "block"])
@@ -200,4 +202,8 @@ def test_real_plans_fold_without_cycles(shared: Path, folding: str) -> None:
         whole = fold(graph, folding)
         if whole is not None:
             check_sound(graph, whole)
-            assert len(levels(graph, whole)) == 1 + sum(1 for _ in whole.groups())
+            (found,) = levels(graph, whole)
+            assert len(found.groups) == len(found.parents) == 1 + sum(1 for _ in whole.groups())
+            assert sorted(found.members[found.members >= 0].tolist()) == list(
+                range(len(graph.nodes))
+            )

@@ -12,7 +12,8 @@ import numpy as np
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.records.plan.plan import Plan
 from enginescope.render.graph.node_labels import Times
-from enginescope.render.graph.view.canvas import MOST_UNFOLDED, Names, canvas, container, packed
+from enginescope.render.graph.view.canvas import Names, canvas, container, packed
+from enginescope.render.plans.plan_headline import MOST_UNFOLDED, foldings
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import lint
 from tests.analysis.graph.folding.test_fold import transformer
@@ -36,7 +37,8 @@ def read(text: str) -> Any:
 
 
 def data_of(plan: Plan, times: Times = UNTIMED, **findings: Any) -> dict[str, Any]:
-    return read(container(canvas(plan_graph(plan), times, findings.get("found", {})).data))
+    graph = plan_graph(plan)
+    return read(container(canvas(graph, foldings(graph), times, findings.get("found", {})).data))
 
 
 def test_a_container_reads_back() -> None:

@@ -160,7 +160,7 @@ def module_order(graph: PlanGraph, nodes: list[int], paths: dict[int, Path]) -> 
     waiting = dict.fromkeys(nodes, 0)
     after: defaultdict[int, list[int]] = defaultdict(list)
     for edge in graph.edges:
-        if edge.source < edge.target and {edge.source, edge.target} <= chosen:
+        if edge.source < edge.target and edge.source in chosen and edge.target in chosen:
             after[edge.source].append(edge.target)
             waiting[edge.target] += 1
     ready = _Ready(paths)
@@ -185,23 +185,30 @@ class _Ready:
 
     def __init__(self, paths: dict[int, Path]) -> None:
         self._paths = paths
-        self._heaps: defaultdict[Path, list[int]] = defaultdict(list)
+        self._heaps: dict[Path, list[int]] = {}
+        self._around: dict[Path, list[list[int]]] = {}
         self._taken: set[int] = set()
 
     def add(self, node: int) -> None:
-        path = self._paths[node]
-        for depth in range(len(path) + 1):
-            heappush(self._heaps[path[:depth]], node)
+        for heap in self._holding(self._paths[node]):
+            heappush(heap, node)
 
     def take(self, near: Path) -> int:
-        for depth in range(len(near), -1, -1):
-            heap = self._heaps.get(near[:depth])
+        for heap in self._holding(near):
             while heap:
                 node = heappop(heap)
                 if node not in self._taken:
                     self._taken.add(node)
                     return node
         raise AssertionError("edges within one iteration form a cycle")
+
+    def _holding(self, path: Path) -> list[list[int]]:
+        """Return the heaps of a module and of those around it, the innermost first."""
+        found = self._around.get(path)
+        if found is None:
+            around = (path[:depth] for depth in range(len(path), -1, -1))
+            found = self._around[path] = [self._heaps.setdefault(one, []) for one in around]
+        return found
 
 
 def by_module(traits: NodeTraits) -> tuple[Member, ...] | None:

@@ -12,7 +12,7 @@ from enginescope.analysis.graph.folding.levels import FOLDINGS, Group, Member
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 
 # Less is not worth a group.
 _LEAST_SPARED = 3
@@ -100,21 +100,23 @@ def _phased(start: int, period: int, length: int, cuts: np.ndarray) -> Run:
 
 def _periods(numbers: np.ndarray) -> list[int]:
     """Return distances at which stretches of 1, 2, 4 … elements come again, the frequent ones."""
-    count = len(numbers)
+    most = min(len(numbers) // 2, _LONGEST_PERIOD)
     found: set[int] = set()
-    ranks, length = np.unique(numbers, return_inverse=True)[1].astype(np.int64), 1
-    while len(ranks) > 1:
-        order = np.argsort(ranks, kind="stable")
-        gaps = np.diff(order)[np.diff(ranks[order]) == 0]
-        gaps = gaps[gaps <= min(count // 2, _LONGEST_PERIOD)]
+    stretches, length = numbers, 1
+    while True:
+        order = np.argsort(stretches, kind="stable")
+        is_other = np.diff(stretches[order]) != 0
+        gaps = np.diff(order)[~is_other]
+        gaps = gaps[gaps <= most]
         if not len(gaps):
-            break
+            return sorted(found)
         often = np.bincount(gaps)
         top = np.argsort(-often, kind="stable")[:_PERIODS_PER_LENGTH]
         found.update(top[often[top] > 0].tolist())
-        pairs = ranks[:-length] * (int(ranks.max()) + 1) + ranks[length:]
-        ranks, length = np.unique(pairs, return_inverse=True)[1].astype(np.int64), 2 * length
-    return sorted(found)
+        ranks = np.zeros(len(order), dtype=np.int64)
+        ranks[order[1:]] = np.cumsum(is_other)
+        stretches = ranks[:-length] * (int(ranks.max()) + 1) + ranks[length:]
+        length *= 2
 
 
 #: Modules with more members than this have those that repeat folded.
@@ -250,7 +252,7 @@ def folded(graph: PlanGraph, whole: Group) -> PlanGraph:
     for at, member in enumerate(whole.members):
         if isinstance(member, int):
             place[member] = at
-            nodes.append(_moved(graph.nodes[member], at))
+            nodes.append(replace(graph.nodes[member], id=at))
             continue
         inside = tuple(member.nodes())
         place.update(dict.fromkeys(inside, at))
@@ -261,26 +263,9 @@ def folded(graph: PlanGraph, whole: Group) -> PlanGraph:
         if source == target and edge.source != edge.target:
             continue
         name = edge.tensor.name if edge.tensor else ""
-        made = GraphEdge(
-            source=source,
-            target=target,
-            kind=edge.kind,
-            tensor=edge.tensor,
-            is_carried=edge.is_carried,
-        )
+        made = replace(edge, source=source, target=target)
         edges.setdefault((source, target, edge.kind, name, edge.is_carried), made)
     return PlanGraph(name=graph.name, nodes=tuple(nodes), edges=tuple(edges.values()))
-
-
-def _moved(node: GraphNode, at: int) -> GraphNode:
-    return GraphNode(
-        id=at,
-        kind=node.kind,
-        name=node.name,
-        layer=node.layer,
-        tensor=node.tensor,
-        generation=node.generation,
-    )
 
 
 def _of_group(graph: PlanGraph, group: Group, inside: tuple[int, ...], at: int) -> GraphNode:

@@ -12,8 +12,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from enginescope.analysis.graph.plan_graph import GraphEdge, PlanGraph
-from enginescope.core.gc_paused import gc_paused
+import numpy as np
+from numpy.typing import NDArray
+
+from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer
 
@@ -107,89 +109,123 @@ def opened(whole: Group, most: int) -> tuple[list[Group], tuple[Member, ...]]:
 
 #: Ends of edges that come from outside of a group, or lead there.
 ENTRY, EXIT = -1, -2
+Numbers = NDArray[np.int64]
 
 
-class LevelEdge(Record, frozen=True, kw_only=True, gc=False):
-    """An edge between members of one group.
+class Levels(Record, frozen=True, kw_only=True, eq=False):
+    """What is seen inside the whole and inside each group in it.
 
     Attributes:
-        source, target: Positions among the members; `ENTRY` or `EXIT` for what is outside.
-        edge: Index among the graph's edges: the first of those it stands for.
-        key: Edges of one source and key carry the same tensor.
+        groups: The whole, and each group before the groups in it.
+        parents: Number of the group that holds each; -1 for the whole.
+        starts, members: Group k has the members ``starts[k]`` to ``starts[k + 1]``: ids of nodes,
+            and -1 - number for a group.
+        edge_starts: The same of its edges, which are in the order of the graph's.
+        sources, targets: Positions among the members; `ENTRY` or `EXIT` for what is outside.
+        tensors: Numbers from 0 within the group: edges of one source and tensor have the same.
+        edges: Index among the graph's edges: the first of those it stands for.
     """
 
-    source: int
-    target: int
-    edge: int
-    key: str
+    groups: tuple[Group, ...]
+    parents: Numbers
+    starts: Numbers
+    members: Numbers
+    edge_starts: Numbers
+    sources: Numbers
+    targets: Numbers
+    tensors: Numbers
+    edges: Numbers
 
 
-class Level(Record, frozen=True, kw_only=True):
-    """The inside of one group; `edges` are in the order of the graph's."""
-
-    group: Group
-    parent: int | None
-    edges: tuple[LevelEdge, ...]
-
-
-def levels(graph: PlanGraph, whole: Group) -> tuple[Level, ...]:
-    """Return the whole and every group in it, each before the groups in it.
+def levels(graph: PlanGraph, *wholes: Group) -> tuple[Levels, ...]:
+    """Return the levels of each folding of a graph.
 
     An edge between different groups is in each group it leaves, in the one that holds both ends,
     and in each it enters; edges alike in ends and tensor are one.
     """
-    with gc_paused():
-        groups = [whole, *whole.groups()]
-        number = {id(one): at for at, one in enumerate(groups)}
-        parent: list[int | None] = [None] * len(groups)
-        place_of_group = [0] * len(groups)
-        home, place = [0] * len(graph.nodes), [0] * len(graph.nodes)
-        for at, group in enumerate(groups):
-            for position, member in enumerate(group.members):
-                if isinstance(member, int):
-                    home[member], place[member] = at, position
-                else:
-                    inner = number[id(member)]
-                    parent[inner], place_of_group[inner] = at, position
-        found = _lifted(graph.edges, (home, place), (parent, place_of_group))
-    return tuple(
-        Level(group=group, parent=parent[at], edges=tuple(found[at].values()))
-        for at, group in enumerate(groups)
+    number: dict[tuple[str, str], int] = {}
+    ends = [
+        (
+            edge.source,
+            edge.target,
+            number.setdefault((edge.kind, edge.tensor.name if edge.tensor else ""), len(number)),
+        )
+        for edge in graph.edges
+    ]
+    table = np.array(ends, dtype=np.int64).reshape(len(ends), 3)
+    return tuple(_levels(len(graph.nodes), table, whole) for whole in wholes)
+
+
+def _levels(nodes: int, ends: Numbers, whole: Group) -> Levels:
+    groups = (whole, *whole.groups())
+    number = {id(one): -1 - at for at, one in enumerate(groups)}
+    listed = [
+        one if isinstance(one, int) else number[id(one)]
+        for group in groups
+        for one in group.members
+    ]
+    members = np.array(listed, dtype=np.int64)
+    sizes = [len(group.members) for group in groups]
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    # By member: groups, whose numbers are below 0, stand at the end, the whole last.
+    holder, place = np.full((2, nodes + len(groups)), -1, dtype=np.int64)
+    holder[members] = np.repeat(np.arange(len(groups)), sizes)
+    place[members] = np.arange(len(members)) - starts[holder[members]]
+    parents = holder[: -1 - len(groups) : -1]
+    (level, source, target, edge), keys = _lifted(ends, holder, place, parents)
+    edge_starts = np.searchsorted(level, np.arange(len(groups) + 1))
+    tensors = _first_seen(level, source, keys)
+    return Levels(
+        groups=groups,
+        parents=parents,
+        starts=starts,
+        members=members,
+        edge_starts=edge_starts,
+        sources=source,
+        targets=target,
+        tensors=tensors - tensors[edge_starts[level]],
+        edges=edge,
     )
 
 
-_Edges = dict[tuple[int, int, str], LevelEdge]
-
-
 def _lifted(
-    edges: tuple[GraphEdge, ...],
-    of_node: tuple[list[int], list[int]],
-    of_group: tuple[list[int | None], list[int]],
-) -> list[_Edges]:
-    (home, place), (parent, place_of_group) = of_node, of_group
-    depth = [0] * len(parent)
-    for at, above in enumerate(parent):  # each before those in it
-        depth[at] = 0 if above is None else depth[above] + 1
-    found: list[_Edges] = [{} for _ in parent]
-    for index, edge in enumerate(edges):
-        key = f"{edge.kind} {edge.tensor.name if edge.tensor else ''}"
-        up, source = home[edge.source], place[edge.source]
-        down, target = home[edge.target], place[edge.target]
-        while up != down:
-            if depth[up] >= depth[down]:
-                _put(found[up], source, EXIT, (index, key))
-                up, source = parent[up] or 0, place_of_group[up]
-            else:
-                _put(found[down], ENTRY, target, (index, key))
-                down, target = parent[down] or 0, place_of_group[down]
-        _put(found[up], source, target, (index, key))
+    ends: Numbers, holder: Numbers, place: Numbers, parents: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return group, source, target and graph's edge of each edge that is seen; and its tensor."""
+    depth = [0]
+    for above in parents[1:].tolist():  # each before those in it
+        depth.append(depth[above] + 1)
+    depths = np.array(depth)
+    (up, down), (source, target) = holder[ends[:, :2].T], place[ends[:, :2].T]
+    seen = []
+    crossing = np.arange(len(ends))
+    while len(crossing := crossing[up[crossing] != down[crossing]]):
+        rises = depths[up[crossing]] >= depths[down[crossing]]
+        out, into = crossing[rises], crossing[~rises]
+        seen.append((up[out], source[out], np.full(len(out), EXIT), out))
+        seen.append((down[into], np.full(len(into), ENTRY), target[into], into))
+        for edges, group, at in ((out, up, source), (into, down, target)):
+            at[edges] = place[-1 - group[edges]]
+            group[edges] = holder[-1 - group[edges]]
+    seen.append((up, source, target, np.arange(len(ends))))
+    every = np.concatenate([np.stack(columns) for columns in seen], axis=1)
+    every = every[:, np.lexsort((every[3], every[0]))]
+    keys = ends[every[3], 2]
+    alike = _first_seen(*every[:3], keys)
+    kept = np.diff(np.maximum.accumulate(alike), prepend=-1) > 0
+    return every[:, kept], keys[kept]
+
+
+def _first_seen(*columns: Numbers) -> Numbers:
+    """Return numbers from 0, equal for equal rows, in the order in which these first appear."""
+    order = np.lexsort(columns[::-1])
+    table = np.stack(columns)[:, order]
+    begins = np.concatenate(([True], (table[:, 1:] != table[:, :-1]).any(axis=0)))[: len(order)]
+    rank = np.empty(begins.sum(), dtype=np.int64)
+    rank[np.argsort(order[begins])] = np.arange(len(rank))
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = rank[np.cumsum(begins) - 1]
     return found
-
-
-def _put(edges: _Edges, source: int, target: int, what: tuple[int, str]) -> None:
-    if (source, target, what[1]) not in edges:
-        made = LevelEdge(source=source, target=target, edge=what[0], key=what[1])
-        edges[source, target, what[1]] = made
 
 
 class Icicle(Record, frozen=True, kw_only=True):

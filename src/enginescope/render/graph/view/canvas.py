@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from markupsafe import Markup
 
-from enginescope.analysis.graph.folding.flow_order import NodeTraits
-from enginescope.analysis.graph.folding.fold import fold
-from enginescope.analysis.graph.folding.levels import ENTRY, FOLDINGS, Group, Level, levels, opened
+from enginescope.analysis.graph.folding.levels import ENTRY, Group, Levels, levels, opened
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
 from enginescope.core.record import Record, replace
@@ -23,6 +20,7 @@ from enginescope.render.base.facts import form_text
 from enginescope.render.base.palette import OTHER, family_color, precision_color, type_family
 from enginescope.render.base.phrases import saving_text
 from enginescope.render.graph.node_labels import Times
+from enginescope.render.html.page_frame import deflated_bytes
 
 if TYPE_CHECKING:
     from enginescope.rules.base import Finding
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
 _STEPS = ("u4", "i4")
 _TYPES = {"u1": "<u1", "u4": "<u4", "i4": "<i4", "f4": "<f4"}
-# A large plan's data is an eighth of its size then; higher levels take long for little.
-_LEVEL = 4
 
 
 def packed(code: str, values: Sequence[Any] | np.ndarray) -> np.ndarray:
@@ -44,7 +40,7 @@ def packed(code: str, values: Sequence[Any] | np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array.astype(_TYPES[code]))
 
 
-def container(value: Any) -> str:
+def container(value: Any) -> Markup:
     """Return nested dicts and lists with arrays in them as base64.
 
     Deflated: the length of the JSON in 4 bytes, the JSON padded to a multiple of 4, then the
@@ -67,7 +63,7 @@ def container(value: Any) -> str:
     text = msgspec.json.encode(value, enc_hook=reference)
     text += b" " * (-len(text) % 4)
     whole = b"".join((len(text).to_bytes(4, "little"), text, *parts))
-    return base64.b64encode(zlib.compress(whole, _LEVEL)).decode("ascii")
+    return deflated_bytes(whole)
 
 
 KINDS = ("layer", "input", "output", "constant", "tensor")
@@ -208,24 +204,25 @@ class LevelLayouts:
         self._number: dict[Any, int] = {}
         self.packed: list[dict[str, Any]] = []
 
-    def number(self, level: Level) -> int:
-        """Return the number of the level's layout, which is made if there is none like it."""
-        tensors: dict[tuple[int, str], int] = {}
-        edges = tuple(
-            (edge.source, edge.target, tensors.setdefault((edge.source, edge.key), len(tensors)))
-            for edge in level.edges
-        )
-        is_layer = tuple(isinstance(member, int) for member in level.group.members)
-        key = is_layer, edges
-        found = self._number.get(key)
-        if found is None:
-            found = self._number[key] = len(self.packed)
-            self.packed.append(_pack(is_layer, edges, self._spacing))
-        return found
+    def numbers(self, found: Levels) -> list[int]:
+        """Return the number of each level's layout, which is made if there is none like it."""
+        is_layer = found.members >= 0
+        edges = np.stack((found.sources, found.targets, found.tensors), axis=1)
+        starts, edge_starts = found.starts.tolist(), found.edge_starts.tolist()
+        numbers = []
+        for at in range(len(found.groups)):
+            members = is_layer[starts[at] : starts[at + 1]]
+            inside = edges[edge_starts[at] : edge_starts[at + 1]]
+            key = members.tobytes(), inside.tobytes()
+            number = self._number.setdefault(key, len(self.packed))
+            if number == len(self.packed):
+                self.packed.append(_pack(members.tolist(), inside.tolist(), self._spacing))
+            numbers.append(number)
+        return numbers
 
 
 def _pack(
-    is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]], spacing: Spacing
+    is_layer: Sequence[bool], edges: Sequence[Sequence[int]], spacing: Spacing
 ) -> dict[str, Any]:
     laid_out = _laid_out(is_layer, edges, spacing)
     members, count = len(is_layer), len(edges)
@@ -245,7 +242,7 @@ def _pack(
 
 
 def _laid_out(
-    is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]], spacing: Spacing
+    is_layer: Sequence[bool], edges: Sequence[Sequence[int]], spacing: Spacing
 ) -> LaidOut:
     members = len(is_layer)
     sizes = [LAYER_SIZE if one else GROUP_SIZE for one in is_layer]
@@ -282,8 +279,6 @@ def _held_apart(
     return made
 
 
-#: Graphs with more nodes are laid out as a whole only if nothing in them can be folded.
-MOST_UNFOLDED = 6_000
 #: Graphs with more layers open folded.
 LARGE = 40
 
@@ -304,6 +299,7 @@ class Canvas(Record, frozen=True, kw_only=True):
 
 def canvas(
     graph: PlanGraph,
+    trees: Mapping[str, Group],
     times: Times,
     findings: Mapping[int, Sequence[Finding]],
     *,
@@ -313,17 +309,17 @@ def canvas(
     """Return the data of the view.
 
     Args:
+        trees: Its foldings by name, the one that it opens with first.
         times: Those of no layer, where there is no profile.
         findings: By layer index.
         is_wrapped: In columns; otherwise in one, whose places another graph's can be level with.
     """
     names = Names()
-    trees = _trees(graph)
     layouts = LevelLayouts(_SPACING if is_wrapped else _ONE_COLUMN)
     open_ = {name: opened(tree, LARGE) for name, tree in trees.items()}
     foldings = {
-        name: _packed_folding(levels(graph, tree), open_[name][0], names, layouts)
-        for name, tree in trees.items()
+        name: _packed_folding(found, open_[name][0], names, layouts)
+        for name, found in zip(trees, levels(graph, *trees.values()), strict=True)
     }
     first = next(iter(trees))
     layers = sum(node.kind == "layer" for node in graph.nodes)
@@ -345,45 +341,23 @@ def canvas(
     return Canvas(data=data, folding=folding, seen=seen)
 
 
-def _trees(graph: PlanGraph) -> dict[str, Group]:
-    """Return the foldings there are, modules first."""
-    found: dict[str, Group] = {}
-    traits = NodeTraits(graph)
-    for folding in FOLDINGS:
-        if folding == "none" and found and len(graph.nodes) > MOST_UNFOLDED:
-            continue
-        tree = fold(graph, folding, traits)
-        if tree is not None:
-            found[folding] = tree
-    return found
-
-
 def _packed_folding(
-    found: Sequence[Level], open_: Sequence[Group], names: Names, layouts: LevelLayouts
+    found: Levels, open_: Sequence[Group], names: Names, layouts: LevelLayouts
 ) -> dict[str, Any]:
     numbers = names.numbers
-    place = {id(one.group): at for at, one in enumerate(found)}
-    starts, members, edge_starts, edges = [0], [], [0], []
-    for level in found:
-        members += [
-            member if isinstance(member, int) else -1 - place[id(member)]
-            for member in level.group.members
-        ]
-        starts.append(len(members))
-        edges += [edge.edge for edge in level.edges]
-        edge_starts.append(len(edges))
-    groups = [one.group for one in found]
+    place = {id(one): at for at, one in enumerate(found.groups)}
+    named = [None if one.is_span else one for one in found.groups]
     return {
-        "parent": packed("i4", [-1 if one.parent is None else one.parent for one in found]),
-        "name": packed("u4", numbers(None if one.is_span else one.name for one in groups)),
-        "path": packed("u4", numbers(None if one.is_span else one.path for one in groups)),
+        "parent": packed("i4", found.parents),
+        "name": packed("u4", numbers(one.name if one else None for one in named)),
+        "path": packed("u4", numbers(one.path if one else None for one in named)),
         "open": [place[id(one)] for one in open_],
-        "repeat": packed("u4", numbers(group.repeat for group in groups)),
-        "layout": packed("u4", [layouts.number(one) for one in found]),
-        "starts": packed("u4", starts),
-        "member": packed("i4", members),
-        "edgeStarts": packed("u4", edge_starts),
-        "edge": packed("u4", edges),
+        "repeat": packed("u4", numbers(group.repeat for group in found.groups)),
+        "layout": packed("u4", layouts.numbers(found)),
+        "starts": packed("u4", found.starts),
+        "member": packed("i4", found.members),
+        "edgeStarts": packed("u4", found.edge_starts),
+        "edge": packed("u4", found.edges),
     }
 
 
