@@ -33,6 +33,7 @@ from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
+    from enginescope.records.run.passport import Passport
     from enginescope.render.graph.write.picture import Wish
     from enginescope.render.plans.plan_headline import PageSubject
 
@@ -244,7 +245,14 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
         layers=ordered(found.layers, request.sort),
         view=view,
         context=read_context(chosen, request.context, view),
+        passport=_passport(source, request) if source.kind == "engine" else None,
     )
+
+
+def _passport(source: PlanInput, request: ExploreRequest) -> Passport:
+    from enginescope.services.plans.passport import PassportRequest, make_passport
+
+    return make_passport(PassportRequest(file=Path(source.where), store=request.store))
 
 
 def write_files(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from enginescope.formats.plan.overlay_file import Overlay
     from enginescope.judge.notice import Notice
     from enginescope.records.plan.build_trace import BuildTrace
+    from enginescope.records.run.passport import Passport
     from enginescope.records.run.run import Run
     from enginescope.render.graph.write.picture import Wish
     from enginescope.render.plans.plan_headline import PageSubject
@@ -186,6 +187,7 @@ class Explored(Result):
         layers: In the order of the request.
         view: ``None`` for layer times alone.
         files: Files that were written.
+        passport: Of an engine: how it was built and measured.
     """
 
     source: PlanInput
@@ -195,6 +197,7 @@ class Explored(Result):
     view: PlanView | None
     context: PlanContext[PlanView]
     files: tuple[Path, ...] = ()
+    passport: Passport | None = None
 
     @property
     def gpu(self) -> str | None:
@@ -238,6 +241,6 @@ class Explored(Result):
             device=self.source.device_names,
             tensorrt_version=self.tensorrt_version,
             notices=self.notices,
-            more=self.context.data(),
+            more={**({"passport": self.passport} if self.passport else {}), **self.context.data()},
             raw=raw,
         )

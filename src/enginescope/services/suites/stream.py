@@ -120,7 +120,7 @@ class ServerSink:
 
     def remedy(self, suite: str) -> str:
         """Return the command that sends the rest."""
-        words = ["enginescope", "push", self._target.url, "--suite", suite]
+        words = ["enginescope", "runs", "push", self._target.url, "--suite", suite]
         words += ["--store", str(self._store.place)]
         if self._target.token_file is not None:
             words += ["--token-file", str(self._target.token_file)]
