@@ -42,7 +42,11 @@ def on_option(text: str, *, several: bool = False, default: str | None = None) -
 
 
 shape_option = option(
-    "--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input."
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=SHAPE,
+    help="Set the shape of an input; repeat for several.",
 )
 batch_option = option("--batch", type=Items(), help="Set the size of dynamic first dimensions.")
 timeout_option = option(

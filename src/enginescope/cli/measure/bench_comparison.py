@@ -31,7 +31,6 @@ from enginescope.services.measurement.interleaved import compare_interleaved, wi
 from enginescope.services.measurement.rounds import InterleavedRequest
 
 if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.run.job import Workload
 
 
@@ -164,10 +163,10 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
 
 
 def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
-    from enginescope.cli import compare_output
+    from enginescope.cli.compare_output import present as present_comparison
     from enginescope.render.plan_comparison.compare_tables import Chosen
     from enginescope.services.verdicts.compare import CompareResult
 
     tag = comparison_tag(found.comparison or "")
     every = step(options, "every figure", "compare", tag, "-v")
-    compare_output.present(CompareResult(measured=found), Chosen(), options, every)
+    present_comparison(CompareResult(measured=found), Chosen(), options, every)

@@ -5,9 +5,8 @@ Options of ``enginescope explore`` that write files, and that shape the drawing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,9 +30,6 @@ from enginescope.cli.verb import ending_in_order, refuse_typed, typed, verb
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Wish
     from enginescope.services.plans.explore_request import Explored, ExploreFiles
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 #: Add the options that write files.

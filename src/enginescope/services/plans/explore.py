@@ -252,7 +252,9 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
 def _passport(source: PlanInput, request: ExploreRequest) -> Passport:
     from enginescope.services.plans.passport import PassportRequest, make_passport
 
-    return make_passport(PassportRequest(file=Path(source.where), store=request.store))
+    made = make_passport(PassportRequest(file=Path(source.where), store=request.store))
+    own = tuple(notice for notice in made.notices if notice not in source.notices)
+    return replace(made, notices=own)
 
 
 def write_files(
