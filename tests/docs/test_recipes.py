@@ -109,7 +109,8 @@ def test_a_command_is_made_short() -> None:
     )
     assert short("enginescope bench a.onnx --json > b.json").endswith("--warmup 0 > b.json")
     assert short("enginescope doctor --noise a.onnx --rounds 9   # often") == (
-        "enginescope doctor --noise a.onnx --rounds 9 --duration 20ms --on 'ort-cpu?intra_op_num_threads=1'"
+        "enginescope doctor --noise a.onnx --rounds 9 --duration 20ms "
+        "--on 'ort-cpu?intra_op_num_threads=1'"
     )
     assert short("enginescope lint a.json") == "enginescope lint a.json"
     assert short("for at in 1 2; do enginescope bench a.onnx; done") == (

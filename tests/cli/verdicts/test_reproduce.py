@@ -82,11 +82,12 @@ def test_another_verdict_exits_with_1(convnet, tmp_path, planted, capsys) -> Non
         assert main([*arguments, *usual]) == 0
         planted(slowdown=1.05)
         capsys.readouterr()
-        assert main(["upgrade", "--reproduce", folder, "--store", store, "--json"]) == 1
+        again = ["upgrade", "--reproduce", folder, "--store", store]
+        assert main([*again, "--json"]) == 1
         found = json.loads(capsys.readouterr().out)
         assert found["reproduced"] is False
         assert "(latency)" in found["answer"]
-        assert main(["upgrade", "--reproduce", folder, "--store", store, "--old", "/no/python"]) == 2
+        assert main([*again, "--old", "/no/python"]) == 2
     said = capsys.readouterr().err
     assert "/no/python" in said
     assert "--check-only runs nothing" in said
