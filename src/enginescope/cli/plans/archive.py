@@ -153,9 +153,7 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
     help="Folder to write to.  [default: the archive's name without its extension]",
 )
 @json_option
-def extract(
-    archive: Path, names: tuple[str, ...], output: Path | None, **options: bool
-) -> None:
+def extract(archive: Path, names: tuple[str, ...], output: Path | None, **options: bool) -> None:
     """Extract ARCHIVE, or its files NAMES, and check their SHA-256."""
     from enginescope.cli.verb import naming_flags
     from enginescope.services.plans.archive import extract_archive

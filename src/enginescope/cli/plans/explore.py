@@ -214,9 +214,7 @@ def _explore(what: str, options: dict[str, Any]) -> None:
     _print_text(explored, options["top"], options["sort"])
     page = options["html_file"]
     first = step(options, "one page", "explore", what, "--html", "plan.html")
-    next_steps(
-        ("open", str(page)) if page else first, step(options, "find problems", "lint", what)
-    )
+    next_steps(("open", str(page)) if page else first, step(options, "find problems", "lint", what))
 
 
 def _show_passport(what: str, options: dict[str, Any]) -> None:

@@ -89,10 +89,7 @@ def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) 
 @store_option
 @json_option
 def list_runs(
-    store_folder: StorePlace | None = None,
-    as_json: bool = False,
-    limit: int = 20,
-    **wanted: str | None,
+    store_folder: StorePlace | None = None, as_json: bool = False, limit: int = 20, **wanted: Any
 ) -> None:
     """List stored runs, the newest first.
 
@@ -265,7 +262,7 @@ def push(
     token_file: Path | None,
     store_folder: StorePlace | None,
     as_json: bool,
-    **wanted: str | None,
+    **wanted: Any,
 ) -> int:
     """Send RUNs to the server at URL, started with enginescope serve --accept-push.
 
@@ -276,11 +273,12 @@ def push(
     from enginescope.services.store.push import PushRequest, push_runs
     from enginescope.store.row import Filter
 
+    chosen: dict[str, Any] = {name: value or None for name, value in wanted.items()}
     request = PushRequest(
         url=url,
         token=needed_token(token_file),
         names=names,
-        wanted=Filter(**{name: value or None for name, value in wanted.items()}),
+        wanted=Filter(**chosen),
         suite=suite,
         store=store_folder or _given().store_folder,
     )

@@ -11,6 +11,7 @@ import click
 
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import EXISTING, SIZE, option, store_option
+from enginescope.cli.store.tokens import command as tokens
 from enginescope.cli.token_option import (
     VARIABLE,
     given_token,
@@ -18,7 +19,6 @@ from enginescope.cli.token_option import (
     made_token,
     token_option,
 )
-from enginescope.cli.store.tokens import command as tokens
 from enginescope.cli.verb import VerbOfVerbs, refuse_typed
 from enginescope.core import optional
 from enginescope.core.errors import UsageError

@@ -107,7 +107,9 @@ def _environment(text: str) -> tuple[str, str]:
     multiple=True,
     help="Python interpreter for backends with @NAME; repeat for more.",
 )
-@option("--batch", "batches", multiple=True, type=Items(), help="Batch size to run; repeat for more.")
+@option(
+    "--batch", "batches", multiple=True, type=Items(), help="Batch size to run; repeat for more."
+)
 @option(
     "--mode",
     type=click.Choice(("benchmark", "validate", "both")),

@@ -105,8 +105,7 @@ def command(
 
     check_files(options, *baselines, *current)
     terms = GateTerms(
-        limits=limits_of(limits, metrics),
-        **picked(options, "inconclusive", "across", "confidence"),
+        limits=limits_of(limits, metrics), **picked(options, "inconclusive", "across", "confidence")
     )
     request = GateRequest(
         baseline=baselines,

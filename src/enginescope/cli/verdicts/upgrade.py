@@ -149,8 +149,8 @@ def command(models: tuple[Path, ...], reproduce: Path | None, **options: Any) ->
     stacks until the result is clear, and judges latency, memory and engine size. Without MODELS, it
     compares recorded runs.
 
-    With --reproduce, a changed, missing or added file is an error, and so is a stack or a model
-    that this machine lacks (exit code 2). The verdicts of recorded runs are computed again.
+    With --reproduce, a changed, missing or added file is an error (exit code 2). So is a stack or a
+    model that this machine lacks. The verdicts of recorded runs are computed again.
     """
     if reproduce is not None:
         refuse_typed("with --reproduce", but=_OF_REPRODUCE)

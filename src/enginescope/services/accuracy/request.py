@@ -14,14 +14,7 @@ from enginescope.analysis.errors.output_tolerance import ToleranceRequest, toler
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import (
-    Job,
-    Limits,
-    StopRule,
-    TelemetryRule,
-    WarmUp,
-    Workload,
-)
+from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.observer import MeasurementObserver
