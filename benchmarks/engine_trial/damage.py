@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from benchmarks.engine_trial.models import Feeds, TrialModel
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from enginescope.records.run.run import TensorValues
 
@@ -125,6 +125,34 @@ def write_ranges(
         f"{name}: {struct.pack('>f', one / 127).hex()}" for name, one in largest.items() if one
     )
     target.write_text("\n".join(("TRT-8600-EntropyCalibration2", *scales, "")))
+
+
+def write_swish_as_tanh(source: Path, target: Path) -> None:
+    """Write Sigmoid(x) of x · Sigmoid(x) as (1 + tanh(x ÷ 2)) ÷ 2.
+
+    TensorRT 8.6.0 fuses a convolution with a Swish behind it, and on Hopper it has no
+    implementation of that for a layer without ranges in an INT8 network, with cuDNN or without.
+    """
+    model = onnx.load(source)
+    products = {frozenset(one.input) for one in model.graph.node if one.op_type == "Mul"}
+    nodes = list(model.graph.node)
+    del model.graph.node[:]
+    for node in nodes:
+        if node.op_type == "Sigmoid" and {node.input[0], node.output[0]} in products:
+            (whole,), (gate,) = node.input, node.output
+            model.graph.node.extend(
+                helper.make_node(kind, inputs, [name], name=name)
+                for kind, inputs, name in (
+                    ("Mul", [whole, "half"], f"{gate}.small"),
+                    ("Tanh", [f"{gate}.small"], f"{gate}.tanh"),
+                    ("Mul", [f"{gate}.tanh", "half"], f"{gate}.half"),
+                    ("Add", [f"{gate}.half", "half"], gate),
+                )
+            )
+        else:
+            model.graph.node.append(node)
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(0.5), "half"))
+    onnx.save(model, target)
 
 
 def _quarters(nodes: Sequence[T], part: tuple[int, int]) -> Sequence[T]:

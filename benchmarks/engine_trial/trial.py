@@ -2,7 +2,8 @@
 
 Twelve models (CNN, transformer, detector, recurrent; half with random weights, half trained), each
 in FP32, FP16 and INT8: 36 honest engines, and four kinds of damage in each. INT8 models carry Q/DQ
-nodes; TensorRT 8.6, which refuses or breaks most of these, gets the ranges in a calibration cache.
+nodes; TensorRT 8.6, which refuses or breaks most of these, gets the ranges in a calibration cache,
+and each Swish in another form.
 Damage of recorded outputs (zeroed scores, a dead channel, swapped classes) is made in the
 outputs of the honest engine; a weight × 1.15 in the ONNX file, which is converted and built again.
 The dead channel is the one of the largest scores, which is swapped with the one farthest from it;
@@ -60,18 +61,24 @@ _CPU = "ort-cpu?graph_optimization_level=disable"
 
 
 class Search(NamedTuple):
-    """How TensorRT looks for tactics: `builder_optimization_level` and `tactic_sources`."""
+    """How TensorRT looks for tactics: `builder_optimization_level` and `tactic_sources`.
+
+    Attributes:
+        also: What INT8 engines may use besides, ``"fp16"``; by default FP32 alone.
+    """
 
     level: int
     sources: str
+    also: str
 
 
 def backend(on: str, precision: str, search: Search) -> str:
     """Return the backend of an engine side; INT8 models carry their ranges."""
     if on == "ort-cpu":
         return "ort-cpu:fp16" if precision == "fp16" else _CPU
-    name = "trt" if precision == "fp32" else f"trt:{precision}"
-    return f"{name}?{_TRT.format(**search._asdict())}"
+    also = f"{search.also}+" if search.also and precision == "int8" else ""
+    name = "trt" if precision == "fp32" else f"trt:{also}{precision}"
+    return f"{name}?{_TRT.format(level=search.level, sources=search.sources)}"
 
 
 class ModelTrial:
@@ -115,6 +122,7 @@ class ModelTrial:
         done.write_text(json.dumps({"damaged_weight": weight, "quarters_in_int8": part}))
         for stem in ("model", "weight"):
             damage.write_ranges(home / f"{stem}.onnx", home / f"{stem}.calibration", samples, part)
+            damage.write_swish_as_tanh(home / f"{stem}.onnx", home / f"{stem}.tanh.onnx")
 
     def _scores(self) -> str:
         import onnx
@@ -243,8 +251,8 @@ class ModelTrial:
         on, is_int8 = backend(self._on, precision, self._search), precision == "int8"
         if is_int8 and self._on == "trt":
             on += f"&calibration_cache={self._folder / stem}.calibration"
-        is_marked = is_int8 and self._on != "trt"
-        return self._request(self._folder / f"{stem}{'.int8' if is_marked else ''}.onnx", on)
+        form = (".tanh" if self._on == "trt" else ".int8") if is_int8 else ""
+        return self._request(self._folder / f"{stem}{form}.onnx", on)
 
     def _request(self, path: Path, on: str) -> Job:
         limits = Limits(timeout_s=400.0)
@@ -401,6 +409,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2))
     parser.add_argument("--level", type=int, default=1, help="builder_optimization_level")
     parser.add_argument("--sources", default="-CUDNN,-CUBLAS,-CUBLAS_LT", help="tactic_sources")
+    parser.add_argument("--also", default="", help="precision beside INT8: fp16")
     parser.add_argument("--seconds", type=float, default=3600.0, help="time limit of the whole")
     parser.add_argument("--each", type=float, default=400.0, help="time limit of an engine, in s")
     parser.add_argument("--output", type=Path, help="JSON file; by default FOLDER/trial.json")
@@ -411,7 +420,7 @@ def main() -> int:
     asked = _arguments()
     asked.folder.mkdir(parents=True, exist_ok=True)
     schedule = Schedule(asked.jobs, time.monotonic() + asked.seconds)
-    search = Search(asked.level, asked.sources)
+    search = Search(asked.level, asked.sources, asked.also)
     trials = {
         name: ModelTrial(name, asked.folder, asked.on, search, asked.trained)
         for name in MODELS

@@ -3,8 +3,8 @@
 ``python benchmarks/statistics/tails.py [--gates 60]``. Five processes on each side, measured in one
 session, and a limit of 2 %. Each gate compares two sides that do the same work, and then the same
 samples with a tail that is 10 % worse: every sample above the 95th percentile of its process. The
-table counts gates that fail, gates that call the tail inconclusive, and planted tails that are
-found.
+table counts gates with a regression, gates that call the tail inconclusive, and planted tails that
+are found.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def row_of(row: Row) -> str:
         same.append(gate(baseline, processes_of(b), TERMS))
         planted.append(gate(baseline, processes_of([worse(one) for one in b]), TERMS))
     cells = (
-        share(not one.is_passed for one in same),
+        share(one.count(GateOutcome.REGRESSION) > 0 for one in same),
         share(one.count(GateOutcome.INCONCLUSIVE) > 0 for one in same),
         share(one.count(GateOutcome.REGRESSION) > 0 for one in planted),
     )
@@ -96,7 +96,7 @@ def main() -> None:
     with ProcessPoolExecutor() as pool:
         print_table(
             f"p99 of {PROCESSES} processes a side, limit 2 %; {gates:,} gates a row",
-            ("samples", "kind", "A/A fails, %", "A/A inconclusive, %", "10 % worse found, %"),
+            ("samples", "kind", "A/A regression, %", "A/A inconclusive, %", "10 % worse found, %"),
             pool.map(row_of, [Row(counts, kind, gates) for counts in COUNTS for kind in KINDS]),
         )
 
