@@ -144,7 +144,7 @@ def test_engines_take_all_that_follows_as_the_old_script_did() -> None:
 
 def test_the_gpu_s_number_goes_to_backends_that_have_gpus() -> None:
     for given, number, wanted in (
-        ("trt:fp16?sparse=1", 1, "trt:fp16?device=1&sparse=1"),
+        ("trt:fp16?refit=1", 1, "trt:fp16?device=1&refit=1"),
         ("ort-cuda", 2, "ort-cuda?device_id=2"),
         ("trt?device=3", 1, "trt?device=3"),
         ("trt", 0, "trt"),
