@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -20,9 +20,6 @@ from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
 from enginescope.services.output_files import check_outputs, write_file
 
-if TYPE_CHECKING:
-    from enginescope.services.measurement.jobs import Count
-
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", int, float)
 
@@ -32,6 +29,7 @@ PATH = click.Path(path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+
 
 #: Neither a dimension nor a batch beyond this fits any runtime.
 MOST_ITEMS = 2**31 - 1
@@ -74,12 +72,6 @@ def option(*names: str, **settings: Any) -> Callable[[F], F]:
     """Declare an option whose help shows its default, unless `show_default` says otherwise."""
     settings.setdefault("show_default", "default" in settings)
     return click.option(*names, **settings)
-
-
-def count_option(flag: str, count: Count, text: str) -> Callable[[F], F]:
-    """Declare a whole number between bounds, with `text` as its help."""
-    bounds = click.IntRange(count.least, count.most)
-    return option(flag, type=bounds, default=count.usual, help=text)
 
 
 def add_options(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -210,6 +202,7 @@ SHAPE = Parsed("NAME:DIMS", parse_shape)
 INPUT = Parsed("NAME:FILE", parse_input)
 RANGE = Parsed("NAME:LOW:HIGH", parse_range)
 DURATION_MS = Parsed("DURATION", parse_span_ms)
+DURATION_S = Parsed("DURATION", lambda text: parse_span_ms(text) / 1e3)
 COUNT_OR_DURATION = Parsed("TIME|COUNT", parse_count_or_duration)
 SIZE = Parsed("SIZE", parse_memory)
 NAME = Parsed("TEXT", parse_name)

@@ -1,20 +1,30 @@
-"""Options of verbs that measure, and the fields of requests that they give."""
+"""Options of verbs that measure, and the requests that they give."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, TypeVar, cast
+
+import click
 
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
+    DURATION_S,
+    EXISTING,
+    FILE,
+    FROM_0,
+    PATH,
+    RANGE,
     SHAPE,
+    Finite,
     Items,
+    Parsed,
     add_options,
-    count_option,
     dims_option,
     json_option,
     option,
@@ -22,11 +32,15 @@ from enginescope.cli.options import (
     store_option,
     tags_option,
 )
+from enginescope.cli.verb import naming_flags
 from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
 from enginescope.records.run.job import Limits, StopRule, Workload
+from enginescope.services.measurement.declared import EXISTING_FILE, Declared, declared
 from enginescope.store.location import without_password
 
 F = TypeVar("F", bound=Callable[..., Any])
+Q = TypeVar("Q", bound=Record)
 
 
 def on_option(text: str, *, several: bool = False, default: str | None = None) -> Callable[[F], F]:
@@ -41,6 +55,64 @@ def on_option(text: str, *, several: bool = False, default: str | None = None) -
     )
 
 
+def declared_options(request: type[Record]) -> Callable[[F], F]:
+    """Add an option for each declared field of a request, unless other options give it."""
+    fields = [
+        field for field in declared(request) if field.param.has_flag and not field.is_required
+    ]
+    return add_options(*map(_declared_option, fields))
+
+
+def _declared_option(field: Declared) -> Callable[[F], F]:
+    param, text = field.param, field.param.text
+    settings: dict[str, Any] = {"is_flag": True} if field.is_a(bool) else {"type": _type_of(field)}
+    if field.is_a(Mapping) or (field.is_a(Sequence) and param.read is None):
+        settings["multiple"], text = True, f"{text.removesuffix('.')}; repeat for several."
+    elif field.default not in (None, False, ()):
+        settings["default"] = field.default
+    if field.name == "on":
+        settings["shell_complete"] = complete_backends
+    usual = f"  [default: {param.usual}]" if param.usual else ""
+    return option(field.flag, field.name, metavar=param.metavar, help=text + usual, **settings)
+
+
+def _type_of(field: Declared) -> click.ParamType:  # type: ignore[type-arg]
+    param, is_open = field.param, field.param.above is not None
+    if param.read is not None:
+        return Parsed(param.metavar or "TEXT", param.read)
+    if field.choices:
+        return click.Choice(field.choices)
+    if field.is_a(PathLike):
+        return EXISTING if param.metavar == EXISTING_FILE else PATH
+    if field.is_a(str):
+        return click.STRING
+    if field.is_a(int):
+        return click.IntRange(*cast("tuple[int | None, int | None]", (param.least, param.most)))
+    if field.name.endswith("_ms"):
+        return DURATION_MS
+    if field.name.endswith("_s"):
+        return DURATION_S
+    return Finite(param.above if is_open else param.least, param.most, min_open=is_open)
+
+
+def request_of(request: Callable[..., Q], options: Mapping[str, Any], /, **others: Any) -> Q:
+    """Return a request with the options that have the names of its fields, and `others`.
+
+    Options that have the names of other fields of a `Workload` are its inputs.
+    """
+    fields = cast("type[Record]", request).__struct_fields__
+    inputs = {*options} & {*Workload.__struct_fields__} - {*fields}
+    stop = StopRule(iterations=options.get("iterations"), duration_ms=options.get("duration"))
+    values = {
+        **{name: options[name] for name in fields if options.get(name) is not None},
+        "workload": Workload(**{name: options[name] for name in inputs}, stop=stop),
+        "limits": Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None,
+        **stored_fields(options),
+    }
+    with naming_flags():
+        return request(**values | others)
+
+
 shape_option = option(
     "--shape",
     "shapes",
@@ -49,9 +121,16 @@ shape_option = option(
     help="Set the shape of an input; repeat for several.",
 )
 batch_option = option("--batch", type=Items(), help="Set the size of dynamic first dimensions.")
+range_option = option(
+    "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
+)
+seed_option = option(
+    "--seed", type=FROM_0, default=0, help="Seed for all that is random, such as inputs and order."
+)
 timeout_option = option(
     "--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]"
 )
+csv_option = option("--csv", type=FILE, help="Write the main table of the result as CSV to FILE.")
 #: Add the options that set the shapes of inputs.
 input_options = add_options(shape_option, dims_option, batch_option)
 #: Add the options that end the timed loop of each process.
@@ -59,57 +138,17 @@ stop_options = add_options(
     option("--iterations", type=COUNT, help="Time exactly this many iterations in each process."),
     option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]"),
 )
-#: Add the options that end all rounds early, and that go on from those in the store.
-rounds_end_options = add_options(
-    option(
-        "--max-time", type=DURATION_MS, help="Maximum total time; measures fewer rounds if needed."
-    ),
-    option(
-        "--continue",
-        "continues",
-        is_flag=True,
-        help="Continue the newest rounds of the same jobs in the store.",
-    ),
-)
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
-#: Add what every verb has that reports on rounds of fresh processes.
-report_options = add_options(timeout_option, page_options, rounds_end_options, stored_options)
+#: Add what every verb has that reports on rounds of fresh processes, but for declared options.
+report_options = add_options(timeout_option, page_options, stored_options)
 
 
-def rounds_option(text: str) -> Callable[[F], F]:
-    """Add ``--rounds`` of a verb whose rounds all count, with `text` as its help."""
-    from enginescope.services.measurement.jobs import ROUNDS
+def rounds_end_options(function: F) -> F:
+    """Add the options that end all rounds early, and that continue those in the store."""
+    from enginescope.services.measurement.jobs import MeasureRequest  # loads NumPy
 
-    return count_option("--rounds", ROUNDS, text)
-
-
-def process_workload(options: dict[str, Any]) -> Workload:
-    """Return the workload of each process, timed for a second unless the options say otherwise."""
-    from enginescope.services.measurement.interleaved import paced_workload
-
-    return paced_workload(
-        Workload(
-            batch=options.get("batch"),
-            seed=options["seed"],
-            shapes=options["shapes"],
-            dims=options["dims"],
-            stop=StopRule(iterations=options["iterations"], duration_ms=options["duration"]),
-        )
-    )
-
-
-def process_fields(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return the fields of a `MeasureRequest`, but for its workload, and those of these names."""
-    limits = Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None
-    most_ms = options.get("max_time")
-    return {
-        **picked(options, *names),
-        "process_limits": limits,
-        "continues": options.get("continues", False),
-        "max_time_s": most_ms and most_ms / 1e3,
-        **stored_fields(options),
-    }
+    return declared_options(MeasureRequest)(function)
 
 
 def picked(options: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -117,7 +156,7 @@ def picked(options: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: options[name] for name in names}
 
 
-def stored_fields(options: dict[str, Any]) -> dict[str, Any]:
+def stored_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a request that say how its runs are stored."""
     return {
         "tags": options.get("tags", ()),

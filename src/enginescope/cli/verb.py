@@ -200,7 +200,8 @@ def refuse_typed(
             raise UsageError(f"{flag} {where}", hint=hint)
 
 
-_PARAMETER = re.compile(r"`(\w+)`")
+#: A parameter; its unit is not part of the flag.
+_PARAMETER = re.compile(r"`(\w+?)(?:_(?:pct|s|ms))?`")
 
 
 @contextmanager

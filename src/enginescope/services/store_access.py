@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.store.location import StorePlace, parse_place
+from enginescope.store.location import DatabaseUrl, StorePlace, parse_place
 
 if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from enginescope.store.row import Filter, RunRow
 
 
-def place_of(store: str | PathLike[str] | None) -> StorePlace | None:
+def place_of(store: str | PathLike[str] | DatabaseUrl | None) -> StorePlace | None:
     """Parse a ``store`` argument of the Python API; ``None`` is the store of the command line."""
-    return parse_place(fspath(store)) if store is not None else None
+    if store is None or isinstance(store, DatabaseUrl):
+        return store
+    return parse_place(fspath(store))
 
 
 def store_at(store: str | PathLike[str] | None) -> Store:
@@ -29,13 +31,13 @@ def store_at(store: str | PathLike[str] | None) -> Store:
     return Store(place_of(store))
 
 
-def writable_store(place: StorePlace | None) -> Store:
+def writable_store(store: str | PathLike[str] | DatabaseUrl | None) -> Store:
     """Open the store of a request, and raise unless it can be written: not after measuring."""
     from enginescope.store.archive import Store
 
-    store = Store(place)
-    store.check_writable()
-    return store
+    opened = Store(place_of(store))
+    opened.check_writable()
+    return opened
 
 
 def open_run(path: str | PathLike[str]) -> RunView:

@@ -128,7 +128,6 @@ def test_a_backend_that_issues_requests_by_itself_is_refused(copies) -> None:
         (7, {}, "contend takes 2 to 6"),
         (2, {"on": ("fake",) * 3}, "3 backends for 2 models"),
         (2, {"rounds": 2}, "`rounds` 2"),
-        (2, {"share": "green-contexts"}, "primary context"),
         (2, {"share": "mps"}, "`share` 'mps'"),
         (2, {"workload": Workload(stop=StopRule(iterations=5))}, "share a window of time"),
         (

@@ -24,13 +24,11 @@ from enginescope.core.errors import (
     UsageError,
 )
 from enginescope.core.record import replace
-from enginescope.records.run.load import LoadRule
-from enginescope.records.verdict.load import LoadKind, Slo
+from enginescope.records.verdict.load import LoadKind
 from enginescope.services.load.load import run_load
 from enginescope.services.load.request import LoadRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.store.archive import Store
-from enginescope.store.location import parse_place
 from tests.fakes import models
 from tests.fakes.loading import environment
 from tests.fakes.oip_grpc_server import oip_grpc_server
@@ -203,17 +201,19 @@ def test_a_search_ends_with_its_time_and_an_inconclusive_rate_with_its_first_pro
 
 def test_a_search_goes_on_from_its_stored_runs(model: Path, tmp_path: Path) -> None:
     request = LoadRequest(
-        target=str(model),
-        backends=("fake?latency_us=1000&jitter_pct=0",),
-        rule=LoadRule(arrivals="constant", rate_per_s=100.0, queries=20),
-        slo=Slo(p=50.0, limit_ms=5.0),
-        is_search=True,
+        model,
+        on="fake?latency_us=1000&jitter_pct=0",
+        arrivals="constant",
+        rate=100.0,
+        queries=20,
+        slo="p50<5ms",
+        find_max=True,
         repeats=2,
         resolution_pct=100.0,
         max_time_s=1e-3,
         workload=QUICK,
         data="none",
-        store=parse_place(str(tmp_path / "store")),
+        store=tmp_path / "store",
     )
     with workers_in_process():
         first = run_load(request, MeasurementObserver())

@@ -151,11 +151,11 @@ def test_a_fixed_dimension_is_refused_with_the_reason(tmp_path) -> None:
         ({"batch": (1, 2), "weights": {"3": 1}}, "weight of shape 3: the sweep has 1, 2"),
         ({"batch": (1, 2), "weights": {"1": 0}}, "none is above 0"),
         ({"batch": (1, 2), "rounds": 2}, "`rounds` 2"),
-        ({"batch": (1, 2), "gain_pct": 0}, "`gain` 0"),
+        ({"batch": (1, 2), "gain_pct": 0}, "`gain_pct` 0"),
         ({"batch": (1, 2), "on": "fake"}, "fake cannot change shapes"),
         ({"sweep": "x=1x4,2x4", "trace": __file__}, "its lines are sizes"),
         ({"batch": (1, 2), "trace": __file__}, "test_shapes.py at line 1: "),
-        ({"batch": (1, 2), "trace": "gone.txt"}, "trace gone.txt"),
+        ({"batch": (1, 2), "trace": "gone.txt"}, "`trace` gone.txt"),
     ],
 )
 def test_mistakes_are_named(perceptron, tmp_path, asked, words) -> None:

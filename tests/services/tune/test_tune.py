@@ -15,7 +15,6 @@ from enginescope.core.record import replace
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.runner import session
-from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.tune import tune as service
 from enginescope.services.tune.alternatives import TuneRequest, alternatives_of
 from enginescope.services.tune.outputs import check_outputs
@@ -215,7 +214,7 @@ def test_combinations_that_are_not_valid_are_named(convnet, tmp_path, planted) -
         ({"batch": (0, 1)}, "`batch` 0"),
         ({"metric": "speed", "options": THREADS}, "`metric`"),
         ({"rounds": 3, "options": THREADS}, "`rounds` 3: it is not between 8 and 1,000"),
-        ({"routes": "absent.jsonl"}, "routes absent.jsonl"),
+        ({"routes": "absent.jsonl"}, "`routes` absent.jsonl"),
     ],
 )
 def test_a_request_that_cannot_be(convnet, tmp_path, options, message) -> None:
@@ -227,9 +226,9 @@ def test_outputs_are_compared_with_those_of_the_default(tmp_path) -> None:
     model = models.perceptron(tmp_path / "net.onnx")
     request = TuneRequest(
         model=model,
-        backends=("ort-cpu", "ort-cpu:fp16"),
+        on=("ort-cpu", "ort-cpu:fp16"),
         options={"graph_optimization_level": ("basic",)},
-        samples=SampleRequest(count=1),
+        samples=1,
         tolerance="fp32",
     )
     asked: list[str] = []
@@ -267,6 +266,6 @@ def test_build_routes_of_trtexec_are_alternatives_on_tensorrt(tmp_path, planted)
 def test_of_a_process_that_was_measured_again_the_last_attempt_counts() -> None:
     default, candidate = in_turn(0.5)
     again = replace(default[3], turn=replace(default[3].turn, attempt=1))
-    request = TuneRequest(model=Path("net.onnx"))
+    request = TuneRequest("net.onnx")
     found = service._read(((*default[:4], again, *default[4:]), candidate), request)
     assert found.kind is VerdictKind.FASTER

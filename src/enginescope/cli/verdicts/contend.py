@@ -8,19 +8,21 @@ from typing import Any
 import click
 
 from enginescope.cli.measure.bench_comparison import RoundsProgress
-from enginescope.cli.options import DURATION_MS, FILE, FROM_0, PATH, option
+from enginescope.cli.options import DURATION_MS, PATH, option
 from enginescope.cli.process_options import (
+    csv_option,
+    declared_options,
     input_options,
-    on_option,
-    process_fields,
     report_options,
-    rounds_option,
+    request_of,
+    seed_option,
 )
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
-from enginescope.records.run.job import StopRule, Workload
-from enginescope.services.contend.contend import SHARES, ContendRequest, run_contend
+from enginescope.core.record import replace
+from enginescope.records.run.job import StopRule
+from enginescope.services.contend.contend import ContendRequest, run_contend
 
 
 @verb(
@@ -31,25 +33,16 @@ from enginescope.services.contend.contend import SHARES, ContendRequest, run_con
     "enginescope contend net.engine net.engine --share streams",
 )
 @click.argument("models", type=PATH, nargs=-1, required=True, metavar="MODEL|ENGINE...")
-@on_option(
-    "Backend of all models, or one for each.  [default: ort-cpu; trt for an engine]", several=True
-)
-@option(
-    "--share",
-    type=click.Choice(SHARES),
-    default="processes",
-    help="Run each contender in its own process, or as a stream of one process.",
-)
+@declared_options(ContendRequest)
 @input_options
-@option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
+@seed_option
 @option(
     "--duration",
     type=DURATION_MS,
     default="1s",
     help="Length of the window in which all contenders are timed.",
 )
-@rounds_option("Number of rounds; each measures every contender alone, every pair, and all.")
-@option("--csv", type=FILE, help="Write a row for each slow-down to FILE.")
+@csv_option
 @report_options
 def command(models: tuple[Path, ...], **options: Any) -> int:
     """Measure how much 2 to 6 models slow down when they share one GPU or processor.
@@ -62,9 +55,8 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
 
     check_files(options, *models)
     stop = StopRule(duration_ms=options["duration"], min_iterations=5, precision_pct=None)
-    inputs = {name: options[name] for name in ("batch", "seed", "shapes", "dims")}
-    fields = process_fields(options, "backends", "share", "rounds")
-    request = ContendRequest(models=models, workload=Workload(**inputs, stop=stop), **fields)
+    request = request_of(ContendRequest, options, models=models)
+    request = replace(request, workload=replace(request.workload, stop=stop))
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = run_contend(request, progress)

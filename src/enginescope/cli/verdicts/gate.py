@@ -112,7 +112,7 @@ def command(
         current=current,
         terms=terms,
         continues=options["continues"],
-        max_time_s=options["max_time"] and options["max_time"] / 1e3,
+        max_time_s=options["max_time_s"],
         store=options["store_folder"],
     )
     progress = RoundsProgress()

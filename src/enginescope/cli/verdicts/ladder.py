@@ -8,20 +8,19 @@ from typing import Any
 import click
 
 from enginescope.cli.measure.bench_comparison import RoundsProgress
-from enginescope.cli.options import FROM_0, PATH, count_option, option
+from enginescope.cli.options import PATH
 from enginescope.cli.process_options import (
+    declared_options,
     input_options,
-    on_option,
-    process_fields,
-    process_workload,
     report_options,
-    rounds_option,
+    request_of,
+    seed_option,
     stop_options,
 )
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
-from enginescope.services.ladder.ladder import STREAMS, LadderRequest, climb_ladder
+from enginescope.services.ladder.ladder import LadderRequest, climb_ladder
 
 
 @verb(
@@ -32,15 +31,10 @@ from enginescope.services.ladder.ladder import STREAMS, LadderRequest, climb_lad
     "enginescope ladder model.onnx",
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
-@on_option(
-    "Backend to measure on: TensorRT or ONNX Runtime.  [default: ort-cpu; trt for an engine]"
-)
-@option("--mine", metavar="TIME", help="Place this latency on the ladder, such as 1.9ms.")
+@declared_options(LadderRequest)
 @input_options
-@option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
+@seed_option
 @stop_options
-@rounds_option("Number of rounds; each runs a fresh process of every kind.")
-@count_option("--streams", STREAMS, "Number of parallel streams or requests at the last rung.")
 @report_options
 def command(model: Path, **options: Any) -> int:
     """Measure a query in every way, from its layers to a client's call.
@@ -56,8 +50,7 @@ def command(model: Path, **options: Any) -> int:
     from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 
     check_files(options, model)
-    fields = process_fields(options, "backend", "mine", "rounds", "streams")
-    request = LadderRequest(model=model, workload=process_workload(options), **fields)
+    request = request_of(LadderRequest, options, model=model)
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = climb_ladder(request, progress)

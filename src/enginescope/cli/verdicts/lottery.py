@@ -7,26 +7,20 @@ from typing import Any
 
 import click
 
-from enginescope.cli.options import FROM_0, PATH, count_option, option
+from enginescope.cli.options import PATH
 from enginescope.cli.process_options import (
+    declared_options,
     input_options,
-    on_option,
-    process_fields,
-    process_workload,
     report_options,
+    request_of,
+    seed_option,
     stop_options,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
 from enginescope.records.progress import COMPARISON_TAG
-from enginescope.services.lottery.lottery import (
-    BUILDS,
-    PROCESSES,
-    LotteryRequest,
-    hold_lottery,
-    lottery_workload,
-)
+from enginescope.services.lottery.lottery import LotteryRequest, hold_lottery
 
 
 @verb(
@@ -37,16 +31,9 @@ from enginescope.services.lottery.lottery import (
     "enginescope lottery model.onnx --on trt:fp16 --timing-cache net.cache",
 )
 @click.argument("model", type=PATH)
-@on_option("Backend that builds and runs the model.  [default: ort-cpu]")
-@count_option("--builds", BUILDS, "Number of independent builds.")
-@count_option("--processes", PROCESSES, "Fresh processes that measure each build.")
-@option(
-    "--timing-cache",
-    type=PATH,
-    help="Give every TensorRT build a copy of this timing cache.  [default: none]",
-)
+@declared_options(LotteryRequest)
 @input_options
-@option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
+@seed_option
 @stop_options
 @report_options
 def command(model: Path, **options: Any) -> int:
@@ -62,11 +49,7 @@ def command(model: Path, **options: Any) -> int:
     from enginescope.render.verdicts.lottery_answer import lottery_answer
 
     check_files(options, model)
-    request = LotteryRequest(
-        model=model,
-        workload=lottery_workload(process_workload(options)),
-        **process_fields(options, "backend", "builds", "processes", "timing_cache"),
-    )
+    request = request_of(LotteryRequest, options, model=model)
     progress = ProcessProgress()
     with measuring(progress, can_continue=True):
         report = hold_lottery(request, progress)

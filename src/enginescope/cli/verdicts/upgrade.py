@@ -20,9 +20,9 @@ from enginescope.cli.process_options import (
     input_options,
     on_option,
     picked,
-    process_fields,
-    process_workload,
     report_options,
+    request_of,
+    rounds_end_options,
     stop_options,
 )
 from enginescope.cli.progress import exit_code, measuring
@@ -140,6 +140,7 @@ _OF_REPRODUCE = (
     is_flag=True,
     help="With --reproduce: compare the files with their SHA-256, and run nothing.",
 )
+@rounds_end_options
 @report_options
 def command(models: tuple[Path, ...], reproduce: Path | None, **options: Any) -> int:
     """Check whether MODELS are as correct and as fast on a new stack; exit with 1 if not.
@@ -201,16 +202,12 @@ def _request(models: tuple[Path, ...], options: dict[str, Any]) -> UpgradeReques
 
     given = limits_of(options["limits"], ()) if options["limits"] else ()
     limits = {limit.metric: limit for limit in (*UPGRADE_LIMITS, *given)}
-    return UpgradeRequest(
+    return request_of(
+        UpgradeRequest,
+        options,
         models=models,
         samples=SampleRequest(data=options["data"], count=options["samples"]),
-        workload=process_workload(options),
-        limits=tuple(limits.values()),
-        **process_fields(
-            options,
-            *("old", "new", "backends", "reference", "tolerance", "repeats", "rounds", "builds"),
-            *("inconclusive", "evidence", "without_inputs"),
-        ),
+        regressions=tuple(limits.values()),
     )
 
 

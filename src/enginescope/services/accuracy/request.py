@@ -6,19 +6,23 @@ What a comparison of outputs reports while it runs.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
 
 from enginescope.analysis.errors.output_tolerance import ToleranceRequest, tolerance_named
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
-from enginescope.services.measurement.jobs import JobRequest
+from enginescope.services.measurement.declared import File, Param
+from enginescope.services.measurement.jobs import JobRequest, ModelRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.observer import Observer
+from enginescope.services.store_access import place_of
 from enginescope.store.location import StorePlace
 
 #: Of one side's process: an engine may have to be built.
@@ -37,6 +41,31 @@ class SampleRequest(Record, frozen=True):
     random: bool = False
     count: int | None = None
     image_input: str | None = None
+
+
+class SampledRequest(ModelRequest, frozen=True, kw_only=True):
+    """A `ModelRequest` whose outputs are compared on samples."""
+
+    data: Annotated[Sequence[File], Param("Samples whose outputs to compare.")] = ()
+    samples: Annotated[
+        int | None, Param("Number of samples to compare.", least=1, usual="8, or all of the data")
+    ] = None
+
+    @property
+    def sample_request(self) -> SampleRequest:
+        return SampleRequest(data=tuple(map(Path, self.data)), count=self.samples)
+
+    def validation(self, **fields: Any) -> ValidateRequest:
+        """Return the comparison of outputs that has these fields."""
+        return copied(
+            ValidateRequest,
+            self,
+            models=(self.path,),
+            samples=self.sample_request,
+            limits=self.limits or SIDE_LIMITS,
+            store=place_of(self.store),
+            **fields,
+        )
 
 
 class TaskRequest(Record, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Annotated
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
@@ -20,11 +20,13 @@ from enginescope.records.run.job import Job, Limits, Watcher, Workload
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
+from enginescope.services.measurement.declared import Param
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     ROUNDS,
     JobRequest,
     MeasureRequest,
+    Rounds,
     jobs_of,
     raise_unless_ok,
 )
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 
 #: Each set of contenders has a letter of the alphabet as a side: six have 22 sets.
 LEAST_CONTENDERS, MOST_CONTENDERS = 2, 6
-SHARES: tuple[Share, ...] = get_args(Share)
-_GREEN = "green-contexts"
 
 #: Letters of contenders that run at the same time -> their jobs.
 _Sets = Mapping[tuple[str, ...], tuple[Job, ...]]
@@ -51,9 +51,18 @@ class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
     """Models that share a GPU or a processor: the parameters of `contend`."""
 
     models: tuple[Path, ...]
-    backends: tuple[str, ...] = ()
-    share: Share = "processes"
-    rounds: int = ROUNDS.usual
+    on: Annotated[
+        str | Sequence[str],
+        Param("Backend of all models, or one for each.", usual="ort-cpu; trt for an engine"),
+    ] = ()
+    share: Annotated[
+        Share, Param("Run each contender in its own process, or as a stream of one process.")
+    ] = "processes"
+    rounds: Rounds = ROUNDS
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
 
 
 def run_contend(request: ContendRequest, observer: MeasurementObserver) -> ContendReport:
@@ -61,6 +70,7 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
 
     Raise as `contend`, `jobs_of` and `writable_store`.
     """
+    request = replace(request, workload=paced_workload(request.workload))
     _check(request)
     store = writable_store(request.store)
     job_request = request.jobs()
@@ -126,11 +136,6 @@ def _check(request: ContendRequest) -> None:
     if backends not in (0, 1, count):
         hint = "name one for all models, or one for each"
         raise UsageError(f"{backends} backends for {count} models", hint=hint)
-    ROUNDS.check("rounds", request.rounds)
-    if request.share not in SHARES:
-        is_green = str(request.share) == _GREEN
-        why = "backends open their streams in the GPU's primary context" if is_green else None
-        raise UsageError(f"`share` {request.share!r}", why=why, hint=" or ".join(SHARES))
     if request.workload.stop.duration_ms is None:
         raise UsageError("`iterations`", why="contenders share a window of time", hint="`duration`")
     if request.workload.mode.kind == "throughput":
@@ -214,9 +219,9 @@ def _mps(runs: Sequence[Run]) -> Mps | None:
 
 def contend(
     *models: str | PathLike[str],
-    on: str | Sequence[str] | None = None,
+    on: str | Sequence[str] = (),
     share: Share = "processes",
-    rounds: int = ROUNDS.usual,
+    rounds: int = ROUNDS,
     workload: Workload | None = None,
     limits: Limits | None = None,
     tags: Sequence[str] = (),
@@ -248,11 +253,11 @@ def contend(
     """
     request = ContendRequest(
         models=tuple(map(Path, models)),
-        backends=(on,) if isinstance(on, str) else tuple(on or ()),
+        on=on,
         share=share,
         rounds=rounds,
-        workload=paced_workload(workload),
-        process_limits=limits,
+        workload=workload or Workload(),
+        limits=limits,
         **stored_fields(tags, store),
     )
     return run_contend(request, MeasurementObserver())

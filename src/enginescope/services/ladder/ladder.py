@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from enginescope.analysis.ladder.rungs import (
     Reader,
@@ -24,57 +22,71 @@ from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnxruntime.ort_profile import ASYNCHRONOUS
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import BackendSpec, Job, Limits, Mode, Workload
+from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.ladder import LadderReport, LadderSum, Rung, RungKey
 from enginescope.runner.jobs import subject_of, usual_backend
+from enginescope.services.measurement.declared import Param, python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     ROUNDS,
-    Count,
-    MeasureRequest,
+    ModelRequest,
+    On,
+    Rounds,
     jobs_of,
     raise_unless_ok,
 )
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds, used_rounds
-from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 
 #: Fewer sides have no steps between them.
 _LEAST_SIDES = 2
-#: Streams, or requests in flight, of the rung with several.
-STREAMS = Count(3, 64, usual=4)
 #: Notices of a run that say why a rung has no figure.
 _WHY = {RungKey.GRAPH: ("W-NO-CUDA-GRAPH",), RungKey.LAYERS: ("W-NO-LAYERS", "W-HOST-NODE-TIMES")}
 
 
-class LadderRequest(MeasureRequest, frozen=True, kw_only=True):
+class LadderRequest(ModelRequest, frozen=True, kw_only=True):
     """A model, and how to climb: the parameters of `ladder`."""
 
-    model: Path
-    backend: str | None = None
-    mine: str | None = None
-    rounds: int = ROUNDS.usual
-    streams: int = STREAMS.usual
+    on: On = None
+    mine: Annotated[
+        str | float | None,
+        Param(
+            "Place this latency on the ladder: 1.9ms, whose digits say how precise it is.",
+            metavar="TIME",
+        ),
+    ] = None
+    rounds: Rounds = ROUNDS
+    streams: Annotated[
+        int, Param("Number of parallel streams or requests at the last rung.", least=3, most=64)
+    ] = 4
 
 
 def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> LadderReport:
-    """Measure a model in all ways of its backend, interleaved in rounds of fresh processes.
+    """Measure a query in all ways, from its layers to a client's call, and the steps between them.
 
-    Where a way fails, the others begin again without it. Raise as `ladder`, `jobs_of` and
-    `writable_store`.
+    Answers why one tool's number is not another's. Fresh processes of all ways are interleaved in
+    rounds. Where a way fails, the others begin again without it.
+
+    Returns:
+        ``report.rungs``, ``report.steps`` and ``report.mine.nearest``.
+
+    Raises:
+        UsageError: The backend has no ladder, or a request contradicts the model.
+        StoreError: The store cannot be written.
+        BackendError: No way to measure succeeded.
     """
-    if request.mine is not None:
-        read_figure(request.mine)
-    ROUNDS.check("rounds", request.rounds)
-    STREAMS.check("streams", request.streams)
+    mine = f"{request.mine!r}ms" if isinstance(request.mine, int | float) else request.mine
+    if mine is not None:
+        read_figure(mine)
+    request = replace(request, workload=paced_workload(request.workload))
     store = writable_store(request.store)
-    subject = subject_of(request.model)
-    backend = request.backend or usual_backend(request.model)
+    subject = subject_of(request.path)
+    backend = request.on or usual_backend(request.path)
     ladder = ladder_for(read_spec(backend), request.streams, is_engine=subject.kind == "engine")
-    job_request = request.jobs(request.model)
+    job_request = request.jobs(request.path)
     left = [
         (way, way.job_of(job))
         for way in ladder.ways
@@ -103,7 +115,7 @@ def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> Ladde
     fields = measured.report_fields(len(rounds))
     return replace(
         report,
-        mine=placed(request.mine, report.rungs) if request.mine else None,
+        mine=placed(mine, report.rungs) if mine else None,
         notices=(*measured.notices(), *disturbed, *_gaps(report.sums), *merged_notices(good)),
         **{**fields, "evidence": evidence_level(*(runs for _, runs in sides))},
     )
@@ -290,49 +302,4 @@ def _of_onnxruntime(streams: int, provider: Provider) -> Ladder:
     return Ladder(rungs=rungs, ways=tuple(ways))
 
 
-def ladder(
-    model: str | PathLike[str],
-    *,
-    on: str | None = None,
-    mine: str | float | None = None,
-    rounds: int = ROUNDS.usual,
-    streams: int = STREAMS.usual,
-    workload: Workload | None = None,
-    limits: Limits | None = None,
-    tags: Sequence[str] = (),
-    store: str | PathLike[str] | None = None,
-) -> LadderReport:
-    """Measure a query in all ways, from its layers to a client's call, and the steps between them.
-
-    Answers why one tool's number is not another's.
-
-    Args:
-        model: An ONNX model or an engine.
-        on: TensorRT or ONNX Runtime; by default ``"ort-cpu"``, or ``"trt"`` for an engine.
-        mine: A latency to place on the ladder: milliseconds, or ``"1.9ms"``, whose digits say how
-            precise it is.
-        rounds: Rounds of fresh processes that count, 3 to 1,000.
-        streams: Streams, or requests in flight, of the rung with several: 3 to 64.
-        workload: As for `bench_interleaved`; its mode is not used.
-        limits: Of each process.
-        tags: Names for the runs in the store.
-        store: Where the runs are stored.
-
-    Returns:
-        ``report.rungs``, ``report.steps`` and ``report.mine.nearest``.
-
-    Raises:
-        UsageError: The backend has no ladder, or a request contradicts the model.
-        BackendError: No way to measure succeeded.
-    """
-    request = LadderRequest(
-        model=Path(model),
-        backend=on,
-        mine=mine if isinstance(mine, str) or mine is None else f"{mine!r}ms",
-        rounds=rounds,
-        streams=streams,
-        workload=paced_workload(workload),
-        process_limits=limits,
-        **stored_fields(tags, store),
-    )
-    return climb_ladder(request, MeasurementObserver())
+ladder = python_function("ladder", LadderRequest, climb_ladder)

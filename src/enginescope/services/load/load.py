@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from os import PathLike, fspath
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -14,32 +13,32 @@ from enginescope.analysis.load.trials import ERROR, loadgen_figures, step_of, tr
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UnsupportedError, UsageError
-from enginescope.core.record import copied, replace
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.notice import Notice
 from enginescope.judge.stats.early_stopping import decisive_queries
 from enginescope.judge.units import counted, format_significant
 from enginescope.records.notice import weightiest
-from enginescope.records.run.job import Conditions, Job, Limits, Subject, Workload
-from enginescope.records.run.load import Arrivals, LoadRule, Scenario
-from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial
+from enginescope.records.run.job import Job, Limits, Subject
+from enginescope.records.run.load import LoadRule
+from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial, Slo
 from enginescope.render.load.load_answer import rate_of, rate_text
 from enginescope.services.load.request import (
     MOST_PER_S,
     REPEATS,
-    RESOLUTION_PCT,
-    SAMPLES_PER_QUERY,
     LoadRequest,
-    asked_rule,
     check_load_request,
     is_address,
     parse_slo,
+    rule_of,
 )
+from enginescope.services.measurement.declared import python_function
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
-from enginescope.services.own_command import made_now, stored_fields
+from enginescope.services.own_command import made_now
+from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.run_selection import tagged_runs
 
 if TYPE_CHECKING:
@@ -69,38 +68,43 @@ def run_load(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
     """Run the load test; each repeat at each rate is a fresh process and a stored run."""
     from enginescope.store.archive import Store
 
-    check_load_request(request)
-    if request.is_search and request.slo is not None:
-        least = _MARGIN * decisive_queries(request.slo.p, ERROR)
-        request = replace(request, rule=replace(request.rule, least_queries=least))
-    store = Store(request.store)
+    rule, slo = rule_of(request), parse_slo(request.slo) if request.slo is not None else None
+    check_load_request(request, rule, slo)
+    if request.find_max and slo is not None:
+        rule = replace(rule, least_queries=_MARGIN * decisive_queries(slo.p, ERROR))
+    store = Store(place_of(request.store))
     if request.is_stored:
         store.check_writable()
-    job = _job_of(request, store)
-    with temporary_folder() as folder, held_clocks((job,), request, observer):
-        trials = _Trials(request, job, store if request.is_stored else Store(folder), observer)
-        report = trials.searched() if request.is_search else trials.measured()
+    job = _job_of(request, rule, store)
+    clocks = held_clocks((job,), request.jobs(clock=request.clock), observer)
+    with temporary_folder() as folder, clocks:
+        runs_store = store if request.is_stored else Store(folder)
+        trials = _Trials(request, rule, slo, job, runs_store, observer)
+        report = trials.searched() if request.find_max else trials.measured()
     if trials.not_stored is not None:
         observer.warn(trials.not_stored)
     return report
 
 
-def _job_of(request: LoadRequest, store: Store) -> Job:
+def _job_of(request: LoadRequest, rule: LoadRule, store: Store) -> Job:
     mode = replace(request.workload.mode, in_flight=None)
     workload = replace(request.workload, mode=mode)
-    limits = request.limits or Limits(
-        timeout_s=request.timeout_s or _timeout_s(request.rule), memory_bytes=request.memory_bytes
-    )
-    if not is_address(request.target):
-        models = (Path(request.target),)
-        prepared = replace(request, models=models, workload=workload, limits=limits)
-        return jobs_of(replace(prepared, layer_profile=False), store)[0]
-    spec = parse_backend(request.backends[0] if request.backends else _ENDPOINT)
+    limits = request.limits or Limits(timeout_s=_timeout_s(rule))
+    if not is_address(request.address):
+        backends = (request.on,) if request.on else ()
+        asked = request.jobs(
+            Path(request.target),
+            backends=backends,
+            data=request.data,
+            conditions=request.conditions,
+        )
+        return jobs_of(replace(asked, workload=workload, limits=limits), store)[0]
+    spec = parse_backend(request.on or _ENDPOINT)
     if spec.name != _ENDPOINT:
         why = "an address is an endpoint"
-        raise UsageError(f"{spec.name} for {request.target}", why=why, hint="omit `on`")
+        raise UsageError(f"{spec.name} for {request.address}", why=why, hint="omit `on`")
     return Job(
-        subject=Subject(name=request.target.rstrip("/"), kind="endpoint"),
+        subject=Subject(name=request.address.rstrip("/"), kind="endpoint"),
         backend=spec,
         workload=workload,
         layer_profile=False,
@@ -126,19 +130,26 @@ class _Trials:
     """
 
     def __init__(
-        self, request: LoadRequest, job: Job, store: Store, observer: MeasurementObserver
+        self,
+        request: LoadRequest,
+        rule: LoadRule,
+        slo: Slo | None,
+        job: Job,
+        store: Store,
+        observer: MeasurementObserver,
     ) -> None:
-        self._request, self._job, self._observer = request, job, observer
+        self._request, self._rule, self._slo = request, rule, slo
+        self._job, self._observer = job, observer
         self._store, self._begin = store, perf_counter()
         self._runs: list[Run] = []
-        self._repeats = request.repeats or (REPEATS if request.is_search else 1)
+        self._repeats = request.repeats or (REPEATS if request.find_max else 1)
         self._tag = f"{LOAD_TAG}{secrets.token_hex(4)}"
         self._recorded = self._recorded_runs() if request.continues else ()
         self.not_stored: str | None = None
 
     def _recorded_runs(self) -> tuple[Run, ...]:
         """Return the runs of the newest load test of this rule, if that is to be continued."""
-        first = replace(self._job, load=self._request.rule)
+        first = replace(self._job, load=self._rule)
         sides = recorded_rounds((first,), self._store, self._observer)
         ids = {run.id for side in sides for run in side}
         tags = (tag for row in self._store.rows() if row.id in ids for tag in row.tags)
@@ -150,14 +161,14 @@ class _Trials:
 
         What an interrupt leaves undecided is inconclusive.
         """
-        request, rule = self._request, self._request.rule
+        request, rule = self._request, self._rule
         rounds = self._rounds(rate_per_s or rule.rate_per_s)
         trials: list[LoadTrial] = []
         while len(trials) < self._repeats and (run := _next_run(rounds)) is not None:
             self._runs.append(run)
-            trials.append(trial_of(run, request.slo))
+            trials.append(trial_of(run, self._slo))
             self.not_stored = self.not_stored or rounds.not_stored
-            if not request.is_search:
+            if not request.find_max:
                 continue
             if rate_per_s is None:
                 rate_per_s = _first_rate(run)
@@ -167,7 +178,7 @@ class _Trials:
         if not trials:
             raise self._observer.interruption or KeyboardInterrupt
         step = step_of(rate_per_s, trials)
-        if len(trials) < self._repeats and request.slo is not None:
+        if len(trials) < self._repeats and self._slo is not None:
             step = replace(step, kind=LoadKind.INCONCLUSIVE)
         if step.kind is not LoadKind.MEASURED:
             self._observer.stands(f"{rate_text(rate_of(step))}: {step.kind.value}")
@@ -175,7 +186,7 @@ class _Trials:
 
     def _rounds(self, rate_per_s: float | None, done: int = 0) -> JobRounds:
         """Return the repeats at a rate of which so many are `done`."""
-        rule = self._request.rule
+        rule = self._rule
         rule = replace(rule, rate_per_s=rate_per_s, seed=rule.seed + done)
         job = replace(self._job, load=rule)
         rate = f", {format_significant(rate_per_s)} queries/s" if rate_per_s else ""
@@ -192,14 +203,14 @@ class _Trials:
             Pacing(
                 looks=(self._repeats - done,), text=text, recorded=(recorded,) if recorded else ()
             ),
-            replace(self._request, tags=(*self._request.tags, self._tag), continues=False),
+            replace(self._request.jobs(), tags=(*self._request.tags, self._tag), continues=False),
             self._store,
             self._observer,
             spare=0,
         )
 
     def _has_time(self, rate_per_s: float) -> bool:
-        rule, most_s = self._request.rule, self._request.max_time_s
+        rule, most_s = self._rule, self._request.max_time_s
         each_s = max(rule.duration_ms / 1e3, rule.least_queries / rate_per_s)
         if rule.queries is not None:
             each_s = rule.queries / rate_per_s
@@ -208,9 +219,9 @@ class _Trials:
 
     def measured(self) -> LoadReport:
         step = self.at(None)
-        scenario, figures = self._request.rule.scenario, None
+        scenario, figures = self._rule.scenario, None
         if scenario is not None:
-            figures = loadgen_figures(self._runs[0], scenario, self._request.slo)
+            figures = loadgen_figures(self._runs[0], scenario, self._slo)
         report = self._report(step.kind, (step,))
         cut_off = self._cut_off(len(step.trials), "process", "processes")
         return replace(report, loadgen=figures, notices=(*cut_off, *report.notices))
@@ -227,7 +238,7 @@ class _Trials:
                 self._observer.interrupted(error)
                 return None
 
-        first = self.at(self._request.rule.rate_per_s)
+        first = self.at(self._rule.rate_per_s)
         steps, skipped = search_highest(first, measure, self._request.resolution_pct)
         met, missed = _rates(steps, LoadKind.MET), _rates(steps, LoadKind.MISSED)
         between = sorted(_rates(steps, LoadKind.INCONCLUSIVE))
@@ -256,9 +267,10 @@ class _Trials:
     def _report(self, kind: LoadKind, steps: Sequence[LoadStep]) -> LoadReport:
         """Return what all trials have in common; each notice is that of the first run with it."""
         first = {notice.code: notice for run in reversed(self._runs) for notice in run.notices}
-        return copied(
-            LoadReport,
-            self._request,
+        return LoadReport(
+            rule=self._rule,
+            slo=self._slo,
+            is_search=self._request.find_max,
             target=self._job.subject.name,
             tag=self._tag if self._request.is_stored else None,
             backend=str(self._job.backend),
@@ -334,56 +346,11 @@ def _rates(steps: Sequence[LoadStep], *kinds: LoadKind) -> list[float]:
     return [step.rate_per_s for step in steps if step.kind in kinds and step.rate_per_s is not None]
 
 
-def load(
-    target: str | PathLike[str],
-    *,
-    on: str | None = None,
-    rate: float | None = None,
-    arrivals: Arrivals = "poisson",
-    trace: str | PathLike[str] | None = None,
-    duration_ms: float = LoadRule().duration_ms,
-    queries: int | None = None,
-    concurrency: int = 1,
-    slo: str | None = None,
-    find_max: bool = False,
-    repeats: int | None = None,
-    resolution_pct: float = RESOLUTION_PCT,
-    max_time_s: float | None = None,
-    scenario: Scenario | None = None,
-    samples_per_query: int = SAMPLES_PER_QUERY,
-    workload: Workload | None = None,
-    data: str = "auto",
-    limits: Limits | None = None,
-    conditions: Conditions | None = None,
-    tags: Sequence[str] = (),
-    store: str | PathLike[str] | None = None,
-) -> LoadReport:
+def _from_python(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
     """Measure latency under load: queries arrive at a rate, whether or not earlier ones have ended.
 
-    Args:
-        target: A model, an engine, or an endpoint ``http://HOST:PORT/v2/models/NAME``, or
-            ``grpc://``; with TLS ``https://`` and ``grpcs://``.
-        on: Backend; by default as for `bench`, of an address ``"oip"``.
-        rate: Queries per second. By default half of what the closed loop reaches.
-        arrivals: ``"poisson"`` or ``"constant"``; the seed is that of the workload.
-        trace: A file of arrival times, in place of a rate.
-        duration_ms: Queries arrive for so long.
-        queries: Exactly so many queries, in place of a duration.
-        concurrency: Workers, each with a session or a connection of its own.
-        slo: ``"p99<10ms"``.
-        find_max: Search the highest rate that meets `slo`.
-        repeats: Processes at each rate; 1, in a search 3.
-        resolution_pct: A search ends when the next rate that is not met is so close.
-        max_time_s: A search tries no rate whose queries would not end in time.
-        scenario: Of MLPerf Inference: ``"single-stream"``, ``"multi-stream"``, ``"server"`` or
-            ``"offline"``.
-        samples_per_query: Of the scenario multi-stream.
-        workload: Inputs, seed, and warm-up; its stop rule is not used.
-        data: As for `bench`.
-        limits: Of each process.
-        conditions: Cores to pin the process to.
-        tags: Names for the runs in the store.
-        store: Where the runs are stored; by default they are not.
+    The workload gives inputs, seed and warm-up; its stop rule is not used. Without `store`, the
+    runs are not stored.
 
     Returns:
         ``report.kind``, ``report.trials[0].latency.p99_ms``, ``report.highest_met``.
@@ -393,32 +360,7 @@ def load(
         MissingDependencyError: gRPC needs the extra ``grpc``.
         BackendError: A process failed, or no query was answered.
     """
-    inputs = workload or Workload()
-    rule = asked_rule(
-        scenario,
-        Path(trace) if trace is not None else None,
-        arrivals,
-        rate_per_s=rate,
-        duration_ms=float(duration_ms),
-        queries=queries,
-        seed=inputs.seed,
-        workers=concurrency,
-        samples_per_query=samples_per_query,
-    )
-    request = LoadRequest(
-        target=fspath(target),
-        backends=(on,) if on else (),
-        rule=rule,
-        slo=parse_slo(slo) if slo is not None else None,
-        is_search=find_max,
-        repeats=repeats,
-        resolution_pct=resolution_pct,
-        max_time_s=max_time_s,
-        workload=inputs,
-        data=data,
-        limits=limits,
-        conditions=conditions or Conditions(),
-        is_stored=store is not None,
-        **stored_fields(tags, store),
-    )
-    return run_load(request, MeasurementObserver())
+    return run_load(replace(request, is_stored=request.store is not None), observer)
+
+
+load = python_function("load", LoadRequest, _from_python)

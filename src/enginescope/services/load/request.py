@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from os import fspath
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from enginescope.backends.open_loop import GRACE_MS
@@ -13,37 +14,96 @@ from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.core.units import parse_duration_ms
 from enginescope.formats.arrival_trace import read_arrival_trace
-from enginescope.records.run.job import Workload
-from enginescope.records.run.load import SCENARIOS, Arrivals, LoadRule, Scenario
+from enginescope.probe.gpu_clocks import SmClock
+from enginescope.records.run.job import Conditions, Workload
+from enginescope.records.run.load import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import Slo
-from enginescope.services.measurement.jobs import JobRequest
+from enginescope.services.measurement.declared import EXISTING_FILE, File, Param
+from enginescope.services.measurement.jobs import MeasureRequest
 
 #: Processes at each rate of a search.
 REPEATS = 3
-#: A search ends when the lowest rate that does not meet the objective is so close, in percent.
-RESOLUTION_PCT = 5.0
-MOST_WORKERS = 256
 MOST_PER_S = 1_000_000
-#: Requests of a query in the scenario multi-stream, by MLPerf's rules.
-SAMPLES_PER_QUERY = 8
 _GRPC = ("grpc://", "grpcs://")
 _SLO = re.compile(r"^\s*p([0-9]+(?:\.[0-9]+)?)\s*<=?\s*(.+)$")
 
 
-class LoadRequest(JobRequest, frozen=True, kw_only=True):
+class _TargetRequest(MeasureRequest, frozen=True):
+    target: Annotated[
+        File,
+        Param(
+            "Model or engine; or a server's model, as http://HOST:PORT/v2/models/NAME or grpc://."
+        ),
+    ]
+
+
+class LoadRequest(_TargetRequest, frozen=True, kw_only=True):
     """A load test of one target; the fields are the parameters of `load`.
 
     Attributes:
         is_stored: Store each run as soon as it ends.
     """
 
-    target: str
-    rule: LoadRule = LoadRule()
-    slo: Slo | None = None
-    is_search: bool = False
-    repeats: int | None = None
-    resolution_pct: float = RESOLUTION_PCT
+    on: Annotated[
+        str | None,
+        Param("Backend to measure on.", usual="ort-cpu; trt for an engine; oip for a URL"),
+    ] = None
+    rate: Annotated[
+        float | None,
+        Param(
+            "Queries per second.",
+            above=0,
+            most=MOST_PER_S,
+            usual="half the rate of the closed loop",
+        ),
+    ] = None
+    arrivals: Annotated[
+        Literal["poisson", "constant"],
+        Param("Draw random gaps between queries, or use equal ones."),
+    ] = "poisson"
+    trace: Annotated[
+        File | None,
+        Param("Read arrival times in seconds from a file, one per line.", metavar=EXISTING_FILE),
+    ] = None
+    concurrency: Annotated[
+        int, Param("Number of workers, each with its own session or connection.", least=1, most=256)
+    ] = 1
+    slo: Annotated[str | None, Param("Latency objective, such as p99<10ms.", metavar="pN<TIME")] = (
+        None
+    )
+    find_max: Annotated[
+        bool, Param("Search for the highest rate that meets the latency objective.")
+    ] = False
+    resolution_pct: Annotated[
+        float,
+        Param("End the search when the next rate is within this percentage.", least=0.1, most=100),
+    ] = 5.0
+    repeats: Annotated[
+        int | None, Param("Processes at each rate.", least=1, usual=f"1; {REPEATS} in a search")
+    ] = None
+    scenario: Annotated[Scenario | None, Param("Issue queries as in MLPerf Inference.")] = None
+    samples_per_query: Annotated[  # by MLPerf's rules
+        int, Param("Requests per query in the scenario multi-stream.", least=1)
+    ] = 8
+    duration_ms: Annotated[
+        float | None,
+        Param(
+            "Let queries arrive for this long.", above=0, usual=f"{LoadRule().duration_ms / 1e3:g}s"
+        ),
+    ] = None
+    queries: Annotated[int | None, Param("Issue exactly this many queries.", least=1)] = None
+    data: Annotated[str, Param("Data set folder, auto or none, as for bench.")] = "auto"
+    conditions: Annotated[Conditions, Param("Pinned cores and cooldown.", has_flag=False)] = (
+        Conditions()
+    )
+    clock: Annotated[
+        SmClock | None, Param("SM clock to hold: MHz, base or max.", has_flag=False)
+    ] = None
     is_stored: bool = True
+
+    @property
+    def address(self) -> str:
+        return fspath(self.target)
 
 
 def parse_slo(text: str) -> Slo:
@@ -59,30 +119,34 @@ def parse_slo(text: str) -> Slo:
     return slo
 
 
-def asked_rule(
-    scenario: Scenario | None, trace: Path | None, arrivals: Arrivals, **fields: Any
-) -> LoadRule:
-    """Return the rule with the arrivals of a trace or a scenario, which has one of MLPerf's names.
+def rule_of(request: LoadRequest) -> LoadRule:
+    """Return the rule of a request, with the arrivals of its trace or of its scenario.
 
     Only multi-stream has several requests a query.
     """
-    rule = LoadRule(arrivals=arrivals, **fields)
-    if trace is not None:
-        rule = replace(rule, arrivals="trace", times_ms=read_arrival_trace(trace))
+    scenario = request.scenario
+    rule = LoadRule(
+        arrivals=request.arrivals,
+        rate_per_s=request.rate,
+        duration_ms=float(request.duration_ms or LoadRule().duration_ms),
+        queries=request.queries,
+        seed=request.workload.seed,
+        workers=request.concurrency,
+    )
+    if request.trace is not None:
+        rule = replace(rule, arrivals="trace", times_ms=read_arrival_trace(Path(request.trace)))
     if scenario is None:
-        return replace(rule, samples_per_query=1)
-    if scenario not in SCENARIOS:
-        raise UsageError(f"scenario {scenario!r}", hint=f"one of {', '.join(SCENARIOS)}")
+        return rule
     if scenario != "server" and (rule.rate_per_s is not None or rule.times_ms):
         raise UsageError(
             f"`rate` and `scenario` {scenario}", why="only the scenario server has a rate"
         )
     if scenario == "single-stream" and rule.workers > 1:
         raise UsageError("`concurrency`", why="the scenario single-stream has one query in flight")
-    arrivals = "poisson"
+    arrivals: Arrivals = "poisson"
     if scenario != "server":
         arrivals = "burst" if scenario == "offline" else "closed"
-    per_query = rule.samples_per_query if scenario == "multi-stream" else 1
+    per_query = request.samples_per_query if scenario == "multi-stream" else 1
     return replace(rule, arrivals=arrivals, scenario=scenario, samples_per_query=per_query)
 
 
@@ -90,21 +154,20 @@ def is_address(target: str) -> bool:
     return target.startswith(("http://", "https://", *_GRPC))
 
 
-def check_load_request(request: LoadRequest) -> None:
-    _check_rule(request.rule)
-    if request.is_search:
-        _check_search(request)
+def check_load_request(request: LoadRequest, rule: LoadRule, slo: Slo | None) -> None:
+    """Raise `UsageError` where a request contradicts itself."""
+    if rule.arrivals == "trace" and rule.rate_per_s is not None:
+        raise UsageError("`rate` and `trace`", why="a trace has its own rate")
+    if request.find_max:
+        _check_search(rule, slo)
     elif request.max_time_s is not None:
         raise UsageError("`max_time` without `find_max`", hint="`duration` ends a load test")
-    if request.repeats is not None and request.repeats < 1:
-        raise UsageError(f"`repeats` {request.repeats}", why="it is at least 1")
-    longest_ms = request.rule.duration_ms + GRACE_MS
-    if request.slo and request.rule.is_open and request.slo.limit_ms > longest_ms:
+    if slo and rule.is_open and slo.limit_ms > rule.duration_ms + GRACE_MS:
         why = "its limit is longer than the test"
         raise UsageError("`slo`", why=why, hint="a longer `duration`")
-    if is_address(request.target):
-        _check_address(request)
-    _check_workload(request.workload, request.rule)
+    if is_address(request.address):
+        _check_address(request.address)
+    _check_workload(request.workload, rule)
 
 
 def _check_workload(workload: Workload, rule: LoadRule) -> None:
@@ -116,47 +179,31 @@ def _check_workload(workload: Workload, rule: LoadRule) -> None:
         raise UsageError("no warm-up and no `rate`", why="the warm-up measures the usual rate")
 
 
-def _check_rule(rule: LoadRule) -> None:
-    if rule.arrivals not in get_args(Arrivals):
-        raise UsageError(f"`arrivals` {rule.arrivals}", hint="poisson, constant or a trace")
-    if rule.rate_per_s is not None and not 0 < rule.rate_per_s <= MOST_PER_S:
-        raise UsageError(
-            f"`rate` {rule.rate_per_s:g}", why=f"it is above 0, and at most {MOST_PER_S:,}"
-        )
-    if not 1 <= rule.workers <= MOST_WORKERS:
-        raise UsageError(f"`concurrency` {rule.workers}", why=f"it is 1 to {MOST_WORKERS}")
-    if rule.arrivals == "trace" and rule.rate_per_s is not None:
-        raise UsageError("`rate` and `trace`", why="a trace has its own rate")
-
-
-def _check_search(request: LoadRequest) -> None:
-    rule = request.rule
-    if request.slo is None:
+def _check_search(rule: LoadRule, slo: Slo | None) -> None:
+    if slo is None:
         raise UsageError("`find_max` without `slo`", hint="`slo` 'p99<10ms'")
     if rule.arrivals not in ("poisson", "constant") or rule.scenario not in (None, "server"):
         raise UsageError("`find_max`", why="a search needs arrivals with a rate")
-    if not 0.1 <= request.resolution_pct <= 100:
-        raise UsageError(f"`resolution` {request.resolution_pct:g}", why="it is 0.1 to 100 percent")
 
 
-def _check_address(request: LoadRequest) -> None:
+def _check_address(address: str) -> None:
     try:
-        parts = urlsplit(request.target)
+        parts = urlsplit(address)
         parts.port  # noqa: B018 - raises where it is no number
     except ValueError as error:
-        raise UsageError(f"endpoint {request.target}", why=str(error)) from None
+        raise UsageError(f"endpoint {address}", why=str(error)) from None
     if not parts.hostname or "/v2/models/" not in parts.path:
         raise UsageError(
-            f"endpoint {request.target}",
+            f"endpoint {address}",
             why="it is not the address of a model",
             hint="http://localhost:8000/v2/models/NAME, or grpc://localhost:8001/v2/models/NAME",
         )
     if parts.username or parts.password:
         raise UsageError("the endpoint's address holds credentials", hint="omit them")
-    if request.target.startswith(_GRPC):
+    if address.startswith(_GRPC):
         if parts.port is None:
             raise UsageError(
-                f"endpoint {request.target}",
+                f"endpoint {address}",
                 why="gRPC has no usual port",
                 hint=f"grpc://{parts.hostname}:8001{parts.path}",
             )

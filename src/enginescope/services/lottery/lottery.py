@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from os import PathLike
 from pathlib import Path
 from time import perf_counter
+from typing import Annotated
 
 from enginescope.analysis.lottery.lottery_report import Draw, OutputTally, TimedRun, lottery_report
 from enginescope.backends.base import Builder, StoringBuilds
@@ -19,24 +19,23 @@ from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.notice import Notice
 from enginescope.records.progress import RoundPosition, side_number
-from enginescope.records.run.job import Job, Limits, Workload
+from enginescope.records.run.job import Job, Workload
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.runner.session import build_engines, makes_first
+from enginescope.services.measurement.declared import File, Param, python_function
 from enginescope.services.measurement.interleaved import PROCESS_STOP, paced_workload
-from enginescope.services.measurement.jobs import Count, MeasureRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import ModelRequest, On, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import kept_folder
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
-from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SPREADS
 
-#: Two builds do not show how builds vary; each has a letter of the alphabet as a side.
-BUILDS = Count(3, 26, usual=10)
-#: Of each build.
-PROCESSES = Count(2, 100, usual=3)
+#: Two builds do not show how builds vary.
+LEAST_BUILDS = 3
+LEAST_PROCESSES = 2
 #: Twelve batches of two.
 FEWEST_ITERATIONS = 24
 #: Share of the maximum time that builds may take; the rest is for their processes.
@@ -46,55 +45,68 @@ _MADE, _ALL_MADE = "made.json", "all-made"
 _PINNED = "pinned.cache"
 
 
-class LotteryRequest(MeasureRequest, frozen=True, kw_only=True):
+class LotteryRequest(ModelRequest, frozen=True, kw_only=True):
     """A model to build several times: the parameters of `lottery`."""
 
-    model: Path
-    backend: str | None = None
-    builds: int = BUILDS.usual
-    processes: int = PROCESSES.usual
-    timing_cache: Path | None = None
+    on: On = None
+    builds: Annotated[  # each has a letter of the alphabet as a side
+        int, Param("Number of independent builds.", least=LEAST_BUILDS, most=26)
+    ] = 10
+    processes: Annotated[
+        int, Param("Fresh processes that measure each build.", least=LEAST_PROCESSES, most=100)
+    ] = 3
+    timing_cache: Annotated[
+        File | None, Param("Give every TensorRT build a copy of this timing cache.", usual="none")
+    ] = None
 
 
 def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> LotteryReport:
-    """Build a model several times, and measure each build in several processes.
+    """Build a model several times: how much of its latency's variance is due to the build.
 
-    Builds stay in the store until it ends, so that an interrupted one can be continued. Raise as
-    `lottery` and `writable_store`.
+    The variation between builds is recorded in the store, where `compare`, `gate` and `upgrade`
+    find it. Builds stay in the store until all processes are measured, so that an interrupted
+    lottery can continue.
+
+    Returns:
+        ``report.component("build")`` has the standard deviation and its interval.
+
+    Raises:
+        UsageError: A request that contradicts itself or the model, or a backend without builds.
+        StoreError: The store cannot be written.
+        UnsupportedError, BackendError: The first build failed, or fewer than three can be run.
     """
+    request = replace(request, workload=lottery_workload(request.workload))
     _check(request)
     store = writable_store(request.store)
     job = _job(request, store)
-    cache = request.timing_cache and sha256_of(request.timing_cache)
+    cache = request.timing_cache and sha256_of(Path(request.timing_cache))
     asked = replace(job, engine_cache=None), cache, request.builds
     with kept_folder(store.path / "lottery", asked, request, observer) as folder:
         return _Lottery(request, job, store, observer).run(folder)
 
 
 def _check(request: LotteryRequest) -> None:
-    BUILDS.check("builds", request.builds)
-    PROCESSES.check("processes", request.processes)
     iterations = request.workload.stop.iterations
     if iterations is not None and iterations < FEWEST_ITERATIONS:
         raise UsageError(
             f"iterations: {iterations}",
             why=f"fewer than {FEWEST_ITERATIONS} do not show how iterations vary",
         )
-    if request.model.suffix.lower() in ENGINE_SUFFIXES:
-        raise UsageError(f"{request.model} is built already", hint="name its ONNX model")
+    if request.path.suffix.lower() in ENGINE_SUFFIXES:
+        raise UsageError(f"{request.path} is built already", hint="name its ONNX model")
     file = request.timing_cache
-    if file is not None and not file.is_file():
+    if file is not None and not Path(file).is_file():
         raise UsageError(
             f"timing cache {file}",
             why="there is no such file",
-            hint=f"enginescope build {request.model} --timing-cache {file} makes it",
+            hint=f"enginescope build {request.path} --timing-cache {file} makes it",
         )
 
 
 def _job(request: LotteryRequest, store: Store) -> Job:
     """Return the job of all processes; its backend stores what it builds."""
-    backends = (request.backend,) if request.backend else ()
-    (job,) = jobs_of(request.jobs(request.model, backends=backends), store)
+    backends = (request.on,) if request.on else ()
+    (job,) = jobs_of(request.jobs(request.path, backends=backends), store)
     backend = backend_of(job.backend)
     if isinstance(backend, StoringBuilds):
         job = replace(job, backend=backend.with_stored_build(job.backend))
@@ -170,7 +182,7 @@ class _Lottery:
         )
         report = lottery_report(
             draws,
-            backend=self._request.backend or self._job.backend.name,
+            backend=self._request.on or self._job.backend.name,
             duration_s=perf_counter() - self._begin + self._earlier_s,
             notices=(*self._notices, *lost),
         )
@@ -182,7 +194,7 @@ class _Lottery:
         return replace(report, is_recorded=True)
 
     def _check(self, usable: int) -> None:
-        if usable < BUILDS.least:
+        if usable < LEAST_BUILDS:
             why = next(iter(self._lost.values()), None)
             raise BackendError(f"{usable} of {self._request.builds} builds can be run", why=why)
 
@@ -206,7 +218,7 @@ class _Lottery:
                 self._lost[number] = result.lost
                 continue
             yield result
-            if number >= BUILDS.least and self._is_over(_BUILDING_SHARE, result.seconds):
+            if number >= LEAST_BUILDS and self._is_over(_BUILDING_SHARE, result.seconds):
                 return
 
     def _made(self, number: int, job: Job, own: Path) -> _Made:
@@ -248,7 +260,7 @@ class _Lottery:
         rounds = JobRounds(
             [build.job for build in built],
             Pacing(looks=(request.processes,), seed=self._job.workload.seed, take=take, text=text),
-            request.jobs(request.model),
+            request.jobs(request.path),
             self._store,
             self._observer,
             spare=request.builds * request.processes // SPARE_SHARE,
@@ -264,12 +276,12 @@ class _Lottery:
             for side, entry in row.items():
                 measured[built[side].number].append(self._timed(built[side].number, entry))
             done += 1
-            if done >= PROCESSES.least and self._is_over(1.0, perf_counter() - begin):
+            if done >= LEAST_PROCESSES and self._is_over(1.0, perf_counter() - begin):
                 break
         if rounds.not_stored is not None:
             self._observer.warn(rounds.not_stored)
         if self._observer.interruption is not None:
-            if done < PROCESSES.least:
+            if done < LEAST_PROCESSES:
                 raise self._observer.interruption
             self._notices.append(interrupted_notice(f"{done} of {request.processes} rounds"))
         return measured
@@ -293,7 +305,7 @@ class _Lottery:
         return most is not None and perf_counter() - self._begin + next_s > share * most
 
 
-def lottery_workload(workload: Workload | None) -> Workload:
+def lottery_workload(workload: Workload) -> Workload:
     """Return the workload with a stop rule that shows how iterations vary."""
     paced = paced_workload(workload)
     if paced.stop != PROCESS_STOP:
@@ -301,52 +313,4 @@ def lottery_workload(workload: Workload | None) -> Workload:
     return replace(paced, stop=replace(PROCESS_STOP, min_iterations=FEWEST_ITERATIONS))
 
 
-def lottery(
-    model: str | PathLike[str],
-    *,
-    on: str | None = None,
-    builds: int = BUILDS.usual,
-    processes: int = PROCESSES.usual,
-    workload: Workload | None = None,
-    timing_cache: str | PathLike[str] | None = None,
-    max_time_s: float | None = None,
-    limits: Limits | None = None,
-    tags: tuple[str, ...] = (),
-    store: str | PathLike[str] | None = None,
-) -> LotteryReport:
-    """Build a model several times: how much of its latency's variance is due to the build.
-
-    The variation between builds is recorded in the store, where `compare`, `gate` and `upgrade`
-    find it.
-
-    Args:
-        model: An ONNX model.
-        on: Backend with precision and options; by default the usual one.
-        builds: Independent builds, 3 to 26.
-        processes: Fresh processes that measure each build, 2 to 100.
-        workload: As for `bench_interleaved`.
-        timing_cache: Every build reads a copy of this file; without it, no build reads one.
-        max_time_s: Make fewer builds and processes rather than take longer.
-        limits: Of each process.
-        tags: Names for the runs in the store.
-        store: Where the runs are stored.
-
-    Returns:
-        ``report.component("build")`` has the standard deviation and its interval.
-
-    Raises:
-        UsageError: A request that contradicts itself or the model, or a backend without builds.
-        UnsupportedError, BackendError: The first build failed, or fewer than three can be run.
-    """
-    request = LotteryRequest(
-        model=Path(model),
-        backend=on,
-        builds=builds,
-        processes=processes,
-        workload=lottery_workload(workload),
-        timing_cache=None if timing_cache is None else Path(timing_cache),
-        max_time_s=max_time_s,
-        process_limits=limits,
-        **stored_fields(tags, store),
-    )
-    return hold_lottery(request, MeasurementObserver())
+lottery = python_function("lottery", LotteryRequest, hold_lottery)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
@@ -18,6 +18,8 @@ from enginescope.records.run.job import (
     TelemetryRule,
     Workload,
 )
+from enginescope.services.measurement.declared import File, Param, check_declared
+from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
     from enginescope.probe.gpu_clocks import SmClock
@@ -28,24 +30,21 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-class Count(NamedTuple):
-    """Bounds of a whole number that a verb takes, and what it is by default."""
-
-    least: int
-    most: int
-    usual: int
-
-    def check(self, name: str, value: int) -> None:
-        """Raise `UsageError` for a value out of range."""
-        if not self.least <= value <= self.most:
-            why = f"it is not between {self.least} and {self.most:,}"
-            raise UsageError(f"`{name}` {value}", why=why)
-
-
 #: Student's t needs two rounds; of two it is so wide that it says nothing.
 LEAST_ROUNDS = 3
-#: Rounds of a verb whose rounds all count; by default enough for intervals by ranks.
-ROUNDS = Count(LEAST_ROUNDS, MOST_ROUNDS, usual=LOOKS[0])
+#: By default enough for intervals by ranks.
+ROUNDS = LOOKS[0]
+Rounds: TypeAlias = Annotated[
+    int,
+    Param(
+        "Number of rounds that count; each runs fresh processes of all kinds.",
+        least=LEAST_ROUNDS,
+        most=MOST_ROUNDS,
+    ),
+]
+On: TypeAlias = Annotated[
+    str | None, Param("Backend to measure on.", usual="ort-cpu; trt for an engine")
+]
 #: One sample of all channels of a GPU takes some milliseconds.
 LEAST_INTERVAL_MS = 5.0
 _SEEN = "enginescope doctor lists the GPUs"
@@ -101,21 +100,25 @@ class JobRequest(Record, frozen=True, kw_only=True):
 
 
 class MeasureRequest(Record, frozen=True, kw_only=True):
-    """How a verb of its own measures in fresh processes, and where their runs are stored.
+    """How a verb of its own measures in fresh processes, and where their runs are stored."""
 
-    Attributes:
-        workload: Of each process.
-        process_limits: Of each process; ``None``: the usual ones.
-        continues, max_time_s, tags, store, command: As in `JobRequest`.
-    """
-
-    workload: Workload = Workload()
-    process_limits: Limits | None = None
-    continues: bool = False
-    max_time_s: float | None = None
-    tags: tuple[str, ...] = ()
-    store: StorePlace | None = None
+    workload: Annotated[
+        Workload, Param("Inputs, seed and stop rule of each process.", has_flag=False)
+    ] = Workload()
+    continues: Annotated[
+        bool,
+        Param("Continue the newest measurement of the same jobs in the store.", flag="--continue"),
+    ] = False
+    max_time_s: Annotated[
+        float | None, Param("Maximum total time; measures less if needed.", above=0)
+    ] = None
+    limits: Annotated[Limits | None, Param("Limits of each process.", has_flag=False)] = None
+    tags: Annotated[Sequence[str], Param("Tags of the runs in the store.", has_flag=False)] = ()
+    store: Annotated[File | None, Param("Folder or database of the runs.", has_flag=False)] = None
     command: str | None = None
+
+    def __post_init__(self) -> None:
+        check_declared(self)
 
     def jobs(self, *models: Path, **fields: Any) -> JobRequest:
         """Return the request of jobs without layer times; `fields` are others of it."""
@@ -123,14 +126,24 @@ class MeasureRequest(Record, frozen=True, kw_only=True):
             models=models,
             workload=self.workload,
             layer_profile=False,
-            limits=self.process_limits,
+            limits=self.limits,
             continues=self.continues,
             max_time_s=self.max_time_s,
-            tags=self.tags,
-            store=self.store,
+            tags=tuple(self.tags),
+            store=place_of(self.store),
             command=self.command,
             **fields,
         )
+
+
+class ModelRequest(MeasureRequest, frozen=True):
+    """A `MeasureRequest` of one model, which a caller names first."""
+
+    model: Annotated[File, Param("ONNX model, or an engine for a verb that builds nothing.")]
+
+    @property
+    def path(self) -> Path:
+        return Path(self.model)
 
 
 def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:

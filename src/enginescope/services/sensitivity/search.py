@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Annotated
 
 from enginescope.analysis.sensitivity.layers import LayerNodes
 from enginescope.analysis.sensitivity.ranking import (
@@ -31,13 +30,9 @@ from enginescope.records.verdict.sensitivity import (
     LowerPrecision,
     SensitiveLayer,
 )
-from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.measurement.jobs import (
-    LEAST_ROUNDS,
-    ROUNDS,
-    MeasureRequest,
-    raise_unless_ok,
-)
+from enginescope.services.accuracy.request import SampledRequest
+from enginescope.services.measurement.declared import Param
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, Rounds, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing
 from enginescope.services.sensitivity.conversion import Conversion, Outputs
@@ -54,31 +49,34 @@ Names = tuple[str, ...]
 _FP32: Names = ()
 
 
-class SensitivityRequest(MeasureRequest, frozen=True, kw_only=True):
+class SensitivityRequest(SampledRequest, frozen=True, kw_only=True):
     """A model and a lower precision; the fields are the parameters of `sensitivity`."""
 
-    model: Path
-    to: LowerPrecision = "fp16"
-    by: Granularity = "layer"
-    backend: str = "ort-cpu"
-    samples: SampleRequest = SampleRequest()
-    max_error: float | None = None
-    rounds: int = ROUNDS.usual
+    to: Annotated[
+        LowerPrecision,
+        Param("Precision to convert to. INT8 is ONNX Runtime's static quantization."),
+    ] = "fp16"
+    by: Annotated[
+        Granularity, Param("Convert one node that computes, or all nodes of a block, at a time.")
+    ] = "layer"
+    on: Annotated[
+        str, Param("Backend in FP32: ONNX Runtime, or TensorRT up to version 10 for FP16.")
+    ] = "ort-cpu"
+    max_error: Annotated[
+        float | None,
+        Param(
+            "Pass a model with an error ÷ spread up to this, instead of the limits of validate.",
+            above=0,
+            metavar="NUMBER",
+        ),
+    ] = None
+    rounds: Rounds = ROUNDS
 
 
 def check_sensitivity_request(request: SensitivityRequest) -> None:
-    for name, value, choices in (
-        ("to", request.to, get_args(LowerPrecision)),
-        ("by", request.by, get_args(Granularity)),
-    ):
-        if value not in choices:
-            raise UsageError(f"`{name}` {value!r}", hint=f"one of {', '.join(choices)}")
-    ROUNDS.check("rounds", request.rounds)
-    if request.max_error is not None and not request.max_error > 0:
-        raise UsageError(f"`max_error` {request.max_error:g}", why="it is not above 0")
-    if request.model.suffix.lower() in (".engine", ".plan", ".trt"):
+    if request.path.suffix.lower() in (".engine", ".plan", ".trt"):
         raise UsageError(
-            f"{request.model.name} is an engine",
+            f"{request.path.name} is an engine",
             why="its layers have their precision",
             hint="name the ONNX model that it was built from",
         )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from os import PathLike
-from pathlib import Path
 from time import perf_counter
 
 from enginescope.analysis.sensitivity.layers import LayerNodes
@@ -19,27 +17,25 @@ from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.job import Job, Limits, Workload
+from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
-    Granularity,
-    LowerPrecision,
     SensitiveLayer,
     SensitivityReport,
 )
 from enginescope.runner.model_inputs import settled_workload
 from enginescope.services.accuracy.output_files import choose_samples
-from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
 from enginescope.services.accuracy.sides import spanning_jobs
 from enginescope.services.bisection.search import FP16_ON_CPU
+from enginescope.services.measurement.declared import python_function
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import ROUNDS, jobs_of
+from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import kept_folder
 from enginescope.services.measurement.rounds import interrupted_notice
-from enginescope.services.own_command import made_now, stored_fields
+from enginescope.services.own_command import made_now
 from enginescope.services.sensitivity.conversion import Conversion, Outputs, read_layers
 from enginescope.services.sensitivity.search import (
     SensitivityRequest,
@@ -57,15 +53,28 @@ _SHARES = (0.4, 0.6, 0.8, 1.0)
 def measure_sensitivity(
     request: SensitivityRequest, observer: MeasurementObserver
 ) -> SensitivityReport:
-    """Convert each layer alone, then more and more together; compare outputs, measure times."""
+    """Measure what each layer of a model loses in a lower precision, and propose which to keep.
+
+    Each layer alone is converted, with the others in FP32; then more and more together, the least
+    error per time saved first. INT8 is calibrated with the samples too.
+
+    Returns:
+        ``report.keep`` names the layers to keep in FP32; ``report.use`` is a backend for `bench`.
+
+    Raises:
+        UsageError: A request that contradicts itself or the model.
+        StoreError: The store cannot be written.
+        UnsupportedError: The backend cannot hold layers in FP32.
+        BackendError: FP32 does not run, or no layer can be converted.
+    """
     check_sensitivity_request(request)
     layers = _layers(request)
     store = writable_store(request.store)
     begin = perf_counter()
     most_s = math.inf if request.max_time_s is None else request.max_time_s
     ends = [begin + share * most_s for share in _SHARES]
-    workload = settled_workload([request.model], request.workload)
-    chosen = choose_samples(request.model, request.samples, workload)
+    workload = settled_workload([request.path], request.workload)
+    chosen = choose_samples(request.path, request.sample_request, workload)
     shaped = replace(request, workload=replace(workload, shapes=chosen.shapes))
     base = _timed_job(shaped, store)
     search_key = base, request.to, request.by, request.max_error, chosen.samples
@@ -92,30 +101,23 @@ def measure_sensitivity(
 
 
 def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
-    precision = read_spec(request.backend).precision
+    precision = read_spec(request.on).precision
     if precision is not None:
         raise UsageError(
-            f"`on` {request.backend}",
+            f"`on` {request.on}",
             why="FP32 is what layers are converted from",
-            hint=f"`on` {request.backend.partition(':')[0]}, and `to` fp16 or int8",
+            hint=f"`on` {request.on.partition(':')[0]}, and `to` fp16 or int8",
         )
-    return read_layers(request.model, request.by)
+    return read_layers(request.path, request.by)
 
 
 def _answering_job(request: SensitivityRequest, samples: Sequence[Sample]) -> Job:
-    validation = copied(
-        ValidateRequest,
-        request,
-        models=(request.model,),
-        on=(request.backend,),
-        limits=request.process_limits or SIDE_LIMITS,
-    )
-    return spanning_jobs(validation, samples)[0]
+    return spanning_jobs(request.validation(on=(request.on,)), samples)[0]
 
 
 def _timed_job(request: SensitivityRequest, store: Store) -> Job:
     paced = replace(request, workload=paced_workload(request.workload))
-    (job,) = jobs_of(paced.jobs(request.model, backends=(request.backend,)), store)
+    (job,) = jobs_of(paced.jobs(request.path, backends=(request.on,)), store)
     return job
 
 
@@ -141,6 +143,7 @@ def _report(
         SensitivityReport,
         request,
         model=search.base.subject.name,
+        backend=request.on,
         tolerance=request.to,
         layers=tuple(replace(layer, is_kept=layer.name in fp32) for layer in layers),
         cumulative=models,
@@ -164,7 +167,7 @@ def _notices(
 ) -> Iterator[Notice]:
     if is_interrupted:
         yield interrupted_notice(f"{report.rounds} of {counted(request.rounds, 'round')}")
-    on_cpu = read_spec(request.backend).name == "ort-cpu"
+    on_cpu = read_spec(request.on).name == "ort-cpu"
     if request.to == "fp16" and on_cpu:
         yield FP16_ON_CPU
     if request.to == "int8" and report.random_samples:
@@ -189,62 +192,4 @@ def _notices(
         )
 
 
-def sensitivity(
-    model: str | PathLike[str],
-    *,
-    to: LowerPrecision = "fp16",
-    by: Granularity = "layer",
-    on: str = "ort-cpu",
-    data: Sequence[str | PathLike[str]] = (),
-    samples: int | None = None,
-    max_error: float | None = None,
-    workload: Workload | None = None,
-    rounds: int = ROUNDS.usual,
-    max_time_s: float | None = None,
-    limits: Limits | None = None,
-    tags: Sequence[str] = (),
-    store: str | PathLike[str] | None = None,
-) -> SensitivityReport:
-    """Measure what each layer of a model loses in a lower precision, and propose which to keep.
-
-    Each layer alone is converted, with the others in FP32; then more and more together, the least
-    error per time saved first.
-
-    Args:
-        model: An ONNX model in FP32.
-        to: ``"fp16"`` or ``"int8"``, which is ONNX Runtime's static quantization.
-        by: ``"layer"``: a node that computes and those up to the next; ``"block"``: layers whose
-            names begin alike.
-        on: A backend in FP32; ONNX Runtime, or for FP16 TensorRT up to version 10.
-        data: Samples, as for `validate`; INT8 is calibrated with them too.
-        samples: So many random ones (8), or the first of the data (all).
-        max_error: What RMSE ÷ spread of an output may be, in place of the limits of `validate`.
-        workload: As for `bench_interleaved`.
-        rounds: Fresh processes of each model that is timed.
-        max_time_s: Compare and measure less rather than take longer.
-        limits: Of each process.
-        tags: Names for the runs in the store.
-        store: Where the runs are stored.
-
-    Returns:
-        ``report.keep`` names the layers to keep in FP32; ``report.use`` is a backend for `bench`.
-
-    Raises:
-        UsageError: A request that contradicts itself or the model.
-        UnsupportedError: The backend cannot hold layers in FP32.
-        BackendError: FP32 does not run, or no layer can be converted.
-    """
-    request = SensitivityRequest(
-        model=Path(model),
-        to=to,
-        by=by,
-        backend=on,
-        samples=SampleRequest(data=tuple(map(Path, data)), count=samples),
-        max_error=max_error,
-        workload=workload or Workload(),
-        rounds=rounds,
-        max_time_s=max_time_s,
-        process_limits=limits,
-        **stored_fields(tags, store),
-    )
-    return measure_sensitivity(request, MeasurementObserver())
+sensitivity = python_function("sensitivity", SensitivityRequest, measure_sensitivity)

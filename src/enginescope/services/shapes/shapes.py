@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,23 +22,16 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import Limits, ShapeRule, Workload
+from enginescope.records.run.job import ShapeRule
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
-from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, jobs_of, raise_unless_ok
+from enginescope.services.measurement.declared import python_function
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, keep_rounds, used_rounds
-from enginescope.services.own_command import stored_fields
 from enginescope.services.shapes.sweep import (
-    BATCHES,
-    GAIN_PCT,
-    PROFILES,
-    REQUESTS,
-    VISITS,
     ShapesRequest,
-    Sweep,
     check_shapes_request,
-    parse_sweep,
     read_shape_trace,
     spanning,
     sweep_points,
@@ -53,17 +45,26 @@ if TYPE_CHECKING:
 
 
 def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> ShapesReport:
-    """Measure every shape in every process, in random order, and what changes between them cost.
+    """Measure a model with several shapes: latency, the knee, and what a change of shape costs.
 
-    A process that was disturbed twice does not count. Of an unstable report, as `used_rounds` has
-    it, no shape is recommended. Raise as `shapes` and `jobs_of`.
+    Answers which shapes to run and to build for. Every process measures every shape, in random
+    order. A process that was disturbed twice does not count. `workload` gives other inputs, seed
+    and mode; stop rule and warm-up are not used.
+
+    Returns:
+        ``report.knee.label``, ``report.levels`` and ``report.profiles``.
+
+    Raises:
+        UsageError: A dimension is fixed, or a request contradicts the model.
+        StoreError: The store cannot be written.
+        BackendError: Fewer than three processes succeeded.
     """
     check_shapes_request(request)
-    trace = read_shape_trace(request.trace) if request.trace is not None else None
+    trace = read_shape_trace(Path(request.trace)) if request.trace is not None else None
     store = writable_store(request.store)
     job = _job_of(request, store)
     pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed)
-    rounds, ended = keep_rounds((job,), pacing, request.jobs(request.model), store, observer)
+    rounds, ended = keep_rounds((job,), pacing, request.jobs(request.path), store, observer)
     (runs,) = rounds.sides
     rows, disturbed = used_rounds([runs])
     used = [run for (run,) in rows]
@@ -80,10 +81,10 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
 
 
 def _job_of(request: ShapesRequest, store: Store) -> Job:
-    points = sweep_points(request.model, request.sweep, request.workload)
+    points = sweep_points(request.path, request.swept, request.workload)
     middle = points[len(points) // 2].workload
-    backends = (request.backend,) if request.backend else ()
-    base = request.jobs(request.model, backends=backends, data="none")
+    backends = (request.on,) if request.on else ()
+    base = request.jobs(request.path, backends=backends, data="none")
     (job,) = jobs_of(base, store)
     if not isinstance(load_backend(job.backend.name), Changing):
         raise UsageError(
@@ -104,16 +105,16 @@ def _report(
     medians = [outcome.later_medians for outcome in outcomes]
     levels = levels_of(points, outcomes)
     costs = (*first_costs(outcomes), *part_costs(outcomes))
-    weights, use = request.weights, None
+    weights, use = request.share_of or None, None
     if trace is not None:
         again = next((cost for cost in costs if cost.kind == "again"), None)
         weights, use = trace_weights(levels, trace, again)
     levels = weighted(levels, weights)
     return ShapesReport(
         model=job.subject.name,
-        backend=request.backend or str(job.backend.name),
-        file=str(request.model),
-        dimension=request.sweep.name,
+        backend=request.on or str(job.backend.name),
+        file=str(request.path),
+        dimension=request.swept.name,
         levels=levels,
         knee=knee_of(points, medians, request.gain_pct),
         cliffs=cliffs_of(points, medians),
@@ -159,69 +160,4 @@ def _lost(runs: Sequence[Run]) -> Iterator[Notice]:
         )
 
 
-def shapes(
-    model: str | PathLike[str],
-    *,
-    batch: Sequence[int] | None = None,
-    sweep: str | None = None,
-    on: str | None = None,
-    gain_pct: float = GAIN_PCT,
-    weights: Mapping[str, float] | None = None,
-    trace: str | PathLike[str] | None = None,
-    profiles: int = PROFILES.usual,
-    rounds: int = ROUNDS.usual,
-    visits: int = VISITS.usual,
-    requests: int = REQUESTS.usual,
-    workload: Workload | None = None,
-    limits: Limits | None = None,
-    tags: Sequence[str] = (),
-    store: str | PathLike[str] | None = None,
-) -> ShapesReport:
-    """Measure a model with several shapes: latency, the knee, and what a change of shape costs.
-
-    Answers which shapes to run and to build for.
-
-    Args:
-        model: An ONNX model with a dynamic dimension, or an engine.
-        batch: Batch sizes; by default 1, 2, 4, 8, 16, 32.
-        sweep: A named dimension with its sizes, ``"seq=16:128:16"``, or an input with whole shapes,
-            ``"image=1x3x224x224,1x3x256x256"``, in place of `batch`.
-        on: TensorRT or ONNX Runtime; by default as for `bench`.
-        gain_pct: At the knee no larger shape has so much more throughput.
-        weights: Share of the requests by shape, in any unit, as ``{"8": 3, "16": 1}``.
-        trace: A file with the sizes of requests as they come, one a line, in place of `weights`.
-        profiles: Optimization profiles to propose, at most.
-        rounds: Fresh processes, 3 to 1,000.
-        visits: How often each process changes to each shape.
-        requests: Requests after each change, the first one included.
-        workload: Other inputs, seed and mode; stop rule and warm-up are not used.
-        limits: Of each process.
-        tags: Names for the runs in the store.
-        store: Where the runs are stored.
-
-    Returns:
-        ``report.knee.label``, ``report.levels`` and ``report.profiles``.
-
-    Raises:
-        UsageError: A dimension is fixed, or a request contradicts the model.
-        BackendError: Fewer than three processes went well.
-    """
-    if batch is not None and sweep is not None:
-        raise UsageError("`batch` and `sweep`", why="one dimension changes at a time")
-    sizes = tuple(sorted(set(batch))) if batch is not None else BATCHES
-    request = ShapesRequest(
-        model=Path(model),
-        sweep=parse_sweep(sweep) if sweep is not None else Sweep(name="batch", sizes=sizes),
-        backend=on,
-        gain_pct=gain_pct,
-        weights={str(label): weight for label, weight in weights.items()} if weights else None,
-        trace=Path(trace) if trace is not None else None,
-        profiles=profiles,
-        rounds=rounds,
-        visits=visits,
-        requests=requests,
-        workload=workload or Workload(),
-        process_limits=limits,
-        **stored_fields(tags, store),
-    )
-    return sweep_shapes(request, MeasurementObserver())
+shapes = python_function("shapes", ShapesRequest, sweep_shapes)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 from enginescope.backends.profile_bounds import dims_text
 from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
@@ -17,13 +18,10 @@ from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.units import counted
 from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, Workload
 from enginescope.runner.model_inputs import settled_workload, sized
-from enginescope.services.measurement.jobs import ROUNDS, Count, MeasureRequest
+from enginescope.services.measurement.declared import EXISTING_FILE, File, Param
+from enginescope.services.measurement.jobs import ROUNDS, ModelRequest, On, Rounds
 
 BATCHES = (1, 2, 4, 8, 16, 32)
-VISITS = Count(2, MOST_ROUNDS, usual=3)
-REQUESTS = Count(4, MOST_ROUNDS, usual=20)
-PROFILES = Count(1, 16, usual=1)
-GAIN_PCT = 10.0
 MOST_SHAPES = 64
 _SIZE = re.compile(r"[1-9]\d{0,9}")
 _SPAN = re.compile(r"(\d{1,10}):(\d{1,10})(?::(\d{1,10}))?")
@@ -49,21 +47,6 @@ class Sweep(Record, frozen=True, kw_only=True):
         """Names of the shapes."""
         shapes = self.shapes or [(size,) for size in self.sizes]
         return tuple("x".join(map(str, dims)) for dims in shapes)
-
-
-class ShapesRequest(MeasureRequest, frozen=True, kw_only=True):
-    """A model and its shapes: the parameters of `shapes`."""
-
-    model: Path
-    sweep: Sweep = Sweep(name="batch", sizes=BATCHES)
-    backend: str | None = None
-    gain_pct: float = GAIN_PCT
-    weights: Mapping[str, float] | None = None
-    trace: Path | None = None
-    profiles: int = PROFILES.usual
-    rounds: int = ROUNDS.usual
-    visits: int = VISITS.usual
-    requests: int = REQUESTS.usual
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
@@ -110,6 +93,80 @@ def parse_weight(text: str) -> tuple[str, float]:
     return label, weight
 
 
+class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
+    """A model and its shapes: the parameters of `shapes`."""
+
+    batch: Annotated[
+        Sequence[int] | None,
+        Param(
+            "Batch sizes: a list, or FROM:TO:STEP.",
+            usual=",".join(map(str, BATCHES)),
+            metavar="SIZES",
+            read=parse_sizes,
+        ),
+    ] = None
+    sweep: Annotated[
+        str | None,
+        Param(
+            "Sizes of a named dimension, or whole shapes of an input, instead of batch sizes.",
+            metavar="NAME=SIZES",
+        ),
+    ] = None
+    on: On = None
+    gain_pct: Annotated[
+        float,
+        Param(
+            "Gain in throughput, in percent, that no shape above the knee reaches.",
+            above=0,
+            most=100,
+            metavar="PERCENT",
+        ),
+    ] = 10.0
+    weights: Annotated[
+        Mapping[str, float] | None,
+        Param(
+            "Share of the requests that have a shape, in any unit.",
+            flag="--weight",
+            metavar="SHAPE=WEIGHT",
+            read=parse_weight,
+        ),
+    ] = None
+    trace: Annotated[
+        File | None,
+        Param("Read the sizes of requests in their order, one per line.", metavar=EXISTING_FILE),
+    ] = None
+    profiles: Annotated[
+        int, Param("Number of optimization profiles to propose.", least=1, most=16)
+    ] = 1
+    rounds: Rounds = ROUNDS
+    visits: Annotated[
+        int, Param("Number of changes to each shape per process.", least=2, most=MOST_ROUNDS)
+    ] = 3
+    requests: Annotated[
+        int,
+        Param(
+            "Requests after each change; fewer where they take longer than 250 ms.",
+            least=4,
+            most=MOST_ROUNDS,
+        ),
+    ] = 20
+
+    @property
+    def swept(self) -> Sweep:
+        """The sweep; raises `UsageError` if two dimensions change, or for no ``NAME=SIZES``."""
+        if self.sweep is None:
+            sizes = BATCHES if self.batch is None else tuple(sorted(set(self.batch)))
+            return Sweep(name="batch", sizes=sizes)
+        if self.batch is not None:
+            raise UsageError("`batch` and `sweep`", why="one dimension changes at a time")
+        return parse_sweep(self.sweep)
+
+    @property
+    def share_of(self) -> dict[str, float]:
+        """The weight of each label; empty: unknown."""
+        return {str(label): weight for label, weight in (self.weights or {}).items()}
+
+
 def read_shape_trace(path: Path) -> tuple[int, ...]:
     """Return the sizes of a file, one a line; raise as `read_trace`."""
 
@@ -121,28 +178,22 @@ def read_shape_trace(path: Path) -> tuple[int, ...]:
 
 def check_shapes_request(request: ShapesRequest) -> None:
     """Raise `UsageError` where a request cannot be, before anything is run."""
-    sweep = request.sweep
+    sweep = request.swept
     if not 2 <= len(sweep.labels) <= MOST_SHAPES:
         raise UsageError(
             f"{counted(len(sweep.labels), 'shape')} of {sweep.name}",
             why=f"a sweep has 2 to {MOST_SHAPES}",
         )
-    ROUNDS.check("rounds", request.rounds)
-    VISITS.check("visits", request.visits)
-    REQUESTS.check("requests", request.requests)
-    PROFILES.check("profiles", request.profiles)
-    if not 0 < request.gain_pct <= 100:
-        raise UsageError(f"`gain` {request.gain_pct:g}", why="it is not between 0 and 100")
     _check_weights(request, sweep.labels)
 
 
 def _check_weights(request: ShapesRequest, labels: tuple[str, ...]) -> None:
-    weights = request.weights
-    if request.trace is not None and request.sweep.shapes:
+    weights = request.share_of
+    if request.trace is not None and request.swept.shapes:
         raise UsageError(
             "`trace`", why="its lines are sizes, and the sweep has whole shapes", hint="`weight`"
         )
-    if weights is None:
+    if not weights:
         return
     if request.trace is not None:
         raise UsageError("`weight` and `trace`", why="each alone gives the weights")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, Any
 
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, check_pct
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
@@ -17,48 +18,95 @@ from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.verdict.tune import InvalidAlternative, TuneMetric
 from enginescope.runner.jobs import usual_backend
-from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.measurement.jobs import Count, MeasureRequest, jobs_of
+from enginescope.services.accuracy.request import SampledRequest
+from enginescope.services.measurement.declared import EXISTING_FILE, File, Param, check_declared
+from enginescope.services.measurement.jobs import jobs_of
 from enginescope.store.archive import Store
 
-#: Rounds of the confirmation at most.
-ROUNDS = Count(LOOKS[0], MOST_ROUNDS, usual=30)
 #: More alternatives than these are a mistake: each has at least three processes.
 MOST_ALTERNATIVES = 64
 #: Build routes of a file that are measured: the fastest ones of trtexec's single measurements.
 MOST_ROUTES = 16
 #: Option of ``trt`` that a build route is.
 BUILD_ROUTE = "build_route"
+_SIZE = re.compile(r"[1-9]\d{0,8}")
 
 
-class TuneRequest(MeasureRequest, frozen=True, kw_only=True):
+def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name and the values of ``NAME=V1,V2``."""
+    name, equals, rest = text.partition("=")
+    values = tuple(value.strip() for value in rest.split(","))
+    if not name or not equals or not all(values):
+        raise UsageError(
+            f"{text!r} is not NAME=V1,V2", hint="as in graph_optimization_level=all,basic"
+        )
+    return name, values
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Return the batch sizes of ``1,2,4``."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(map(_SIZE.fullmatch, parts)):
+        raise UsageError(f"{text!r} is not a list of sizes", hint="as in 1,2,4")
+    return tuple(map(int, parts))
+
+
+class TuneRequest(SampledRequest, frozen=True, kw_only=True):
     """A model, and what may be varied: the parameters of `tune`."""
 
-    model: Path
-    backends: tuple[str, ...] = ()
-    options: Mapping[str, tuple[str, ...]] = {}
-    batches: tuple[int, ...] = ()
-    routes: Path | None = None
-    metric: TuneMetric = "latency"
-    samples: SampleRequest = SampleRequest()
-    tolerance: str | None = None
-    rounds: int = ROUNDS.usual
-    threshold_pct: float = THRESHOLD_PCT
+    on: Annotated[
+        str | Sequence[str],
+        Param("Backends to try, the first one as the default.", usual="ort-cpu; trt for an engine"),
+    ] = ()
+    options: Annotated[
+        Mapping[str, Sequence[Any]],
+        Param(
+            "Values of a backend's option to try, in all combinations.",
+            flag="--option",
+            metavar="NAME=V1,V2",
+            read=parse_values,
+        ),
+    ] = {}
+    batch: Annotated[
+        int | Sequence[int],
+        Param(
+            "Sizes of dynamic first dimensions to try, the first one as the default.",
+            least=1,
+            metavar="SIZE,…",
+            read=parse_sizes,
+        ),
+    ] = ()
+    routes: Annotated[
+        File | None,
+        Param(
+            "Try the fastest build routes in this file of trtexec --tuningCacheFile.",
+            metavar=EXISTING_FILE,
+        ),
+    ] = None
+    metric: Annotated[
+        TuneMetric,
+        Param(
+            "Find the least time per item with one request in flight, or the most items per second."
+        ),
+    ] = "latency"
+    tolerance: Annotated[
+        str | None,
+        Param("Use the tolerances of this precision, such as fp16.", metavar="PRECISION"),
+    ] = None
+    rounds: Annotated[
+        int,
+        Param("Maximum number of rounds of the confirmation.", least=LOOKS[0], most=MOST_ROUNDS),
+    ] = 30
+    threshold_pct: Annotated[
+        float, Param("Ignore smaller differences.", above=0, most=100, metavar="PERCENT")
+    ] = THRESHOLD_PCT
 
-
-def check_tune_request(request: TuneRequest) -> None:
-    """Raise `UsageError` where a request contradicts itself, before anything is run."""
-    if request.metric not in get_args(TuneMetric):
-        hint = f"one of {', '.join(get_args(TuneMetric))}"
-        raise UsageError(f"`metric` {request.metric!r}", hint=hint)
-    for name, values in request.options.items():
-        if not values:
-            raise UsageError(f"`option` {name}", why="it has no values", hint="NAME=V1,V2")
-    for batch in request.batches:
-        if batch < 1:
-            raise UsageError(f"`batch` {batch}", why="it is not above 0")
-    ROUNDS.check("rounds", request.rounds)
-    check_pct("`threshold`", request.threshold_pct, 100)
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for a field that is out of bounds, or an option without values."""
+        check_declared(self)
+        for name, values in self.options.items():
+            if not values:
+                raise UsageError(f"`option` {name}", why="it has no values", hint="NAME=V1,V2")
 
 
 class Candidate(Record, frozen=True, kw_only=True, eq=False):
@@ -101,7 +149,7 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
             or an option has a value in the backend already.
         MissingDependencyError: The default needs what is not installed.
     """
-    routes = read_tuning_cache(request.routes) if request.routes is not None else ()
+    routes = read_tuning_cache(Path(request.routes)) if request.routes is not None else ()
     timed = [route for route in routes if route.gpu_ms and route.route]
     timed.sort(key=lambda route: route.gpu_ms or 0.0)
     combinations = _combinations(request, timed[:MOST_ROUTES])
@@ -133,12 +181,19 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
     )
 
 
+def _backends(request: TuneRequest) -> tuple[str, ...]:
+    backends = (request.on,) if isinstance(request.on, str) else tuple(request.on)
+    return backends or (usual_backend(request.path),)
+
+
 def _combinations(request: TuneRequest, routes: list[TunedRoute]) -> Iterator[_Combination]:
     """Yield the default, then every combination; some may occur twice."""
-    specs = [read_spec(text) for text in request.backends or (usual_backend(request.model),)]
-    batches: tuple[int | None, ...] = request.batches or (request.workload.batch,)
+    specs = [read_spec(text) for text in _backends(request)]
+    sizes = (request.batch,) if isinstance(request.batch, int) else tuple(request.batch)
+    batches: tuple[int | None, ...] = sizes or (request.workload.batch,)
     yield _Combination(spec=specs[0], batch=batches[0])
-    for spec, values in product(specs, product(*request.options.values())):
+    tried = [tuple(map(str, values)) for values in request.options.values()]
+    for spec, values in product(specs, product(*tried)):
         named = dict(zip(request.options, values, strict=True))
         both = named.keys() & spec.options.keys()
         if both:
@@ -153,7 +208,7 @@ def _combinations(request: TuneRequest, routes: list[TunedRoute]) -> Iterator[_C
 
 
 def _crashed(request: TuneRequest, route: TunedRoute) -> InvalidAlternative:
-    spec = read_spec(request.backends[0] if request.backends else usual_backend(request.model))
+    spec = read_spec(_backends(request)[0])
     named = replace(spec, options={**spec.options, BUILD_ROUTE: route.route})
     return InvalidAlternative(backend=str(named), why=f"in trtexec: {route.error}")
 
@@ -164,7 +219,7 @@ def _candidate(
     mode = replace(request.workload.mode, kind=request.metric)
     workload = replace(request.workload, batch=combination.batch, mode=mode)
     varied = replace(request, workload=workload)
-    (job,) = jobs_of(varied.jobs(request.model, backends=(str(combination.spec),)), store)
+    (job,) = jobs_of(varied.jobs(request.path, backends=(str(combination.spec),)), store)
     if not isinstance(load_backend(job.backend.name), Answering):
         raise UsageError(f"{job.backend.name} returns no outputs that can be checked")
     return Candidate(

@@ -8,13 +8,12 @@ from time import perf_counter
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.upgrade.rows import why_side_fails
 from enginescope.core.errors import BackendError
-from enginescope.core.record import copied, replace
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import AnswerRequest
 from enginescope.runner.model_inputs import settled_workload
 from enginescope.services.accuracy.output_files import choose_samples
-from enginescope.services.accuracy.request import SIDE_LIMITS, ValidateRequest
 from enginescope.services.accuracy.sides import Side, Sides, spanning_jobs
 from enginescope.services.accuracy.validation_run import Collect, Plan, ValidationRun
 from enginescope.services.tune.alternatives import Candidate, TuneRequest
@@ -73,15 +72,11 @@ def _of_batch(
     batch: int | None,
     collect: Collect,
 ) -> dict[int, str]:
-    workload = settled_workload([request.model], replace(request.workload, batch=batch))
-    chosen = choose_samples(request.model, request.samples, workload)
-    validation = copied(
-        ValidateRequest,
-        request,
-        models=(request.model,),
+    workload = settled_workload([request.path], replace(request.workload, batch=batch))
+    chosen = choose_samples(request.path, request.sample_request, workload)
+    validation = request.validation(
         on=tuple(str(candidate.job.backend) for candidate in (default, *candidates)),
         workload=replace(workload, shapes=chosen.shapes),
-        limits=request.process_limits or SIDE_LIMITS,
     )
     jobs = spanning_jobs(validation, chosen.samples)
     reference = Side(label=_DEFAULT, job=jobs[0])

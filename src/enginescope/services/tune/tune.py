@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from os import PathLike
-from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from enginescope.analysis.tune.halving import confirmed
 from enginescope.analysis.verdicts.carried_notices import carried_notices
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.core.record import replace
@@ -20,10 +15,10 @@ from enginescope.judge.experiment import Ended, standing
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.progress import side_label
-from enginescope.records.run.job import Job, Limits, Workload
+from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.tune import Confirmation, TuneMetric, TuneReport
-from enginescope.services.accuracy.request import SampleRequest
+from enginescope.records.verdict.tune import Confirmation, TuneReport
+from enginescope.services.measurement.declared import python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import (
@@ -33,14 +28,9 @@ from enginescope.services.measurement.rounds import (
     looks_up_to,
     used_rounds,
 )
-from enginescope.services.own_command import made_now, stored_fields
+from enginescope.services.own_command import made_now
 from enginescope.services.store_access import writable_store
-from enginescope.services.tune.alternatives import (
-    ROUNDS,
-    TuneRequest,
-    alternatives_of,
-    check_tune_request,
-)
+from enginescope.services.tune.alternatives import TuneRequest, alternatives_of
 from enginescope.services.tune.outputs import check_outputs
 from enginescope.services.tune.search import Search, value_of
 from enginescope.store.archive import Store
@@ -51,11 +41,21 @@ _LABELS = ("the default", "the leader")
 
 
 def tune_options(request: TuneRequest, observer: MeasurementObserver) -> TuneReport:
-    """Search the alternatives of a request, and confirm the one that leads.
+    """Search for the options that make a model fastest, and measure the winner anew.
 
-    Raise as `tune`, `alternatives_of` and `writable_store`.
+    Successive halving over all combinations finds a leader. Fresh builds, processes and inputs
+    then compare it with the default; the claim comes from them alone. `batch` and `metric` replace
+    the batch and the mode of `workload`.
+
+    Returns:
+        ``report.winner`` is the confirmed alternative, or ``None``.
+
+    Raises:
+        UsageError: A request that contradicts itself or the model, or no alternative is valid.
+        StoreError: The store cannot be written.
+        UnsupportedError, BackendError: The default does not run.
     """
-    check_tune_request(request)
+    request = replace(request, workload=paced_workload(request.workload))
     store = writable_store(request.store)
     begin = perf_counter()
     alternatives = alternatives_of(request, store)
@@ -175,71 +175,4 @@ def _failure(run: Run) -> str:
     return f"{run.job.backend} failed: {run.outcome.message or run.outcome.kind.value}"
 
 
-def tune(
-    model: str | PathLike[str],
-    *,
-    on: str | Sequence[str] = (),
-    options: Mapping[str, Sequence[Any]] | None = None,
-    batch: int | Sequence[int] = (),
-    routes: str | PathLike[str] | None = None,
-    metric: TuneMetric = "latency",
-    data: Sequence[str | PathLike[str]] = (),
-    samples: int | None = None,
-    tolerance: str | None = None,
-    workload: Workload | None = None,
-    rounds: int = ROUNDS.usual,
-    threshold_pct: float = THRESHOLD_PCT,
-    max_time_s: float | None = None,
-    limits: Limits | None = None,
-    tags: Sequence[str] = (),
-    store: str | PathLike[str] | None = None,
-) -> TuneReport:
-    """Search for the options that make a model fastest, and measure the winner anew.
-
-    Successive halving over all combinations finds a leader. Fresh builds, processes and inputs
-    then compare it with the default; the claim comes from them alone.
-
-    Args:
-        model: An ONNX model, or an engine for options that need no build.
-        on: Backends; the first is the default. By default the usual one.
-        options: Option of the backends -> values to try: ``{"intra_op_num_threads": (1, 2)}``.
-        batch: Sizes of dynamic first dimensions; the first is the default's. Figures are per item.
-        routes: A file of trtexec's ``--tuningCacheFile``; its fastest build routes are tried.
-        metric: ``"latency"``: one request in flight; ``"throughput"``: several.
-        data: Samples whose outputs are compared with the default's, as for `validate`.
-        samples: So many random ones (8), or the first of the data (all).
-        tolerance: A row of limits, as for `validate`.
-        workload: As for `bench_interleaved`; its batch and mode are not used where `batch` and
-            `metric` set them.
-        rounds: Rounds of the confirmation that count, at most: 8 to 1,000.
-        threshold_pct: Smaller differences do not matter.
-        max_time_s: Measure fewer rounds rather than take longer; without time for a confirmation
-            there is no winner.
-        limits: Of each process.
-        tags: Names for the runs in the store.
-        store: Where the runs are stored.
-
-    Returns:
-        ``report.winner`` is the confirmed alternative, or ``None``.
-
-    Raises:
-        UsageError: A request that contradicts itself or the model, or no alternative is valid.
-        UnsupportedError, BackendError: The default does not run.
-    """
-    request = TuneRequest(
-        model=Path(model),
-        backends=(on,) if isinstance(on, str) else tuple(on),
-        options={name: tuple(map(str, values)) for name, values in (options or {}).items()},
-        batches=(batch,) if isinstance(batch, int) else tuple(batch),
-        routes=None if routes is None else Path(routes),
-        metric=metric,
-        samples=SampleRequest(data=tuple(map(Path, data)), count=samples),
-        tolerance=tolerance,
-        workload=paced_workload(workload),
-        rounds=rounds,
-        threshold_pct=threshold_pct,
-        max_time_s=max_time_s,
-        process_limits=limits,
-        **stored_fields(tags, store),
-    )
-    return tune_options(request, MeasurementObserver())
+tune = python_function("tune", TuneRequest, tune_options)

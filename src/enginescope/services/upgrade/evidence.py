@@ -40,6 +40,7 @@ from enginescope.runner.inputs.sample_feeds import data_sets_beside
 from enginescope.services.accuracy.sides import Side
 from enginescope.services.accuracy.validation_run import ValidationRun
 from enginescope.services.plans.archive import subjects_of
+from enginescope.services.store_access import place_of
 from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.verdicts.run_selection import runs_in_folder
 from enginescope.store.archive import Store
@@ -100,7 +101,7 @@ def write_evidence(
     """
     folder = request.evidence
     assert folder is not None
-    settings, store = _settings(request), Store(request.store)
+    settings, store = _settings(request), Store(place_of(request.store))
     files, models = outputs
     try:
         inputs = tuple(
@@ -214,6 +215,7 @@ def _settings(request: UpgradeRequest) -> UpgradeSettings:
         reference=reference,
         data=tuple(map(_whole, request.samples.data)),
         samples=request.samples.count,
+        process_limits=request.limits,
         workload=replace(request.workload, files=files),
     )
 

@@ -34,14 +34,14 @@ class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
     repeats: int = REPEATS
     rounds: int | None = None
     builds: int | None = None
-    limits: tuple[Limit, ...] = UPGRADE_LIMITS
+    regressions: tuple[Limit, ...] = UPGRADE_LIMITS
     inconclusive: InconclusivePolicy = "fail"
     evidence: Path | None = None
     without_inputs: bool = False
 
 
 def check_upgrade_request(request: UpgradeRequest) -> None:
-    for limit in request.limits:
+    for limit in request.regressions:
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
     if request.inconclusive not in get_args(InconclusivePolicy):

@@ -55,6 +55,7 @@ from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, looks_up_to, run_rounds
 from enginescope.services.own_command import made_now, stored_fields
+from enginescope.services.store_access import place_of
 from enginescope.services.upgrade.evidence import (
     MOST_BYTES,
     KeptOutputs,
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
 
 def check_upgrade(request: UpgradeRequest, observer: MeasurementObserver) -> UpgradeReport:
     """Check an upgrade: outputs first, then figures, model by model; it raises as `upgrade`."""
+    request = replace(request, workload=paced_workload(request.workload))
     if request.evidence is None:
         return checked_upgrade(request, observer)[0]
     check_upgrade_request(request)
@@ -114,7 +116,7 @@ def checked_upgrade(
     from enginescope.store.archive import Store
 
     check_upgrade_request(request)
-    store = Store(request.store)
+    store = Store(place_of(request.store))
     if request.models:
         _check_stacks(request)
         store.check_writable()
@@ -128,11 +130,17 @@ def checked_upgrade(
     else:
         old, new = Stack(name=request.old), Stack(name=request.new or "")
         pairs = _recorded_pairs(old.name, new.name, store, observer)
-        models = compare_recorded(pairs, request.limits, store, observer)
+        models = compare_recorded(pairs, request.regressions, store, observer)
         both = (run for pair in pairs for job in (pair.a, pair.b) if job for run in job.runs)
         runs = tuple({run.id: run for run in both}.values())
     report = copied(
-        UpgradeReport, request, old=old, new=new, models=models, **made_now(request.command)
+        UpgradeReport,
+        request,
+        old=old,
+        new=new,
+        models=models,
+        limits=request.regressions,
+        **made_now(request.command),
     )
     return report, runs
 
@@ -188,7 +196,7 @@ class _Checks:
         result = UpgradedModel(
             model=subject_of(model).name,
             backend=" and ".join(dict.fromkeys(specs)),
-            rows=(row, untimed_row(row, latency_limit_pct(request.limits))),
+            rows=(row, untimed_row(row, latency_limit_pct(request.regressions))),
             reference=outputs.reference,
             repeats=request.repeats if outputs.reference else 0,
             notices=outputs.notices,
@@ -210,7 +218,7 @@ class _Checks:
                 models=(model,),
                 on=(spec,),
                 is_elsewhere=not is_own(stack),
-                limits=request.process_limits or SIDE_LIMITS,
+                limits=request.limits or SIDE_LIMITS,
             )
             for spec, stack in zip(specs, self._stacks, strict=True)
         )
@@ -227,7 +235,7 @@ class _Checks:
         request = self._request
         job_request = request.jobs(model, rebuild=request.builds is not None)
         jobs = _stacked(job_request, specs, self._stacks, self._store)
-        terms = _terms(request.limits, len(request.models), self._store, self._observer)
+        terms = _terms(request.regressions, len(request.models), self._store, self._observer)
         result = run_rounds(
             jobs,
             looks_up_to(request.builds or request.rounds or LOOKS[-1]),
@@ -246,7 +254,9 @@ class _Checks:
             self._observer.process_started("memory of the runtimes by themselves")
             return library_memory(request, specs, self._stacks, self._runner, self._store)
 
-        timed = _with_figures(untimed, result.sides, comparison, request.limits, terms, library)
+        timed = _with_figures(
+            untimed, result.sides, comparison, request.regressions, terms, library
+        )
         return replace(timed, comparison=comparison_id([side.runs for side in result.sides]))
 
 
@@ -454,12 +464,12 @@ def upgrade(
         samples=SampleRequest(data=tuple(map(Path, data)), count=samples),
         tolerance=tolerance,
         repeats=repeats,
-        workload=paced_workload(workload),
+        workload=workload or Workload(),
         rounds=rounds,
         builds=builds,
-        limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limit_of.items()),
+        regressions=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limit_of.items()),
         inconclusive=inconclusive,
-        process_limits=limits,
+        limits=limits,
         evidence=None if evidence is None else Path(evidence),
         without_inputs=without_inputs,
         **stored_fields(tags, store),

@@ -1,0 +1,228 @@
+"""One declaration of an option: a request's field, for the command line, Python and the check.
+
+builds: Annotated[int, Param("Number of independent builds.", least=3, most=26)] = 10
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from inspect import Parameter, Signature, formatannotation, getdoc
+from os import PathLike
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import msgspec
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record, replace
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.own_command import own_command
+
+P = ParamSpec("P")
+Q = TypeVar("Q", bound=Record)
+R = TypeVar("R")
+
+File: TypeAlias = str | PathLike[str]
+#: The metavar of a file that must exist.
+EXISTING_FILE = "FILE"
+_UNIT = re.compile(r"_(pct|s|ms)$")
+_MODULE = re.compile(r"(?:\w+\.)+(?=[A-Za-z])")
+
+
+class Param(NamedTuple):
+    """What a field's type does not say of an option.
+
+    Attributes:
+        above: The value is larger than this.
+        usual: What the default ``None`` means.
+        flag: On the command line, where it is not the name without its unit.
+        metavar: ``FILE``: a file that must exist.
+        read: Return the value of a text of the command line.
+        has_flag: False: options that several verbs share give the value.
+    """
+
+    text: str
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    usual: str | None = None
+    flag: str | None = None
+    metavar: str | None = None
+    read: Callable[[str], Any] | None = None
+    has_flag: bool = True
+
+    @property
+    def bounds(self) -> str:
+        """The bounds as a phrase; empty if there are none."""
+        if self.least is not None and self.most is not None:
+            return f"between {self.least:,} and {self.most:,}"
+        ends = ("above", self.above), ("at least", self.least), ("at most", self.most)
+        return " and ".join(f"{word} {end:,}" for word, end in ends if end is not None)
+
+    def has(self, value: Any) -> bool:
+        """Whether a number is within the bounds; NaN never is."""
+        return (
+            isinstance(value, int | float)
+            and (self.above is None or value > self.above)
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+        )
+
+
+class Declared(NamedTuple):
+    """A field with its declaration.
+
+    Attributes:
+        kinds: Types of the value and of its items, without ``None``.
+    """
+
+    name: str
+    kinds: tuple[Any, ...]
+    param: Param
+    default: Any
+    annotation: Any
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a caller must give the value."""
+        return self.default is Parameter.empty
+
+    @property
+    def flag(self) -> str:
+        """The long flag on the command line."""
+        return self.param.flag or f"--{_UNIT.sub('', self.name).replace('_', '-')}"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values of a ``Literal``."""
+        return get_args(self.kinds[0]) if get_origin(self.kinds[0]) is Literal else ()
+
+    def is_a(self, kind: type) -> bool:
+        """Whether the type, or one of a union, is of this kind."""
+        origins = [get_origin(each) for each in self.kinds]
+        classes = [origin for origin in origins if isinstance(origin, type)]
+        return kind in self.kinds or any(issubclass(origin, kind) for origin in classes)
+
+    def check(self, value: Any) -> None:
+        """Raise `UsageError` for a value out of bounds, an unknown choice or a missing file."""
+        is_single = isinstance(value, str) or not isinstance(value, Sequence)
+        for item in (value,) if is_single else value:
+            if self.choices and item not in self.choices:
+                hint = f"one of {', '.join(self.choices)}"
+                raise UsageError(f"`{self.name}` {item!r}", hint=hint)
+            if self.param.bounds and not self.param.has(item):
+                shown = f"{item:g}" if isinstance(item, float) else repr(item)
+                raise UsageError(f"`{self.name}` {shown}", why=f"it is not {self.param.bounds}")
+            if self.param.metavar == EXISTING_FILE and not Path(item).is_file():
+                raise UsageError(f"`{self.name}` {item}", why="there is no such file")
+
+
+@cache
+def declared(request: type[Record]) -> tuple[Declared, ...]:
+    """Return a request's declared fields: required ones, its own, then those of each base."""
+    home = {
+        name: place
+        for place, base in enumerate(request.__mro__)
+        if issubclass(base, Record)
+        for name in base.__struct_fields__
+    }
+    fields = []
+    for own in msgspec.structs.fields(request):
+        if get_origin(own.type) is Annotated:
+            kind, param = get_args(own.type)
+            default = Parameter.empty if own.required else own.default
+            if own.default_factory is not msgspec.NODEFAULT:
+                default = own.default_factory()
+            fields.append(Declared(own.name, tuple(_kinds(kind)), param, default, kind))
+    return tuple(sorted(fields, key=lambda field: (not field.is_required, home[field.name])))
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    if get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _kinds(part)
+    elif annotation is not NoneType:
+        yield annotation
+        if get_origin(annotation) is Sequence:
+            yield from _kinds(get_args(annotation)[0])
+
+
+def check_declared(request: Record) -> None:
+    """Raise `UsageError` for a field that its declaration does not allow."""
+    for field in declared(type(request)):
+        value = getattr(request, field.name)
+        if value is not None:
+            field.check(value)
+        elif field.default is not None:
+            raise UsageError(f"`{field.name}` None", hint="omit it for its default")
+
+
+def python_function(
+    name: str, request: Callable[P, Q], run: Callable[[Q, MeasurementObserver], R]
+) -> Callable[P, R]:
+    """Return the function of the Python API that runs a request of its arguments.
+
+    Its parameters are the declared fields of `request`; `run` has its documentation.
+    """
+
+    def function(*args: P.args, **kwargs: P.kwargs) -> R:
+        called = replace(request(*args, **kwargs), command=own_command())
+        return run(called, MeasurementObserver())
+
+    fields = declared(cast("type[Record]", request))
+    head, _, rest = (getdoc(run) or "").partition("\n\nReturns:")
+    about = "\n".join(f"    {field.name}: {_about(field)}" for field in fields)
+    result = get_type_hints(run)["return"]
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = run.__module__
+    function.__doc__ = f"{head}\n\nArgs:\n{about}\n\nReturns:{rest}"
+    function.__annotations__ = {field.name: field.annotation for field in fields} | {
+        "return": result
+    }
+    signature = Signature(list(map(_parameter, fields)), return_annotation=result)
+    vars(function)["__signature__"] = signature
+    return function
+
+
+def _parameter(field: Declared) -> Parameter:
+    kind = Parameter.POSITIONAL_OR_KEYWORD if field.is_required else Parameter.KEYWORD_ONLY
+    default = _Call(type(field.default)) if isinstance(field.default, Record) else field.default
+    return Parameter(field.name, kind, default=default, annotation=_annotation(field.annotation))
+
+
+def _annotation(kind: Any) -> str:
+    """Return a type as it is written, in every version of Python."""
+    if get_origin(kind) in (Union, UnionType):
+        return " | ".join(map(_annotation, get_args(kind)))
+    return "None" if kind is NoneType else _MODULE.sub("", formatannotation(kind))
+
+
+class _Call(NamedTuple):
+    """A record with its defaults, as a signature shows it."""
+
+    kind: type
+
+    def __repr__(self) -> str:
+        return f"{self.kind.__name__}()"
+
+
+def _about(field: Declared) -> str:
+    text, bounds, usual = field.param.text, field.param.bounds, field.param.usual
+    text = f"{text.removesuffix('.')} ({bounds})." if bounds else text
+    return f"{text} By default {usual}." if usual else text

@@ -1,0 +1,112 @@
+"""Verbs whose options are declared by their requests: one text, one default, one bound of each."""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from importlib import import_module
+
+import click
+import pytest
+
+import enginescope as es
+from enginescope.cli.main import VERBS
+from enginescope.cli.verb import long_flag
+from enginescope.services.contend.contend import ContendRequest
+from enginescope.services.ladder.ladder import LadderRequest
+from enginescope.services.load.request import LoadRequest
+from enginescope.services.lottery.lottery import LotteryRequest
+from enginescope.services.measurement.declared import Declared, declared
+from enginescope.services.sensitivity.search import SensitivityRequest
+from enginescope.services.shapes.sweep import ShapesRequest
+from enginescope.services.tune.alternatives import TuneRequest
+
+REQUESTS = {
+    "contend": ContendRequest,
+    "ladder": LadderRequest,
+    "load": LoadRequest,
+    "lottery": LotteryRequest,
+    "sensitivity": SensitivityRequest,
+    "shapes": ShapesRequest,
+    "tune": TuneRequest,
+}
+#: `contend` takes its models one after another, which no request's constructor can say.
+FROM_REQUEST = [name for name in REQUESTS if name != "contend"]
+#: Flags that mean another thing in a verb: why.
+OWN_MEANING = {
+    ("contend", "on"): "a backend for each model",
+    ("load", "data"): "a data set of ONNX",
+    ("load", "on"): "a server is a backend too",
+    ("sensitivity", "on"): "the backend runs layers in FP32",
+    ("tune", "on"): "the backends are alternatives",
+    ("shapes", "batch"): "sizes in ascending order",
+    ("tune", "batch"): "alternatives",
+    ("tune", "rounds"): "at most, of the confirmation",
+    ("contend", "duration"): "the window of all contenders",
+    ("load", "duration"): "of arrivals",
+    ("load", "trace"): "arrivals, not sizes",
+    ("load", "timeout"): "by default as long as the load test needs",
+}
+
+
+def options_of(verb: str) -> dict[str, click.Option]:
+    command = import_module(VERBS[verb][0]).command
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    flags = [one for one in options if any(text.startswith("--") for text in one.opts)]
+    return {long_flag(one): one for one in flags}
+
+
+def flags_of(verb: str) -> list[Declared]:
+    return [one for one in declared(REQUESTS[verb]) if one.param.has_flag and not one.is_required]
+
+
+@pytest.mark.parametrize("verb", REQUESTS)
+def test_every_declared_field_is_an_option_with_its_text_and_its_default(verb: str) -> None:
+    options = options_of(verb)
+    for one in flags_of(verb):
+        option = options[one.flag.removeprefix("--")]
+        assert option.name == one.name
+        assert (option.help or "").startswith(one.param.text.removesuffix("."))
+        if option.show_default and not option.is_flag:
+            assert option.default == one.default
+        else:
+            assert one.default in (None, False, ()) or one.default == {}
+        if isinstance(option.type, click.IntRange):
+            assert (option.type.min, option.type.max) == (one.param.least, one.param.most)
+
+
+@pytest.mark.parametrize("verb", REQUESTS)
+def test_a_module_of_a_declared_verb_has_no_second_declaration(verb: str) -> None:
+    source = inspect.getsource(import_module(VERBS[verb][0]))
+    assert [one.flag for one in flags_of(verb) if f'"{one.flag}"' in source] == []
+
+
+def test_an_option_of_one_meaning_has_one_text_one_default_one_bound_and_one_metavar() -> None:
+    told = defaultdict(set)
+    for verb in REQUESTS:
+        for flag, one in options_of(verb).items():
+            if (verb, flag) not in OWN_MEANING:
+                context = click.Context(click.Command(verb))
+                record = one.get_help_record(context)
+                told[flag].add((record, str(one.get_default(context))))
+    assert {flag: texts for flag, texts in told.items() if len(texts) > 1} == {}
+
+
+def test_what_has_its_own_meaning_exists() -> None:
+    assert [key for key in OWN_MEANING if key[1] not in options_of(key[0])] == []
+
+
+@pytest.mark.parametrize("verb", FROM_REQUEST)
+def test_python_takes_the_fields_of_the_request(verb: str) -> None:
+    parameters = inspect.signature(getattr(es, verb)).parameters
+    fields = {one.name: one for one in declared(REQUESTS[verb])}
+    assert [*parameters] == [*fields]
+    for name, parameter in parameters.items():
+        if name not in ("workload", "conditions"):
+            assert parameter.default == fields[name].default
+
+
+@pytest.mark.parametrize("verb", REQUESTS)
+def test_no_function_is_written_with_more_than_12_parameters(verb: str) -> None:
+    code = inspect.unwrap(getattr(es, verb)).__code__
+    assert code.co_argcount + code.co_kwonlyargcount <= 12
