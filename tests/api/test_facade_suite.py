@@ -40,7 +40,6 @@ def test_rows_figures_and_tables(store) -> None:
     assert [one.cell.model for one in found.failed] == ["bert"]
     assert found.speed_ups["net-ort-cuda-None"] == 4.0
     assert found.perf_tables["status"].rows[0][:3] == ("net", "Pass", "Pass")
-    assert "suite_heat" in found.charts
     assert es.open_suite(store / "suites" / "head").rows == found.rows
     assert found.notices == ()
     with (store / "suites" / "head" / "cells.jsonl").open("a") as file:

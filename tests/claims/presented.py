@@ -45,19 +45,17 @@ from enginescope.render.page.page import report_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.findings import Linted, findings_json, findings_sarif
 from enginescope.render.shapes.shapes_answer import shapes_answer
-from enginescope.render.suites.suite_answer import suite_answer, suite_tables
+from enginescope.render.suites.suite_answer import counts_sentence, suite_answer, suite_tables
 from enginescope.render.suites.suite_page import suite_page
-from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.render.tune.tune_answer import tune_answer
+from enginescope.render.verdicts.gate_answer import gate_answer, gate_json
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_sarif import gate_sarif
-from enginescope.render.verdicts.gate_writers import gate_answer, gate_json
 from enginescope.render.verdicts.history_page import history_chart, history_page
 from enginescope.render.verdicts.history_text import history_json, history_rows, title_text
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.render.verdicts.upgrade_answer import upgrade_answer
-from enginescope.render.verdicts.verdict_answer import verdict_answer
-from enginescope.render.verdicts.verdict_data import verdict_csv
+from enginescope.render.verdicts.verdict_answer import verdict_answer, verdict_csv
 from tests.render.load.load_reports import load_screen
 from tests.render.outputs import outputs
 from tests.render.runs import measured_run
@@ -167,7 +165,7 @@ def of_answer(verb: str, report: Any) -> Iterator[tuple[str, Any]]:
 def of_suite(result: SuiteResult) -> Iterator[tuple[str, Any]]:
     """Yield what each presenter makes of a suite."""
     made = suite_answer(result)
-    tables = [as_text(table, width=WIDE) for table in stacked(suite_tables(result, width=WIDE))]
+    tables = [as_text(table, width=WIDE) for table in stacked(suite_tables(result))]
     said = [counts_sentence(result), made.fastest, made.failed or ""]
     yield "terminal", "\n".join((*said, *tables))
     yield "page", words(suite_page(result).decode())

@@ -90,7 +90,7 @@ def parts(view: RunView) -> Iterator[tuple[str, list[float]]]:
     """Yield the times of outputs that have some of the layers."""
     (run,) = json.loads(report_json([view]))["runs"]
     yield "JSON of a report", [layer["time_ms"] for layer in run["top_layers"]]
-    chart = layer_bars(view)
+    chart = layer_bars(view.layers)
     if chart is not None:
         yield "bars and their tooltips", [one["value"] for one in chart.spec["data"]["values"]]
     plan = view.plan_view

@@ -16,7 +16,7 @@ from enginescope.records.run.job import InputRange, InputShape, StopRule, Worklo
 from enginescope.records.run.sample_set import Preprocessing
 from enginescope.render.depth.depth_writers import depth_json
 from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
-from enginescope.render.validation.validate_data import output_diff_json
+from enginescope.render.validation.validate_answer import output_diff_json
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import WEIGHTS, save, value
 from tests.one_way.case import Case

@@ -14,7 +14,7 @@ from enginescope.records.run.run import Run
 from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.reproduction.reproduction_answer import reproduction_answer
-from enginescope.render.verdicts.gate_writers import gate_json
+from enginescope.render.verdicts.gate_answer import gate_json
 from enginescope.render.verdicts.history_text import history_json
 from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 from enginescope.store.archive import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import enginescope as es
 from enginescope.core.record import Record
-from enginescope.render.bisection.bisect_phrases import why_text
+from enginescope.render.bisection.bisect_answer import why_text
 from tests.plants import faults
 from tests.plants.families import FAMILIES, Family
 from tests.plants.faults import Fault, planted

@@ -12,7 +12,7 @@ import onnx
 import onnxruntime
 
 from enginescope.analysis.bisection.error_growth import Bisected
-from enginescope.render.bisection.bisect_phrases import why_text
+from enginescope.render.bisection.bisect_answer import why_text
 
 #: What `faults.replaced` puts before the names of a node that stands in another one's place.
 _RENAMED = "replaced/"

@@ -9,8 +9,8 @@ import pytest
 from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import speed_ups
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
+from enginescope.render.suites.suite_answer import backend_names, coverage_text, options_sentence
 from enginescope.render.suites.suite_page import suite_page
-from enginescope.render.suites.suite_phrases import backend_names, coverage_text, options_sentence
 from enginescope.store.suite_folder import SuiteFolder
 
 RECORDED = Path(__file__).parents[1] / "data" / "trt86-h200-suite"

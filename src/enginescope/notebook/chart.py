@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.core.jsonio import write_atomic
 from enginescope.render.base.data_table import UNKNOWN
-from enginescope.render.charts.card.wording import LEFT_OUT, NumberText
+from enginescope.render.charts.tip_table import LEFT_OUT, NumberText
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Picture
@@ -162,7 +162,7 @@ class GraphDisplay:
         self._name = name
         self._picture = picture
         self._page = page
-        self._shown = picture.svg(theme="light")
+        self._shown = picture.svg(is_light=True)
 
     def __repr__(self) -> str:
         """Return one line that names the plan."""

@@ -99,7 +99,7 @@ class OpenedPlan(PlanView):
         from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
         from enginescope.notebook.chart import GraphDisplay
         from enginescope.render.graph.write.picture import Picture, Wish
-        from enginescope.render.page.graph_page import graph_page
+        from enginescope.render.sections.graph import graph_page
 
         wish = Wish(coloring=color, beam=beam, filters=tuple(only), highlights=tuple(highlight))
         device = Device(name=self.gpu.name) if self.gpu is not None else None

@@ -31,8 +31,7 @@ from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.suites.suite import suite_charts
-from enginescope.render.suites.suite_phrases import counts_sentence
+from enginescope.render.suites.suite_answer import counts_sentence
 from enginescope.rules.engine import LintReport
 from enginescope.services.contend import contend as contend_service
 from enginescope.services.ladder import ladder as ladder_service
@@ -102,7 +101,7 @@ class ShownGate(Answered, GateReport, frozen=True, kw_only=True):
     """A gate's report; in notebooks the result and its rows, plain HTML."""
 
     def _answer(self) -> Answer:
-        from enginescope.render.verdicts.gate_writers import gate_answer
+        from enginescope.render.verdicts.gate_answer import gate_answer
 
         return gate_answer(self)
 
@@ -226,10 +225,10 @@ class ShownSuite(SuiteView):
 
     @cached_property
     def charts(self) -> dict[str, ChartDisplay]:
-        """The charts of the suite's page by their keys: ``"suite_heat"``, …"""
+        """The charts of the suite's page by their keys: ``"suite_pareto_1"``, …"""
         from enginescope.render.suites.suite_pareto import pareto_charts
 
-        return displays((*suite_charts(self.result), *pareto_charts(self.result)))
+        return displays(pareto_charts(self.result))
 
 
 def _shown_suites(view: SuiteView) -> ShownSuite:

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.records.verdict.gate import GateReport, GateRow
-from enginescope.render.verdicts.gate_phrases import answer_text
+from enginescope.render.verdicts.gate_answer import answer_text
 from enginescope.serve.assets import packed, script_address
 from enginescope.serve.configuration import GatePart
 from enginescope.serve.kept_pages import KeptRows
@@ -165,7 +165,7 @@ def gates(request: Request) -> Response:
 def gate(request: Request) -> Response:
     """Answer with a gate: the verdict and its rows, which lead to runs; or why there is none."""
     from enginescope.render.html.answer_page import written_page
-    from enginescope.render.verdicts.gate_writers import gate_answer
+    from enginescope.render.verdicts.gate_answer import gate_answer
 
     all_gates: KeptGates = request.app.state.gates
     name: str = request.path_params["name"]
@@ -194,7 +194,7 @@ def _address(row: GateRow) -> str:
 
 def gate_document(request: Request) -> Response:
     """Answer as ``enginescope gate --json`` does; 409 where there is no verdict."""
-    from enginescope.render.verdicts.gate_writers import gate_json
+    from enginescope.render.verdicts.gate_answer import gate_json
 
     all_gates: KeptGates = request.app.state.gates
     result = all_gates.result(request.path_params["name"])

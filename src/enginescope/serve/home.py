@@ -22,7 +22,7 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.short_names import outcome_word
-from enginescope.render.verdicts.gate_phrases import outcome_text
+from enginescope.render.verdicts.gate_answer import outcome_text
 from enginescope.render.verdicts.history_text import anchor, change_sentence, open_sentence
 from enginescope.render.verdicts.noise_answer import noise_sentence
 from enginescope.serve.kept_runs import Warnings

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from enginescope.core.errors import FormatError
 from enginescope.judge.notice import Notice
-from enginescope.render.suites.suite_phrases import counts_sentence
+from enginescope.render.suites.suite_answer import counts_sentence
 from enginescope.serve.assets import script_address
 from enginescope.serve.kept_runs import NotHereError
 from enginescope.serve.list_views import LiveLine, framed, page

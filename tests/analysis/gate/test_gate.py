@@ -16,7 +16,7 @@ from enginescope.records.environment import Environment, Host
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition
 from enginescope.records.verdict.gate import GateOutcome, GateTerms, Limit
-from enginescope.render.verdicts.gate_phrases import details
+from enginescope.render.verdicts.gate_answer import details
 from tests.analysis.gated_runs import CRASH, crashed, job, process, processes, with_device_latency
 
 UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)

@@ -13,7 +13,7 @@ from enginescope.judge.comparison.sessions import ASSUMED_SD, session_shift
 from enginescope.judge.verdict import Reason
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome
-from enginescope.render.verdicts.gate_phrases import details
+from enginescope.render.verdicts.gate_answer import details
 from tests.analysis.gated_runs import process
 
 

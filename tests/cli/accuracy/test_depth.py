@@ -31,7 +31,7 @@ from tests.fakes.nvml_scenarios import FOLDER as NVML
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
-FIGURES = ("depth_comparison.png", "speed_benchmark.png", "gpu_utilization.png")
+FIGURES = ("depth_comparison.png", "speed_benchmark.png")
 
 
 def seen(model: Path, pixels: Any) -> Any:

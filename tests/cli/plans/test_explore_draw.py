@@ -42,17 +42,6 @@ def test_every_colouring_has_its_legend(plan, tmp_path, coloring) -> None:
     assert ("PLAN" in words) == (coloring == "lint")
 
 
-def test_details(plan, tmp_path) -> None:
-    found = {}
-    for details in ("few", "usual", "all"):
-        path = tmp_path / f"{details}.svg"
-        assert main(["explore", plan, "--svg", str(path), "--details", details]) == 0
-        found[details] = texts(path)
-    assert not any(" ms · " in one for one in found["few"][8:])
-    assert any(one.endswith(("NCHW", "NHWC8")) for one in found["usual"])
-    assert len(found["few"]) < len(found["usual"]) < len(found["all"])
-
-
 def test_only_what_is_meant(plan, tmp_path) -> None:
     path = tmp_path / "x.svg"
     assert main(["explore", plan, "--svg", str(path), "--filter", "type:Pooling"]) == 0
@@ -70,12 +59,9 @@ def test_only_what_is_meant(plan, tmp_path) -> None:
         (["--highlight", "x"], "--highlight"),
         (["--color", "time"], "it is of the drawing"),
         (["--constants"], "it is of the drawing"),
-        (["--png-scale", "2"], "--png-scale"),
-        (["--svg", "x.svg", "--png-scale", "2"], "it is of the PNG"),
         (["--svg", "x.svg", "--filter", "type:Nothing"], "no layer of type 'Nothing'"),
         (["--svg", "x.svg", "--filter", "("], "regular expression"),
         (["--svg", "x.svg", "--png", "x.svg"], "two results"),
-        (["--png", "x.png", "--png-scale", "8", "--details", "all"], "too large"),
     ],
 )
 def test_what_cannot_be_drawn(plan, tmp_path, monkeypatch, capsys, options, message) -> None:

@@ -19,7 +19,7 @@ from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import DataType, Tensor
-from enginescope.render.validation.validate_data import output_diff_data
+from enginescope.render.validation.validate_answer import output_diff_data
 from enginescope.store.archive import Store
 from tests.analysis.answers import tensor
 from tests.render.validation.test_validate_answer import found, side

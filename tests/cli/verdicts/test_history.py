@@ -11,8 +11,9 @@ import pytest
 from enginescope.analysis.verdicts.history import histories
 from enginescope.cli.main import main
 from enginescope.core.record import replace
+from enginescope.records.verdict.history import Level
 from enginescope.render.verdicts.history_page import history_chart
-from enginescope.render.verdicts.history_text import Stretch, dot_plot, flat_ends, letter
+from enginescope.render.verdicts.history_text import dot_plot, flat_ends, letter
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import job, process
 from tests.analysis.historic_runs import host, over_days
@@ -37,7 +38,8 @@ def test_the_answer_the_plot_and_what_changed(store, capsys) -> None:
     assert main(["history", "net.onnx"]) == 0
     shown = capsys.readouterr().out
     lines = shown.splitlines()
-    assert lines[0] == "latency of net.onnx · ort-cpu · batch 1: 1 change of level"
+    title = "latency of net.onnx · ort-cpu · batch 1: 1 change of level, +9.9 % (worse) on"
+    assert lines[:2] == [title, "2026-01-13"]
     assert max(map(len, lines)) <= 80
     assert shown.count("•") >= 15
     axis = next(line for line in lines if "└─" in line)
@@ -122,7 +124,9 @@ def test_files(store, capsys) -> None:
     assert main(["history", "net.onnx", "--html", "h.html", "--png", "h.png"]) == 0
     assert Path("h.png").read_bytes().startswith(b"\x89PNG")
     text = Path("h.html").read_text(encoding="utf-8")
-    assert "<h1>Latency of net.onnx · ort-cpu · batch 1: 1 change of level</h1>" in text
+    change = "1 change of level, +9.9 % (worse) on 2026-01-13"
+    assert f"<h1>Latency of net.onnx · ort-cpu · batch 1: {change}</h1>" in text
+    assert f"<h3>{change}</h3>" in text or f"<h2>{change}</h2>" in text
     assert "TensorRT 10.3.0 → 10.4.0" in text
     assert "default-src &#39;none&#39;" in text
     assert "written: h.png" in capsys.readouterr().err
@@ -173,7 +177,7 @@ def test_one_run_alone(tmp_path, monkeypatch, capsys) -> None:
 @pytest.mark.parametrize("width", [30, 80])
 def test_a_plot_keeps_its_width_and_shows_every_extreme(count, width) -> None:
     values = [4.0 + 0.001 * (at % 13) for at in range(count)]
-    levels = [Stretch(first=0, last=count - 1, value=4.005)]
+    levels = [Level(first=0, last=count - 1, value=4.005)]
     lines = dot_plot(values, levels=levels, marks=[(count // 2, "A")], width=width)
     assert max(map(len, lines)) <= width
     assert "A" in lines[-1]
@@ -197,3 +201,11 @@ def test_a_flat_series_has_ticks_with_digits_that_it_carries(value: float) -> No
 
 def test_letters_go_on_after_z() -> None:
     assert [letter(at) for at in (0, 25, 26, 51, 52)] == ["A", "Z", "AA", "AZ", "BA"]
+
+
+def test_the_letters_of_changes_are_inside_the_picture() -> None:
+    """They stood above its upper edge, and were cut off."""
+    (found,) = histories(over_days(STEP))
+    texts = [one for one in history_chart([found]).spec["layer"] if one["mark"]["type"] == "text"]
+    assert [one["data"]["values"][0]["letter"] for one in texts] == ["A"]
+    assert all(one["encoding"]["y"] == {"value": 0} and one["mark"]["dy"] > 0 for one in texts)

@@ -29,7 +29,7 @@ from enginescope.render.plans.explore_data import COLUMNS as EXPLORE_COLUMNS
 from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
 from enginescope.render.shapes.shapes_answer import shapes_answer
 from enginescope.render.tune.tune_answer import tune_answer
-from enginescope.render.verdicts.verdict_data import verdict_csv
+from enginescope.render.verdicts.verdict_answer import verdict_csv
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.contend.contended import report as contended
 from tests.analysis.in_turn import in_turn, named

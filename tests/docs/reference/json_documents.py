@@ -34,8 +34,8 @@ from enginescope.render.page.export import report_json, summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import explore_json
 from enginescope.render.plans.findings import findings_json
-from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
-from enginescope.render.verdicts.gate_writers import gate_json
+from enginescope.render.validation.validate_answer import output_diff_json, per_sample_json
+from enginescope.render.verdicts.gate_answer import gate_json
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
 from tests.docs.reference.docstrings import attributes, markdown

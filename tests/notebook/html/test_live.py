@@ -10,7 +10,7 @@ import pytest
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.notebook import live
-from enginescope.render.page.graph_page import graph_page
+from enginescope.render.sections.graph import graph_page
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import missing
 from tests.notebook.html.pages import checked_live
@@ -52,7 +52,7 @@ def test_rows_are_numbers(plan) -> None:
 
 def test_long_tables_have_no_row_for_what_is_left_out() -> None:
     from enginescope.notebook.chart import ChartDisplay
-    from enginescope.render.charts.card.wording import figure, table_of
+    from enginescope.render.charts.tip_table import figure, table_of
     from enginescope.render.html.images import Chart
 
     table = table_of(("Layer", "ms"), [(f"layer {at}", figure(at / 3)) for at in range(300)])

@@ -20,7 +20,7 @@ NAMES = TextTable(
     headers=("layer", "error", "cosine"),
     rows=(("conv1", "0.1", "0.9"),),
     has_long_names=True,
-    file_columns=("cosine",),
+    spared=("cosine",),
     note="alone",
 )
 ANSWERED = Answer(
@@ -50,8 +50,10 @@ def test_details_are_folded_in_markdown_and_left_out_on_a_terminal(capsys) -> No
     assert capsys.readouterr().out.count("conv1") == 1
 
 
-def test_a_terminal_has_names_last_and_fewer_columns() -> None:
-    head, _, row, note, *_ = as_text(Group(*stacked([NAMES])), width=80).splitlines()
+def test_a_terminal_has_names_last_and_a_narrow_one_fewer_columns() -> None:
+    wide = as_text(Group(*stacked([NAMES], 80)), width=80).splitlines()[0]
+    assert wide.split() == ["error", "cosine", "layer"]
+    head, _, row, note, *_ = as_text(Group(*stacked([NAMES], 16)), width=80).splitlines()
     assert (head.split(), row.split(), note) == (["error", "layer"], ["0.1", "conv1"], "alone")
 
 
@@ -84,7 +86,7 @@ def test_parts_are_on_page_markdown_and_terminal() -> None:
     assert "<details><summary>More</summary>" in page
     shown = as_text(Group(*answer_lines(answered, 80)), width=80)
     assert shown.index("B fails") < shown.index("  starts at  conv1\n  why        overflow\n")
-    assert shown.count("\n0.1    conv1\nalone\n") == 2  # details are left out
+    assert shown.count("\n0.1    0.9     conv1\nalone\n") == 2  # details are left out
     for text in (markdown, page, shown):
         assert "formula" in text
     brief = as_text(Group(*answer_lines(answered, 80, is_whole=False)), width=80)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.render.base.shared_options import told_apart
+from enginescope.render.base.shared_options import jobs_apart, told_apart
 
 LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
 SAID = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization_level=2"
@@ -75,3 +75,17 @@ def test_a_long_label_is_told_apart_by_its_name() -> None:
         "trt?a=2",
         "ort-trt?…",
     )  # the name alone would not tell the first two
+
+
+def test_jobs_are_named_by_the_options_that_differ() -> None:
+    names = [f"net.onnx · trt?{LONG}&tf32={at} · batch {at}" for at in (0, 1)]
+    found = jobs_apart(names)
+    assert found.labels == ("net.onnx · trt?tf32=0 · batch 0", "net.onnx · trt?tf32=1 · batch 1")
+    assert found.shared == f"options of all: {SAID}"
+
+
+def test_a_single_job_has_its_options_beside_its_name() -> None:
+    found = jobs_apart([f"net.onnx · trt?{LONG} · batch 1"])
+    assert found.labels == ("net.onnx · trt?… · batch 1",)
+    assert found.shared == f"options of trt: {SAID}"
+    assert jobs_apart(["net.onnx · ort-cpu", "net"]).labels == ("net.onnx · ort-cpu", "net")

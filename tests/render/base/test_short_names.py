@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from enginescope.render.base.short_names import column_apart, shorten_apart
+from enginescope.render.base.short_names import shorten_apart
 
 LIMIT = 24
 NAMES = st.lists(st.text("ab/.…# 12", max_size=60), max_size=12)
@@ -22,10 +22,3 @@ def test_names_that_differ_look_different(names) -> None:
 def test_the_part_that_siblings_share_is_left_out() -> None:
     names = [f"/model/encoder/layers.{at}/attention/self/query/MatMul" for at in range(3)]
     assert shorten_apart(names, LIMIT) == [f"/model/encoder/layers.{at}…" for at in range(3)]
-
-
-def test_a_column_keeps_its_other_cells() -> None:
-    rows = [("1", "x" * 30 + "a"), ("2", "x" * 30 + "b")]
-    short = column_apart(rows, -1, 8)
-    assert [row[0] for row in short] == ["1", "2"]
-    assert short[0][1] != short[1][1]

@@ -10,7 +10,6 @@ import pytest
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
-from enginescope.render.charts.bars import layer_bars, time_by_type
 from enginescope.render.charts.card.registry import PLAN_CHARTS
 from enginescope.render.charts.distribution import latency_distribution, percentiles
 from enginescope.render.charts.overlay import process_medians, side_distributions
@@ -71,7 +70,7 @@ def form_of(spec: dict[str, Any]) -> Form:
 def charts() -> Iterator[Chart | None]:
     """Yield the charts of notebooks and of runs."""
     run, view = RunView(imported_run()), small_view()
-    for make in (latency_distribution, latency_series, percentiles, layer_bars, time_by_type):
+    for make in (latency_distribution, latency_series, percentiles):
         yield make(run)
     yield memory_series(run)
     yield from telemetry_charts([RunView(gpu_run())])

@@ -12,19 +12,18 @@ from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.telemetry import Channel, Telemetry
 from enginescope.render.base.palette import DARK, LIGHT, PRECISIONS, chart_config
-from enginescope.render.charts.bars import layer_bars, time_by_type
+from enginescope.render.charts.bars import layer_bars
 from enginescope.render.charts.distribution import latency_distribution, percentiles
+from enginescope.render.charts.overlay import overlay
 from enginescope.render.charts.series import MAX_POINTS, latency_series, memory_series
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
-CHARTS = (
-    latency_distribution,
-    latency_series,
-    percentiles,
-    layer_bars,
-    time_by_type,
-    memory_series,
-)
+
+def slowest(view):
+    return layer_bars(view.layers)
+
+
+CHARTS = (latency_distribution, latency_series, percentiles, slowest, memory_series)
 
 
 def run_of(values, **fields):
@@ -155,7 +154,7 @@ def test_percentiles_mark_what_is_not_carried() -> None:
 
 
 def test_layers_keep_the_colour_of_their_precision() -> None:
-    chart = layer_bars(RunView(imported_run()))
+    chart = slowest(RunView(imported_run()))
     scale = chart.spec["layer"][0]["encoding"]["color"]["scale"]
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
         name: PRECISIONS[name] for name in ("INT8", "FP32", "FP16")
@@ -164,7 +163,7 @@ def test_layers_keep_the_colour_of_their_precision() -> None:
 
 
 def test_layers_stop_at_topk_and_say_what_share_that_is() -> None:
-    chart = layer_bars(RunView(measured_run()), topk=3)
+    chart = layer_bars(RunView(measured_run()).layers, top=3)
     rows = chart.spec["data"]["values"]
     assert [one["row"] for one in rows] == ["00000", "00001", "00002"]
     assert chart.subtitle[0].startswith("The 3 slowest of 40 timed layers: ")
@@ -176,14 +175,14 @@ def test_layers_without_work_are_not_counted_as_timed(shared) -> None:
     folder = shared / "trt86-h100-trtexec"
     plan, _ = parse_plan((folder / "real.graph.json").read_bytes(), "net")
     profile, _ = parse_profile((folder / "real.profile.json").read_bytes(), "net")
-    chart = layer_bars(RunView(imported_run(plan=plan, profile=profile)))
+    chart = slowest(RunView(imported_run(plan=plan, profile=profile)))
     assert chart.subtitle[0].startswith("The 30 slowest of 105 timed layers: ")
 
 
 def test_layers_of_which_only_times_are_known_have_no_colours_to_explain() -> None:
     run = measured_run()
     bare = tuple(replace(one, kind=None) for one in run.profile.layers)
-    chart = layer_bars(RunView(measured_run(profile=replace(run.profile, layers=bare))))
+    chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=bare))))
     assert chart.title == "Layers by time"
     assert chart.spec["layer"][0]["encoding"]["color"]["legend"] is None
 
@@ -191,7 +190,7 @@ def test_layers_of_which_only_times_are_known_have_no_colours_to_explain() -> No
 def test_layers_with_the_same_name_are_bars_of_their_own() -> None:
     run = measured_run()
     same = tuple(replace(one, name="same") for one in run.profile.layers[:4])
-    chart = layer_bars(RunView(measured_run(profile=replace(run.profile, layers=same))))
+    chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=same))))
     assert len({one["row"] for one in chart.spec["data"]["values"]}) == 4
 
 
@@ -213,3 +212,16 @@ def test_charts_have_their_figures_in_a_table() -> None:
         table = make(RunView(measured_run())).table
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.headers)}
+
+
+def test_no_bin_lies_across_what_the_axis_leaves_out() -> None:
+    """Samples in the gap were a bar over the break, as if there had been many between."""
+    random = np.random.default_rng(3)
+    near = np.concatenate([random.normal(1, 0.01, 1_000), np.full(4, 2.9)])
+    found = overlay("side", [("A", near), ("B", random.normal(5, 0.05, 1_000))], (None, None))
+    ((low, high),) = found.cuts
+    assert low < 2.9 < high
+    rows = found.chart("sides", "Sides").spec["layer"][0]["data"]["values"]
+    across = [one["share"] for one in rows if one["low"] < high and one["high"] > low]
+    assert across == [0.0, 0.0]
+    assert found.outside[0] == 4

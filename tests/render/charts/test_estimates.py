@@ -19,7 +19,7 @@ def test_each_estimate_is_a_row_of_picture_and_table() -> None:
         ("a.onnx: Latency", "worse", 2.5),
         ("b.onnx: Latency", "inconclusive", None),
     ]
-    assert chart.table.rows[0] == ("a.onnx: Latency", "3.000", "2.500 … 3.400")
+    assert chart.table.rows[0] == ("a.onnx: Latency", "worse", "3.000", "2.500 … 3.400")
     assert chart.table.rows[1][-1] == "—"
     assert chart.spec["layer"][0]["data"]["values"] == [{"value": 0.0}]
 

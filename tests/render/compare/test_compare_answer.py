@@ -6,14 +6,14 @@ from enginescope.analysis.plan_comparison.comparison import Comparison, compare
 from enginescope.core.record import replace
 from enginescope.render.base.text import answer_lines, as_text
 from enginescope.render.compare.compare_answer import compare_answer
-from enginescope.render.plan_comparison.compare_phrases import answer
+from enginescope.render.plan_comparison.compare_phrases import answer, network_mark
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
     explanation_table,
     facts_table,
     layer_table,
 )
-from tests.analysis.compared_plans import network_a, network_b, report, run_a, run_b
+from tests.analysis.compared_plans import Network, network_a, network_b, report, run_a, run_b
 from tests.analysis.plan_comparison.test_comparison import shared_run
 
 
@@ -173,7 +173,7 @@ def test_narrow_screens_keep_the_difference_and_drop_the_share() -> None:
         return lines[lines.index("Layers by difference in time, the largest first") + 1]
 
     assert "".join(heads(60).split()) == "AmsBmsB−Amsdiffersinlayer"
-    assert "share %" in heads(80)
+    assert "% of B − A" in heads(80)
 
 
 def test_names_cannot_steer_the_terminal() -> None:
@@ -202,3 +202,13 @@ def test_printed_figures_are_called_so(shared) -> None:
     shown = words(compare(runs))
     assert "GPU compute time: A mean 2.000 ms (printed); B mean 0.8628 ms (printed)" in shown
     assert "W-FEW-ITERATIONS" in shown
+
+
+def test_two_networks_are_told_first() -> None:
+    other = Network()
+    for at, side in enumerate((3, 5, 9, 11)):
+        other.add(f"block{at}/y", "SoftMax", 100 + at, 1.0, side=side)
+    found = compare([run_a(), other.run("other", report=report())])
+    mark = "Perhaps two networks (0 of 4 layers are paired): the layers of B take "
+    assert compare_answer(found, Chosen()).answer.startswith(mark)
+    assert network_mark(two()) == ""

@@ -96,21 +96,25 @@ def test_the_layers_that_lead_stand_below_the_waterfall() -> None:
 
 def test_every_pair_is_in_the_data_once() -> None:
     page = page_of(run_a(), run_b())
-    pairs = page.data["pairs"]
-    columns = pairs["columns"]
+    pairs = page.data["tables"]["table-pairs"]
+    columns = {one["key"]: one for one in pairs["columns"]}
     assert pairs["length"] == 8
     for one in columns.values():
         assert len(one.get("at", one.get("values"))) == 8
     shown = columns["difference_ms"]["values"]
     assert shown == sorted(shown, key=lambda ms: -abs(ms))
-    assert sum(columns["is_shown"]["values"]) == 6
+    assert len(pairs["aside"]) == 2
+    only = page_of(run_a(), run_b(), only="precision").data["tables"]["table-pairs"]
+    assert len(only["aside"]) == 7
+    assert only["aside_words"] == "are unchanged or not precision"
+    assert "aside" not in page_of(run_a(), run_a()).data["tables"]["table-pairs"]
 
 
 def test_names_are_text() -> None:
     page = page_of(run_a(), evil_run())
     assert len(page.scripts) == len(scripts("pairs", "graph"))
     assert EVIL in page.words
-    assert EVIL in json.dumps(page.data["pairs"], ensure_ascii=False)
+    assert EVIL in json.dumps(page.data["tables"], ensure_ascii=False)
 
 
 def test_without_times_layers_are_counted() -> None:
@@ -141,7 +145,7 @@ def test_three_plans_are_small_multiples_on_one_scale() -> None:
         ("C, all its layers", 7.875),
     ]
     assert {"chart-waterfall_B", "chart-waterfall_C"} <= set(page.ids)
-    assert "pairs" not in page.data
+    assert page.data["tables"] == {}
     assert "graph" not in page.ids
     assert list(page.data["files"]) == ["comparison.json", "plans.csv"]
 

@@ -13,12 +13,9 @@ from tests.render.compare.test_compare_page import evil_run
 
 pytestmark = pytest.mark.browser
 
-SHOWN = (
-    "[...document.querySelectorAll('.pair-row > span:first-child')]"
-    ".map((one) => one.firstChild.data)"
-)
-LIST = "document.querySelector('.pair-list')"
-OUTPUT = "document.querySelector('#pairs .tools output').textContent"
+ROWS = "[...document.querySelectorAll('#table-pairs tr[aria-rowindex]')]"
+SHOWN = f"{ROWS}.map((one) => one.cells[0].textContent)"
+OUTPUT = "document.querySelector('#table-pairs output').textContent"
 
 
 @pytest.fixture
@@ -33,11 +30,14 @@ def page_at(folder, *runs, **chosen):
     return path
 
 
-def pick(tab, value: str) -> None:
-    tab.evaluate(
-        "{ const one = document.getElementById('pairs-filter'); one.value = '" + value + "';"
-        "one.dispatchEvent(new Event('change')); }"
-    )
+def pick(tab, column: str, text: str) -> None:
+    tab.evaluate(f"""{{
+      const of = (tag) => [...document.querySelectorAll('#table-pairs .tools ' + tag)];
+      const label = of('label').find((one) => one.textContent.startsWith('{column} '));
+      const select = label.querySelector('select');
+      select.value = [...select.options].find((one) => one.text.startsWith('{text}')).value;
+      select.dispatchEvent(new Event('change'));
+    }}""")
 
 
 def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None:
@@ -51,18 +51,15 @@ def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None
     # changes first, what does not differ folded
     assert tab.evaluate(OUTPUT) == "6 of 8 pairs"
     assert tab.evaluate(SHOWN)[0] == "conv1/x"
-    tab.evaluate("document.getElementById('pairs-same').click()")
-    assert tab.evaluate(OUTPUT) == "8 of 8 pairs"
-    # by what differs, and by type
-    pick(tab, "precision")
-    assert tab.evaluate(SHOWN) == ["conv1/x"]
-    pick(tab, "tactic")
-    assert tab.evaluate(SHOWN) == ["conv1/x", "conv2/x + pool/x", "head/x"]
-    pick(tab, "type Pooling")
-    assert tab.evaluate(SHOWN) == ["conv2/x + pool/x"]
-    pick(tab, "reason Convolution: cause unknown")
+    tab.evaluate("document.querySelector('#table-pairs .tools > label > [type=checkbox]').click()")
+    assert tab.evaluate(OUTPUT) == "8 pairs"
+    # by type, and by reason
+    pick(tab, "Type", "Reformat")
+    assert tab.evaluate(SHOWN) == ["in/reformat", "conv1/out reformat"]
+    pick(tab, "Type", "all")
+    pick(tab, "Reason", "Convolution: cause unknown")
     assert tab.evaluate(SHOWN) == ["same/x", "same/x", "still/x"]
-    pick(tab, "all")
+    pick(tab, "Reason", "all")
     tab.evaluate(
         "{ const box = document.querySelector('#pairs input[type=search]'); box.value = 'HEAD';"
         "box.dispatchEvent(new Event('input')); }"
@@ -72,7 +69,7 @@ def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None
     detail = "document.querySelector('.pair-detail')"
     assert tab.evaluate(f"{detail}.querySelector('h3').textContent") == "head/x"
     differing = f"[...{detail}.querySelectorAll('tr.differs th')].map((one) => one.textContent)"
-    assert tab.evaluate(differing) == ["time, ms", "tactic"]
+    assert tab.evaluate(differing) == ["time", "tactic"]
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth") is True
     assert tab.requests() == [path.as_uri()]
     assert tab.complaints() == []
@@ -84,7 +81,7 @@ def test_a_name_that_is_a_script_is_text(tab, tmp_path) -> None:
     usual = tab.evaluate(scripts)
     tab.open(page_at(tmp_path, run_a(), evil_run(), only="precision"))
     assert tab.evaluate(OUTPUT) == "1 of 8 pairs"  # as --only asked
-    assert EVIL in tab.evaluate("document.querySelector('.pair-row').textContent")
+    assert EVIL in tab.evaluate("document.querySelector('#table-pairs tr.marked').textContent")
     assert EVIL in tab.evaluate("document.querySelector('.pair-detail').textContent")
     assert tab.evaluate(scripts) == usual
     assert tab.complaints() == []
@@ -98,19 +95,25 @@ def test_long_lists_keep_few_rows_and_walk_by_keys(tab, tmp_path) -> None:
         return made
 
     tab.open(page_at(tmp_path, long(1.0).run("a"), long(1.25).run("b")))
-    count = "document.querySelectorAll('.pair-row').length"
-    assert tab.evaluate(count) < 60
-    tab.evaluate(f"{LIST}.focus()")
-    key = f"{LIST}.dispatchEvent(new KeyboardEvent('keydown', {{key: '%s'}}))"
-    chosen = "document.querySelector('.pair-row[aria-selected=true] > span').firstChild.data"
-    tab.evaluate(key % "ArrowDown")
+    assert tab.evaluate(f"{ROWS}.length") < 80
+    chosen = "document.querySelector('#table-pairs tr.marked').cells[0].textContent"
+    key = "dispatchEvent(new KeyboardEvent('keydown', {key: '%s'}))"
+    tab.evaluate(key % "n")
     second = tab.evaluate(chosen)
     assert tab.evaluate("document.querySelector('.pair-detail h3').textContent") == second
-    tab.evaluate(key % "End")
-    last = "document.querySelector('.pair-row:last-child > span').firstChild.data"
-    tab.until(f"{chosen} === {last}")
-    assert tab.evaluate(count) < 60
+    # from the first to the last, which is brought into sight
+    tab.evaluate(key % "p")
+    tab.evaluate(key % "p")
+    assert tab.evaluate(f"{ROWS}.at(-1).cells[0].textContent") == tab.evaluate(chosen) != second
+    assert tab.evaluate(f"{ROWS}.length") < 80
     assert tab.complaints() == []
+
+
+def test_a_row_that_is_clicked_is_chosen(tab, tmp_path) -> None:
+    tab.open(page_at(tmp_path, run_a(), evil_run()))
+    tab.evaluate(f"{ROWS}[2].cells[0].click()")
+    assert tab.evaluate(f"{ROWS}.map((one) => one.className).indexOf('marked')") == 2
+    assert tab.evaluate("location.hash") == "#layers?pair=2"
 
 
 def test_small_screens_and_both_themes(tab, tmp_path) -> None:

@@ -57,13 +57,14 @@ def test_medians_have_their_intervals() -> None:
     assert "one after the other" in text
 
 
-def test_the_gpu_s_four_quantities_or_why_there_are_none() -> None:
+def test_the_gpu_s_four_quantities_or_no_picture() -> None:
     chart = gpu_chart(depth_benchmark(THREE))
     assert chart.title == "NVIDIA H200 over the telemetry pass"
     assert len(chart.spec["vconcat"]) == 4
-    without = gpu_chart(depth_benchmark(THREE, on_gpu=False))
-    assert without.title == "No GPU was sampled"
-    assert without.spec["data"]["values"]
+    without = depth_benchmark(THREE, on_gpu=False)
+    assert gpu_chart(without) is None
+    pytest.importorskip("vl_convert")
+    assert list(depth_figures(without)) == ["depth_comparison.png", "speed_benchmark.png"]
 
 
 def test_labels_leave_out_what_all_have_in_common() -> None:
@@ -93,12 +94,10 @@ def test_options_that_all_have_in_common_are_said_once() -> None:
     assert [one["side"] for one in json.loads(depth_json(found))["sides"]] == list(TUNED)
 
 
-@pytest.mark.parametrize("on_gpu", [True, False])
-def test_the_gpu_s_legend_has_the_same_names(on_gpu) -> None:
+def test_the_gpu_s_legend_has_the_same_names() -> None:
     """The whole names of run and backend were cut alike, and had a blank for the colon."""
-    chart = gpu_chart(depth_benchmark(TUNED, on_gpu=on_gpu))
-    spec = chart.spec["vconcat"][0] if on_gpu else chart.spec
-    assert spec["encoding"]["color"]["scale"]["domain"] == ["trt", "trt:fp16"]
+    chart = gpu_chart(depth_benchmark(TUNED))
+    assert chart.spec["vconcat"][0]["encoding"]["color"]["scale"]["domain"] == ["trt", "trt:fp16"]
     assert any(one.startswith("Options of all: tactic_sources=") for one in chart.subtitle)
 
 

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.render.graph.node_labels import Wording, edge_labels, edge_titles
-from enginescope.render.graph.paint import sketch
-from enginescope.render.graph.write.svg import draw, drawn
+from enginescope.render.graph.node_labels import edge_labels, edge_titles
+from enginescope.render.graph.write.svg import draw
 from tests.analysis.graph.test_plan_graph import made
 from tests.formats import plans
 
@@ -23,8 +22,6 @@ def test_a_tensor_has_one_label_however_many_read_it() -> None:
     plan = made(("a", "x", "t"), *((f"r{one}", "t", f"u{one}") for one in range(4)), io="x >")
     drawing = draw(plan_graph(plan))
     assert [text for text, _, _ in drawing.labels] == ["FP16"]
-    few = drawn(sketch(plan_graph(plan), wording=Wording(details="few")))
-    assert few.labels == ()
 
 
 def test_titles_say_what_flows_and_between_which_nodes() -> None:

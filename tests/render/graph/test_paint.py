@@ -7,15 +7,9 @@ from enginescope.analysis.graph.plan_graph_part import named, neighbourhood
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.core.errors import UsageError
 from enginescope.records.plan.plan import Attribution, LayerTiming, Plan, Profile
+from enginescope.render.base.palette import AMOUNT_STOPS
 from enginescope.render.graph.node_labels import Wording
-from enginescope.render.graph.paint import (
-    STEPS,
-    GraphScene,
-    Paint,
-    findings_by_layer,
-    paint,
-    sketch,
-)
+from enginescope.render.graph.paint import GraphScene, Paint, findings_by_layer, paint, sketch
 from enginescope.rules.base import Finding, Severity
 from tests.analysis.graph.test_plan_graph import made
 
@@ -57,11 +51,16 @@ def colors(given: GraphScene, found: Paint) -> dict[str, str | None]:
 def test_each_step_of_heat_is_twice_the_one_before_in_a_wide_plan() -> None:
     given = timed(0.8, 0.3, 0.001, None)
     found = paint(given, "time")
-    assert colors(given, found) == {"a": STEPS[7], "b": STEPS[6], "c": STEPS[0], "d": "#7A869A"}
+    assert colors(given, found) == {
+        "a": AMOUNT_STOPS[-1],
+        "b": AMOUNT_STOPS[-2],
+        "c": AMOUNT_STOPS[0],
+        "d": "#7A869A",
+    }
     assert [one.text for one in found.categories] == [
         "0.400 … 0.800 ms: 1 layer · 72.7 %",
         "0.200 … 0.400 ms: 1 layer · 27.2 %",
-        "0 … 0.00625 ms: 1 layer · 0.0908 %",
+        "0 … 0.00313 ms: 1 layer · 0.0908 %",
         "no time: 1 layer",
     ]
     assert found.words == "time of a layer"
@@ -94,9 +93,9 @@ def test_a_part_has_the_colours_of_the_whole() -> None:
 def test_the_coldest_step_holds_all_the_rest() -> None:
     given = timed(1.0, 1e-9, 0.0, 0.5)
     found = colors(given, paint(given, "time"))
-    assert (found["b"], found["c"]) == (STEPS[0], STEPS[0])
+    assert (found["b"], found["c"]) == (AMOUNT_STOPS[0], AMOUNT_STOPS[0])
     still = timed(0.0, 0.0, 0.0, 0.0)
-    assert set(colors(still, paint(still, "time")).values()) == {STEPS[0]}
+    assert set(colors(still, paint(still, "time")).values()) == {AMOUNT_STOPS[0]}
 
 
 def test_text_can_be_read_on_every_step() -> None:
@@ -105,9 +104,9 @@ def test_text_can_be_read_on_every_step() -> None:
         linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    plan = made(*((f"l{index}", f"t{index}", f"t{index + 1}") for index in range(8)), io="t0 > t8")
-    found = paint(timed(*(2.0**-index for index in range(8)), plan=plan), "time").categories
-    assert len(found) == len(STEPS)
+    plan = made(*((f"l{index}", f"t{index}", f"t{index + 1}") for index in range(9)), io="t0 > t9")
+    found = paint(timed(*(2.0**-index for index in range(9)), plan=plan), "time").categories
+    assert len(found) == len(AMOUNT_STOPS)
     for one in found:
         assert one.ink is not None
         dark, bright = sorted((light(one.color), light(one.ink)))

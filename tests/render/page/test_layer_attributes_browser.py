@@ -62,7 +62,7 @@ def choose(tab) -> None:
 def test_columns_are_chosen_and_the_address_and_the_file_have_them(tab, page) -> None:
     before = tab.evaluate(HEADS)
     assert before == [
-        *("Layer", "Share %", "Time µs", "× floor", "Bound by"),
+        *("Layer", "% of sum", "Time µs", "× floor", "Bound by"),
         *("Precision", "Tactic", "Findings", "Type"),
     ]
     labels = "[...document.querySelectorAll('#table-layers .column-list label')]"
@@ -79,7 +79,7 @@ def test_columns_are_chosen_and_the_address_and_the_file_have_them(tab, page) ->
         ".find((one) => one.textContent === 'CSV').click()"
     )
     text = tab.evaluate("saved[0].text()", awaits=True)
-    assert text.splitlines()[0].replace('"', "").split(",")[:2] == ["Layer", "Share %"]
+    assert text.splitlines()[0].replace('"', "").split(",")[:2] == ["Layer", "% of sum"]
     assert ",Padding" in text.splitlines()[0]
     assert "Time µs" not in text.splitlines()[0]
     address = tab.evaluate("location.href")

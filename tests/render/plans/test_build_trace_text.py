@@ -10,7 +10,7 @@ from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text import as_text, table
-from enginescope.render.plans.build_text import build_story_rows, comparison_rows
+from enginescope.render.plans.build_text import build_story_rows, choice_table
 from enginescope.render.plans.explore_text import titled
 from tests.formats import build_logs
 from tests.formats.build_logs import CONV
@@ -136,7 +136,7 @@ def test_two_builds() -> None:
         b"0x00000000000003e8, x", b"0x0000000000000000, x"
     )
     b = b.replace(b"Layer(Constant): bias", b"Layer(Constant): new")
-    found = comparison_rows(compare_choices(story_of(a), story_of(b)))
+    found = choice_table(compare_choices(story_of(a), story_of(b)))
     assert [row[1] for row in found.rows] == ["tactic", "layer", "layer"]
     assert found.rows[0][2:] == (
         "Reformat FP32 → FP16:8 4.00 µs",

@@ -8,7 +8,8 @@ from enginescope.analysis.roofline.gpu_limits import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
-from enginescope.render.base.phrases import format_us
+from enginescope.render.base.phrases import format_us, layer_sum_sentence
+from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject, first_numbers
 from enginescope.render.sections.first_screen import first_screen, icicle_data
 from enginescope.services.plans.resolve_plan import resolve_plan
@@ -93,7 +94,7 @@ def test_layers_whose_floor_is_unknown_are_counted_apart() -> None:
     unranked = subject.plan.roofline.unranked
     listed = {one.layer.name for one in look.rows}
     assert not listed & {subject.plan.all_layers[one.position].name for one in unranked}
-    assert (look.unknown is not None) == bool(unranked)
+    assert any("no known floor" in note for note in look.notes) == bool(unranked)
 
 
 def test_without_limits_the_slowest_come_first() -> None:
@@ -102,6 +103,7 @@ def test_without_limits_the_slowest_come_first() -> None:
     assert look.title == "Where to look: the slowest layers"
     assert [one.layer.name for one in look.rows][:2] == ["conv", "depthwise"]
     assert {one.floor_pct for one in look.rows} == {None}
+    assert any("Not known: floors (name the GPU: --gpu NAME)" in note for note in look.notes)
 
 
 def test_without_times_nothing_is_ranked_and_nothing_is_zero() -> None:
@@ -155,3 +157,24 @@ def test_partial_limits_are_not_ranked() -> None:
     assert len(partial.unranked) == sum(bool(one.time_ms) for one in partial.layers)
     assert sum(found.bounds.values()) <= len(found.layers)
     assert found.least_ms == pytest.approx(sum(one.attainable_ms or 0.0 for one in found.layers))
+
+
+def test_what_is_unknown_of_every_layer_has_no_column_and_no_card() -> None:
+    subject = PageSubject(RunView(measured_run()))
+    look = first_screen(subject)
+    assert look is not None
+    assert {(one.above, one.tactic, one.fix) for one in look.rows} == {("", "", "")}
+    page = report_page([subject]).decode().partition('<nav class="tabs"')[0]
+    for title in ("Tactic", "What to do", "Bound"):
+        assert f">{title}</th>" not in page
+    assert "Not known: floors (the run has no plan), tactics (no layer names one)" in page
+    assert ">not known<" not in page
+
+
+def test_a_sum_of_layers_above_the_latency_says_so_on_the_first_screen() -> None:
+    view = RunView(measured_run())
+    look = first_screen(PageSubject(view))
+    assert look is not None
+    assert view.layer_sum is not None
+    is_more = (view.layer_sum.difference_ms or 0.0) > 0
+    assert any(note == layer_sum_sentence(view.layer_sum) for note in look.notes) == is_more

@@ -25,11 +25,7 @@ def test_a_small_plan_has_both() -> None:
     assert kept is not None
     assert types is not None
     assert [one.key for one in kept.charts] == ["live-activations", "footprint-per-layer"]
-    assert [one.key for one in types.charts] == [
-        "precision-rollup",
-        "latency-per-type",
-        "precision-changes",
-    ]
+    assert [one.key for one in types.charts] == ["precision-rollup", "latency-per-type"]
 
 
 def test_runs_without_a_plan_have_neither() -> None:

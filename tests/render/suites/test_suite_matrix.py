@@ -205,9 +205,9 @@ def click(tab: Tab, place: str) -> None:
 @pytest.mark.browser
 def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
     panel = "document.getElementById('cell')"
-    assert tab.evaluate(f"{panel}.hidden")
+    assert not tab.evaluate(f"{panel}.open")
     click(tab, f"{LINES}[3].querySelectorAll('a')[2]")  # the one that failed
-    tab.until(f"!{panel}.hidden")
+    tab.until(f"{panel}.open")
     assert tab.evaluate(f"{panel}.querySelector('h2').textContent") == "net03 · trt:int8"
     assert "4 GiB" in tab.evaluate(f"{panel}.textContent")
     assert tab.evaluate("location.hash").startswith("#cell-net03")
@@ -215,8 +215,10 @@ def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
     tab.until(f"{panel}.querySelector('h2').textContent === 'net04 · trt:fp16'")
     said = tab.evaluate(f"[...{panel}.querySelectorAll('code')].map((one) => one.textContent)")
     assert said == ["enginescope report rnet04-trt:f"]
-    tab.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))")
-    assert tab.evaluate(f"{panel}.hidden && location.hash === ''")
+    press = {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27}
+    tab.send("Input.dispatchKeyEvent", type="keyDown", **press)
+    tab.send("Input.dispatchKeyEvent", type="keyUp", **press)
+    tab.until(f"!{panel}.open && location.hash === ''")
 
 
 @pytest.mark.browser
@@ -224,7 +226,7 @@ def test_a_cell_is_found_again_by_its_address(tab) -> None:
     address = tab.evaluate("location.href")
     tab.send("Page.navigate", url="about:blank")
     tab.send("Page.navigate", url=f"{address}#cell-net07-ort-cpu-None")
-    tab.until("document.getElementById('cell')?.hidden === false")
+    tab.until("document.getElementById('cell')?.open")
     assert tab.evaluate("document.querySelector('#cell h2').textContent") == "net07 · ort-cpu"
 
 

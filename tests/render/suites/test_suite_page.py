@@ -6,18 +6,19 @@ import html
 
 import pytest
 
+from enginescope.core.record import replace
 from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellStatus
-from enginescope.render.suites.suite import suite_charts
-from enginescope.render.suites.suite_answer import suite_tables
-from enginescope.render.suites.suite_page import matrix_table, suite_page
-from enginescope.render.suites.suite_phrases import (
+from enginescope.render.base.text import as_text, stacked
+from enginescope.render.suites.suite_answer import (
     backend_names,
     cell_text,
     matrix,
     options_sentence,
+    suite_tables,
     weakness_sentence,
 )
+from enginescope.render.suites.suite_page import matrix_table, suite_page
 from tests.render.browser import chromium_tab
 from tests.suites.made import cell, result, row, timed
 
@@ -75,10 +76,6 @@ def test_copies_are_on_the_page_where_they_are_known() -> None:
     made = result([timed(cell("a", "ort-cuda"), 2.0, figures=copies), timed(cell("a"), 1.0)])
     page = suite_page(made).decode()
     assert "without copies, ms" in page
-    layer = suite_charts(made)[0].spec["layer"][0]
-    assert layer["data"]["values"][0]["copies"] == 0.5
-    shown = [one["title"] for one in layer["encoding"]["tooltip"]]
-    assert shown[3:6] == ["median, ms", "without copies, ms", "copies, ms"]
     plain = result([timed(cell("b"), 1.0)])
     assert "copies, ms" not in suite_page(plain).decode()
 
@@ -89,39 +86,21 @@ def test_a_long_table_lies_beside_the_page(monkeypatch) -> None:
     assert "Too long for this page: results.csv and cells.csv, next to it." in text
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        zoo(),
-        result(
-            [timed(cell("m", spec), 2.0**at) for at, spec in enumerate(("ort-cpu", "trt", "fake"))]
-        ),
-    ],
-)
-def test_words_of_the_matrix_are_legible_on_their_cells(made) -> None:
-    """Each has the ink that its color asks for, as a browser mixes it."""
-    (heat, *_) = suite_charts(made)
-    cells, *_, words = heat.spec["layer"]
-    assert words["encoding"]["color"] == {
-        "field": "ink",
-        "type": "nominal",
-        "scale": None,
-        "legend": None,
-    }
-    assert cells["encoding"]["color"]["field"] == "log2"
-    middle = cells["encoding"]["color"]["scale"]["domain"][1]
-    values = cells["data"]["values"]
-    assert {one["ink"] for one in values if abs(one["log2"] - middle) < 0.1} <= {"#000000"}
-    assert {one["ink"] for one in values if one["log2"] == 0} == {"#ffffff"}  # on blue
+def test_cells_have_the_class_of_their_ratio_to_the_best_of_the_row() -> None:
+    specs = ("ort-cpu", "trt", "fake", "ort-cuda")
+    made = result([timed(cell("m", spec), 2.0**at) for at, spec in enumerate(specs)])
+    grid = matrix_table(made, {})
+    assert grid is not None
+    assert [one.looks for one in grid.columns[-4:]] == [("best",), ("far",), ("slow",), ("slow",)]
 
 
-def test_charts_are_of_what_there_is() -> None:
-    (heat,) = suite_charts(zoo())
-    assert heat.title.startswith("Latency, colored by its ratio to the fastest")
-    assert suite_charts(result([timed(cell("a"), 2.0)])) == ()  # nothing beside it
-    assert 'href="#status"' not in suite_page(result([timed(cell("a"), 2.0)])).decode()
-    values = heat.spec["layer"][0]["data"]["values"]
-    assert min(one["of_best"] for one in values) == 1.0
+def test_the_advice_to_compare_outputs_is_for_suites_that_do_not() -> None:
+    alone = result([timed(cell("a"), 2.0)])
+    assert "--mode both" in suite_page(alone).decode()
+    suite = replace(alone.plan.suite, mode="both")
+    both = suite_page(replace(alone, plan=replace(alone.plan, suite=suite))).decode()
+    assert "--mode both" not in both
+    assert "No model has outputs compared and times measured on two backends." in both
 
 
 def test_the_matrix_says_what_was_not_asked_for() -> None:
@@ -139,13 +118,7 @@ def test_what_weakens_figures_is_said_and_marked() -> None:
     said = weakness_sentence(result([loud, quiet]))
     assert said is not None
     assert said.startswith("warnings in 2 cells: W-OUTLIERS 2, W-LOAD 1; !: ")
-    beside = timed(cell("a", "fake"), 2.0, warnings=("W-OUTLIERS",))
-    layer = suite_charts(result([loud, beside]))[0].spec["layer"][0]
-    heat = layer["data"]["values"]
-    assert [one["text"] for one in heat] == ["2.00 ms !", "2.00 ms"]
     assert UNSTABLE in said
-    assert [one.get("unstable") for one in heat] == [UNSTABLE, None]
-    assert "unstable" in {one["field"] for one in layer["encoding"]["tooltip"]}
     grid = matrix_table(result([loud, quiet]), {})
     assert grid is not None
     assert grid.columns[-1].meaning == f"{loud.cell.spec}; !: {UNSTABLE}"
@@ -163,11 +136,13 @@ def test_screens_fit_and_group_what_fails_alike() -> None:
     made = result(
         [row(cell(f"model{at}", one), CellStatus.UNSUPPORTED) for at in range(12) for one in many]
     )
-    tables = suite_tables(made, width=60)
-    grids = [one for one in tables if one.headers[0] == "model"]
-    assert {one.title for one in grids} == {"status"}  # no latency, and no answers were asked for
-    assert [name for one in grids for name in one.headers[1:]] == many
-    assert all(sum(len(name) + 2 for name in one.headers) <= 60 for one in grids)
+    tables = suite_tables(made)
+    grid = next(one for one in tables if one.headers[0] == "model")
+    assert grid.title == "status"  # no latency, and no answers were asked for
+    assert list(grid.headers[1:]) == many
+    lines = [as_text(one, width=60).splitlines() for one in stacked([grid], 60)]
+    assert max(len(line) for part in lines for line in part) <= 60
+    assert sum("model " in part[0] for part in lines if part) > 1  # several tables
     failing = next(one for one in tables if one.headers[0] == "status")
     assert len(failing.rows) == 1  # one reason: its backends and models together
     assert "4 more" in failing.rows[0][1]
@@ -187,7 +162,7 @@ def test_reasons_of_one_shape_are_one_line_on_the_screen_and_on_the_page() -> No
     made += [row(cell("a"), CellStatus.TIMED_OUT, reason="did not end within 4 s")]
     made += [row(cell("large", "trt"), CellStatus.TIMED_OUT, reason="did not end within 20 s")]
     suite = result(made)
-    (failing,) = (one for one in suite_tables(suite, width=80) if one.headers[0] == "status")
+    (failing,) = (one for one in suite_tables(suite) if one.headers[0] == "status")
     assert [status for status, _ in failing.rows] == ["unsupported", "failed", "timed out"]
     first, _, last = (text for _, text in failing.rows)
     assert first.startswith("ort-cuda, ort-trt · a, net, large\n")
@@ -210,7 +185,7 @@ def tuned():
 def test_options_that_backends_share_are_said_once() -> None:
     said = "options of all trt: tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization"
     assert options_sentence(tuned()).startswith(said)
-    tables = suite_tables(tuned(), width=80)
+    tables = suite_tables(tuned())
     assert tables[0].headers == ("model", "ort-cpu", "trt", "trt:fp16")
     assert tables[1].rows[0][1].startswith("trt:fp16 · a")
     page = html.unescape(suite_page(tuned()).decode())
@@ -220,16 +195,6 @@ def test_options_that_backends_share_are_said_once() -> None:
     assert ">trt:fp16<" in grid
     assert ">trt:fp16?tactic_sources" not in grid
     assert TUNED[2] in body[body.index('<section id="failures">') :]
-
-
-def test_tooltips_have_the_whole_backend() -> None:
-    (heat,) = suite_charts(tuned())
-    (layer, *_) = heat.spec["layer"]
-    values = layer["data"]["values"]
-    assert [one["backend"] for one in values] == ["ort-cpu", "trt"]
-    assert [one["spec"] for one in values] == list(TUNED[:2])
-    fields = {one["field"]: one["title"] for one in layer["encoding"]["tooltip"]}
-    assert fields["spec"] == "backend"
 
 
 def test_a_single_long_backend_goes_by_its_name() -> None:
@@ -252,10 +217,6 @@ def test_two_thousand_cells_in_a_browser(tmp_path) -> None:
     page.write_bytes(suite_page(zoo(1_000)))
     with chromium_tab(tmp_path / "profile") as tab:
         tab.open(page)
-        tab.draw_all()
-        assert tab.evaluate("document.querySelectorAll('.vis svg').length") == 1
-        cells = "document.querySelectorAll('#chart-suite_heat svg path[aria-roledescription]')"
-        assert tab.evaluate(f"{cells}.length") >= 2_000
         heading = tab.evaluate("document.querySelector('h1').textContent")
         assert heading.startswith("ort-cuda is fastest for 1,000 of 1,000 models (4.00")
         rows = "document.querySelectorAll('#table-matrix tbody tr:not(.spacer)').length"

@@ -20,8 +20,11 @@ from enginescope.render.accuracy.validate_phrases import WorstAnswer, panels_of
 from enginescope.render.base.text import answer_lines, as_text
 from enginescope.render.html.answer_page import written_page
 from enginescope.render.html.images import heat_png
-from enginescope.render.validation.validate_answer import validate_answer
-from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
+from enginescope.render.validation.validate_answer import (
+    output_diff_json,
+    per_sample_json,
+    validate_answer,
+)
 from tests.analysis.answers import tensor
 from tests.depth_benchmarks import depth_benchmark
 

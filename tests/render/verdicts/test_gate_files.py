@@ -11,14 +11,21 @@ import pytest
 from enginescope.analysis.gate.gate import gate
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
+from enginescope.records.run.job import BackendSpec
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
 from enginescope.render.base.answer_tables import answer_markdown as written_markdown
 from enginescope.render.html.answer_page import written_page
+from enginescope.render.verdicts.gate_answer import (
+    answer_text,
+    checked_text,
+    gate_answer,
+    gate_json,
+    gate_notices,
+    scope_facts,
+)
+from enginescope.render.verdicts.gate_answer import gate_rows as gate_table
 from enginescope.render.verdicts.gate_junit import gate_junit
-from enginescope.render.verdicts.gate_phrases import answer_text, checked_text, scope_facts
 from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
-from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_notices
-from enginescope.render.verdicts.gate_writers import gate_rows as gate_table
 from tests.analysis.gated_runs import crashed, job, process, processes
 
 UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)
@@ -179,12 +186,27 @@ def cells(line: str) -> list[str]:
 def test_markdown_tables_keep_their_columns() -> None:
     text = gate_markdown(report(NASTY)).decode()
     tables = [line for line in text.splitlines() if line.startswith("|")]
-    assert {len(cells(line)) for line in tables} == {8, 9}
+    assert {len(cells(line)) for line in tables} == {7, 8}
     assert "<script>" not in text
     assert re.search(r"(?<!\\)`", text) is None
     assert "| ✗ regression |" in text
     assert "| ✗ inconclusive |" in text
     assert "| inconclusive |" in gate_markdown(report(inconclusive="pass")).decode()
+
+
+def test_options_that_all_jobs_share_are_said_once() -> None:
+    shared = {"device_id": 1, "tf32": 0}
+    backend = BackendSpec(name="trt", options=shared)
+    jobs = [replace(job(f"{name}.onnx"), backend=backend) for name in "ab"]
+    before, after = (
+        [run for one in jobs for run in processes(4.0, of=one, first=at)] for at in (0, 60)
+    )
+    found = gate(before, after, GateTerms(), name="main")
+    answered = gate_answer(found)
+    names = [row[1] for row in answered.tables[0].rows[:2]]
+    assert {name.partition(" · batch")[0] for name in names} == {"a.onnx · trt", "b.onnx · trt"}
+    assert dict(answered.facts)["jobs"] == "options of all: device_id=1 & tf32=0"
+    assert "?device_id=1&tf32=0" in json.loads(gate_json(found))["rows"][0]["job"]
 
 
 def test_markdown_folds_what_holds() -> None:

@@ -13,9 +13,9 @@ from enginescope.core.record import replace
 from enginescope.records.run.job import Subject
 from enginescope.records.verdict.gate import GateTerms, Limit
 from enginescope.render.base.answer_tables import answer_markdown as written_markdown
-from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_rows
-from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
+from enginescope.render.verdicts.gate_answer import gate_answer, gate_json, gate_rows
 from enginescope.render.verdicts.upgrade_answer import upgrade_rows
+from enginescope.render.verdicts.verdict_phrases import mean_cells, mean_lines
 from tests.analysis.in_turn import crashed, job, process
 from tests.render.verdicts.test_upgrade_files import (
     measured,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -32,6 +33,7 @@ from enginescope.render.verdicts.upgrade_answer import (
     upgrade_chart,
     upgrade_rows,
 )
+from enginescope.render.verdicts.verdict_phrases import change_note, change_text
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
 from tests.render.outputs import outputs
@@ -110,7 +112,7 @@ def test_the_picture_has_each_change_that_counts() -> None:
     assert rows[0]["low"] < rows[0]["value"] < rows[0]["high"]
     assert upgrade_chart(report(untimed("c.onnx"))) is None
     page = upgrade_page(report(*models)).decode()
-    assert page.index("chart-upgrade_changes") < page.index("Metrics that count; changes")
+    assert page.index("chart-upgrade_changes") < page.index("<caption>Metrics that count")
 
 
 def test_equal_layers_explain_a_difference_alone() -> None:
@@ -130,7 +132,7 @@ def test_layer_times_that_contradict_the_verdict_say_so() -> None:
 def test_layers_without_times_have_no_columns_of_times() -> None:
     model = layered("net.onnx", is_timed=False)
     assert layers_text(model.layers).endswith("; no layer times")
-    assert layer_table(model).headers == ("Layer", "Type", "Differs in")
+    assert layer_table(model).known().headers == ("Layer", "Type", "Differs in")
     assert most_text(model).startswith("most: ")
 
 
@@ -140,8 +142,22 @@ def test_one_model_is_in_the_caption_and_no_column() -> None:
     two = upgrade_page(report(measured("a.onnx", 1.05), measured("b.onnx", 1.05))).decode()
     assert '<th scope="col">Model</th>' in two
     assert '<th scope="col">Model</th>' not in one
-    assert "changes are the middle of those of the rounds" in one
-    assert "% per round</td>" not in one
+    assert "per round" not in one
+
+
+def test_a_change_that_is_not_that_of_the_two_medians_says_which_it_is() -> None:
+    verdict = next(row.verdict for row in measured("a", 1.05).rows if row.verdict)
+    assert verdict is not None
+    assert verdict.estimate is not None
+    alike = replace(verdict, a=1.0, b=verdict.estimate.ratio)
+    assert change_text(alike) == change_text(alike, is_cell=True)
+    assert change_note([(change_text(alike, is_cell=True),)]) == ""
+    other = replace(verdict, a=1.0, b=2.0)
+    assert re.fullmatch(r"\+\d\.\d+ % in the median round", change_text(other))
+    cell = change_text(other, is_cell=True)
+    assert cell.endswith(" %*")
+    assert change_note([("a", cell)]).startswith("* in the median round")
+    assert change_text(None) == "—"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +181,7 @@ def test_markdown_has_what_counts_first_and_the_rest_folded() -> None:
     table, folded = text.split("<details>")
     assert "old: old (onnxruntime 1.23.2), /o/python" in table
     assert "evidence: independent builds, 12 runs a side" in table
-    assert "\nnet.onnx · ort-cpu; changes are" in table
+    assert "\nnet.onnx · ort-cpu\n" in table
     assert "| worse | Latency |" in table
     assert "Load" not in table
     assert "Load" in folded

@@ -22,19 +22,19 @@ from enginescope.render.charts.overlay import process_medians, side_distribution
 from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.verdict_answer import (
     settling_hints,
     tail_note,
     took_text,
     verdict_answer,
+    verdict_csv,
     verdict_table,
 )
-from enginescope.render.verdicts.verdict_data import verdict_csv
 from enginescope.render.verdicts.verdict_phrases import (
     headline_sentence,
     is_other_ratio,
     kind_text,
+    levels_text,
     range_of,
     ratio_note,
     ratio_text,

@@ -13,7 +13,7 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
-from enginescope.render.bisection.bisect_phrases import why_text
+from enginescope.render.bisection.bisect_answer import why_text
 from tests.plants.faults import behind, damaged_weight, large_activation, planted, replaced
 from tests.plants.in_process import workers_in_process
 

@@ -162,7 +162,7 @@ def layer_rows(plan: Plan | None, profile: Profile | None) -> tuple[LayerRow, ..
     )
 
 
-def slowest_first(rows: tuple[LayerRow, ...]) -> tuple[LayerRow, ...]:
+def slowest_first(rows: Iterable[LayerRow]) -> tuple[LayerRow, ...]:
     """Return `rows` by falling time; rows without one last, in their own order."""
     return tuple(sorted(rows, key=lambda row: -row.time_ms if row.time_ms is not None else 1.0))
 

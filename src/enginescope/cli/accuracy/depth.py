@@ -178,7 +178,7 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
 def command(**options: Any) -> int:
     """Compare depth-estimation models: latency, GPU use, agreement and ground-truth error.
 
-    Writes depth_comparison.png, speed_benchmark.png, gpu_utilization.png and depth.json.
+    Writes depth_comparison.png, speed_benchmark.png, depth.json, and gpu_utilization.png of a GPU.
     enginescope measures every model in a fresh process, and stores the runs like those of bench.
     """
     from enginescope.cli.accuracy.validation_progress import DepthProgress

@@ -17,7 +17,6 @@ from enginescope.cli.options import (
     EXISTING,
     FILE,
     FROM_0,
-    Finite,
     add_options,
     context_options,
     json_option,
@@ -57,21 +56,10 @@ file_options = add_options(
     option("--svg", "svg_file", type=FILE, help="Draw the plan as an SVG graph to FILE."),
     option("--png", "png_file", type=FILE, help="Draw the plan as a PNG graph to FILE."),
     option(
-        "--png-scale",
-        type=Finite(0, 8, min_open=True),
-        help="Pixels per unit of the PNG.  [default: 2, or 1 if that is too large]",
-    ),
-    option(
         "--color",
         type=click.Choice(["type", "precision", "time", "lint"]),
         default="type",
         help="Color the graph by this property.",
-    ),
-    option(
-        "--details",
-        type=click.Choice(["few", "usual", "all"]),
-        default="usual",
-        help="Amount of text on layers and edges.",
     ),
     option("--beam", metavar="LAYER,N", help="Draw only layers within N steps of LAYER."),
     option(
@@ -104,7 +92,7 @@ file_options = add_options(
         "--card", "card_file", type=FILE, help="Write one 16:9 PNG for a slide or a chat to FILE."
     ),
 )
-_DRAWING = ("color", "details", "beam", "filter", "highlight", "fold", "regions", "constants")
+_DRAWING = ("color", "beam", "filter", "highlight", "fold", "regions", "constants")
 
 
 def files_of(options: dict[str, Any]) -> ExploreFiles:
@@ -201,7 +189,6 @@ def _explore(what: str, options: dict[str, Any]) -> None:
         context=context,
         files=files_of(options),
         drawing=drawing_from(options),
-        png_scale=options["png_scale"],
         store=options["store_folder"],
     )
     with naming_flags(), ending_in_order():

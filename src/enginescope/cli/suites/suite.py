@@ -6,7 +6,6 @@ What a suite prints at the end.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,19 +45,16 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
     if as_json:
         print_data(result)
         return
-    from enginescope.render.base.text import notice_lines, sentence, show
-    from enginescope.render.base.text_table import table
-    from enginescope.render.suites.suite_answer import suite_tables
-    from enginescope.render.suites.suite_phrases import counts_sentence, explained, took_sentence
+    from enginescope.render.base.text import notice_lines, sentence, show, stacked
+    from enginescope.render.suites.suite_answer import (
+        counts_sentence,
+        explained,
+        suite_tables,
+        took_sentence,
+    )
 
     print(f"{result.name} · {counts_sentence(result)}\n")
-    for part in suite_tables(result, width=shutil.get_terminal_size().columns):
-        show(sentence(part.title))
-        show(table(part.headers, part.rows, right=part.numbers))
-        if part.left_out:
-            show(sentence(f"{part.left_out:,} more in results.csv"))
-        print()
-    for line in notice_lines(result.notices):
+    for line in (*stacked(suite_tables(result)), *notice_lines(result.notices)):
         show(line)
     for text in filter(None, (took_sentence(result), *explained(result))):
         show(sentence(text))

@@ -171,7 +171,7 @@ def _note_state(plan: SuitePlan, state: ResumeState) -> None:
     if state.changed:
         parts.append(f"{state.changed:,} from other versions or another machine, to run again")
     note(", ".join(parts))
-    from enginescope.render.suites.suite_phrases import few_of, reason_shape
+    from enginescope.render.suites.suite_answer import few_of, reason_shape
 
     alike: dict[object, list[CellRow]] = {}
     for row in state.known_bad:

@@ -97,9 +97,9 @@ def command(
     """
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.progress import exit_code, measuring
+    from enginescope.render.verdicts.gate_answer import gate_answer
     from enginescope.render.verdicts.gate_junit import gate_junit
     from enginescope.render.verdicts.gate_sarif import gate_sarif
-    from enginescope.render.verdicts.gate_writers import gate_answer
     from enginescope.services.measurement.gate import decide_gate
     from enginescope.services.verdicts.gate import GateRequest
 

@@ -117,12 +117,14 @@ def _show(found: Sequence[JobHistory]) -> None:
         history_plot,
         history_rows,
         level_text,
+        named_apart,
         span_text,
         title_text,
     )
 
     width = shutil.get_terminal_size().columns
-    for number, one in enumerate(found[:_SHOWN]):
+    named, options = named_apart(found)
+    for number, one in enumerate(named[:_SHOWN]):
         if number:
             print()
         show(sentence(title_text(one)))
@@ -135,6 +137,8 @@ def _show(found: Sequence[JobHistory]) -> None:
         if rows:
             print()
             show(table(HEADERS, rows))
+    if options:
+        show(label_row("options", options))
     if len(found) > _SHOWN:
         jobs = counted(len(found) - _SHOWN, "more job")
         note(f"… and {jobs}; --on BACKEND, --html FILE or --json")

@@ -63,13 +63,13 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
     if path.suffix.lower() == ".onnx":
         return UsageError(
             f"{path} is a model, not a plan",
-            hint="enginescope build makes an engine and its plan; with a plan, use --onnx",
+            hint=f"enginescope bench {path} --layers --html FILE times its layers and shows them; "
+            "enginescope build makes an engine and its plan; with a plan, use --onnx",
         )
     known = _FOREIGN_KINDS.get(kind_of(data, path.name))
     if known is None:
         return None
-    what, hint = known
-    return UsageError(f"{path} is not a plan", why=f"it holds {what}", hint=hint)
+    return UsageError(f"{path} is not a plan", why=f"it holds {known[0]}", hint=known[1])
 
 
 T = TypeVar("T")

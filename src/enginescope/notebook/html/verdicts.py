@@ -12,8 +12,12 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.history import JobHistory
 from enginescope.render.base.answer_tables import AnswerTables
-from enginescope.render.suites.suite_answer import suite_answer, suite_tables
-from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
+from enginescope.render.suites.suite_answer import (
+    counts_sentence,
+    options_sentence,
+    suite_answer,
+    suite_tables,
+)
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.verdict_phrases import value_text
 
@@ -60,10 +64,6 @@ def history_html(history: JobHistory) -> str:
     )
 
 
-#: Columns of text beyond which the terminal's tables would split; a notebook scrolls.
-_WIDTH = 10_000
-
-
 def suite_html(result: SuiteResult) -> str:
     """Return the count of cells by status, and the tables that `suite` prints."""
     answer = suite_answer(result)
@@ -80,7 +80,7 @@ def suite_html(result: SuiteResult) -> str:
                 numbers=table.numbers,
                 note=f"and {table.left_out:,} more" if table.left_out else None,
             )
-            for table in suite_tables(result, width=_WIDTH)
+            for table in suite_tables(result)
         ),
         notice_list(result.notices),
     )

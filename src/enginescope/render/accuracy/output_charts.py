@@ -12,7 +12,7 @@ from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES
 from enginescope.render.accuracy.validate_phrases import WorstAnswer
 from enginescope.render.base.palette import BLUE, GREY, VERMILLION
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
 _POINTS = 2_000
 _CHANNELS = 256
@@ -91,26 +91,18 @@ def _bars(
     """Return a bar for each row: its place, what a tooltip tells besides, and its height."""
     place, beside, height = headers
     values = [dict(zip(("place", "beside", "height"), row, strict=True)) for row in rows]
-    spec: Spec = {
-        "data": {"values": values},
-        "mark": {"type": "bar", "color": BLUE, "width": {"band": 0.9}},
-        "encoding": {
-            "x": {
-                "field": "place",
-                "type": "ordinal",
-                "sort": None,
-                "title": place,
-                "axis": {"labelAngle": 0, "labelOverlap": True},
-            },
-            "y": quantity("height", height, axis={"format": "~g"} if height == "RMSE" else {}),
-            "tooltip": tooltip(place=place, beside=beside, height=f"{height}#"),
-        },
-    }
+    labels = {"labelAngle": 0, "labelOverlap": True}
     return Chart(
         key=key,
         title=title,
         subtitle=(subtitle,) if subtitle else (),
-        spec=spec,
+        spec=marks(
+            values,
+            {"type": "bar", "color": BLUE, "width": {"band": 0.9}},
+            x={"field": "place", "type": "ordinal", "sort": None, "title": place, "axis": labels},
+            y=quantity("height", height, axis={"format": "~g"} if height == "RMSE" else {}),
+            tooltip=tooltip(place=place, beside=beside, height=f"{height}#"),
+        ),
         table=ChartTable(
             headers=headers,
             rows=tuple((a, b, f"{c:,}" if isinstance(c, int) else f"{c:.4g}") for a, b, c in rows),
@@ -129,16 +121,14 @@ def _sample_errors(side: SideDiff, key: str) -> Chart | None:
     if len({row["sample"] for row in rows}) < 2:
         return None
     step = -(-len(rows) // _SAMPLES)
-    spec: Spec = {
-        "data": {"values": rows[::step]},
-        "mark": {"type": "point", "filled": True, "size": 40},
-        "encoding": {
-            "x": quantity("sample", "sample", axis={"tickMinStep": 1}),
-            "y": quantity("error", "RMSE ÷ spread of the reference", axis={"format": "~g"}),
-            "color": {"field": "output", "type": "nominal", "title": "output"},
-            "tooltip": tooltip(sample="sample", name="name", output="output", error="error#"),
-        },
-    }
+    spec = marks(
+        rows[::step],
+        {"type": "point", "filled": True, "size": 40},
+        x=quantity("sample", "sample", axis={"tickMinStep": 1}),
+        y=quantity("error", "RMSE ÷ spread of the reference", axis={"format": "~g"}),
+        color={"field": "output", "type": "nominal", "title": "output"},
+        tooltip=tooltip(sample="sample", name="name", output="output", error="error#"),
+    )
     return Chart(
         key=key,
         title="Error of each sample",
@@ -167,36 +157,22 @@ def _value_pairs(worst: WorstAnswer, key: str) -> Chart | None:
     at = _picked(a, b)
     low, high = float(min(a.min(), b.min())), float(max(a.max(), b.max()))
     points = [{"r": float(a[one]), "c": float(b[one])} for one in at]
-    line: dict[str, Any] = {"values": [{"r": low, "c": low}, {"r": high, "c": high}]}
     x, y = (
         quantity(field, title, scale={"zero": False})
         for field, title in (("r", "reference"), ("c", "this side"))
     )
-    spec: Spec = {
-        "layer": [
-            {
-                "data": line,
-                "mark": {"type": "line", "color": GREY, "strokeDash": [4, 4]},
-                "encoding": {"x": x, "y": y},
-            },
-            {
-                "data": {"values": points},
-                "mark": {"type": "point", "filled": True, "size": 18, "color": VERMILLION},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "opacity": {"value": 0.6},
-                    "tooltip": tooltip(r="reference#", c="this side#"),
-                },
-            },
-        ]
-    }
+    equal: list[Spec] = [{"r": low, "c": low}, {"r": high, "c": high}]
+    point = {"type": "point", "filled": True, "size": 18, "color": VERMILLION, "opacity": 0.6}
+    layers = [
+        marks(equal, {"type": "line", "color": GREY, "strokeDash": [4, 4]}, x=x, y=y),
+        marks(points, point, x=x, y=y, tooltip=tooltip(r="reference#", c="this side#")),
+    ]
     fewer = f"{len(at):,} of {a.size:,} values, those with the largest errors among them"
     return Chart(
         key=key,
         title=f"{worst.reference.name} of the worst sample, {worst.sample} ({worst.name})",
         subtitle=(fewer,) if len(at) < a.size else (),
-        spec=spec,
+        spec={"layer": layers},
         table=ChartTable(
             headers=("reference", "this side"),
             rows=tuple((f"{p['r']:.6g}", f"{p['c']:.6g}") for p in points[:100]),

@@ -12,9 +12,9 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant, range_text
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable
-from enginescope.render.charts.series import colored, shaped
+from enginescope.render.charts.series import told_apart
 from enginescope.render.html.answer_page import Part
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
 #: Classes in a table, and names in a line.
 MOST_PARTS, _MOST_NAMES = 40, 3
@@ -153,7 +153,6 @@ def left_out_facts(report: TaskReport) -> Iterator[tuple[str, str]]:
 
 
 def _interval_texts(report: TaskReport) -> Iterator[str]:
-    """Yield the 95 % interval of the sides' first figures, where one can be stated."""
     metric = report.metrics[0]
     for side in report.sides:
         low, high = (side.scores.more.get(f"{metric.name}_{end}") for end in ("low", "high"))
@@ -217,22 +216,15 @@ def _sample_chart(report: TaskReport) -> Chart:
 
 def _sample_spec(rows: list[Spec], labels: list[str], axis: str) -> Spec:
     legend: Spec = {"title": None}
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "point", "filled": True, "size": 42, "opacity": 0.85},
-        "encoding": {
-            "x": quantity(
-                "x",
-                "rank of the sample",
-                scale={"nice": False, "zero": False},
-                axis={"tickMinStep": 1, "format": "d"},
-            ),
-            "y": quantity("y", axis, axis={"tickCount": 5}),
-            "color": colored("side", labels, legend=legend),
-            "shape": shaped("side", labels, legend=legend),
-            "tooltip": tooltip(sample="sample", side="side", y=f"{axis}#"),
-        },
-    }
+    scale, ticks = {"nice": False, "zero": False}, {"tickMinStep": 1, "format": "d"}
+    return marks(
+        rows,
+        {"type": "point", "filled": True, "size": 42, "opacity": 0.85},
+        x=quantity("x", "rank of the sample", scale=scale, axis=ticks),
+        y=quantity("y", axis, axis={"tickCount": 5}),
+        **told_apart("side", labels, "color", "shape", legend=legend),
+        tooltip=tooltip(sample="sample", side="side", y=f"{axis}#"),
+    )
 
 
 def _scatter(report: TaskReport) -> bool:

@@ -30,7 +30,7 @@ pageStart(() => {
   }
 
   // The rest that is known of a layer that a mark stands for.
-  const SAID = ["#", "Layer", "Time ms", "Share %", "Findings", "Implementation", "As profiled", "ONNX nodes"];
+  const SAID = ["#", "Layer", "Time ms", "% of sum", "Findings", "Implementation", "As profiled", "ONNX nodes"];
   function moreOf(event, datum, value) {
     const id = event.target.closest?.(".vis")?.id, row = id ? pageRow(id, datum?.name, datum?.place) : -1;
     const titles = new Set(Object.keys(value));
@@ -73,12 +73,6 @@ pageStart(() => {
   }
   document.addEventListener("layer", ({ detail }) => { for (const place of charts.keys()) frame(place, detail); });
 
-  function save(name, data) {
-    const link = pageElement("a", { download: name, href: URL.createObjectURL(data) });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  }
-
   // A saved picture has its title, a fixed width and the page's background.
   async function picture(place) {
     const figure = place.closest("figure"), theme = pageTheme();
@@ -91,14 +85,14 @@ pageStart(() => {
     return made.view;
   }
   const WAYS = {
-    SVG: async (place, name) => save(name + ".svg", new Blob([await (await picture(place)).toSVG()], { type: "image/svg+xml" })),
+    SVG: async (place, name) => pageSave(name + ".svg", new Blob([await (await picture(place)).toSVG()], { type: "image/svg+xml" })),
     PNG: async (place, name) => {
       const canvas = await (await picture(place)).toCanvas(2);
-      canvas.toBlob((data) => save(name + ".png", data));
+      canvas.toBlob((data) => pageSave(name + ".png", data));
     },
     CSV: (place, name) => {
       const rows = [...place.closest("figure").querySelectorAll("details tr")].map((row) => [...row.cells].map((cell) => cell.textContent));
-      save(name + ".csv", new Blob([pageCsv(rows)], { type: "text/csv" }));
+      pageSave(name + ".csv", new Blob([pageCsv(rows)], { type: "text/csv" }));
     },
   };
   function addTools(place) {

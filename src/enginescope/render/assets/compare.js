@@ -1,217 +1,121 @@
 "use strict";
-// Pairs of layers: two columns on one scale; changed pairs first, the others folded.
+// Pairs of layers: the chosen one side by side; keys walk through the changes, or through the reasons of the difference.
 let pairList = null;
 pageStart(() => {
-  const pairs = reportData.pairs, box = document.getElementById("pairs");
-  if (!pairs || !box) return;
-  const ROW = 44, MARGIN = 8;
-  const columns = pairs.columns;
-  const list = box.querySelector(".pair-list"), detail = box.querySelector(".pair-detail");
-  const select = document.getElementById("pairs-filter"), same = document.getElementById("pairs-same");
-  const search = box.querySelector("input[type=search]"), output = box.querySelector(".tools output");
-  const inner = pageElement("div");
-  list.append(inner);
+  const table = pageTables.get("table-pairs"), { steps } = reportData;
+  if (!table) return;
+  const box = document.getElementById("graph"), part = (name) => box.querySelector(`[data-part="${name}"]`);
+  const through = part("through"), chart = document.getElementById("chart-waterfall"), detail = document.querySelector(".pair-detail");
+  const columns = new Map(table.columns.map((one) => [one.key, one]));
+  const value = (name, row) => (columns.has(name) ? pageValue(columns.get(name), row) : null);
+  const signed = (ms) => ms !== null && (ms > 0 ? "+" : ms < 0 ? "−" : "") + pageMs(Math.abs(ms));
+  const counted = (count) => count.toLocaleString("en-US");
+  const isReasons = () => through.value === "reasons";
+  let chosen = null, step = null;
 
-  const value = (name, row) => pageValue(columns[name], row);
-  const element = (name, textContent = "", className = "") => pageElement(name, { textContent, className });
-  function number(amount, places, signed) {
-    if (amount === null) return "—";
-    const text = Math.abs(amount).toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
-    if (!/[1-9]/.test(text)) return text;
-    return (amount < 0 ? "−" : signed ? "+" : "") + text;
-  }
-
-  // Use one scale and one number of decimals for both columns.
-  let longest = 0, unfolded = 0;
-  for (let row = 0; row < pairs.length; row++) {
-    longest = Math.max(longest, value("a_ms", row) ?? 0, value("b_ms", row) ?? 0);
-    unfolded += value("is_shown", row);
-  }
-  const places = longest > 0 ? Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(longest)))) : 4;
-
-  // The choices: all pairs, differing pairs, or one type of layer.
-  const tests = new Map([
-    ["all", () => true],
-    ["precision", (row) => hasChange(row, "precision")],
-    ["tactic", (row) => hasChange(row, "tactic")],
-    ["format", (row) => hasChange(row, "format")],
-    ["fused", (row) => ["split", "merged", "regrouped"].includes(value("relation", row))],
-    ["alone", (row) => value("relation", row).startsWith("only")],
-  ]);
-  const titles = {
-    all: "all", precision: "precision", tactic: "tactic", format: "format",
-    fused: "what is fused", alone: "whether they are there",
-  };
-  function hasChange(row, what) {
-    return (value("changes", row) ?? "").split(";").includes(what);
-  }
-  function typesOf(row) {
-    return [value("a_type", row), value("b_type", row)].filter((one) => one !== null)
-      .flatMap((one) => one.split(" + ")).map((one) => one.replace(/^\d+ /, ""));
-  }
-  const every = Array.from({ length: pairs.length }, (_, row) => row), types = new Set(every.flatMap(typesOf));
-  const groups = { differ: "that differ in", type: "of a type", reason: "of one reason" };
-  for (const one of [...types].sort()) tests.set("type " + one, (row) => typesOf(row).includes(one));
-  pairs.steps.forEach(([text], step) => tests.set("reason " + text, (row) => value("step", row) === step));
-  const options = { differ: [], type: [], reason: [] };
-  for (const [key, test] of tests) {
-    const count = every.filter(test).length, [, kind, name] = key.match(/^(type|reason) (.*)$/s) ?? [null, "differ", titles[key]];
-    if (!count && kind !== "reason") { tests.delete(key); continue; }
-    options[kind].push(pageElement("option", { value: key, textContent: `${name} (${count.toLocaleString("en-US")})` }));
-  }
-  select.append(...options.differ.splice(0, 1));
-  for (const [kind, label] of Object.entries(groups)) if (options[kind].length) select.append(pageElement("optgroup", { label }, ...options[kind]));
-  if (pairs.only) select.value = tests.has(pairs.only) ? pairs.only : tests.has("type " + pairs.only) ? "type " + pairs.only : "all";
-  const folded = pairs.length - unfolded;
-  same.nextElementSibling.textContent = "with " + pageCount(folded, "unchanged pair");
-  same.parentElement.hidden = folded === 0;
-  same.checked = unfolded === 0;
-
-  let texts = null;
-  const TEXTS = ["a_name", "b_name", "a_type", "b_type", "a_tactic", "b_tactic", "differs", "a_inputs", "b_inputs", "a_outputs", "b_outputs"];
-  function textOf(row) {
-    texts ??= new Array(pairs.length);
-    return (texts[row] ??= TEXTS.map((name) => value(name, row) ?? "").join("\n").toLowerCase());
-  }
-
-  // `isWhole`: select a reason as a whole, and no single pair.
-  let shown = [], chosen = null;
-  function filter(isWhole) {
-    const test = tests.get(select.value) ?? tests.get("all"), wanted = search.value.trim().toLowerCase();
-    const isReason = select.value.startsWith("reason ");
-    shown = [];
-    for (let row = 0; row < pairs.length; row++) {
-      if ((same.checked || isReason || value("is_shown", row)) && test(row) && (!wanted || textOf(row).includes(wanted))) shown.push(row);
-    }
-    list.scrollTop = 0;
-    if (isWhole === true) choose(null);
-    else choose(shown.includes(chosen) ? chosen : shown.length ? shown[0] : null);
-    draw();
-  }
-  // Rows that the graphs emphasize; null without a filter.
-  const picked = () => (select.value === "all" && !search.value.trim() ? null : shown);
-
-  function line(at) {
-    const row = shown[at], a = value("a_name", row), b = value("b_name", row), isSame = a === null || b === null || a === b, differs = value("differs", row);
-    const types = [...new Set([value("a_type", row), value("b_type", row)].filter((kind) => kind !== null))].join(" → ");
-    const small = element("small", isSame ? types : `${types} · in B: ${b}`);
-    const name = pageElement("span", { textContent: a ?? b, title: isSame ? a ?? b : `A: ${a}\nB: ${b}` });
-    name.append(small);
-    const one = pageElement("div", { className: "pair-row", id: "pair-" + row, role: "option", ariaSelected: String(row === chosen), ariaPosInSet: at + 1, ariaSetSize: shown.length }, name,
-      time("a_ms", row), time("b_ms", row), element("span", number(value("difference_ms", row), places, true)), element("span", number(value("share_pct", row), 1)),
-      pageElement("span", { textContent: differs, title: differs }));
-    one.style.top = at * ROW + "px";
-    return one;
-  }
-  function time(name, row) {
-    const amount = value(name, row), cell = element("span", number(amount, places), "time");
-    if (amount !== null && longest > 0) cell.style.setProperty("--part", (100 * amount) / longest + "%");
-    return cell;
-  }
-  function draw() {
-    const first = Math.max(0, Math.floor(list.scrollTop / ROW) - MARGIN);
-    const last = Math.min(shown.length, first + Math.ceil(list.clientHeight / ROW) + 2 * MARGIN);
-    const lines = [];
-    for (let at = first; at < last; at++) lines.push(line(at));
-    if (!shown.length) lines.push(element("p", "No pair of layers is like that.", "pair-empty"));
-    inner.style.height = shown.length * ROW + "px";
-    inner.replaceChildren(...lines);
-    if (chosen !== null) list.setAttribute("aria-activedescendant", "pair-" + chosen);
-    else list.removeAttribute("aria-activedescendant");
-    output.textContent = shown.length.toLocaleString("en-US") + " of " + pageCount(pairs.length, "pair");
-  }
-
-  // Show one pair side by side. Each build names layers and tensors: mark only what the changes
-  // name, because kernels that differ only in a hash are the same.
+  // Each build names layers and tensors: mark only what the changes name.
   const FORM = ["shapes", "batch", "precision", "format"];
   const FACTS = [
-    ["layer", "name", []], ["type", "type", ["kind"]], ["time, ms", "ms"], ["precision of the first input", "precision_in"],
+    ["layer", "name", []], ["type", "type", ["kind"]], ["time", "ms"], ["precision of the first input", "precision_in"],
     ["precision of the first output", "precision_out"], ["tactic", "tactic", ["tactic"]], ["inputs", "inputs", FORM],
     ["outputs", "outputs", FORM], ["ONNX nodes", "onnx_nodes"],
   ];
-  function choose(row) {
-    chosen = row;
-    detail.replaceChildren();
-    if (row !== null) detail.append(...factsOf(row));
-    document.dispatchEvent(new CustomEvent("pair", { detail: { row, rows: picked() } }));
-  }
-  function factsOf(row) {
-    const table = element("table"), head = table.createTHead().insertRow(), body = table.createTBody();
-    for (const text of ["", "A", "B"]) head.append(element("th", text));
-    for (const [title, name, changes] of FACTS) {
+  const cells = (name, texts) => texts.map((text) => pageElement(name, { textContent: text }));
+  const inLines = (one) => (typeof one === "number" ? pageMs(one) : (one ?? "—").replaceAll(/; ?/g, "\n"));
+  function sideBySide(row) {
+    const isAlone = value("relation", row).startsWith("only"), changes = (value("changes", row) ?? "").split(";");
+    const lines = FACTS.flatMap(([title, name, named]) => {
       const sides = ["a_", "b_"].map((side) => value(side + name, row));
-      if (sides.every((one) => one === null || one === "")) continue;
-      const line = body.insertRow();
-      const alone = value("relation", row).startsWith("only");
-      const differs = changes ? changes.some((what) => hasChange(row, what)) : sides[0] !== sides[1];
-      if (!alone && differs) line.className = "differs";
-      line.append(element("th", title));
-      for (const one of sides) line.append(fact(one));
-    }
-    const why = value("why", row), score = value("share_pct", row);
-    const parts = [why === null ? null : "paired by " + why, "differs in: " + value("differs", row)];
-    if (value("difference_ms", row) !== null) parts.push(number(value("difference_ms", row), places + 1, true) + " ms");
-    if (score !== null) parts.push(number(score, 1) + " % of the difference");
-    if (value("speedup", row) !== null) parts.push("A ÷ B " + number(value("speedup", row), 2));
-    const scroll = element("div", undefined, "scroll");
-    scroll.append(table);
-    return [element("h3", value("a_name", row) ?? value("b_name", row)), element("p", parts.filter(Boolean).join(" · "), "quiet"), scroll];
-  }
-  function fact(one) {
-    if (typeof one === "number") return element("td", number(one, 6));
-    const cell = element("td");
-    (one ?? "—").split(/; ?/).forEach((part, at) => {
-      if (at) cell.append(element("br"));
-      cell.append(part);
+      if (!sides.some(Boolean)) return [];
+      const differs = named ? named.some((one) => changes.includes(one)) : sides[0] !== sides[1];
+      return [pageElement("tr", { className: differs && !isAlone ? "differs" : "" }, ...cells("th", [title]), ...cells("td", sides.map(inLines)))];
     });
-    return cell;
+    const share = value("share_pct", row), speedup = value("speedup", row);
+    const said = [
+      value("evidence", row) && "paired by " + value("why", row), "differs in: " + value("differs", row), signed(value("difference_ms", row)),
+      share !== null && pageShare(share, 100) + " of the difference", speedup !== null && "A ÷ B " + speedup.toPrecision(3),
+    ];
+    const head = pageElement("tr", {}, ...cells("th", ["", "A", "B"]));
+    return [
+      ...cells("h3", [value("name", row)]), pageElement("p", { className: "quiet", textContent: said.filter(Boolean).join(" · ") }),
+      pageElement("div", { className: "scroll" }, pageElement("table", {}, pageElement("thead", {}, head), pageElement("tbody", {}, ...lines))),
+    ];
   }
 
-  function move(to) {
-    const at = Math.max(0, Math.min(shown.length - 1, to));
-    if (!shown.length) return;
-    choose(shown[at]);
-    scrollTo(at);
-  }
-  function scrollTo(at) {
-    if (at * ROW < list.scrollTop) list.scrollTop = at * ROW;
-    if ((at + 1) * ROW > list.scrollTop + list.clientHeight) list.scrollTop = (at + 1) * ROW - list.clientHeight;
-    draw();
-  }
-  list.addEventListener("keydown", (event) => {
-    const at = shown.indexOf(chosen), page = Math.floor(list.clientHeight / ROW);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: shown.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    move(to);
-  });
-  list.addEventListener("click", (event) => {
-    const row = event.target.closest(".pair-row");
-    if (row) { choose(Number(row.id.slice(5))); draw(); }
-  });
-  list.addEventListener("scroll", draw);
-  for (const one of [select, same]) one.addEventListener("change", () => filter());
-  search.addEventListener("input", () => filter());
-  // The reader selected a layer in a graph.
-  document.addEventListener("pick", ({ detail: { row } }) => {
-    choose(row);
-    if (shown.includes(row)) scrollTo(shown.indexOf(row)); else draw();
-  });
-  for (const one of document.querySelectorAll(".without-script")) one.style.display = "none";
-  box.hidden = false;
-  const asked = Number(/^#layers\?pair=(\d+)$/.exec(location.hash)?.[1] ?? NaN);
-  if (asked < pairs.length) chosen = asked;
-  filter();
+  // `rows`: those that the graphs emphasize; null without a filter.
   pairList = {
     get row() { return chosen; },
-    get rows() { return picked(); },
-    get shown() { return shown; },
-    value, number: (amount) => number(amount, places, true), go: move,
-    // List the pairs of a filter; null lists all changes.
-    only(key) {
-      search.value = "";
-      select.value = key === null ? "all" : key;
-      filter(key !== null);
-    },
+    get rows() { return table.isFiltered ? [...table.shown] : null; },
+    get shown() { return [...table.shown]; },
   };
+  function show(row) {
+    chosen = table.marked = row;
+    detail.replaceChildren(...(row === null ? [] : sideBySide(row)));
+    table.scrollTo(row);
+    document.dispatchEvent(new CustomEvent("pair", { detail: pairList }));
+    tell();
+  }
+  function choose(row) {
+    if (row !== null) history.replaceState(null, "", "#layers?pair=" + row);
+    show(row);
+  }
+
+  function words() {
+    if (!isReasons()) return chosen === null ? [] : [signed(value("difference_ms", chosen)), value("name", chosen), value("differs", chosen)];
+    if (step === null) return [];
+    const [text, ms] = steps[step], { length } = table.shown;
+    return [signed(ms), text, length ? pageCount(length, "pair") : "belongs to no layer"];
+  }
+  function tell() {
+    const at = isReasons() ? step ?? -1 : table.shown.indexOf(chosen), count = isReasons() ? steps.length : table.shown.length;
+    part("at").textContent = at < 0 ? pageCount(count, isReasons() ? "reason" : "change") : `${counted(at + 1)} of ${counted(count)}`;
+    part("now").textContent = words().filter(Boolean).join(" · ");
+    for (const name of ["previous", "next"]) part(name).disabled = !count;
+    mark();
+  }
+  // Emphasize the bar of the current reason. A change of theme draws the chart again.
+  function mark() { chart?.vega?.signal("chosen", isReasons() && step !== null ? steps[step][0] : null).runAsync(); }
+  chart?.addEventListener("drawn", mark);
+
+  function toStep(at) {
+    through.value = "reasons";
+    step = at;
+    table.only(columns.get("reason"), steps[at][0]);
+  }
+  function move(way) {
+    const at = isReasons() ? step ?? -1 : table.shown.indexOf(chosen), count = isReasons() ? steps.length : table.shown.length;
+    if (!count) return;
+    const to = at < 0 ? (way > 0 ? 0 : count - 1) : (at + way + count) % count;
+    if (isReasons()) { toStep(to); return; }
+    choose(table.shown[to]);
+    const { top, bottom } = box.getBoundingClientRect();
+    if (bottom < 200 || top > innerHeight - 200) box.scrollIntoView();
+  }
+
+  // A reason is chosen as a whole, not one of its pairs.
+  table.onFilter = () => choose(step !== null ? null : table.shown.includes(chosen) ? chosen : table.shown[0] ?? null);
+  table.picks(choose);
+  through.addEventListener("change", () => { step = null; if (isReasons()) move(1); else table.only(null); tell(); part("next").focus(); });
+  part("previous").addEventListener("click", () => move(-1));
+  part("next").addEventListener("click", () => move(1));
+  addEventListener("keydown", (event) => {
+    const way = { n: 1, p: -1 }[event.key];
+    if (!way || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+    event.preventDefault();
+    move(way);
+  });
+  // The reader selected a layer in a graph.
+  document.addEventListener("pick", ({ detail: { row, words } }) => { choose(row); if (row === null) part("now").textContent = words; });
+  // A click on a bar selects the layers of its reason.
+  document.addEventListener("bar", ({ detail: { place, datum } }) => {
+    const at = place === chart ? steps.findIndex(([text]) => text === datum.what) : -1;
+    if (at >= 0) toStep(at);
+  });
+  box.querySelector(".walk").hidden = false;
+  const asked = Number(/^#layers\?pair=(\d+)$/.exec(location.hash)?.[1] ?? NaN);
+  show(asked < table.length ? asked : table.shown[0] ?? null);
+
+  // On wide screens the header shows the verdict while its heading is out of sight.
+  const verdict = document.querySelector("h1"), what = document.querySelector(".brand-what"), about = what.textContent;
+  new IntersectionObserver(([{ isIntersecting }]) => { what.textContent = isIntersecting || innerWidth < 900 ? about : verdict.textContent; }).observe(verdict);
 });

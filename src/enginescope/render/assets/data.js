@@ -52,6 +52,13 @@ function pageCsv(rows) {
   return rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
+// Save data of the page as a file.
+function pageSave(name, data) {
+  const link = pageElement("a", { download: name, href: URL.createObjectURL(data) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
 // Open the tab and all folded parts around an element.
 function pageReveal(place) {
   for (let one = place; one; one = one.parentElement) if (one.localName === "details") one.open = true;
@@ -91,14 +98,16 @@ function pageSelect(id, name, row, from = "chart") {
 
 function pageValue({ words, at, values }, row) { return words ? words[at[row]] : values[row]; }
 
-// A cell of a table as it is shown.
+// A cell of a table as it is shown. To make a format takes longer than to use it a hundred times.
+const pageFormats = new Map();
 function pageCell(column, row) {
   const value = pageValue(column, row);
   if (column.places === null) return value ?? "";
   if (value === null) return "—";
   const needed = value && column.digits && Number.isFinite(value) ? column.digits - 1 - Math.floor(Math.log10(Math.abs(value))) : 0;
   const places = Math.min(Math.max(column.places, needed), 12);
-  return value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+  if (!pageFormats.has(places)) pageFormats.set(places, new Intl.NumberFormat("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
+  return pageFormats.get(places).format(value);
 }
 
 // What is known of a layer: titles and texts of its row, but those that are said elsewhere; units of times may differ.

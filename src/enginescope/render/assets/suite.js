@@ -1,29 +1,23 @@
 "use strict";
-// A cell of the matrix: what is known of it, in a panel; the address remembers which.
+// A cell of the matrix: what is known of it, in a dialog; the address remembers which.
 pageStart(() => {
   const { cells, tables } = reportData, panel = document.getElementById("cell");
   if (!panel) return;
-  const columns = tables["table-cells"]?.columns ?? [];
-  const keys = Object.keys(cells);
-  let opener = null;
+  const columns = tables["table-cells"]?.columns ?? [], keys = Object.keys(cells);
+  const current = () => (location.hash.startsWith("#cell-") ? decodeURIComponent(location.hash.slice(6)) : null);
 
-  const shown = (column, row) => {
-    const value = pageValue(column, row);
-    return column.places === null || value === null ? value : Number(value.toPrecision(6)).toLocaleString("en-US", { maximumFractionDigits: 12 });
-  };
   function command(text) {
     const copy = pageButton("Copy", (button) => pageCopy(text, button));
     return pageElement("div", { className: "command" }, pageElement("code", { textContent: text }), copy);
   }
   function open(key) {
     const { row, title, why, detail, commands } = cells[key];
-    const facts = columns.map((one) => [one.title, shown(one, row)]).filter(([, value]) => value !== null && value !== undefined && value !== "");
+    const facts = columns.filter((one) => pageValue(one, row) !== null).map((one) => [one.title, pageCell(one, row)]);
     const there = pageElement("a", { href: "#table-cells", textContent: "In the table of cells" });
-    there.dataset.table = "table-cells";
-    there.dataset.row = row;
-    there.addEventListener("click", () => close());
+    Object.assign(there.dataset, { table: "table-cells", row });
+    there.addEventListener("click", () => panel.close());
     panel.replaceChildren(
-      pageButton("Close", close, { className: "close", title: "Esc" }),
+      pageButton("Close", () => panel.close(), { className: "close", title: "Esc" }),
       pageElement("h2", { textContent: title }),
       ...(why ? [pageElement("p", { className: "failure", textContent: why })] : []),
       ...(detail ? [pageElement("pre", { textContent: detail })] : []),
@@ -31,34 +25,19 @@ pageStart(() => {
       pageList(facts, { className: "facts" }),
       pageElement("p", {}, there),
     );
-    panel.setAttribute("aria-label", title);
-    panel.hidden = false;
+    panel.ariaLabel = title;
     panel.scrollTop = 0;
-    panel.focus({ preventScroll: true });
-  }
-  function close() {
-    if (panel.hidden) return;
-    panel.hidden = true;
-    if (location.hash.startsWith("#cell-")) history.replaceState(null, "", location.pathname + location.search);
-    opener?.focus({ preventScroll: true });
+    if (!panel.open) panel.showModal();
   }
   function follow() {
-    const key = location.hash.startsWith("#cell-") ? decodeURIComponent(location.hash.slice(6)) : null;
-    if (key !== null && cells[key]) open(key); else panel.hidden = true;
+    const key = current();
+    if (key !== null && cells[key]) open(key); else panel.close();
   }
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest?.('a[href^="#cell-"]');
-    if (!link) return;
-    opener = link;
-    if (link.hash === location.hash) follow();
-  });
+  panel.addEventListener("close", () => { if (current() !== null) history.replaceState(null, "", location.pathname + location.search); });
   // The arrows go through the cells in the order of the suite.
-  addEventListener("keydown", (event) => {
-    if (panel.hidden) return;
-    if (event.key === "Escape") close();
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const at = keys.indexOf(decodeURIComponent(location.hash.slice(6))) + step;
-    if (step && keys[at] !== undefined) location.replace("#cell-" + encodeURIComponent(keys[at]));
+  panel.addEventListener("keydown", ({ key }) => {
+    const next = keys[keys.indexOf(current()) + ({ ArrowRight: 1, ArrowLeft: -1 }[key] ?? NaN)];
+    if (next !== undefined) location.replace("#cell-" + encodeURIComponent(next));
   });
   addEventListener("hashchange", follow);
   follow();

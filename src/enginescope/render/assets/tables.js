@@ -1,9 +1,9 @@
 "use strict";
 // Tables: sorting and filtering; the document contains only the visible rows.
+const pageTables = new Map();
 pageStart(() => {
   const ROW = 31, MARGIN = 20, LONGEST = 52, NARROW = 24, PRINTED = 300, MANY_COLUMNS = 8;
   const collator = new Intl.Collator("en", { numeric: true });
-  const made = new Map();
   const counted = (count) => count.toLocaleString("en-US");
 
   // Long names of a column lose what they share, and never look alike where they differ.
@@ -54,8 +54,12 @@ pageStart(() => {
       this.order = Uint32Array.from({ length: this.length }, (_, row) => row);
       this.shown = this.order;
       this.filters = new Map();
-      for (const column of this.columns.filter((one) => one.is_share)) {
-        column.greatest = column.values.reduce((top, one) => Math.max(top, one ?? 0), 1e-9);
+      this.asideRows = new Set(this.aside);
+      // Bars of one unit have one scale.
+      const bars = this.columns.filter((one) => one.is_share), unit = ({ title }) => title.split(" ").at(-1);
+      for (const column of bars) {
+        const alike = bars.filter((one) => unit(one) === unit(column));
+        column.greatest = Math.max(1e-9, ...alike.map((one) => one.values.reduce((top, value) => Math.max(top, value ?? 0), 0)));
       }
       this.scroll.classList.add("live");
       this.name();
@@ -63,7 +67,7 @@ pageStart(() => {
       this.makeHeads();
       this.readAddress();
       this.listen();
-      this.draw();
+      this.filter();
     }
 
     makeTools() {
@@ -122,11 +126,17 @@ pageStart(() => {
         value: String(at), textContent: `${word ?? "not known"} (${counted(counts.get(at))})`,
       }));
       const select = pageElement("select", {}, pageElement("option", { value: "", textContent: "all" }), ...options);
-      select.addEventListener("change", () => {
-        const wanted = Number(select.value);
-        this.keep(column, select.value === "" ? null : (row) => column.at[row] === wanted);
-      });
+      select.addEventListener("change", () => this.keepWord(column, select.value === "" ? null : Number(select.value)));
+      column.select = select;
       return pageElement("label", {}, column.title + " ", select);
+    }
+    keepWord(column, wanted) { this.keep(column, wanted === null ? null : (row) => column.at[row] === wanted); }
+    // Show the rows of one word of a column, and no others; null: what a reader sees first.
+    only(column, word) {
+      this.clear(column !== null);
+      const wanted = column ? column.words.indexOf(word) : null;
+      if (column?.select) column.select.value = String(wanted);
+      if (column) this.keepWord(column, wanted); else this.filter();
     }
     mark(column) {
       const box = pageElement("input", { type: "checkbox" });
@@ -137,14 +147,9 @@ pageStart(() => {
     }
     // Rows that stand aside until a reader asks for them.
     others() {
-      const box = pageElement("input", { type: "checkbox" }), rows = new Set(this.aside);
-      const isShown = (row) => !rows.has(row);
-      box.addEventListener("change", () => this.keep("aside", box.checked ? null : isShown));
-      this.putAside = () => { box.checked = false; this.filters.set("aside", isShown); };
-      this.isAside = (row) => rows.has(row);
-      this.putAside();
-      this.shown = this.order.filter(isShown);
-      return pageElement("label", {}, box, ` and ${counted(this.aside.length)} that ${this.aside_words}`);
+      this.rest = pageElement("input", { type: "checkbox" });
+      this.rest.addEventListener("change", () => this.filter());
+      return pageElement("label", {}, this.rest, ` and ${counted(this.aside.length)} that ${this.aside_words}`);
     }
     keep(column, test) {
       if (test) this.filters.set(column, test); else this.filters.delete(column);
@@ -186,6 +191,7 @@ pageStart(() => {
     }
     filter() {
       const wanted = this.input.value.trim().toLowerCase(), tests = [...this.filters.values()];
+      if (this.rest?.checked === false) tests.push((row) => !this.asideRows.has(row));
       if (wanted) {
         const texts = this.texts;
         tests.push((row) => texts[row].includes(wanted));
@@ -193,34 +199,51 @@ pageStart(() => {
       this.shown = tests.length ? this.order.filter((row) => tests.every((one) => one(row))) : this.order;
       this.scroll.scrollTop = 0;
       this.draw();
+      this.onFilter?.();
+    }
+    get isFiltered() { return Boolean(this.input.value.trim()) || this.filters.size > 0; }
+    // Remove all filters; `isAll`: show the rows that stand aside too.
+    clear(isAll) {
+      this.input.value = "";
+      this.filters.clear();
+      for (const one of this.box.querySelectorAll(".tools select")) one.value = "";
+      for (const one of this.box.querySelectorAll(".tools > label > input[type=checkbox]")) one.checked = isAll && one === this.rest;
     }
 
     listen() {
       this.scroll.addEventListener("scroll", () => this.draw());
       this.scroll.addEventListener("copy", (event) => this.copy(event));
       addEventListener("hashchange", () => this.boxes && this.readAddress());
-      if (this.key === "layers") this.listenToPicks();
+      if (this.key === "layers") this.picks((row) => pageSelect(this.box.id, null, row, "table"));
       document.addEventListener("tab", () => { if (this.marked !== null) this.scrollTo(this.marked); });
       for (const [kind, onPaper] of [["beforeprint", true], ["afterprint", false]]) {
         addEventListener(kind, () => { this.onPaper = onPaper; this.name(); this.draw(); });
       }
     }
-    listenToPicks() {
+    // Act on the row that a reader clicks on.
+    picks(act) {
       this.table.classList.add("picks");
       this.table.tBodies[0].addEventListener("click", ({ target }) => {
         const line = target.closest("tr[aria-rowindex]");
         if (!line || target.closest("a") || !getSelection().isCollapsed) return;
-        pageSelect(this.box.id, null, this.shown[line.ariaRowIndex - 2], "table");
+        act(this.shown[line.ariaRowIndex - 2]);
       });
     }
     name() {
       const all = this.shown.length, cut = all > PRINTED ? `: ${counted(PRINTED)} of ${counted(all)}` : "";
       this.table.caption.textContent = this.caption + (this.onPaper ? cut : "; a heading sorts by its column");
     }
+    // Rows that are drawn already are only marked anew.
     draw() {
       const seen = Math.ceil((this.scroll.clientHeight || 560) / ROW);
       const first = this.onPaper ? 0 : Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - MARGIN);
       const last = Math.min(this.shown.length, this.onPaper ? PRINTED : first + seen + 2 * MARGIN);
+      const drawn = [first, last, this.shown, this.shownColumns];
+      if (drawn.every((one, at) => one === this.drawn?.[at])) {
+        for (const line of this.table.tBodies[0].rows) line.classList.toggle("marked", this.shown[line.ariaRowIndex - 2] === this.marked);
+        return;
+      }
+      this.drawn = drawn;
       const lines = [];
       for (let place = first; place < last; place++) lines.push(this.line(place));
       this.table.tBodies[0].replaceChildren(this.spacer(first), ...lines, this.spacer(this.shown.length - last));
@@ -244,7 +267,7 @@ pageStart(() => {
       else {
         const id = this.prefix + "table-" + column.leads_to;
         const link = pageElement("a", { href: "#" + id, textContent: text });
-        link.addEventListener("click", (event) => { event.preventDefault(); made.get(id)?.show(there); });
+        link.addEventListener("click", (event) => { event.preventDefault(); pageTables.get(id)?.show(there); });
         cell.append(link);
       }
       if (column.places !== null) cell.className = "number"; else if (value) cell.title = value;
@@ -267,17 +290,14 @@ pageStart(() => {
     choose(row, from) {
       this.marked = row;
       if (from === "table") return this.draw();
-      this.input.value = "";
-      this.filters.clear();
-      for (const one of this.box.querySelectorAll(".tools select")) one.value = "";
-      for (const one of this.box.querySelectorAll(".tools > label > input[type=checkbox]")) one.checked = false;
-      if (this.isAside?.(row)) this.box.querySelector(".tools > label:last-child > input").checked = true;
-      else this.putAside?.();
+      this.clear(this.asideRows.has(row));
       this.filter();
       this.scrollTo(row);
     }
+    // Bring a row into sight.
     scrollTo(row) {
-      this.scroll.scrollTop = Math.max(0, this.shown.indexOf(row) * ROW - this.scroll.clientHeight / 3);
+      const top = this.shown.indexOf(row) * ROW, { scrollTop, clientHeight } = this.scroll;
+      if (top >= 0 && (top < scrollTop || top > scrollTop + clientHeight - 2 * ROW)) this.scroll.scrollTop = Math.max(0, top - clientHeight / 3);
       this.draw();
     }
     show(row) {
@@ -305,24 +325,19 @@ pageStart(() => {
     save() {
       const rows = [this.shownColumns.map((one) => one.title)];
       for (const row of this.shown) rows.push(this.shownColumns.map((one) => pageValue(one, row)));
-      const link = pageElement("a", {
-        download: this.key + ".csv",
-        href: URL.createObjectURL(new Blob([pageCsv(rows)], { type: "text/csv" })),
-      });
-      link.click();
-      URL.revokeObjectURL(link.href);
+      pageSave(this.key + ".csv", new Blob([pageCsv(rows)], { type: "text/csv" }));
     }
   }
 
   for (const [id, content] of Object.entries(reportData.tables)) {
     const box = document.getElementById(id);
-    if (box) made.set(id, new DataTable(box, content));
+    if (box) pageTables.set(id, new DataTable(box, content));
   }
-  document.addEventListener("layer", ({ detail }) => made.get(detail.prefix + "table-layers")?.choose(detail.row, detail.from));
-  document.addEventListener("row", ({ detail }) => made.get(detail.table)?.show(detail.row));
+  document.addEventListener("layer", ({ detail }) => pageTables.get(detail.prefix + "table-layers")?.choose(detail.row, detail.from));
+  document.addEventListener("row", ({ detail }) => pageTables.get(detail.table)?.show(detail.row));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-table]");
-    const table = link && made.get(link.dataset.table);
+    const table = link && pageTables.get(link.dataset.table);
     if (!table) return;
     event.preventDefault();
     table.show(Number(link.dataset.row));

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record
 from enginescope.judge.notice import Notice
 from enginescope.records.notice import weightiest
 from enginescope.render.base.data_table import escaped, markdown_row
-from enginescope.render.base.figures import Figures, TextTable
+from enginescope.render.base.figures import TextTable
 
 
 class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
@@ -48,18 +48,6 @@ def stated(*facts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in facts if text)
 
 
-def page_figures(text_table: TextTable, sentences: Sequence[str] = ()) -> Figures:
-    """Return a table whose cells have no line breaks.
-
-    Args:
-        sentences: Headers of columns that are broken as sentences.
-    """
-    figures = text_table.figures()
-    rows = tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in figures.rows)
-    broken = (at for at, name in enumerate(text_table.headers) if name in sentences)
-    return replace(figures, rows=rows, sentences=(*figures.sentences, *broken))
-
-
 def answer_json(schema: int, **fields: Any) -> bytes:
     """Return fields as strict JSON, below the version of their shape and that of enginescope."""
     return encode({"schema": schema, "enginescope": __version__, **fields})
@@ -77,8 +65,7 @@ def part_lines(part: AnswerTables, level: int) -> list[str]:
     Args:
         level: Of the headings of its parts.
     """
-    every = (*part.facts, *part.more_facts)
-    facts = [f"- {escaped(name)}: {escaped(text)}" for name, text in every]
+    facts = fact_lines((*part.facts, *part.more_facts))
     lines = ["", *facts] if facts else []
     for at, one in enumerate(part.tables):
         noted = ["", f"**{escaped(one.title)}**"] if at and not one.is_detail else []
@@ -88,15 +75,25 @@ def part_lines(part: AnswerTables, level: int) -> list[str]:
             summary = f"<details><summary>{escaped(one.title)}</summary>"
             noted = ["", summary, *noted, "", "</details>"]
         lines += noted
-    notices = [f"- {escaped(one.message)} ({one.code})" for one in weightiest(part.notices)]
-    lines += ["", *notices] if notices else []
+    lines += ["", *notice_lines(part.notices)] if part.notices else []
     for inner in part.parts:
         lines += ["", f"{'#' * level} {escaped(inner.heading)}", *part_lines(inner, level + 1)]
     return lines
 
 
+def fact_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
+    """Return names and texts as a list."""
+    return [f"- {escaped(name)}: {escaped(text)}" for name, text in facts]
+
+
+def notice_lines(notices: Iterable[Notice]) -> list[str]:
+    """Return notices as a list, the weightiest first."""
+    return [f"- {escaped(one.message)} ({one.code})" for one in weightiest(notices)]
+
+
 def table_lines(part: TextTable) -> list[str]:
     """Return a table after a blank line; whole figures do not break."""
+    part = part.known()
     marks = ["---:" if name in part.numbers else "---" for name in part.headers]
     fixed = {at for at, name in enumerate(part.headers) if name in {*part.whole} & {*part.numbers}}
     rows = (
@@ -107,12 +104,3 @@ def table_lines(part: TextTable) -> list[str]:
         for row in part.rows
     )
     return ["", *map(markdown_row, (list(map(escaped, part.headers)), marks, *rows))]
-
-
-def on_screen(part: TextTable) -> TextTable:
-    """Return a table as a terminal shows it: some columns left out, long names last."""
-    kept = [at for at, name in enumerate(part.headers) if name not in part.file_columns]
-    if part.has_long_names:
-        kept = [*kept[1:], *kept[:1]]
-    rows = tuple(tuple(row[at] for at in kept) for row in part.rows)
-    return replace(part, headers=tuple(part.headers[at] for at in kept), rows=rows)

@@ -11,14 +11,16 @@ import csv
 import html
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
-from typing import Any
+from typing import Any, TypeVar
 
 from enginescope.core.record import Record
 from enginescope.judge import units
 from enginescope.judge.samples import Interval
 from enginescope.judge.verdict import RatioEstimate
+
+T = TypeVar("T")
 
 #: Rows written into the page itself; the others are in its data.
 STATIC_ROWS = 100
@@ -195,6 +197,11 @@ def number_text(value: float | None, places: int, *, signed: bool = False) -> st
         return UNKNOWN
     text = units.signed(value, places)
     return text if signed else text.lstrip("+")
+
+
+def or_dash(value: T | None, as_text: Callable[[T], str]) -> str:
+    """Return a value as text; a dash for what is not known."""
+    return UNKNOWN if value is None else as_text(value)
 
 
 _FIGURE = re.compile(r"[-−+]?[\d,]+(?:\.(\d+))?")

@@ -63,7 +63,13 @@ def shape_text(shape: tuple[int | None, ...] | None) -> str:
 
 def tensor_text(tensor: Tensor) -> str:
     """Return ``input 1×3×224×224 FP32 NCHW``, as far as it is known."""
-    parts = [tensor.name, shape_text(tensor.shape)]
+    unknown = [] if tensor.shape is not None else [shape_text(None)]
+    return " ".join(filter(None, (tensor.name, *unknown, form_text(tensor))))
+
+
+def form_text(tensor: Tensor) -> str:
+    """Return ``1×3×224×224 FP32 NCHW``: what is known of it, maybe nothing."""
+    parts = [shape_text(tensor.shape)] if tensor.shape is not None else []
     parts += [tensor.dtype.value] if tensor.dtype else []
     parts += [tensor.layout.name] if tensor.layout else []
     return " ".join(parts)

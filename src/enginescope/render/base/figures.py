@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from enginescope.analysis.claims.percentile import SHOWN, mark_text, percentile_name, shown_texts
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.samples import Interval, Summary
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
@@ -27,24 +27,6 @@ from enginescope.render.base.phrases import (
 UNKNOWN = "—"
 
 
-class Figures(Record, frozen=True, kw_only=True):
-    """A table of text.
-
-    Attributes:
-        headers: With units.
-        numbers: Columns set flush right, from 0.
-        sentences: Columns whose cells are sentences, and are broken into lines.
-        links: Per row, where its first cell leads; empty for tables without links.
-    """
-
-    caption: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: tuple[int, ...] = ()
-    sentences: tuple[int, ...] = ()
-    links: tuple[str, ...] = ()
-
-
 class TextTable(Record, frozen=True, kw_only=True):
     """A table for the terminal, Markdown and pages.
 
@@ -55,9 +37,8 @@ class TextTable(Record, frozen=True, kw_only=True):
         note: A line below: what was left out, what a figure is.
         left_out: Rows that only the files have.
         has_long_names: A terminal shows the first column last, where names have room.
-        file_columns: Headers of columns that a terminal leaves out.
         is_detail: A terminal leaves it out, and Markdown folds it away.
-        links: As of `Figures`.
+        links: Per row, where its first cell leads; empty for tables without links.
         shortened: Header of a column of names -> most characters on a terminal; 0: those that the
             other columns leave.
         sentences: Headers of columns that a page breaks as sentences.
@@ -74,7 +55,6 @@ class TextTable(Record, frozen=True, kw_only=True):
     note: str | None = None
     left_out: int = 0
     has_long_names: bool = False
-    file_columns: tuple[str, ...] = ()
     is_detail: bool = False
     links: tuple[str, ...] = ()
     shortened: Mapping[str, int] = {}
@@ -83,16 +63,24 @@ class TextTable(Record, frozen=True, kw_only=True):
     is_titled: bool = False
     is_divided: bool = False
 
-    def figures(self, caption: str | None = None) -> Figures:
-        """Return the table as a page sets it, by default under its title and note."""
-        return Figures(
-            caption=caption or "; ".join(part for part in (self.title, self.note) if part),
-            headers=self.headers,
-            rows=self.rows,
-            numbers=tuple(at for at, name in enumerate(self.headers) if name in self.numbers),
-            links=self.links,
-            sentences=tuple(at for at, name in enumerate(self.headers) if name in self.sentences),
-        )
+    def known(self) -> TextTable:
+        """Return the table without columns in which nothing is known."""
+        columns = zip(self.headers, *self.rows, strict=True)
+        kept = [one for one in columns if not self.rows or set(one[1:]) - {UNKNOWN, ""}]
+        headers, *rows = zip(*kept, strict=True) if kept else ((),)
+        return replace(self, headers=headers, rows=tuple(rows))
+
+    @property
+    def caption(self) -> str:
+        """Its title, its note, and how many rows it leaves out."""
+        left_out = f"{self.left_out:,} more below" if self.left_out else ""
+        return "; ".join(filter(None, (self.title, self.note, left_out)))
+
+    def on_page(self) -> TextTable:
+        """Return the table as a page sets it: `known`, each cell on one line."""
+        shown = self.known()
+        rows = (tuple(cell.replace("\n", "; ") for cell in row) for row in shown.rows)
+        return replace(shown, rows=tuple(rows))
 
 
 def figure(value: float | None, digits: int = 4) -> str:
@@ -105,7 +93,7 @@ def interval_cell(interval: Interval | None) -> str:
     return range_text(interval.low, interval.high) if interval else "none"
 
 
-def summary_rows(view: RunView) -> Figures:
+def summary_rows(view: RunView) -> TextTable:
     """Return the statistics of every metric, one row each."""
     rows = tuple(
         (
@@ -116,18 +104,15 @@ def summary_rows(view: RunView) -> Figures:
         )
         for one in view.summaries
     )
-    return Figures(
-        caption="Every metric of the run; SD and CV are of all samples",
-        headers=(
-            *("Metric", "n", "Effective n", "Min ms", "Mean ms", "Median ms"),
-            *("95 % CI ms", "SD ms", "CV %", "Max ms"),
-        ),
-        rows=rows,
-        numbers=tuple(range(1, 10)),
+    headers = (
+        *("Metric", "n", "Effective n", "Min ms", "Mean ms", "Median ms"),
+        *("95 % CI ms", "SD ms", "CV %", "Max ms"),
     )
+    title = "Every metric of the run; SD and CV are of all samples"
+    return TextTable(title=title, headers=headers, rows=rows, numbers=headers[1:])
 
 
-def percentile_rows(view: RunView) -> Figures:
+def percentile_rows(view: RunView) -> TextTable:
     """Return the percentiles of every metric, each with its interval or its mark."""
     rows = tuple(
         (
@@ -143,18 +128,15 @@ def percentile_rows(view: RunView) -> Figures:
         for summary in view.summaries
         for percentile in summary.percentiles
     )
-    return Figures(
-        caption="Percentiles by nearest rank, with whether the samples can carry them",
-        headers=(
-            *("Metric", "Percentile", "Value ms", "95 % CI ms"),
-            *("n", "Effective n", "Needed n", "Samples"),
-        ),
-        rows=rows,
-        numbers=(2, 3, 4, 5, 6),
+    headers = (
+        *("Metric", "Percentile", "Value ms", "95 % CI ms"),
+        *("n", "Effective n", "Needed n", "Samples"),
     )
+    title = "Percentiles by nearest rank, with whether the samples can carry them"
+    return TextTable(title=title, headers=headers, rows=rows, numbers=headers[2:7])
 
 
-def reported_rows(view: RunView) -> Figures | None:
+def reported_rows(view: RunView) -> TextTable | None:
     """Return what the tool printed of itself beside what its samples give; ``None`` without."""
     tool = view.run.tool
     if tool is None or not tool.summaries:
@@ -174,12 +156,9 @@ def reported_rows(view: RunView) -> Figures | None:
             for name, theirs, mine_ms in pairs
             if theirs is not None
         ]
-    return Figures(
-        caption=f"What {tool.tool} printed, and the same computed from the samples",
-        headers=("Metric", "Figure", f"{tool.tool} printed, ms", "From the samples, ms"),
-        rows=tuple(rows),
-        numbers=(2, 3),
-    )
+    headers = ("Metric", "Figure", f"{tool.tool} printed, ms", "From the samples, ms")
+    title = f"What {tool.tool} printed, and the same computed from the samples"
+    return TextTable(title=title, headers=headers, rows=tuple(rows), numbers=headers[2:])
 
 
 def cells_without_samples(
@@ -300,7 +279,6 @@ def _typical(summary: ReportedSummary) -> tuple[str, float | None]:
 
 
 def _measured(summary: Summary) -> tuple[str, ...]:
-    """Return the median with its interval, percentiles with what they lack, mean and ends."""
     ends = (("mean", summary.mean_ms), ("min", summary.min_ms), ("max", summary.max_ms))
     return (
         f"{format_ms(summary.median_ms)} median",
@@ -311,7 +289,6 @@ def _measured(summary: Summary) -> tuple[str, ...]:
 
 
 def _statistics(summary: ReportedSummary) -> tuple[str, ...]:
-    """Return ``0.0383 ms median``, mean, percentiles, ends, as far as they are printed."""
     name, value = _typical(summary)
     mean = summary.mean_ms if name == "median" else None
     stated = [("mean", mean), ("min", summary.min_ms), ("max", summary.max_ms)]

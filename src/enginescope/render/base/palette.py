@@ -223,29 +223,7 @@ def family_color(family: str | None) -> str:
     return _FAMILIES[family][0] if family in _FAMILIES else OTHER
 
 
-def type_color(layer_type: str | None) -> str:
-    """Return the color of a layer type: that of the kind of work it does."""
-    return family_color(type_family(layer_type))
-
-
 def channels_of(color: str) -> tuple[int, int, int]:
     """Return red, green and blue of ``#RRGGBB``."""
     red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
     return red, green, blue
-
-
-def color_at(stops: Sequence[str], share: float) -> str:
-    """Return the color of a scale between its first stop, at 0, and its last, at 1."""
-    place = min(max(share, 0.0), 1.0) * (len(stops) - 1)
-    below = min(int(place), len(stops) - 2)
-    ends = zip(channels_of(stops[below]), channels_of(stops[below + 1]), strict=True)
-    mixed = (round(low + (high - low) * (place - below)) for low, high in ends)
-    return "#" + "".join(f"{one:02X}" for one in mixed)
-
-
-def ink_on(color: str) -> str:
-    """Return black or white, whichever has more contrast with ``#RRGGBB`` (WCAG 2.2)."""
-    channels = [one / 255 for one in channels_of(color)]
-    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#000000" if luminance > 0.179 else "#ffffff"

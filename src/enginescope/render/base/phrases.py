@@ -169,7 +169,6 @@ def layer_sum_sentence(found: LayerSum) -> str:
 
 
 def _estimate_sentence(layers: LayerSum, profiler_ms: float) -> str:
-    """Say what is estimated of the layers' own times, and what the profiler reported."""
     text = f"Layers {format_ms(layers.sum_ms)} (own times, {profiler_part(profiler_ms)})"
     whole = f"{in_text(layers.whole_metric or '')} {format_ms(layers.whole_ms)}"
     return (
@@ -195,7 +194,6 @@ def _bridge_sentence(found: LayerSum) -> str:
 
 
 def _how_added(found: LayerSum) -> str:
-    """Say what is added up, over how many iterations, and how certain the sum is."""
     text = f"sum of {found.part} {found.statistic}s"
     if found.iterations is not None:
         text += f", {counted(found.iterations, 'iteration')}"

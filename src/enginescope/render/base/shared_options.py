@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 
 #: A model and its backend.
 BETWEEN = " · "
+#: Characters of a backend's name in a table.
+NAME_LENGTH = 34
 _NAME_ENDS = re.compile(r"[:@? ]")
 #: The id of a run, which follows the options.
 _ID = re.compile(r" \([0-9a-f]{6,12}\)$")
@@ -77,6 +79,15 @@ def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
     if len(set(made)) < len(set(texts)):  # the same options in another order
         return ToldApart(labels=tuple(texts))
     return ToldApart(labels=made, shared="; ".join(said) or None)
+
+
+def jobs_apart(names: Sequence[str]) -> ToldApart:
+    """Return names of jobs, ``net.onnx · trt?workspace=1GiB · batch 1``, with short backends."""
+    jobs = [name.split(BETWEEN, 2) for name in names]
+    apart = told_apart([job[1] if len(job) > 1 else "" for job in jobs], NAME_LENGTH)
+    pairs = zip(jobs, apart.labels, strict=True)
+    short = (BETWEEN.join((job[0], *([spec] if spec else ()), *job[2:])) for job, spec in pairs)
+    return replace(apart, labels=tuple(short))
 
 
 def on_text(backend: str) -> str:

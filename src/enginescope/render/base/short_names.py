@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 #: Characters kept before the first that differs.
 _CONTEXT = 10
@@ -46,14 +46,6 @@ def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
             short[name] = _free(name, short[name], limit, taken)
             taken.add(short[name])
     return [short[text] for text in texts]
-
-
-def column_apart(rows: Iterable[Sequence[str]], at: int, limit: int) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a table with the names of one column shortened, as `shorten_apart`."""
-    copies = [list(row) for row in rows]
-    for row, name in zip(copies, shorten_apart([row[at] for row in copies], limit), strict=True):
-        row[at] = name
-    return tuple(map(tuple, copies))
 
 
 def _apart(group: Sequence[str], limit: int) -> list[str]:

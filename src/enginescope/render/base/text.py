@@ -22,7 +22,7 @@ from enginescope.judge.samples import Summary
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
 from enginescope.records.notice import Hint, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.render.base.answer_tables import AnswerTables, on_screen
+from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
 from enginescope.render.base.figures import (
     TextTable,
@@ -86,7 +86,6 @@ def summary(
 
 
 def _usability(view: RunView, width: int) -> list[Text]:
-    """Return whether the run can be used, and why not."""
     found = view.usability
     style = "" if found is None or found.verdict == "usable" else "yellow"
     return [Text(f"  {line}", style=style) for line in textwrap.wrap(str(found), width - 2)]
@@ -171,6 +170,15 @@ def answer_lines(
     return lines
 
 
+def on_screen(part: TextTable) -> TextTable:
+    """Return a table as a terminal shows it: what is known, long names last."""
+    shown = part.known()
+    if not part.has_long_names:
+        return shown
+    rows = tuple((*row[1:], *row[:1]) for row in shown.rows)
+    return replace(shown, headers=(*shown.headers[1:], *shown.headers[:1]), rows=rows)
+
+
 def stacked(tables: Iterable[TextTable], width: int | None = None) -> list[RenderableType]:
     """Return tables and their notes as lines, a blank one after each table."""
     lines: list[RenderableType] = []
@@ -194,8 +202,8 @@ def stacked(tables: Iterable[TextTable], width: int | None = None) -> list[Rende
 _NARROW = 72
 #: Columns that shortened names have at least, and those that they have if others can be left out.
 _LEAST_NAME, _FAIR_NAME = 12, 20
-#: Most of a column of a divided table, which breaks.
-_MOST_CELL = 18
+#: Most of the first column of a divided table, and of others, which break.
+_MOST_NAME, _MOST_CELL = 28, 18
 
 
 def _fitted(part: TextTable, width: int) -> TextTable:
@@ -228,7 +236,8 @@ def _fitted(part: TextTable, width: int) -> TextTable:
 def _divided(part: TextTable, width: int) -> Iterator[TextTable]:
     """Yield a table as several, each with the first column and as many others as have room."""
     columns = list(zip(part.headers, *part.rows, strict=True))
-    first, *widths = (_GAP + min(_MOST_CELL, max(map(len, column))) for column in columns)
+    longest, *lengths = (max(map(len, column)) for column in columns)
+    first, widths = _GAP + min(_MOST_NAME, longest), [_GAP + min(_MOST_CELL, n) for n in lengths]
     groups: list[list[int]] = [[]]
     for at, each in enumerate(widths):
         if groups[-1] and first + sum(widths[one] for one in groups[-1]) + each > width:
@@ -273,7 +282,6 @@ def _figures(
 
 
 def _printed(view: RunView, width: int) -> list[RenderableType]:
-    """Return the figures of a run without samples, as far as a tool printed some."""
     lines = _labelled(printed_rows(view), width)
     note = printed_note(view)
     if note is None:
@@ -284,7 +292,6 @@ def _printed(view: RunView, width: int) -> list[RenderableType]:
 
 
 def _gpu(view: RunView, width: int) -> list[RenderableType]:
-    """Return what a request cost, and the clock it ran at, where a GPU said so."""
     rows = (
         ("energy", energy_parts(view.energy) if view.energy else ()),
         ("SM clock", clock_parts(view)),

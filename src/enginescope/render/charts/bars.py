@@ -1,17 +1,25 @@
-"""Bar charts: layers by time, and time by type."""
+"""Bar charts, and that of the slowest layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
-from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_significant
 from enginescope.render.base.figures import UNKNOWN
-from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
+from enginescope.render.base.palette import family_color, precision_color, type_family
 from enginescope.render.base.short_names import shorten_apart
-from enginescope.render.charts.card.wording import table_of_tips
-from enginescope.render.html.images import X_TICKS, Chart, Spec, marks, picked, quantity, with_tips
+from enginescope.render.charts.tip_table import NOT_KNOWN, table_of_tips
+from enginescope.render.html.images import (
+    X_TICKS,
+    Chart,
+    Spec,
+    category,
+    marks,
+    picked,
+    quantity,
+    with_tips,
+)
 
 ROW_HEIGHT = 19
 #: Letters of a name that have room in a wide picture and in a narrow one.
@@ -28,10 +36,9 @@ def group_color(
     name: str, groups: Iterable[str], color: Callable[[str | None], str], *, legend: bool = True
 ) -> Spec:
     """Return the channel that gives each group, in the field ``group``, its own color."""
-    domain = list(dict.fromkeys(groups))
-    scale = {"domain": domain, "range": [color(one) for one in domain]}
-    shown = {"legend": {"title": name, "symbolType": "square"}} if legend else {"legend": None}
-    return {"field": "group", "type": "nominal", "scale": scale, **shown}
+    colors = {group: color(group) for group in groups}
+    shown = {"title": name, "symbolType": "square"} if legend else None
+    return category("group", colors, legend=shown)
 
 
 def row_axis(**more: object) -> Spec:
@@ -134,84 +141,61 @@ def labels_of(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
     return {row["row"]: label for row, label in zip(rows, both, strict=True)}
 
 
-_TIPS = {"value": "time, ms#", "share": "share of the sum, %#"}
+_TIPS = {
+    "name": "layer",
+    "value": "time, ms#",
+    "share": "share of the sum, %#",
+    "type": "type",
+    "tactic": "tactic",
+}
 
 
-def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
-    """The `topk` layers with the longest time, colored by precision, else by kind of work.
+def layer_bars(
+    layers: Sequence[LayerRow], top: int = 30, kinds: Collection[str] | None = None
+) -> Chart | None:
+    """The `top` layers with the longest time, colored by precision, else by kind of work.
 
     Of a profile alone neither is known. ``None`` without layer times.
+
+    Args:
+        kinds: Types of layers; by default all.
     """
-    timed = [row for row in slowest_first(view.layers) if row.took_time and not row.is_container]
-    rows = timed[:topk]
+    every = [row for row in slowest_first(layers) if row.took_time and not row.is_container]
+    timed = [row for row in every if kinds is None or row.type in kinds]
+    rows = timed[:top]
     if not rows:
         return None
+    name = "kind of work"
+    color: Callable[[str | None], str] = family_color
+    groups = [type_family(row.type) for row in rows]
     if any(row.precision for row in rows):
-        name = "precision"
-        groups = [row.precision or "not known" for row in rows]
-    else:
-        name = "kind of work"
-        groups = [type_family(row.type) for row in rows]
-    has_groups = name == "precision" or any(row.type for row in rows)
-    both = enumerate(zip(rows, groups, strict=True))
-    data = [_row(rank, row, group) for rank, (row, group) in both]
+        name, color = "precision", precision_color
+        groups = [row.precision or NOT_KNOWN for row in rows]
+    has_groups = any(row.precision or row.type for row in rows)
+    data: list[Spec] = [
+        {
+            "row": f"{rank:05}",
+            "label": row.name,
+            "name": row.name,
+            "group": group,
+            "value": row.time_ms,
+            "share": row.share_pct,
+            "type": row.type or NOT_KNOWN,
+            "tactic": row.tactic or NOT_KNOWN,
+        }
+        for rank, (row, group) in enumerate(zip(rows, groups, strict=True))
+    ]
     share = sum(row.share_pct or 0.0 for row in rows)
     whole = f"All {len(rows)} timed layers" if len(rows) > 1 else "The only timed layer"
     some = f"The {len(rows)} slowest of {len(timed):,} timed layers"
     which = some if len(rows) < len(timed) else whole
-    tips = {"name": "layer", **_TIPS, "type": "type", "tactic": "tactic"}
     return bar_chart(
         data,
         X_TITLE,
-        tips,
-        group_color(
-            name,
-            groups,
-            precision_color if name == "precision" else family_color,
-            legend=has_groups,
-        ),
-        key="per_layer_time",
+        _TIPS,
+        group_color(name, groups, color, legend=has_groups),
+        key="latency-per-layer",
         title=f"Layers by time, colored by {name}" if has_groups else "Layers by time",
         subtitle=(f"{which}: {format_significant(share)} % of the sum over layers",),
+        is_wide=True,
     )
-
-
-def time_by_type(view: RunView) -> Chart | None:
-    """Time summed by layer type; ``None`` without layer times or types."""
-    shares = tuple(share for share in view.time_by_type if share.time_ms > 0)
-    if not any(share.key for share in shares):
-        return None
-    data: list[Spec] = [
-        {
-            "label": one.key or "not known",
-            "name": one.key or "not known",
-            "group": one.key or "not known",
-            "value": one.time_ms,
-            "share": one.share_pct,
-            "layers": one.layers,
-            "row": f"{place:05}",
-        }
-        for place, one in enumerate(shares)
-    ]
-    groups = [one["group"] for one in data]
-    return bar_chart(
-        data,
-        X_TITLE,
-        {"name": "type", **_TIPS, "layers": "layers"},
-        group_color("type", groups, type_color, legend=False),
-        key="time_by_type",
-        title=f"Time by type: {groups[0]} takes {format_significant(data[0]['share'] or 0)} %",
-    )
-
-
-def _row(rank: int, row: LayerRow, group: str) -> Spec:
-    return {
-        "row": f"{rank:05}",
-        "label": row.name,
-        "name": row.name,
-        "group": group,
-        "value": row.time_ms,
-        "share": row.share_pct,
-        "type": row.type or "not known",
-        "tactic": row.tactic or "not known",
-    }

@@ -18,28 +18,20 @@ from enginescope.analysis.claims.percentile import (
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Percentile, Summary
 from enginescope.judge.stats.describe import Histogram
-from enginescope.judge.units import format_ms, format_significant
+from enginescope.judge.units import format_ms
 from enginescope.render.base.phrases import count_text, in_text, metric_title
-from enginescope.render.charts.card.wording import figure
 from enginescope.render.charts.overlay import is_skewed
-from enginescope.render.html.images import (
-    X_TICKS,
-    Chart,
-    ChartTable,
-    Spec,
-    marks,
-    quantity,
-    tooltip,
-    zoomable,
-)
+from enginescope.render.charts.tip_table import table_of_tips
+from enginescope.render.html.images import X_TICKS, Chart, Spec, marks, quantity, tooltip, zoomable
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16
-#: What a character of a label takes of the width of a picture on a phone.
-_CHARACTER = 0.02
+#: What a character of a label takes of the width of a picture on a phone; the gap is one more.
+_CHARACTER = 0.023
 #: Bins of a logarithmic axis.
 _LOG_BINS = 60
 _LOG = "The axis is logarithmic: p95 is over three medians"
+_BIN = {"low": "from, ms#", "high": "to, ms#", "n": "samples"}
 _X_SCALE = {"zero": False, "nice": False}
 _X_AXIS = {**X_TICKS, "grid": False}
 
@@ -72,10 +64,7 @@ def latency_distribution(view: RunView) -> Chart | None:
             *((_LOG,) if is_log else _outside(histogram)),
         ),
         spec=zoomable(layers),
-        table=ChartTable(
-            headers=("From, ms", "To, ms", "Samples"),
-            rows=tuple((figure(one["low"]), figure(one["high"]), f"{one['n']:,}") for one in bins),
-        ),
+        table=table_of_tips(bins, _BIN),
     )
 
 
@@ -100,7 +89,7 @@ def _bars(bins: list[Spec], x: Spec) -> Spec:
         x=quantity("low", "latency, ms", bin="binned", **x),
         x2={"field": "high"},
         y=quantity("n", "samples", scale=scale, axis={"tickCount": 5}),
-        tooltip=tooltip(low="from, ms#", high="to, ms#", n="samples"),
+        tooltip=tooltip(**_BIN),
     )
 
 
@@ -133,7 +122,7 @@ def _placed(rules: list[Spec]) -> list[Spec]:
     """
     bound = 1.0
     for one in reversed(rules):
-        reach = len(one["label"]) * _CHARACTER
+        reach = (len(one["label"]) + 1) * _CHARACTER
         one["right"] = one["part"] + reach > 1 or one["part"] > bound
         bound = one["part"] - reach if one["right"] else bound
     onward = [rule for rule in rules if not rule["right"]]
@@ -168,6 +157,7 @@ def _label(rule: Spec, style: str) -> Spec:
 
 _TICKS = (0, 50, 75, 90, 95, 99, 99.9)
 _ALL_MARKED = 90
+_POINT = {"name": "percentile", "y": "latency, ms#", "effective": "effective n", "sure": "95 % CI"}
 
 
 def percentiles(view: RunView) -> Chart | None:
@@ -186,7 +176,7 @@ def percentiles(view: RunView) -> Chart | None:
     ends_tips = tooltip(name="percentile", low="95 % from, ms#", high="to, ms#")
     band = {"type": "rule", "style": "accent-band", "strokeWidth": 9}
     line = {"type": "line", "strokeWidth": 1.5}
-    tips = tooltip(name="percentile", y="latency, ms#", sure="sure")
+    tips = tooltip(**_POINT)
     y = quantity("y", "latency, ms", scale={"zero": False})
     layers = [marks(enough, band, x=_x(), **ends, tooltip=ends_tips)] if enough else []
     layers += [marks(rows, line, x=_x(), y=y)]
@@ -198,13 +188,7 @@ def percentiles(view: RunView) -> Chart | None:
         title=f"{metric_title(latency.metric)} by percentile",
         subtitle=("Hollow: too few samples to state it with an interval. Bars: 95 % intervals",),
         spec={"layer": layers},
-        table=ChartTable(
-            headers=("Percentile", "Latency, ms", "Effective n", "95 % CI"),
-            rows=tuple(
-                (row["name"], format_significant(row["y"], 4), row["effective"], row["sure"])
-                for row in rows
-            ),
-        ),
+        table=table_of_tips(rows, _POINT),
     )
 
 

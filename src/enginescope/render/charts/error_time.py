@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from enginescope.render.base.palette import GREY
-from enginescope.render.html.images import Spec, quantity
+from enginescope.render.html.images import Spec, category, quantity
 
 #: Errors of 0 alone are drawn as a tenth of this: they have no logarithm.
 _LEAST = 1e-9
@@ -34,12 +34,11 @@ def error_time(
     rows = [{**point, "drawn": max(point["error"], floor)} for point in points]
     y = quantity("drawn", f"{y_title} (log)", scale=_SCALE, axis=_axis(rows, errors, floor))
     best = sorted((row for row in rows if row["is_best"]), key=lambda row: row["time"])
-    kinds = [kind for kind in marks if any(row["kind"] == kind for row in rows)]
-
-    def by_kind(part: int) -> Spec:
-        scale = {"domain": kinds, "range": [marks[kind][part] for kind in kinds]}
-        return {"field": "kind", "type": "nominal", "legend": _LEGEND, "scale": scale}
-
+    shown = [kind for kind in marks if any(row["kind"] == kind for row in rows)]
+    color, shape = (
+        category("kind", {kind: marks[kind][part] for kind in shown}, legend=_LEGEND)
+        for part in (0, 1)
+    )
     line = {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": GREY}
     size = {"condition": {"test": "datum.is_best", "value": 110}, "value": 45}
     return [
@@ -55,8 +54,8 @@ def error_time(
             "encoding": {
                 "x": x,
                 "y": y,
-                "color": by_kind(0),
-                "shape": by_kind(1),
+                "color": color,
+                "shape": shape,
                 "size": size,
                 "tooltip": tips,
             },

@@ -7,20 +7,13 @@ from collections.abc import Sequence
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.judge.difference import NOT_DETECTED
-from enginescope.judge.units import format_significant
+from enginescope.judge.units import range_text
 from enginescope.judge.verdict import RatioEstimate
 from enginescope.render.base.data_table import ends_of
 from enginescope.render.base.palette import BETTER, BLUE, GREY, SKY, WORSE
 from enginescope.render.charts.bars import labels_of, row_axis, rows_height
-from enginescope.render.html.images import (
-    X_TICKS,
-    Chart,
-    ChartTable,
-    Spec,
-    marks,
-    quantity,
-    tooltip,
-)
+from enginescope.render.charts.tip_table import table_of_tips
+from enginescope.render.html.images import X_TICKS, Chart, Spec, category, marks, quantity, tooltip
 
 #: Kind of an estimate -> its color; the legend names those that there are.
 _COLORS = {
@@ -100,13 +93,14 @@ def estimate_chart(
     rows = [_row(at, estimate) for at, estimate in enumerate(estimates)]
     if reference is not None and all("low" not in row for row in rows):
         return None
-    cells = ((row["name"], format_significant(row["value"], 4), row["ends"]) for row in rows)
+    verdict = {} if reference is None else {"kind": "verdict"}
+    tips = {"name": "of", **verdict, "value": f"{axis}#", "ends": lines}
     return Chart(
         key=key,
         title=title,
         subtitle=(f"Lines: {lines}" + (f"; dashed: {dashed}" if reference is not None else ""),),
-        spec=_spec(rows, axis, reference, lines),
-        table=ChartTable(headers=("", axis, lines), rows=tuple(cells)),
+        spec=_spec(rows, axis, reference, tooltip(**tips)),
+        table=table_of_tips(rows, tips),
         height=rows_height(len(rows)),
         is_wide=True,
     )
@@ -123,24 +117,16 @@ def _row(at: int, estimate: Estimate) -> Spec:
     }
     if estimate.low is not None and estimate.high is not None:
         low, high = estimate.low, estimate.high
-        ends = f"{format_significant(low, 4)} … {format_significant(high, 4)}"
-        row |= {"low": low, "high": high, "ends": ends}
+        row |= {"low": low, "high": high, "ends": range_text(low, high, 4)}
     return row
 
 
-def _spec(rows: list[Spec], axis: str, reference: float | None, lines: str) -> Spec:
-    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+def _spec(rows: list[Spec], axis: str, reference: float | None, tips: list[Spec]) -> Spec:
+    kinds = dict.fromkeys(row["kind"] for row in rows)
     legend = {"title": None, "symbolType": "circle"} if len(kinds) > 1 else None
-    color = {
-        "field": "kind",
-        "type": "nominal",
-        "scale": {"domain": kinds, "range": [_COLORS[kind] for kind in kinds]},
-        "legend": legend,
-    }
+    color = category("kind", {kind: _COLORS[kind] for kind in kinds}, legend=legend)
     x = quantity("value", axis, axis=X_TICKS, scale={"zero": False, "nice": False, "padding": 12})
     y = {**row_axis(), "scale": {"domain": [row["row"] for row in rows]}}
-    verdict = {} if reference is None else {"kind": "verdict"}
-    tips = tooltip(name="of", **verdict, value=f"{axis}#", ends=lines)
     dashed = {"type": "rule", "strokeDash": [4, 4], "strokeWidth": 1}
     lasting = [] if reference is None else [marks([{"value": reference}], dashed, x=x)]
     known = [row for row in rows if "low" in row]

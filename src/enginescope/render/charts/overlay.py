@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import chain, pairwise
+from operator import itemgetter
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from enginescope.judge.stats.describe import percentile, shown_range
 from enginescope.judge.units import format_ms, format_significant, range_text
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.phrases import in_text
-from enginescope.render.charts.series import colored, dashed, shaped
+from enginescope.render.charts.series import told_apart
+from enginescope.render.charts.tip_table import table_of_tips
 from enginescope.render.html.images import (
     Chart,
     ChartTable,
@@ -89,8 +91,10 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
 
     def _spec(self) -> Spec:
         what, legend = self.what, series_legend(self.labels)
-        color = colored(what, self.labels, legend=legend)
-        dashes = {"strokeDash": dashed(what, self.labels, legend=legend)}
+        color, dashes = (
+            told_apart(what, self.labels, channel, legend=legend)
+            for channel in ("color", "strokeDash")
+        )
         title = "time, ms (log)" if self.is_log else "time, ms"
         scale, axis = self._axis()
         y = quantity("share", f"samples of the {what}, %", stack=None, axis={"tickCount": 5})
@@ -98,12 +102,12 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         encoding: Spec = {
             "x": quantity("low", title, scale=scale, axis=axis),
             "y": y,
-            "color": color,
+            **color,
             "tooltip": tooltip(**{what: what}, **ends),
         }
         rule: Spec = {
             "x": quantity("x", title),
-            "color": color,
+            **color,
             "tooltip": tooltip(**{what: what}, x="median, ms#"),
         }
         rows = self._rows()
@@ -195,6 +199,8 @@ def overlay(
     space = np.geomspace if is_log else np.linspace
     edges = np.concatenate([space(*part, bins + 1) for part in parts])
     counts = [np.histogram(values, edges)[0] for _, values in series]
+    for of in counts:
+        of[bins :: bins + 1] = 0  # no bin lies across what the axis leaves out
     sized = [(of, values.size) for of, (_, values) in zip(counts, series, strict=True)]
     return Overlay(
         what=what,
@@ -261,8 +267,8 @@ def process_medians(found: MeasuredComparison) -> Chart | None:
     metric = found.pairs[0].headline.metric
     rows: list[Spec] = [
         {
-            "side": side.label,
             "x": (run.turn.round if run.turn else at) + 1,
+            "side": side.label,
             "median": float(np.median(samples.values_ms)),
             "run": run.id[:8],
         }
@@ -272,8 +278,11 @@ def process_medians(found: MeasuredComparison) -> Chart | None:
     ]
     if len(rows) <= len(found.sides):
         return None
-    in_turn = found.comparison is not None
+    in_turn, labels = found.comparison is not None, [side.label for side in found.sides]
     each = "round" if in_turn else "process"
+    tips = {"x": f"{each}#", "side": "side", "median": "median, ms#", "run": "run"}
+    scale: Spec = {"nice": False, "zero": False, "padding": 12}
+    whole = {"tickMinStep": 1, "format": "d", "tickCount": 12, "grid": False}
     return Chart(
         key="sides_processes",
         title=f"Median {in_text(metric)} of each process" + (", round by round" if in_turn else ""),
@@ -282,14 +291,15 @@ def process_medians(found: MeasuredComparison) -> Chart | None:
             if in_turn
             else ("In the order of measurement; the sides were not interleaved",)
         ),
-        spec=_process_spec(rows, [side.label for side in found.sides], each),
-        table=ChartTable(
-            headers=(each.capitalize(), "Side", "Median, ms", "Run"),
-            rows=tuple(
-                (str(one["x"]), one["side"], format_significant(one["median"], 5), one["run"])
-                for one in sorted(rows, key=lambda row: (row["x"], row["side"]))
-            ),
+        spec=marks(
+            rows,
+            {"type": "point", "filled": True, "size": 62, "opacity": 0.9},
+            x=quantity("x", each, scale=scale, axis=whole),
+            y=quantity("median", "median, ms", scale=scale, axis={"tickCount": 5}),
+            **told_apart("side", labels, "color", "shape", legend=series_legend(labels)),
+            tooltip=tooltip(**tips),
         ),
+        table=table_of_tips(sorted(rows, key=itemgetter("x", "side")), tips),
         height=200,
         is_wide=True,
     )
@@ -298,25 +308,3 @@ def process_medians(found: MeasuredComparison) -> Chart | None:
 def _pooled(side: MeasuredSide, metric: str) -> Array:
     series = [one.values_ms for run in side.measured if (one := run.series(metric)) is not None]
     return np.concatenate(series) if series else np.empty(0)
-
-
-def _process_spec(rows: list[Spec], labels: list[str], each: str) -> Spec:
-    legend = series_legend(labels)
-    values = [row["median"] for row in rows]
-    margin = 0.06 * (max(values) - min(values)) or 0.01 * max(values)
-    domain = [min(values) - margin, max(values) + margin]
-    whole = {"tickMinStep": 1, "format": "d", "tickCount": 12, "grid": False}
-    return marks(
-        rows,
-        {"type": "point", "filled": True, "size": 62, "opacity": 0.9},
-        x=quantity("x", each, scale={"nice": False, "zero": False, "padding": 12}, axis=whole),
-        y=quantity(
-            "median",
-            "median, ms",
-            scale={"zero": False, "nice": False, "domain": domain},
-            axis={"tickCount": 5},
-        ),
-        color=colored("side", labels, legend=legend),
-        shape=shaped("side", labels, legend=legend),
-        tooltip=tooltip(side="side", x=f"{each}#", median="median, ms#", run="run"),
-    )

@@ -1,4 +1,4 @@
-"""Latency and memory over time: of one run, and of several models, sides or workers in one picture.
+"""Latency and memory of a run over time, and how several series are told apart in one picture.
 
 Long series are made short enough to draw, without losing a spike.
 """
@@ -6,8 +6,7 @@ Long series are made short enough to draw, without losing a spike.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,13 @@ from enginescope.judge.samples import Array, Samples
 from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SIDES, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
+from enginescope.render.charts.tip_table import table_of_tips
 from enginescope.render.html.images import (
     X_TICKS,
     Chart,
     ChartTable,
     Spec,
+    category,
     marks,
     quantity,
     tooltip,
@@ -35,30 +36,32 @@ MAX_POINTS = 5_000
 BUCKETS = 600
 
 
-class Bucket(NamedTuple):
-    """A stretch of a series: where it begins, and the extremes within it; NaN: no value."""
-
-    x: float
-    low: float
-    high: float
-
-
-def extremes(x: Array, values: Array, buckets: int = BUCKETS) -> tuple[Bucket, ...]:
-    """Return the least and greatest value of each of `buckets` stretches of equal count.
+def downsampled(x: Array, values: Array, most: int = BUCKETS) -> list[Spec]:
+    """Return where each of at most `most` blocks of equal count begins, and its extremes.
 
     Args:
-        x, values: Any unit; n of at least 1.
+        x, values: Any unit; at least one. NaN: no value.
     """
-    starts = np.unique(np.linspace(0, values.size, min(buckets, values.size) + 1).astype(int)[:-1])
+    starts = np.unique(np.linspace(0, values.size, min(most, values.size) + 1).astype(int)[:-1])
     ends = (np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts))
-    return tuple(map(Bucket, x[starts].tolist(), *(of.tolist() for of in ends)))
+    columns = zip(x[starts].tolist(), *(of.tolist() for of in ends), strict=True)
+    return [
+        {"x": at, "low": low, "high": high} if low == low else {"x": at, "low": None, "high": None}
+        for at, low, high in columns
+    ]
 
 
 _TABLE_ROWS = 24
 
 
+def downsampled_table(x: Array, x_title: str, values: Array, y_title: str) -> ChartTable:
+    """Return the extremes of a few blocks of a series."""
+    tips = {"x": f"from, {x_title}#", "low": f"least, {y_title}#", "high": f"greatest, {y_title}#"}
+    return table_of_tips(downsampled(x, values, _TABLE_ROWS), tips)
+
+
 def latency_series(view: RunView) -> Chart | None:
-    """Every sample in order, or the extremes of equal stretches when there are too many.
+    """Every sample in order, or the extremes of equal blocks when there are too many.
 
     Samples that the histogram folds away stand at the upper edge, so that one spike does not
     flatten the rest. ``None`` without samples.
@@ -70,8 +73,7 @@ def latency_series(view: RunView) -> Chart | None:
     limit = float(histogram.edges_ms[-1]) if histogram.n_above else float(latency.max_ms)
     whole = len(samples) <= MAX_POINTS
     values = samples.values_ms
-    found = map(Bucket, x.tolist(), values.tolist(), values.tolist())
-    rows = [one._asdict() for one in (found if whole else extremes(x, values))]
+    rows = downsampled(x, values, values.size if whole else BUCKETS)
     drawn = (
         f"each of {len(samples):,} samples"
         if whole
@@ -97,7 +99,7 @@ def latency_series(view: RunView) -> Chart | None:
         title=f"{metric_title(samples.metric)} over the run: {drawn}",
         subtitle=tuple(subtitle),
         spec=zoomable(layers),
-        table=_table(x, x_title, samples.values_ms),
+        table=downsampled_table(x, x_title, values, "ms"),
         height=220,
     )
 
@@ -124,49 +126,30 @@ def _samples(rows: list[Spec], x_title: str, limit: float, tips: Any, *, whole: 
     )
 
 
-def _table(x: Array, x_title: str, values_ms: Array) -> ChartTable:
-    rows = (
-        tuple(format_significant(value, 4) for value in bucket)
-        for bucket in extremes(x, values_ms, _TABLE_ROWS)
-    )
-    headers = (f"From, {x_title}", "Least, ms", "Greatest, ms")
-    return ChartTable(headers=headers, rows=tuple(rows))
+#: Channel -> what tells series apart there, in turn.
+_TURNS: dict[str, Sequence[object]] = {
+    "color": (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY),
+    "strokeDash": ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3]),
+    "shape": ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross"),
+}
 
 
-_COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
-_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
-_SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")
+def told_apart(
+    field: str, names: Sequence[str], *channels: str, legend: Spec | None
+) -> dict[str, Spec]:
+    """Return ``color``, ``strokeDash`` or ``shape`` of each name.
 
-
-def colored(field: str, names: Sequence[str], *, legend: Spec | None) -> Spec:
-    """Return the channel that gives each name its color."""
-    return _channel(field, names, SIDES if field == "side" else _COLORS, legend)
-
-
-def dashed(field: str, names: Sequence[str], *, legend: Spec | None) -> Spec:
-    """Return the channel that gives each name its dashes."""
-    return _channel(field, names, _DASHES, legend)
-
-
-def shaped(field: str, names: Sequence[str], *, legend: Spec | None) -> Spec:
-    """Return the channel that gives each name its mark."""
-    return _channel(field, names, _SHAPES, legend)
-
-
-def _channel(
-    field: str, names: Sequence[str], values: Sequence[object], legend: Spec | None
-) -> Spec:
-    scale: Spec = {"domain": list(names), "range": list(islice(cycle(values), len(names)))}
-    return {"field": field, "type": "nominal", "title": None, "legend": legend, "scale": scale}
-
-
-def lines_of_runs(names: Sequence[str], *, has_legend: bool = True) -> Spec:
-    """Return the channels that tell the lines of runs apart, in the field ``run``."""
-    legend: Spec | None = {"title": None, "columns": 1, "labelLimit": 600} if has_legend else None
-    return {
-        "color": colored("run", names, legend=legend),
-        "strokeDash": dashed("run", names, legend=legend),
-    }
+    A seventh name has the first one's color, with other dashes and another mark.
+    """
+    found: dict[str, Spec] = {}
+    for channel in channels:
+        is_color = channel == "color"
+        values = SIDES if is_color and field == "side" else _TURNS[channel]
+        rounds = [divmod(at, len(values)) for at in range(len(names))]
+        turn = [values[at if is_color else (at + past) % len(values)] for past, at in rounds]
+        look = dict(zip(names, turn, strict=True))
+        found[channel] = category(field, look, title=None, legend=legend)
+    return found
 
 
 _MIB = 1 << 20
@@ -174,68 +157,28 @@ _POINTS = 400
 _STARTED = "time since the worker was started, s"
 
 
-def _memory(view: RunView) -> tuple[Array, Array] | None:
-    """Times in s and resident memory in MiB, instants without a value left out."""
-    telemetry = view.run.telemetry
-    values = telemetry.channel("rss_bytes") if telemetry else None
-    if telemetry is None or values is None or not np.isfinite(values).any():
-        return None
-    seen = np.isfinite(values)
-    return telemetry.time_ms[seen] / 1e3, values[seen] / _MIB
-
-
-def _memory_spec(rows: list[Spec], mark: Spec, tips: dict[str, str], **more: Any) -> Spec:
-    return marks(
-        rows,
-        mark,
-        x=quantity("x", _STARTED, scale={"nice": False}, axis=X_TICKS),
-        y=quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
-        tooltip=tooltip(**tips, x="time, s#", y="memory, MiB#"),
-        **more,
-    )
-
-
 def memory_series(view: RunView) -> Chart | None:
     """Resident memory of the worker; ``None`` where it was not sampled."""
-    found = _memory(view)
-    if found is None:
+    telemetry = view.run.telemetry
+    values = telemetry.channel("rss_bytes") if telemetry else None
+    if telemetry is None or values is None or not (seen := np.isfinite(values)).any():
         return None
-    rows = [{"x": bucket.x, "y": bucket.high} for bucket in extremes(*found, _POINTS)]
-    until_loop, peak = view.run.peak_memory_bytes, int(found[1].max() * _MIB)
+    time_s, mib = telemetry.time_ms[seen] / 1e3, values[seen] / _MIB
+    rows = [{"x": one["x"], "y": one["high"]} for one in downsampled(time_s, mib, _POINTS)]
+    until_loop, peak = view.run.peak_memory_bytes, int(mib.max() * _MIB)
     title = f"Resident memory of the worker: peak {format_bytes(max(peak, until_loop or 0))}"
     if until_loop is not None and until_loop < peak:
         title += f", {format_bytes(until_loop)} until the timed loop ended"
-    cells = (
-        (format_significant(bucket.x), format_significant(bucket.high, 4))
-        for bucket in extremes(*found, _TABLE_ROWS)
-    )
     return Chart(
         key="memory",
         title=title,
-        spec=_memory_spec(rows, {"type": "area", "line": True, "opacity": 0.35}, {}),
-        table=ChartTable(headers=("From, s", "Greatest resident memory, MiB"), rows=tuple(cells)),
+        spec=marks(
+            rows,
+            {"type": "area", "line": True, "opacity": 0.35},
+            x=quantity("x", _STARTED, scale={"nice": False}, axis=X_TICKS),
+            y=quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
+            tooltip=tooltip(x="time, s#", y="memory, MiB#"),
+        ),
+        table=downsampled_table(time_s, "s", mib, "MiB"),
         height=160,
-    )
-
-
-def worker_memory(
-    labelled: Sequence[tuple[str, RunView]], *, subtitle: tuple[str, ...] = ()
-) -> Chart:
-    """Resident memory of each worker, one line each; an empty plot says that there is none."""
-    found = [(label, memory) for label, view in labelled if (memory := _memory(view)) is not None]
-    rows = [
-        {"run": label, "x": bucket.x, "y": bucket.high}
-        for label, memory in found
-        for bucket in extremes(*memory, _POINTS)
-    ]
-    peaks = ((label, format_significant(float(mib.max()), 4)) for label, (_, mib) in found)
-    drawn = "Drawn instead: resident memory of each worker"
-    look = lines_of_runs([label for label, _ in labelled])
-    return Chart(
-        key="worker_memory",
-        title="No GPU was sampled",
-        subtitle=(*subtitle, drawn if rows else "Memory of the workers is not known either"),
-        spec=_memory_spec(rows, {"type": "line", "strokeWidth": 1.6}, {"run": "model"}, **look),
-        table=ChartTable(headers=("Model", "Greatest, MiB"), rows=tuple(peaks)),
-        height=260,
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,16 +12,17 @@ from enginescope.judge.samples import Array
 from enginescope.judge.units import format_significant
 from enginescope.records.run import telemetry as channel
 from enginescope.render.base.facts import backend_text
-from enginescope.render.charts.series import extremes, lines_of_runs
+from enginescope.render.charts.series import downsampled, downsampled_table, told_apart
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
 _MIB = 1 << 20
 _PERCENT = (0, 100)
 _BUCKETS = 400
-_TABLE_ROWS = 24
 _TIME = "time since requests began, s"
 #: So that pictures below each other have one time axis.
 _AXIS_WIDTH = 58
+_CHANNELS = ("color", "strokeDash")
+_LEGEND: Spec = {"title": None, "columns": 1, "labelLimit": 600}
 
 
 class Panel(Record, frozen=True):
@@ -146,7 +146,7 @@ def _spec(panel: Panel, lines: Sequence[_Line], *, with_legend: bool) -> Spec:
     domain = panel.domain or _around(lines)
     if domain:
         scale["domain"] = list(domain)
-    names = [line.run for line in lines]
+    names, legend = [line.run for line in lines], _LEGEND if with_legend else None
     axis = {"tickCount": 4, "minExtent": _AXIS_WIDTH}
     return marks(
         rows,
@@ -154,7 +154,7 @@ def _spec(panel: Panel, lines: Sequence[_Line], *, with_legend: bool) -> Spec:
         {"type": "line", "invalid": "break-paths-filter-domains", "strokeWidth": 1.6},
         x=quantity("x", _TIME, scale={"nice": False}, axis={"tickCount": 10}),
         y=quantity("y", panel.axis, scale=scale, axis=axis),
-        **({} if len(lines) == 1 else lines_of_runs(names, has_legend=with_legend)),
+        **({} if len(lines) == 1 else told_apart("run", names, *_CHANNELS, legend=legend)),
         tooltip=tooltip(run="run", x=f"{_TIME}#", y=f"{panel.axis}#"),
     )
 
@@ -169,25 +169,17 @@ def _around(lines: Sequence[_Line]) -> tuple[float, float] | None:
 
 
 def _rows(line: _Line) -> list[Spec]:
-    """Return the points of a line; of a long one the least and the greatest of each stretch."""
-    if line.values.size <= 2 * _BUCKETS:
-        points: Iterable[tuple[float, float]] = zip(
-            line.time_s.tolist(), line.values.tolist(), strict=True
-        )
-    else:
-        found = extremes(line.time_s, line.values, _BUCKETS)
-        points = chain.from_iterable(((one.x, one.low), (one.x, one.high)) for one in found)
-    return [{"run": line.run, "x": x, "y": y if np.isfinite(y) else None} for x, y in points]
+    """Return the points of a line; of a long one the least and the greatest of each block."""
+    is_short = line.values.size <= 2 * _BUCKETS
+    ends = ("low",) if is_short else ("low", "high")
+    found = downsampled(line.time_s, line.values, line.values.size if is_short else _BUCKETS)
+    return [{"run": line.run, "x": one["x"], "y": one[end]} for one in found for end in ends]
 
 
 def _table(panel: Panel, lines: Sequence[_Line]) -> ChartTable:
-    several = len(lines) > 1
-    rows = []
-    for line in lines:
-        for bucket in extremes(line.time_s, line.values, _TABLE_ROWS):
-            ends = (bucket.low, bucket.high)
-            texts = (format_significant(one, 4) if np.isfinite(one) else "none" for one in ends)
-            rows.append((*([line.run] if several else []), f"{bucket.x:.2f}", *texts))
-    head = ("Run",) if several else ()
-    headers = (*head, "From, s", f"Least, {panel.axis}", f"Greatest, {panel.axis}")
-    return ChartTable(headers=headers, rows=tuple(rows))
+    tables = [downsampled_table(line.time_s, "s", line.values, panel.axis) for line in lines]
+    if len(lines) == 1:
+        return tables[0]
+    named = zip(lines, tables, strict=True)
+    rows = tuple((line.run, *row) for line, table in named for row in table.rows)
+    return ChartTable(headers=("Run", *tables[0].headers), rows=rows)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from enginescope.core.record import Record
 from enginescope.judge.samples import Interval
-from enginescope.judge.units import format_significant
+from enginescope.judge.units import range_text
 from enginescope.render.base.data_table import number_column
 from enginescope.render.base.palette import BETTER, BLUE, SIDES, WORSE
 from enginescope.render.charts.bars import LABEL_WIDTH, ROW_HEIGHT, labels_of, row_axis
@@ -15,6 +15,7 @@ from enginescope.render.html.images import (
     Chart,
     ChartTable,
     Spec,
+    category,
     marks,
     quantity,
     tooltip,
@@ -84,8 +85,7 @@ def _rows(bars: Sequence[Bar]) -> list[Spec]:
         if bar.interval is not None:
             # the interval of a step is drawn around its far end
             shift, low, high = bar.end_ms - bar.value_ms, bar.interval.low, bar.interval.high
-            ends = f"{format_significant(low, 4)} … {format_significant(high, 4)}"
-            row |= {"low": low + shift, "high": high + shift, "ends": ends}
+            row |= {"low": low + shift, "high": high + shift, "ends": range_text(low, high, 4)}
         rows.append(row)
     # as the axis: see `in_readable_units`
     places = (abs(row.get(name, 0.0)) for row in rows for name in ("start", "end", "low", "high"))
@@ -99,13 +99,9 @@ def _rows(bars: Sequence[Bar]) -> list[Spec]:
 
 
 def _spec(rows: list[Spec], title: str, scale: Sequence[Bar], *, is_cut: bool) -> Spec:
-    kinds = [kind for kind in _COLORS if any(row["kind"] == kind for row in rows)]
-    color = {
-        "field": "kind",
-        "type": "nominal",
-        "scale": {"domain": kinds, "range": [_COLORS[kind] for kind in kinds]},
-        "legend": {"title": None, "symbolType": "square", "symbolOpacity": 1},
-    }
+    colors = {kind: of for kind, of in _COLORS.items() if any(row["kind"] == kind for row in rows)}
+    legend = {"title": None, "symbolType": "square", "symbolOpacity": 1}
+    color = category("kind", colors, legend=legend)
     low, middle, high = _with_room(scale, is_cut=is_cut)
     x = quantity("start", title, scale={"domain": [low, high], "nice": False}, axis=X_TICKS)
     extent = {"minExtent": LABEL_WIDTH} if is_cut else {}  # charts on one scale have one width

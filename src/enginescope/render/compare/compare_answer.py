@@ -27,6 +27,7 @@ from enginescope.render.plan_comparison.compare_phrases import (
     against_first,
     answer,
     cause_text,
+    network_mark,
     pairing_sentence,
     requests_text,
 )
@@ -36,9 +37,8 @@ from enginescope.render.plan_comparison.compare_tables import (
     pair_tables,
     share_tables,
 )
-from enginescope.render.plans.build_text import comparison_rows
-from enginescope.render.verdicts.verdict_answer import verdict_answer
-from enginescope.render.verdicts.verdict_data import measured_data, verdict_csv
+from enginescope.render.plans.build_text import choice_table
+from enginescope.render.verdicts.verdict_answer import measured_data, verdict_answer, verdict_csv
 
 
 def compare_answer(
@@ -60,7 +60,9 @@ def compare_answer(
     if measured is not None:
         parts = () if found is None else (plans_part(found, chosen, measured),)
         first = verdict_answer(measured)
-        return replace(first, tables=(*first.tables, *tables), parts=parts)
+        mark = "" if found is None else network_mark(found)
+        text = f"{mark}{first.answer}"
+        return replace(first, answer=text, tables=(*first.tables, *tables), parts=parts)
     if found is None:
         title, plain = tables[0].title, (replace(tables[0], is_titled=False),)
         return Answer(
@@ -119,14 +121,6 @@ def plan_facts(found: Comparison, threshold_pct: float) -> tuple[tuple[str, str]
     )
 
 
-def choice_table(choices: Sequence[ChoicePair], top: int) -> TextTable:
-    """Return the layers whose choice differs between two builds, and how."""
-    table = comparison_rows(choices, limit=top, name_width=_MOST_NAME)
-    return replace(table, is_titled=True, shortened={table.headers[0]: 0})
-
-
-#: Letters of the name of a layer in a table of choices.
-_MOST_NAME = 60
 #: Version of the JSON document's shape.
 COMPARE_SCHEMA = 1
 

@@ -20,13 +20,12 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import replace
 from enginescope.judge.units import format_ms
-from enginescope.render.base.data_table import column
+from enginescope.render.base.data_table import DataTable, column, places_for
 from enginescope.render.base.facts import made_text
 from enginescope.render.base.figures import UNKNOWN, TextTable
 from enginescope.render.charts.overlay import process_medians
 from enginescope.render.charts.waterfall import Bar, waterfall_chart
 from enginescope.render.compare.compare_answer import (
-    choice_table,
     compare_answer,
     compare_csv,
     compare_json,
@@ -37,24 +36,20 @@ from enginescope.render.graph.view.canvas import canvas, container, packed
 from enginescope.render.html.answer_page import Part, written_page
 from enginescope.render.html.images import Chart, ChartTable
 from enginescope.render.html.slide import Slide
-from enginescope.render.plan_comparison.compare_phrases import (
-    cause_text,
-    changes_text,
-    evidence_text,
-)
+from enginescope.render.plan_comparison.compare_phrases import changes_text, evidence_text
 from enginescope.render.plan_comparison.compare_tables import (
     EXPLAINED,
     Chosen,
     explanation_table,
     facts_table,
-    layer_table,
     leading_table,
     reformat_tables,
     share_tables,
     steps_of,
 )
+from enginescope.render.plans.build_text import choice_table
 from enginescope.render.sections.graph import still
-from enginescope.render.verdicts.verdict_data import verdict_csv
+from enginescope.render.verdicts.verdict_answer import verdict_csv
 
 #: Rows of the page's tables; those of pairs are all in its data.
 _ROWS = 200
@@ -88,6 +83,8 @@ def compare_page(
     plans = found.overview.plans if found is not None else ()
     names = [side.name for side in measured.sides] if measured else [plan.name for plan in plans]
     graphs = graphs_data(found) if found is not None else ()
+    layers = found.layers if found is not None else None
+    pairs = pairs_table(layers, chosen) if layers is not None else None
     return written_page(
         replace(
             answered,
@@ -103,10 +100,11 @@ def compare_page(
             left_out=() if files else (_TOO_LONG,),
         ),
         "compare.html.j2",
-        more=pairs_data(found, chosen),
+        more=_pairs_data(layers, pairs),
         parts=("pairs", *(["graph"] if graphs else [])),
         script_address=script_address,
         graphs=graphs,
+        pairs=pairs,
         plans=plans,
         has_falls=bool(falls),
         sides=" · ".join(
@@ -156,7 +154,7 @@ def _plan_parts(
     elif known:
         yield _section("explained", *known, title=EXPLAINED)
     if layers is not None:
-        yield _section("layers", layer_table(layers, whole), title="Layers side by side")
+        yield _section("layers", title="Layers side by side")
         reformats = (*reformat_tables(layers, _ROWS),)
         if reformats:
             yield _section("reformats", *reformats, title="Reformats lost and added")
@@ -203,45 +201,70 @@ def _files(
     return files
 
 
-_NUMBERS = ("score", "difference_ms", "share_pct", "speedup", "a_ms", "b_ms", "is_shown", "step")
-
-
-def pairs_data(found: Comparison | None, chosen: Chosen) -> dict[str, Any]:
+def _pairs_data(layers: LayerComparison | None, pairs: DataTable | None) -> dict[str, Any]:
     """Return every pair and every step of the waterfall; nothing unless two plans are compared."""
-    if found is None or found.layers is None:
+    if layers is None or pairs is None:
         return {}
-    steps = steps_of(found.layers)
-    pairs = {
-        "length": len(found.layers.layers),
-        "threshold_pct": chosen.threshold_pct,
-        "only": chosen.only,
-        "columns": pair_columns(found.layers, chosen),
-        "steps": [[step.text, step.difference_ms] for step in steps],
-    }
-    return {"pairs": pairs}
-
-
-def pair_columns(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
-    """Return every pair for the page's list, by columns; repeated texts are written once."""
-    reasons = {
-        at: cause_text(explanation)
-        for explanation in layers.explanations
-        for at in explanation.members
-    }
-    steps = {at: number for number, step in enumerate(steps_of(layers)) for at in step.members}
-    place = {id(one): at for at, one in enumerate(layers.layers)}
-    rows = layers.in_order()
-    order = [place[id(row)] for row in rows]
-    columns = layer_columns(rows)
-    columns["reason"] = [reasons[at] for at in order]
-    columns["step"] = [steps[at] for at in order]
-    columns["differs"] = [changes_text(row) for row in rows]
-    columns["why"] = [evidence_text(row) if row.evidence else None for row in rows]
-    columns["is_shown"] = [int(chosen.is_shown(row)) for row in rows]
     return {
-        name: column(name, values, 0 if name in _NUMBERS else None).packed()
-        for name, values in columns.items()
+        "tables": {"table-pairs": {**pairs.packed(), "prefix": ""}},
+        "steps": [[step.text, step.difference_ms] for step in steps_of(layers)],
     }
+
+
+def pairs_table(layers: LayerComparison, chosen: Chosen) -> DataTable:
+    """Return every pair with all that is known of both sides; unchanged ones stand aside."""
+    rows, data = layers.in_order(), layer_columns(layers.in_order())
+    place = {id(one): at for at, one in enumerate(layers.layers)}
+    reasons = {at: step.text for step in steps_of(layers) for at in step.members}
+    names = list(zip(data["a_name"], data["b_name"], strict=True))
+    types = zip(data["a_type"], data["b_type"], strict=True)
+    times = {side: data.pop(f"{side}_ms") for side in "ab"}
+    places = places_for([*times["a"], *times["b"]])
+    columns = (
+        column("Layer", (a or b for a, b in names), key="name"),
+        column("A ms", times["a"], places, key="a_ms", is_share=True),
+        column("B ms", times["b"], places, key="b_ms", is_share=True),
+        column("B − A ms", data.pop("difference_ms"), places, key="difference_ms", digits=2),
+        column("Share %", data.pop("share_pct"), 1, key="share_pct"),
+        column("Differs in", map(changes_text, rows), key="differs"),
+        column(
+            "Type",
+            (" → ".join(dict.fromkeys(filter(None, both))) for both in types),
+            key="type",
+            is_choice=True,
+        ),
+        column("In B", (b if a and b != a else None for a, b in names), key="in_b"),
+        column(
+            "Reason",
+            (reasons[place[id(row)]] for row in rows),
+            key="reason",
+            is_choice=True,
+            is_hidden=True,
+        ),
+        column("Paired by", map(evidence_text, rows), key="why", is_hidden=True),
+        *(
+            column(_title(name), values, _PLACES.get(name), key=name, is_hidden=True)
+            for name, values in data.items()
+        ),
+    )
+    shown = [chosen.is_shown(row) and chosen.admits(row) for row in rows]
+    return DataTable(
+        key="pairs",
+        caption="Pairs of layers, the largest difference first",
+        noun=("pair", "pairs"),
+        columns=tuple(one for one in columns if one.is_known),
+        aside=tuple(at for at, one in enumerate(shown) if not one) if any(shown) else (),
+        aside_words=f"are unchanged or not {chosen.only}" if chosen.only else "are unchanged",
+    )
+
+
+#: Decimals of the numbers among the columns of the JSON document.
+_PLACES = {"score": 2, "speedup": 2}
+
+
+def _title(name: str) -> str:
+    words = name.replace("_", " ").replace("onnx", "ONNX")
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def graphs_data(found: Comparison) -> tuple[dict[str, Markup | None], ...]:

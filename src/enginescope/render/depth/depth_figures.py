@@ -20,7 +20,6 @@ from enginescope.render.accuracy.task_answer import task_figure
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.palette import document, letters, line, picture, words
 from enginescope.render.charts.estimates import latency_medians
-from enginescope.render.charts.series import worker_memory
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture
 from enginescope.render.depth.depth_writers import (
     SPEED_HEADERS,
@@ -204,10 +203,11 @@ _LEGEND, _SUBTITLE = 60, 110
 
 def depth_figures(found: DepthBenchmark) -> dict[str, bytes]:
     """Return the pictures by the names of their files, as PNG."""
+    chart = gpu_chart(found)
     return {
         "depth_comparison.png": svg_png(depth_panels(found), _SCALE),
         "speed_benchmark.png": svg_png(speed_figure(found), _SCALE),
-        "gpu_utilization.png": png_bytes(gpu_chart(found)),
+        **({"gpu_utilization.png": png_bytes(chart)} if chart else {}),
     }
 
 
@@ -254,17 +254,14 @@ def _remarks(found: DepthBenchmark, room: int) -> list[str]:
     return [*made, place] if place else made
 
 
-def gpu_chart(found: DepthBenchmark) -> Chart:
-    """Return what the GPU reported; where there was none, that, and the memory of the workers."""
-    views = [side.view for side in found.sides]
+def gpu_chart(found: DepthBenchmark) -> Chart | None:
+    """Return what the GPU reported; ``None`` where there was none."""
     panels = tuple(one for one in PANELS if one.key in _QUANTITIES)
-    labels, shared = short_labels(found, _LEGEND), shared_text(found)
-    below = tuple(wrap(shared or "", _SUBTITLE))
-    drawn = telemetry_picture(views, panels, labels)
-    if drawn is not None:
-        gpus = dict.fromkeys(gpu_text(side) for side in found.sides)
-        title = f"{', '.join(gpus)} over the telemetry pass"
-        return structs.replace(drawn, title=title, subtitle=(*drawn.subtitle, *below))
-    reasons = tuple(dict.fromkeys(gpu_text(side) for side in found.sides))
-    pairs = [(label, view) for label, view in zip(labels, views, strict=True)]
-    return worker_memory(pairs, subtitle=(*reasons, *below))
+    drawn = telemetry_picture(
+        [side.view for side in found.sides], panels, short_labels(found, _LEGEND)
+    )
+    if drawn is None:
+        return None
+    title = f"{', '.join(dict.fromkeys(map(gpu_text, found.sides)))} over the telemetry pass"
+    below = wrap(shared_text(found) or "", _SUBTITLE)
+    return structs.replace(drawn, title=title, subtitle=(*drawn.subtitle, *below))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.core.record import Record
-from enginescope.judge.units import format_ms, format_significant
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.plan.plan import Attribution, Layer
-from enginescope.records.tensor import Tensor
+from enginescope.render.base.facts import form_text
 from enginescope.render.base.short_names import shorten
 
 if TYPE_CHECKING:
@@ -49,27 +49,21 @@ NAME_CHARACTERS = 30
 GROUP_CHARACTERS = 44
 #: Of a title, beside the name, which is never cut.
 _TITLE_CHARACTERS = 4000
-#: Characters of a line and lines of a name, where everything is written.
-_LONG, _NAME_LINES = 52, 8
 # Estimated pixels per character, line height, and free space around the text.
 _WIDE, _NARROW, _LINE = 7.8, 7.0, 15.0
 _BESIDE, _ABOVE, _LEAST = 20.0, 14.0, 96.0
 _ROUND = 16.0
 
-DETAILS = ("few", "usual", "all")
-
 
 class Wording(Record, frozen=True, kw_only=True):
-    """How much is written on nodes.
+    """What is written on nodes beside their types, names and times.
 
     Attributes:
-        details: Type and name; also the time; also the whole name, implementation and tactic.
         findings: What lint says, by `Layer.index`; the layers' codes are written on them.
         works: What layers compute, by `Layer.index`.
         short_names: What to write for a name that is too long.
     """
 
-    details: str = "usual"
     findings: Mapping[int, tuple[Finding, ...]] = {}
     works: Mapping[int, LayerWork] = {}
     short_names: Mapping[str, str] = {}
@@ -146,34 +140,17 @@ def face_of(node: GraphNode, times: Times | None, wording: Wording = USUAL) -> N
     )
 
 
-def tensor_text(tensor: Tensor) -> str:
-    """Return shape, type and layout: ``1×64×56×56 INT8 NC/32HW32``; ``?`` for a dynamic size."""
-    shape = tensor.shape
-    dims = "×".join("?" if dim is None else str(dim) for dim in shape) if shape else ""
-    return " ".join(filter(None, (dims, _storage(tensor))))
-
-
-def shortened(text: str, limit: int = NAME_CHARACTERS) -> str:
-    """Return `text`, its middle left out if it is longer than `limit`."""
-    return shorten(text, limit)
-
-
 def _of_layer(
     node: GraphNode, layer: Layer, times: Times | None, wording: Wording
 ) -> tuple[str, tuple[str, ...], str]:
-    heading = shortened(layer.type)
+    heading = shorten(layer.type, NAME_CHARACTERS)
     if is_reformat(node) and layer.attributes.get("Origin") == "QDQ":
         heading = f"{heading} (Q/DQ)"
     change = _change(layer) if is_reformat(node) else None
     time = _time_text((layer,), times)
     found = wording.findings.get(layer.index, ())
     codes = " ".join(dict.fromkeys(one.code for one in found))
-    few = (change or wording.short_names.get(layer.name) or shortened(layer.name),)
-    lines = {
-        "few": few,
-        "usual": (*few, time, shortened(codes)),
-        "all": (change, *_whole(layer), time, shortened(codes, _LONG)),
-    }[wording.details]
+    name = change or wording.short_names.get(layer.name) or shorten(layer.name, NAME_CHARACTERS)
     about = [
         " · ".join(filter(None, (f"#{layer.index}", layer.type, layer.subtype))),
         time,
@@ -181,11 +158,12 @@ def _of_layer(
         _attributes(layer),
         _work(wording.works.get(layer.index)),
         f"tactic {layer.tactic_name}" if layer.tactic_name else None,
-        *(f"in   {one.name}  {tensor_text(one)}" for one in layer.inputs),
-        *(f"out  {output.name}  {tensor_text(output)}" for output in layer.outputs),
+        *(f"in   {one.name}  {form_text(one)}" for one in layer.inputs),
+        *(f"out  {output.name}  {form_text(output)}" for output in layer.outputs),
         f"ONNX {', '.join(layer.onnx_nodes)}" if layer.onnx_nodes else None,
     ]
-    return heading, tuple(filter(None, lines)), "\n".join(filter(None, about))
+    lines = filter(None, (name, time, shorten(codes, NAME_CHARACTERS)))
+    return heading, tuple(lines), "\n".join(filter(None, about))
 
 
 def _attributes(layer: Layer) -> str | None:
@@ -205,25 +183,15 @@ def _work(work: LayerWork | None) -> str | None:
 def _of_group(
     node: GraphNode, times: Times | None, wording: Wording
 ) -> tuple[str, tuple[str, ...], str]:
-    count = f"{len(node.layers):,} layer{'s' if len(node.layers) != 1 else ''}"
+    count = counted(len(node.layers), "layer")
     types = Counter(layer.type for layer in node.layers)
     found = (one for layer in node.layers for one in wording.findings.get(layer.index, ()))
     codes = " ".join(sorted({one.code for one in found}))
     time = _time_text(node.layers, times)
-    lines = (count, *((time, shortened(codes)) if wording.details != "few" else ()))
+    lines = (count, time, shorten(codes, NAME_CHARACTERS))
     about = (count, time, codes, *(f"{name} × {number:,}" for name, number in types.most_common()))
-    name = wording.short_names.get(node.name) or shortened(node.name, GROUP_CHARACTERS)
+    name = wording.short_names.get(node.name) or shorten(node.name, GROUP_CHARACTERS)
     return name, tuple(filter(None, lines)), "\n".join(filter(None, about))
-
-
-def _whole(layer: Layer) -> list[str | None]:
-    """The name, a line for each of its parts; the implementation; the tactic."""
-    parts = layer.name.split(" + ")
-    lines = [f"+ {part}" if at else part for at, part in enumerate(parts[:_NAME_LINES])]
-    if len(parts) > _NAME_LINES:
-        lines.append(f"+ {len(parts) - _NAME_LINES:,} more")
-    how = layer.subtype if layer.subtype != layer.type else None
-    return [shortened(one, _LONG) if one else None for one in (*lines, how, layer.tactic_name)]
 
 
 def _title(name: str, about: str) -> str:
@@ -236,9 +204,11 @@ def _of_tensor(node: GraphNode) -> tuple[str, tuple[str, ...], str]:
     assert node.tensor is not None
     heading = "region" if node.kind == "tensor" else node.kind
     if node.generation is not None:
-        heading = f"{heading}, {ordinal(node.generation + 1)} use"
-    text = tensor_text(node.tensor)
-    lines = tuple(filter(None, (shortened(node.name), shortened(text))))
+        heading = f"{heading}, use {node.generation + 1}"
+    text = form_text(node.tensor)
+    lines = tuple(
+        filter(None, (shorten(node.name, NAME_CHARACTERS), shorten(text, NAME_CHARACTERS)))
+    )
     return heading, lines, "\n".join(filter(None, (heading, text)))
 
 
@@ -246,28 +216,14 @@ def _change(layer: Layer) -> str | None:
     """What a reformat changes: ``FP32 → INT8``, ``FP16 NCHW → NHWC8``; ``None`` if none is seen."""
     if not layer.inputs or not layer.outputs:
         return None
-    before, after = layer.inputs[0], layer.outputs[0]
-    old, new = _layout(before), _layout(after)
-    if before.dtype == after.dtype and old == new:
-        return None
-    if before.dtype == after.dtype:
-        return shortened(f"{_dtype(before)} {old} → {new}", NAME_CHARACTERS + 6)
-    if old == new:
-        return f"{_dtype(before)} → {_dtype(after)}"
-    return shortened(f"{_dtype(before)} {old} → {_dtype(after)} {new}", NAME_CHARACTERS + 6)
-
-
-def _layout(tensor: Tensor) -> str:
-    return tensor.layout.name if tensor.layout else "?"
-
-
-def _dtype(tensor: Tensor) -> str:
-    return tensor.dtype.value if tensor.dtype else "?"
-
-
-def _storage(tensor: Tensor) -> str:
-    parts = [tensor.dtype.value] if tensor.dtype else []
-    return " ".join([*parts, tensor.layout.name] if tensor.layout else parts)
+    (dtype, layout), (new_dtype, new_layout) = (
+        (one.dtype.value if one.dtype else "?", one.layout.name if one.layout else "?")
+        for one in (layer.inputs[0], layer.outputs[0])
+    )
+    if layout == new_layout:
+        return f"{dtype} → {new_dtype}" if dtype != new_dtype else None
+    to = new_layout if dtype == new_dtype else f"{new_dtype} {new_layout}"
+    return shorten(f"{dtype} {layout} → {to}", NAME_CHARACTERS + 6)
 
 
 def _time_text(layers: Iterable[Layer], times: Times | None) -> str | None:
@@ -278,12 +234,6 @@ def _time_text(layers: Iterable[Layer], times: Times | None) -> str | None:
     if not times.sum_ms:
         return text
     return f"{text} · {format_significant(100 * time_ms / times.sum_ms, 2)} %"
-
-
-def ordinal(number: int) -> str:
-    """Return ``1st``, ``2nd``, ``11th``."""
-    special = {1: "st", 2: "nd", 3: "rd"}
-    return f"{number}{'th' if number % 100 in (11, 12, 13) else special.get(number % 10, 'th')}"
 
 
 #: Characters beside an edge, and of each end's name in its title; whole names are on the nodes.
@@ -307,14 +257,14 @@ def edge_labels(graph: PlanGraph) -> Iterator[str | None]:
         if edge.tensor is None or edge.kind != "data" or any(end.tensor for end in ends):
             yield None
         else:
-            yield shortened(tensor_text(edge.tensor), LABEL_CHARACTERS) or None
+            yield shorten(form_text(edge.tensor), LABEL_CHARACTERS) or None
 
 
 def edge_titles(graph: PlanGraph) -> Iterator[str]:
     """Yield for each edge what flows along it, and from where to where."""
     for edge in graph.edges:
         ends = graph.nodes[edge.source], graph.nodes[edge.target]
-        between = " → ".join(shortened(end.name, _END_CHARACTERS) for end in ends)
+        between = " → ".join(shorten(end.name, _END_CHARACTERS) for end in ends)
         tensor = edge.tensor
-        said = (shortened(tensor.name, _NAME_CHARACTERS), tensor_text(tensor)) if tensor else ()
+        said = (shorten(tensor.name, _NAME_CHARACTERS), form_text(tensor)) if tensor else ()
         yield "\n".join(filter(None, (*said, between)))

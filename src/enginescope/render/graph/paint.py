@@ -19,20 +19,21 @@ from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGrap
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record, replace
-from enginescope.judge.units import format_ms, format_significant
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.plan.plan import Attribution
 from enginescope.render.base.palette import (
+    AMOUNT_STOPS,
     ORANGE,
     OTHER,
     SKY,
     VERMILLION,
     family_color,
+    ink_on,
     precision_color,
     type_family,
 )
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.graph.node_labels import (
-    DETAILS,
     GROUP_CHARACTERS,
     NAME_CHARACTERS,
     USUAL,
@@ -64,8 +65,6 @@ def sketch(
     graph: PlanGraph, attribution: Attribution | None = None, wording: Wording = USUAL
 ) -> GraphScene:
     """Return what is to be drawn, with times on layers where they are known."""
-    if wording.details not in DETAILS:
-        raise UsageError(f"no such details: {wording.details!r}", hint=", ".join(DETAILS))
     short: dict[str, str] = {}
     for is_group, limit in ((False, NAME_CHARACTERS), (True, GROUP_CHARACTERS)):
         named = [
@@ -101,12 +100,6 @@ class Category(Record, frozen=True, kw_only=True):
     ink: str | None = None
 
 
-#: Viridis at eight equal distances, dark for little.
-STEPS = (
-    *("#440154", "#46327e", "#365c8d", "#277f8e"),
-    *("#1fa187", "#4ac16d", "#a0da39", "#fde725"),
-)
-_LIGHT_FROM = 4  # steps from here on carry dark text
 _LEAST_FACTOR, _MOST_FACTOR = 1.1, 2.0
 UNTIMED, _NOTHING = "no time", "nothing found"
 #: Worst severity → its color, the worst first.
@@ -122,19 +115,19 @@ class _Scale(NamedTuple):
     factor: float
 
     def step(self, time_ms: float | None) -> str:
-        """Return the place in `STEPS` as a name."""
+        """Return the place in `AMOUNT_STOPS` as a name."""
         if time_ms is None:
             return UNTIMED
         if not time_ms > 0:
             return "0"
         # logarithms apart: the quotient of extreme times is too large a number
         below = (math.log(self.slowest_ms) - math.log(time_ms)) / math.log(self.factor)
-        return str(max(0, len(STEPS) - 1 - math.floor(below)))
+        return str(max(0, len(AMOUNT_STOPS) - 1 - math.floor(below)))
 
     def ends(self, step: int) -> str:
         """Return the shortest and the longest time of a step."""
         low, high = (
-            self.slowest_ms / self.factor ** (len(STEPS) - 1 - at) for at in (step - 1, step)
+            self.slowest_ms / self.factor ** (len(AMOUNT_STOPS) - 1 - at) for at in (step - 1, step)
         )
         first = format_ms(low, 3).removesuffix(" ms") if step else "0"
         return f"{first} … {format_ms(high, 3)}"
@@ -154,7 +147,7 @@ def _scale(given: GraphScene) -> _Scale:
     if not known:
         return _Scale(slowest, _MOST_FACTOR)
     spread = slowest / known[len(known) // 10]
-    factor = spread ** (1 / (len(STEPS) - 1))
+    factor = spread ** (1 / (len(AMOUNT_STOPS) - 1))
     return _Scale(slowest, min(_MOST_FACTOR, max(_LEAST_FACTOR, factor)))
 
 
@@ -240,10 +233,9 @@ def _category(
         color = OTHER if name == "unknown" and coloring == "precision" else own
         text = f"{name} {layers:,}{share}" if layers else f"{name} (tensors)"
         return Category(name=name, color=SEVERITIES.get(name, color), text=text)
-    count = f"{layers:,} layer{'s' if layers != 1 else ''}"
+    count = counted(layers, "layer")
     if name == UNTIMED:
         return Category(name=name, color=OTHER, text=f"no time: {count}")
     step = int(name)
-    ink = "#14171c" if step >= _LIGHT_FROM else "#ffffff"
-    text = f"{scale.ends(step)}: {count}{share}"
-    return Category(name=name, color=STEPS[step], ink=ink, text=text)
+    color, text = AMOUNT_STOPS[step], f"{scale.ends(step)}: {count}{share}"
+    return Category(name=name, color=color, ink=ink_on(color), text=text)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from enginescope.core.record import replace
-from enginescope.render.base.answer_tables import AnswerTables, answer_json, page_figures
+from enginescope.render.base.answer_tables import AnswerTables, answer_json
 from enginescope.render.base.data_table import csv_bytes
-from enginescope.render.base.figures import Figures, TextTable
+from enginescope.render.base.figures import TextTable
 from enginescope.render.html.images import Chart, Panels
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 
@@ -52,7 +52,6 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
         csv: Headers and rows; ``None``: the verb writes no CSV.
         begins_with_name: Whether the answer begins with a name, which keeps its letters.
         leads: Whether the first table belongs to the answer.
-        sentences: Headers of columns that a page breaks as sentences.
         charts: Above the first table of a page.
         command: A command line at the end of a page.
         files: What a page carries; ``None``: the JSON document, and the CSV.
@@ -68,7 +67,6 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     begins_with_name: bool = False
     leads: bool = True
     parts: tuple[Part, ...] = ()
-    sentences: tuple[str, ...] = ()
     charts: tuple[Chart | None, ...] = ()
     command: str | None = None
     files: Mapping[str, bytes] | None = None
@@ -106,7 +104,6 @@ def written_page(
     """
     charts = [chart for chart in answered.charts if chart is not None]
     drawn = [*charts, *(chart for part in answered.parts for chart in part.every_chart)]
-    figures = [page_figures(part, answered.sentences) for part in answered.tables]
     answer = answered.answer
     is_name = answered.begins_with_name or answer[1:2].isdigit()  # p99
     return page_bytes(
@@ -124,8 +121,8 @@ def written_page(
         facts=(*answered.facts, *answered.more_facts),
         notices=answered.notices,
         charts=charts,
-        overview=figures[0] if answered.leads and figures else None,
-        sections=[*_sections(answered.tables, figures)][answered.leads :],
+        overview=next(iter(answered.tables), None) if answered.leads else None,
+        sections=[*_sections(answered.tables)][answered.leads :],
         about=answered.parts,
         command=answered.command,
         left_out=answered.left_out,
@@ -140,17 +137,11 @@ def _files(answered: Answer) -> Mapping[str, bytes]:
     return files | ({f"{answered.verb}.csv": written_csv(answered)} if answered.csv else {})
 
 
-def _sections(
-    tables: Sequence[TextTable], figures: Sequence[Figures]
-) -> Iterator[tuple[str, str, Figures, bool]]:
-    """Yield title, anchor, figures and whether a reader opens it, of each table.
-
-    An anchor is the first word of the title.
-    """
+def _sections(tables: Sequence[TextTable]) -> Iterator[tuple[str, str, TextTable]]:
+    """Yield title, anchor and table; an anchor is the first word of the title."""
     anchors: set[str] = set()
-    for number, (part, figure) in enumerate(zip(tables, figures, strict=True)):
-        word = part.title.split()[0].lower()
+    for number, table in enumerate(tables):
+        word = table.title.split()[0].lower()
         anchor = f"{word}-{number}" if word in anchors else word
         anchors.add(anchor)
-        captioned = replace(figure, caption=part.note or part.title)
-        yield part.title, anchor, captioned, part.is_detail
+        yield table.title, anchor, replace(table, title=table.note or table.title, note=None)

@@ -16,7 +16,7 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.judge.units import format_significant
-from enginescope.render.base.figures import Figures
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.palette import (
     AMOUNT_STOPS,
     LABEL_BOUND,
@@ -77,7 +77,6 @@ class Chart(Record, frozen=True, kw_only=True):
         height: Pixels of the plotting area; of each, where there are several above each other.
         is_wide: Whether it takes the page's whole width; else two of them may stand beside each
             other.
-        least_width: Pixels; where a page has fewer, the picture scrolls sideways.
     """
 
     key: str
@@ -87,18 +86,15 @@ class Chart(Record, frozen=True, kw_only=True):
     table: ChartTable | None = None
     height: int = 260
     is_wide: bool = False
-    least_width: int = 0
 
     @property
-    def figures(self) -> Figures | None:
+    def figures(self) -> TextTable | None:
         """What the picture shows, as a table of the page."""
         table = self.table
         if table is None:
             return None
-        caption = f"{self.title}: data"
-        return Figures(
-            caption=caption, headers=table.headers, rows=table.rows, numbers=table.numbers
-        )
+        title, numbers = f"{self.title}: data", tuple(table.headers[at] for at in table.numbers)
+        return TextTable(title=title, headers=table.headers, rows=table.rows, numbers=numbers)
 
     @property
     def box_height(self) -> int:
@@ -136,7 +132,6 @@ _LEGENDS = ("color", "shape", "strokeDash", "size", "opacity")
 
 
 def _parts(spec: Spec) -> list[Spec]:
-    """Return the layers of a specification that encode something."""
     return [part for one in spec.get("layer", ()) for part in _parts(one)] or [spec]
 
 
@@ -280,6 +275,12 @@ def marks(rows: list[Spec] | None, mark: Spec, **channels: Any) -> Spec:
 def quantity(field: str, title: str, **more: Any) -> Spec:
     """Return a quantitative channel; the title carries the unit."""
     return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+def category(field: str, of: Mapping[str, object], **more: Any) -> Spec:
+    """Return a nominal channel; `of` has the color, mark or dashes of each of its values."""
+    scale = {"domain": [*of], "range": [*of.values()]}
+    return {"field": field, "type": "nominal", "scale": scale, **more}
 
 
 def tooltip(**titles: str) -> list[Spec]:

@@ -27,7 +27,7 @@ _LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 _OWN = ("data.js", "tables.js", "charts.js", "page.js", "icicle.js", "explore.js")
 #: What some pages have beside it. Each script does nothing on a page without its elements.
 _PARTS = {
-    "pairs": ("compare.css", "compare.js", "walk.js"),
+    "pairs": ("compare.css", "compare.js"),
     "suite": ("suite.js", "suite.css"),
     "graph": ("graph.js", "graph/graph.css"),
 }
@@ -185,7 +185,6 @@ def page_template(name: str, *, package: str = "enginescope.render") -> Template
 
 
 def _content_policy(script_sources: Sequence[str]) -> str:
-    """Return the content security policy of a page with these scripts: no connection at all."""
     # Styles come from Vega's tooltip.
     return (
         f"default-src 'none'; script-src {' '.join(script_sources)}; style-src 'unsafe-inline'; "
@@ -221,5 +220,4 @@ def _environment(package: str) -> Environment:
 
 
 def _chart_themes() -> dict[str, Any]:
-    """Return the look of charts by theme, on the page's own background."""
     return {one.name: chart_config(one, background="transparent") for one in (LIGHT, DARK)}

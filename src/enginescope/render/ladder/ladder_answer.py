@@ -100,6 +100,7 @@ def ladder_answer(report: LadderReport) -> Answer:
                 headers=_RUNG_HEADERS,
                 rows=tuple(_rung_cells(report, rung) for rung in report.rungs),
                 numbers=(_RUNG_HEADERS[1], _RUNG_HEADERS[3]),
+                sentences=_RUNG_HEADERS[2:3],
                 note="Every way to measure; each process is one figure",
             ),
             TextTable(
@@ -117,7 +118,6 @@ def ladder_answer(report: LadderReport) -> Answer:
             "titles": {rung.key.value: _title(rung) for rung in report.rungs},
         },
         leads=False,
-        sentences=(_RUNG_HEADERS[2],),
         charts=(ladder_chart(report),),
     )
 
@@ -150,7 +150,6 @@ def _signed_ms(report: LadderReport, value_ms: float) -> str:
 
 
 def _ends_text(report: LadderReport, interval: Interval | None) -> str:
-    """Return the interval of a rung as ``1.61 … 1.64``; an em dash if it is not known."""
     if interval is None:
         return UNKNOWN
     places = _places_of(report)

@@ -27,7 +27,7 @@ from enginescope.render.base.figures import TextTable, figure
 from enginescope.render.base.palette import BLUE, ORANGE, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
 _STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
 _PART_HEADERS = ("Time", "Median", "p90", "p99", "Largest")
@@ -319,31 +319,28 @@ def _by_rate(report: LoadReport) -> Chart:
         if trial.percentile is not None
     ]
     present = {row["verdict"] for row in rows}
-    marks = {kind.value: mark for kind, mark in _MARKS.items() if kind.value in present}
+    looks = {kind.value: mark for kind, mark in _MARKS.items() if kind.value in present}
 
     def by_verdict(part: int) -> Spec:
-        scale = {"domain": [*marks], "range": [mark[part] for mark in marks.values()]}
+        scale = {"domain": [*looks], "range": [mark[part] for mark in looks.values()]}
         return {"field": "verdict", "type": "nominal", "scale": scale, "legend": _ON_TOP}
 
     ticks = {"tickCount": 6, "format": ",~g"}
     latency = quantity("y", f"{name} latency, ms (log)", scale={"type": "log"}, axis=ticks)
-    points: Spec = {
-        "data": {"values": rows},
-        "mark": {"type": "point", "size": 60, "filled": True},
-        "encoding": {
-            "x": quantity("x", "queries per second", axis={"grid": False}),
-            "y": latency,
-            "color": by_verdict(0),
-            "shape": by_verdict(1),
-            "opacity": {"condition": {"test": "datum.stated", "value": 1}, "value": 0.35},
-            "tooltip": tooltip(x="queries/s#", y="latency, ms#", sure="95 % CI", verdict="verdict"),
-        },
-    }
+    points = marks(
+        rows,
+        {"type": "point", "size": 60, "filled": True},
+        x=quantity("x", "queries per second", axis={"grid": False}),
+        y=latency,
+        color=by_verdict(0),
+        shape=by_verdict(1),
+        opacity={"condition": {"test": "datum.stated", "value": 1}, "value": 0.35},
+        tooltip=tooltip(x="queries/s#", y="latency, ms#", sure="95 % CI", verdict="verdict"),
+    )
     layers = [points]
     if report.slo is not None:
-        limit = {"data": {"values": [{"y": report.slo.limit_ms}]}}
         rule = {"type": "rule", "strokeDash": [6, 3]}
-        layers.append({**limit, "mark": rule, "encoding": {"y": latency}})
+        layers.append(marks([{"y": report.slo.limit_ms}], rule, y=latency))
     goal = _slo_text(report.slo) if report.slo else ""
     return Chart(
         key="load",
@@ -367,6 +364,7 @@ def parts_chart(trial: LoadTrial) -> Chart | None:
         return None
     names = [metric_title(metric) for metric, _ in summaries]
     by_part: Spec = {"field": "part", "sort": names}
+    flat = {"axis": {"labelAngle": 0}}
     scale = {"domain": names, "range": [BLUE, ORANGE, SKY]}
     return Chart(
         key="load",
@@ -375,27 +373,15 @@ def parts_chart(trial: LoadTrial) -> Chart | None:
             "Each percentile is of its own times, so the parts do not add up to the whole",
             "Percentiles with too few samples are left out",
         ),
-        spec={
-            "data": {
-                "values": [
-                    {"percentile": p, "part": name, "y": point.value_ms} for p, name, point in times
-                ]
-            },
-            "mark": {"type": "bar"},
-            "encoding": {
-                "x": {
-                    "field": "percentile",
-                    "type": "nominal",
-                    "sort": None,
-                    "title": None,
-                    "axis": {"labelAngle": 0},
-                },
-                "xOffset": by_part,
-                "y": quantity("y", "time, ms"),
-                "color": {**by_part, "type": "nominal", "scale": scale, "legend": _ON_TOP},
-                "tooltip": tooltip(part="time", percentile="percentile", y="ms#"),
-            },
-        },
+        spec=marks(
+            [{"percentile": p, "part": name, "y": point.value_ms} for p, name, point in times],
+            {"type": "bar"},
+            x={"field": "percentile", "type": "nominal", "sort": None, "title": None, **flat},
+            xOffset=by_part,
+            y=quantity("y", "time, ms"),
+            color={**by_part, "type": "nominal", "scale": scale, "legend": _ON_TOP},
+            tooltip=tooltip(part="time", percentile="percentile", y="ms#"),
+        ),
         table=ChartTable(
             headers=("Percentile", "Time", "ms (95 % CI)"),
             rows=tuple((p, name, claims.cell(point, figure)) for p, name, point in times),

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_ms
-from enginescope.render.base.answer_tables import part_lines, table_lines
+from enginescope.render.base.answer_tables import fact_lines, notice_lines, part_lines, table_lines
 from enginescope.render.base.data_table import escaped
-from enginescope.render.base.facts import Facts, place_line, subject_line
-from enginescope.render.base.figures import Figures, printed_note, printed_rows
+from enginescope.render.base.facts import place_line, subject_line
+from enginescope.render.base.figures import TextTable, printed_note, printed_rows
 from enginescope.render.base.phrases import (
     count_text,
     interval_text,
@@ -41,7 +41,7 @@ def report_markdown(
     if len(views) == 1:
         lines = _run(subjects[0], topk, level=1)
     else:
-        lines = [f"# {len(views)} runs", "", *_figures(overview_rows(views))]
+        lines = [f"# {len(views)} runs", "", *_captioned(overview_rows(views))]
         for subject in subjects:
             lines += ["", *_run(subject, topk, level=2)]
     for part in answers_parts(answers):
@@ -56,11 +56,7 @@ def _run(subject: PageSubject, topk: int, *, level: int) -> list[str]:
     lines += [f"On {escaped(place)}.", ""] if place else []
     lines += _answer(view)
     if view.notices:
-        notices = [
-            f"- {_level(notice.level)} {escaped(notice.message)} ({notice.code})"
-            for notice in view.notices
-        ]
-        lines += [f"{mark} Notices", "", *notices, ""]
+        lines += [f"{mark} Notices", "", *notice_lines(view.notices), ""]
     for tab in tabs_of(subject, has_graph=False):
         for section in tab.sections:
             lines += [f"{mark} {section.title}", "", *_section(section, topk)]
@@ -78,13 +74,13 @@ def _section(section: Section, topk: int) -> Iterator[str]:
         yield from ("```", section.facts["command"] or "unknown command", "```", "")
     for facts in (section.facts.get("phases", ()), section.pairs):
         if facts:
-            yield from (*_facts(facts), "")
-    for figures in section.figures:
-        yield from _figures(figures)
-    for table in section.tables:
-        part = text_table(table, topk)
+            yield from (*fact_lines(facts), "")
+    for table in section.figures:
+        yield from _captioned(table)
+    for long_table in section.tables:
+        part = text_table(long_table, topk)
         assert part is not None
-        more = f": {topk:,} of {table.length:,}" if part.left_out else ""
+        more = f": {topk:,} of {long_table.length:,}" if part.left_out else ""
         title = escaped(f"{part.title}{more}")
         yield from (
             f"<details><summary>{title}</summary>",
@@ -95,9 +91,8 @@ def _section(section: Section, topk: int) -> Iterator[str]:
         )
 
 
-def _figures(figures: Figures) -> list[str]:
-    caption = f"**{escaped(figures.caption)}**"
-    return [caption, "", *_table(figures.headers, figures.rows), ""]
+def _captioned(table: TextTable) -> list[str]:
+    return [f"**{escaped(table.caption)}**", *table_lines(table), ""]
 
 
 def _answer(view: RunView) -> list[str]:
@@ -120,16 +115,3 @@ def _answer(view: RunView) -> list[str]:
     if view.throughput:
         lines += [f"Throughput {throughput_text(view)} ({view.throughput.definition}).", ""]
     return lines
-
-
-def _facts(facts: Facts) -> list[str]:
-    return [f"- {escaped(name)}: {escaped(value)}" for name, value in facts]
-
-
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(headers)} |", f"|{' --- |' * len(headers)}"]
-    return lines + [f"| {' | '.join(escaped(cell) for cell in row)} |" for row in rows]
-
-
-def _level(level: str) -> str:
-    return "**Warning:**" if level == "warning" else "Note:"

@@ -11,7 +11,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import differences, varying_conditions
 from enginescope.judge.units import format_ms
 from enginescope.render.base.facts import backend_text
-from enginescope.render.base.figures import UNKNOWN, Figures, cells_without_samples, interval_cell
+from enginescope.render.base.figures import UNKNOWN, TextTable, cells_without_samples, interval_cell
 from enginescope.render.base.phrases import in_text, outcome_text
 from enginescope.render.base.shared_options import BETWEEN, told_apart
 from enginescope.render.charts.estimates import latency_medians
@@ -30,7 +30,7 @@ def overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, An
     }
 
 
-def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...] = ()) -> Figures:
+def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...] = ()) -> TextTable:
     """Return one row per run; its first cell leads to the run's place in a page."""
     apart = told_apart([backend_text(view.run.job.backend) for view in views])
     varying = varying_conditions([view.run for view in views])
@@ -46,16 +46,17 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...] = ()) -> Fi
         )
         for at, (view, backend) in enumerate(zip(views, apart.labels, strict=True))
     )
-    return Figures(
-        caption=f"All runs of this report; {percentile.MARKED}"
+    headers = (
+        *("Run", "Subject", "Backend", "Batch", "Median", "95 % CI ms", "p99", "n", "Outcome"),
+        *(f"{title[:1].upper()}{title[1:]}" for title in varying),
+    )
+    return TextTable(
+        title=f"All runs of this report; {percentile.MARKED}"
         + (f"; conditions differ: {', '.join(varying)}" if varying else "")
         + (f"; {apart.shared}" if apart.shared else ""),
-        headers=(
-            *("Run", "Subject", "Backend", "Batch", "Median", "95 % CI ms", "p99", "n", "Outcome"),
-            *(f"{title[:1].upper()}{title[1:]}" for title in varying),
-        ),
+        headers=headers,
         rows=rows,
-        numbers=(3, 4, 5, 6, 7),
+        numbers=headers[3:8],
         links=tuple(f"#{one}" for one in anchors),
     )
 

@@ -146,7 +146,6 @@ def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
 
 
 def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[str]:
-    """Say which files are too long to be carried, and where the same is."""
     said = []
     if "latency_series.csv" not in files and any(subject.view.run.samples for subject in subjects):
         said.append(
@@ -162,7 +161,6 @@ def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[st
 
 
 def _together(views: Sequence[RunView]) -> tuple[Chart, ...]:
-    """Return the telemetry of all runs over one axis each, where more than one has some."""
     sampled = [view for view in views if view.run.gpu and view.run.gpu.series]
     return telemetry_charts(sampled, prefix="all_") if len(sampled) > 1 else ()
 

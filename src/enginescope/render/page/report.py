@@ -143,7 +143,8 @@ def _endings(views: _Views) -> list[str]:
 def _plots(view: RunView, ending: str, topk: int) -> Iterator[tuple[str, _Make]]:
     yield f"latency_hist{ending}.png", lambda: _png(latency_distribution(view), "no samples")
     yield f"percentiles{ending}.png", lambda: _png(percentiles(view), "no samples")
-    yield f"per_layer_time{ending}.png", lambda: _png(layer_bars(view, topk), "no layer times")
+    bars = layer_bars(view.layers, topk)
+    yield f"per_layer_time{ending}.png", lambda: _png(bars, "no layer times")
 
 
 def _png(chart: Chart | None, why_none: str) -> bytes | str:
@@ -176,7 +177,7 @@ def subject_slide(subjects: Sequence[PageSubject]) -> Slide:
     return Slide(
         answer=answer,
         lines=(*told, *([change] if change else [])),
-        chart=layer_bars(view, _LAYERS) or latency_distribution(view),
+        chart=layer_bars(view.layers, _LAYERS) or latency_distribution(view),
         conditions=tuple(text for text in conditions if text),
         notices=view.notices,
     )

@@ -7,7 +7,7 @@ say which layers take less time, not which side is faster. Layers *differ* in ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from enginescope.analysis.plan_comparison.comparison import Comparison, differing_modes, listed
 from enginescope.analysis.plan_comparison.difference_causes import Cause, Explanation
@@ -19,8 +19,8 @@ from enginescope.core.units import format_bytes
 from enginescope.judge.units import format_ms, format_significant, range_text
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.plan.plan import Evidence
-from enginescope.render.base.data_table import UNKNOWN, number_text
-from enginescope.render.base.phrases import in_text, metric_title
+from enginescope.render.base.data_table import UNKNOWN, number_text, or_dash
+from enginescope.render.base.phrases import in_text, metric_title, within_sentence
 
 _CAUSES = {
     Cause.ONE_SIDED: "timed on one side only",
@@ -58,9 +58,19 @@ def answer(
         measured: Verdicts on the runs, if all sides were measured.
     """
     text = _layers_sentence(found, threshold_pct)
+    mark = "" if measured else network_mark(found)
+    text = f"{mark}{within_sentence(text)}" if mark else text
     if not _is_measured_alike(found, measured):
         text = f"{text}; the runs were not measured alike"
     return f"{text}."
+
+
+def network_mark(found: Comparison) -> str:
+    """Return what an answer begins with where the sides may be two networks; else nothing."""
+    doubt = next((one.evidence for one in found.notices if one.code == "W-OTHER-NETWORK"), None)
+    if doubt is None:
+        return ""
+    return f"Perhaps two networks ({doubt['paired']:,} of {doubt['of']:,} layers are paired): "
 
 
 def _is_measured_alike(found: Comparison, measured: MeasuredComparison | None) -> bool:
@@ -248,15 +258,15 @@ def plan_facts(plans: tuple[PlanSummary, ...]) -> tuple[tuple[str, tuple[str, ..
         ("TensorRT", tuple(one.tensorrt or UNKNOWN for one in plans)),
         ("batch", tuple(UNKNOWN if one.batch is None else f"{one.batch:,}" for one in plans)),
         ("layers", tuple(f"{one.totals.active_layers:,}" for one in plans)),
-        ("sum of layers", tuple(_ms(one.sum_ms) for one in plans)),
-        ("… per item", tuple(_ms(one.sum_per_item_ms) for one in plans)),
+        ("sum of layers", tuple(or_dash(one.sum_ms, format_ms) for one in plans)),
+        ("… per item", tuple(or_dash(one.sum_per_item_ms, format_ms) for one in plans)),
         *(
             (metric_title(metric), tuple(latency_text(one.latency(metric)) for one in plans))
             for metric in metrics
         ),
         ("throughput", tuple(_rate(one) for one in plans)),
-        ("weights", tuple(_bytes(one.totals.weights_bytes) for one in plans)),
-        ("activations", tuple(_bytes(one.totals.activation_bytes) for one in plans)),
+        ("weights", _sizes(one.totals.weights_bytes for one in plans)),
+        ("activations", _sizes(one.totals.activation_bytes for one in plans)),
         ("precision", tuple(_precisions(one) for one in plans)),
     ]
     return tuple((name, cells) for name, cells in rows if set(cells) - {UNKNOWN})
@@ -267,12 +277,8 @@ def _same_latencies(plans: tuple[PlanSummary, ...]) -> bool:
     return all(a and b and a.mean_ms == b.mean_ms for a, b in pairs)
 
 
-def _ms(value: float | None) -> str:
-    return UNKNOWN if value is None else format_ms(value)
-
-
-def _bytes(value: int | None) -> str:
-    return UNKNOWN if value is None else format_bytes(value)
+def _sizes(values: Iterable[int | None]) -> tuple[str, ...]:
+    return tuple(or_dash(value, format_bytes) for value in values)
 
 
 def _rate(one: PlanSummary) -> str:

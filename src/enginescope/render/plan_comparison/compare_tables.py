@@ -24,7 +24,7 @@ from enginescope.render.plan_comparison.compare_phrases import (
 
 EXPLAINED = "What explains the difference of the layer times"
 _DIFFERENCE = "B − A ms"
-_SHARE = "share %"
+_SHARE = "% of B − A"
 #: Columns that narrow screens go without, by the ends of their headers, the first one first.
 _SPARED = ("paired by", "type", "A ÷ B", " layers", _SHARE, _DIFFERENCE)
 #: Header -> most columns of a terminal for its texts; the last one takes those that are left.
@@ -296,23 +296,15 @@ def _left_out(more: int, admitted: Sequence[ComparedLayers], chosen: Chosen) -> 
 def _table(
     title: str, columns: dict[str, list[str]], *, numbers: Sequence[str], note: str | None = None
 ) -> TextTable:
-    """Make a table of the columns in which anything is known."""
-    kept = {
-        name: cells
-        for name, cells in columns.items()
-        if name not in numbers or not cells or set(cells) - {UNKNOWN}
-    }
-    rows = tuple(tuple(map(inert_text, row)) for row in zip(*kept.values(), strict=True))
-    last = list(kept)[-1]
+    rows = tuple(tuple(map(inert_text, row)) for row in zip(*columns.values(), strict=True))
+    *others, last = columns
     return TextTable(
         title=title,
-        headers=tuple(kept),
+        headers=tuple(columns),
         rows=rows,
-        numbers=tuple(name for name in kept if name in numbers),
+        numbers=tuple(numbers),
         note=note if rows or note else "none",
         shortened={**_SHORTENED, last: 0},
-        spared=tuple(
-            name for end in _SPARED for name in kept if name.endswith(end) and name != last
-        ),
+        spared=tuple(name for end in _SPARED for name in others if name.endswith(end)),
         is_titled=True,
     )

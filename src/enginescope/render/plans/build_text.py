@@ -27,10 +27,16 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.build_trace import BuildTrace, ChosenTensor, TimingCacheUse
 from enginescope.records.plan.tool_report import LogMessage
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.render.base.data_table import UNKNOWN, DataTable, column, data_table, number_column
+from enginescope.render.base.data_table import (
+    UNKNOWN,
+    DataTable,
+    column,
+    data_table,
+    number_column,
+    or_dash,
+)
 from enginescope.render.base.facts import Facts, place_line, subject_line
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.short_names import column_apart
 from enginescope.render.base.text import failure_lines, label_row, notice_lines
 from enginescope.render.plans.plan_tables import LAYER, text_table
 
@@ -156,28 +162,28 @@ def message_table(key: str, messages: Sequence[LogMessage]) -> DataTable | None:
     return data_table(key, "Warnings and errors", ("message", "messages"), columns)
 
 
-def comparison_rows(
-    pairs: Sequence[ChoicePair], *, limit: int = 15, name_width: int = 44
-) -> TextTable:
+def choice_table(pairs: Sequence[ChoicePair], limit: int = 15) -> TextTable:
     """Return the layers whose choice differs between two builds, and how."""
     differing = [pair for pair in pairs if pair.differs]
-    rows = [
+    rows = tuple(
         (
             one.name,
             ", ".join(one.differs),
             *(_side(choice) for choice in (one.a, one.b)),
-            UNKNOWN if one.change_ms is None else with_sign(1e3 * one.change_ms),
+            or_dash(one.change_ms, lambda ms: with_sign(1e3 * ms)),
         )
         for one in differing[:limit]
-    ]
+    )
     same = len(pairs) - len(differing)
     rest = f"{len(differing) - limit:,} more; " if len(differing) > limit else ""
     return TextTable(
         title="Choices that differ",
         headers=("layer", "differs in", "A", "B", "B − A µs"),
-        rows=column_apart(rows, 0, name_width),
+        rows=rows,
         numbers=("B − A µs",),
         note=f"{rest}{same:,} of {len(pairs):,} layers were chosen alike",
+        shortened={"layer": 0},
+        is_titled=True,
     )
 
 
@@ -292,7 +298,7 @@ def _tuning(story: BuildTrace) -> DataTable | None:
             column("Tactics timed", (cost.trials for cost in costs), 0),
             column("Rejected", (cost.pruned for cost in costs), 0),
             column("Tuning s", (cost.tuning_s for cost in costs), 3),
-            column("Share %", (cost.share_pct for cost in costs), 2, is_share=True),
+            column("% of tuning", (cost.share_pct for cost in costs), 2, is_share=True),
             column("Kind", (cost.kind for cost in costs), is_choice=True, is_hidden=True),
         ),
     )
@@ -326,10 +332,10 @@ def _memory(story: BuildTrace) -> TextTable:
     stages = tuple(
         (
             one.name,
-            _change(one.host_change_bytes),
-            _bytes(one.host_bytes),
-            _change(one.device_change_bytes),
-            _bytes(one.device_bytes),
+            or_dash(one.host_change_bytes, _signed_bytes),
+            or_dash(one.host_bytes, format_bytes),
+            or_dash(one.device_change_bytes, _signed_bytes),
+            or_dash(one.device_bytes, format_bytes),
         )
         for one in story.memory
     )
@@ -352,9 +358,5 @@ def _side(choice: Choice | None) -> str:
     return f"{choice.layer.type} {chosen_formats(choice)}{time}".strip()
 
 
-def _bytes(value: int | None) -> str:
-    return UNKNOWN if value is None else format_bytes(value)
-
-
-def _change(value: int | None) -> str:
-    return UNKNOWN if value is None else with_sign(value, format_bytes)
+def _signed_bytes(value: int) -> str:
+    return with_sign(value, format_bytes)

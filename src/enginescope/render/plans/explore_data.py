@@ -152,7 +152,6 @@ def explore_cells(one: ExploredLayer) -> list[Any]:
 
 
 def _figures(one: ExploredLayer) -> tuple[tuple[int | None, ...], tuple[float | None, ...]]:
-    """Return what is below `_SIZES` and `_WORK`."""
     sizes, work = one.sizes, one.work
     return (
         _SIZES_OF(sizes) if sizes else (None,) * len(_SIZES),

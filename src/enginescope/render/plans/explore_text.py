@@ -19,11 +19,11 @@ from enginescope.render.base.data_table import inert_text
 from enginescope.render.base.facts import tensor_text
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import layer_sum_sentence
-from enginescope.render.base.short_names import column_apart
 from enginescope.render.base.text import label_row, notice_lines, stacked
 from enginescope.render.plans.build_text import build_story_rows
 from enginescope.render.plans.plan_headline import layers_text, memory_text, timed_at_rest
 from enginescope.render.plans.plan_tables import (
+    SHARE,
     SIZES,
     conversion_table,
     layer_table,
@@ -43,7 +43,7 @@ _SORT_WORDS = {
     "activations": "bytes of activations",
     "footprint": "bytes of weights and activations",
 }
-_TIMED = ("Time ms", "Share %", "Type", "Precision")
+_TIMED = ("Time ms", SHARE, "Type", "Precision")
 
 
 def explore_tables(
@@ -112,7 +112,7 @@ def context_tables(view: PlanView | None, story: BuildTrace | None, top: int) ->
         tables.append(text_table(limit_table(view, worst), top, *shown, note=note) or none)
     if view is not None and view.onnx_map is not None and view.onnx is not None:
         note = node_sentence(view.onnx_map, view.onnx)
-        of_node = ("Time ms", "Share %", "Of", "Operator")
+        of_node = ("Time ms", SHARE, "Of", "Operator")
         tables.append(text_table(node_table(view, {}), top, *of_node, note=note))
     tables += build_story_rows(story, limit=top) if story is not None else ()
     return [table for table in tables if table is not None]
@@ -124,8 +124,6 @@ _SCHEMAS = {
     "names-only": "layer names only",
     EXECUTED: "graph that ONNX Runtime executed",
 }
-#: What a column of names keeps on a narrow terminal, and the columns between two cells.
-_LEAST_NAME = 12
 _GAP = 2
 _FEW_TENSORS = 4
 #: From here on there is room for sizes beside the names of the slowest layers.
@@ -228,12 +226,5 @@ def _tensor_rows(label: str, tensors: tuple[Tensor, ...]) -> list[tuple[str, str
 def titled(tables: Iterable[TextTable], width: int) -> Iterator[RenderableType]:
     """Yield tables below their titles; names take the columns that the others leave."""
     for one in tables:
-        yield Text(one.title, style="bold")
-        yield from stacked([_fitted(one, width) if one.has_long_names else one])
-
-
-def _fitted(part: TextTable, width: int) -> TextTable:
-    _, *others = zip(part.headers, *part.rows, strict=True)
-    taken = sum(max(map(len, column)) + _GAP for column in others)
-    rows = column_apart(part.rows, 0, max(_LEAST_NAME, width - taken - 1))
-    return replace(part, rows=rows)
+        names = {one.headers[0]: 0} if one.has_long_names else {}
+        yield from stacked([replace(one, is_titled=True, shortened=names)], width)

@@ -93,8 +93,6 @@ def workbook_bytes(sheets: Mapping[str, DataTable], *, title: str) -> bytes:
 
 
 class _Looks:
-    """Formats of cells, each made once."""
-
     def __init__(self, book: Any) -> None:
         self._book = book
         self._numbers: dict[int | None, Any] = {None: None}

@@ -215,14 +215,15 @@ def plan_about(subject: PageSubject) -> tuple[str, ...]:
 
 
 def first_numbers(subject: PageSubject) -> Headline:
-    """Return latency, throughput, time above the floor, and what known fixes save.
+    """Return latency, and as far as they are known throughput, time above the floor, known fixes.
 
-    A run without a plan has its own first figures. What is unknown says why.
+    A run without a plan has its own first figures.
     """
     if subject.view.run.plan is None and subject.is_measured:
         return first_figures(subject.view)
     beside = (_rate(subject), _above_floor(subject), _fixes(subject))
-    return Headline(main=_latency(subject), beside=beside)
+    known = (figure for figure in beside if figure is not None)
+    return Headline(main=_latency(subject), beside=tuple(known))
 
 
 def _latency(subject: PageSubject) -> Figure:
@@ -232,7 +233,7 @@ def _latency(subject: PageSubject) -> Figure:
         return measured
     found = view.layer_sum
     if found is None:
-        return Figure(label="time", value=_UNKNOWN, note=_untimed(subject), is_weak=True)
+        return Figure(label="time", value="not known", note=_untimed(subject), is_weak=True)
     count = f" of {found.iterations:,} iterations" if found.iterations else ""
     printed = (
         f"{metric_title(one.metric)} without the profiler: {format_ms(one.mean_ms)}"
@@ -245,36 +246,42 @@ def _latency(subject: PageSubject) -> Figure:
     return Figure(label="layer times, sum", value=format_ms(found.sum_ms), note=note)
 
 
-_UNKNOWN = "not known"
-
-
 def _untimed(subject: PageSubject) -> str:
     if subject.view.given.profile is not None:
         return "the layer times given are of another build"
     return "no layer times were given or found next to the plan"
 
 
-def _rate(subject: PageSubject) -> Figure:
+def _rate(subject: PageSubject) -> Figure | None:
     text, rate = throughput_text(subject.view), subject.view.throughput
     totals = subject.view.plan_totals
     if text is not None and rate is not None:
         return Figure(label="throughput", value=text, note=rate.definition)
     if subject.is_measured or totals is None:
-        return Figure(label="throughput", value=_UNKNOWN, note="no request was timed")
+        return None
     note = f"activations {format_bytes(totals.activation_bytes)}, read and written"
     weights = format_bytes(totals.weights_bytes)
     return Figure(label="weights", value=weights, note=note, leads_to="memory")
 
 
-def _above_floor(subject: PageSubject) -> Figure:
+def no_floors_text(subject: PageSubject) -> str | None:
+    """Say why the layers have no floors; ``None`` where they have."""
+    view = subject.plan
+    if view is not None and view.roofline is not None:
+        return None
+    if view is None:
+        return "the run has no plan"
+    if subject.is_measured and not subject.view.run.environment.devices:
+        return "limits are known for GPUs only"
+    return "name the GPU: --gpu NAME"
+
+
+def _above_floor(subject: PageSubject) -> Figure | None:
     """What all layers would save at the GPU's limits, and what limits them."""
-    label, view = "above the floor", subject.plan
+    view = subject.plan
     found = view.roofline if view else None
     if view is None or found is None:
-        why = "no plan" if view is None else "name the GPU: --gpu NAME"
-        if view is not None and subject.is_measured and not subject.view.run.environment.devices:
-            why = "limits are known for GPUs only"
-        return Figure(label=label, value=_UNKNOWN, note=why, leads_to="roofline" if view else None)
+        return None
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(found.bounds.items()))
     if not view.engine_ms:
         known = sum(one.attainable_ms is not None for one in found.layers)
@@ -282,28 +289,29 @@ def _above_floor(subject: PageSubject) -> Figure:
         least = format_ms(found.least_ms, 3)
         return Figure(label="least time", value=least, note=note, leads_to="roofline")
     saved_ms, layers = found.saving_ms(), len(found.worst(len(found.layers)))
-    note = f"{format_ms(saved_ms, 3)} in {counted(layers, 'layer')}; bound by: {counts}"
+    of = f"{format_ms(saved_ms, 3)} of {format_ms(view.engine_ms, 3)}"
+    note = f"{of}, in {counted(layers, 'layer')}; bound by: {counts}"
     if found.unranked:
         unknown_ms = sum(one.time_ms or 0.0 for one in found.unranked)
         note += f"\nfloor unknown: {counted(len(found.unranked), 'layer')}, {format_us(unknown_ms)}"
     return Figure(
-        label=label,
+        label="above the floor",
         value=f"{format_significant(100 * saved_ms / view.engine_ms, 2)} %",
         note=note,
         leads_to="roofline",
     )
 
 
-def _fixes(subject: PageSubject) -> Figure:
+def _fixes(subject: PageSubject) -> Figure | None:
     report = subject.findings
     if report is None:
-        return Figure(label="known fixes", value=_UNKNOWN, note="no plan")
+        return None
     saving, count = report.saving, counted(len(report.findings), "finding")
     share_pct = saving.share_pct(saving.bound_ms)
-    if share_pct is None or saving.bound_ms is None:
+    if share_pct is None or saving.bound_ms is None or report.engine_ms is None:
         why = "savings unknown: no layer times" if report.sum_ms is None else "no known saving"
         return Figure(label="known fixes", value=count, note=why, leads_to="findings")
-    note = f"at most {format_ms(saving.bound_ms, 3)}; {count}"
+    note = f"at most {format_ms(saving.bound_ms, 3)} of {format_ms(report.engine_ms, 3)}; {count}"
     if saving.unknown_of_ms:
         note += f"\nand an unknown part of {format_ms(saving.unknown_of_ms, 3)}"
     return Figure(

@@ -35,8 +35,10 @@ LAYERS = "layers"
 LAYER = ("layer", "layers")
 #: Column of floors that are too low, since a layer may compute more than is known.
 PARTIAL = "Floor is"
+#: Column of shares of the sum over all layers.
+SHARE = "% of sum"
 #: Headers that are shorter in text.
-_HEADERS = {"Time ms": "ms", "Share %": "%"}
+_HEADERS = {"Time ms": "ms", SHARE: "% sum"}
 _ORIGINS = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
 #: Place in the table of layers of each of the plan's layers, by its index.
 RowOfLayer: TypeAlias = Mapping[int, int]
@@ -113,7 +115,7 @@ def layer_table(
         (
             column("Layer", names),
             column("Time ms", (row.time_ms for row in rows), 5),
-            column("Share %", (row.share_pct for row in rows), 2, is_share=True),
+            column(SHARE, (row.share_pct for row in rows), 2, is_share=True),
             column("Type", (row.type for row in rows)),
             column("Precision", map(_precisions, layers)),
             *(
@@ -157,7 +159,7 @@ def share_table(
 def _times(shares: Sequence[TimeShare | ReformatShare | TacticShare]) -> tuple[DataColumn, ...]:
     return (
         column("Time ms", (share.time_ms for share in shares), 5),
-        column("Share %", (share.share_pct for share in shares), 2, is_share=True),
+        column(SHARE, (share.share_pct for share in shares), 2, is_share=True),
         column("Layers", (share.layers for share in shares), 0),
     )
 
@@ -290,7 +292,7 @@ def node_table(view: PlanView, rows: RowOfLayer) -> DataTable | None:
         (
             column("Node", (node.name for node in nodes)),
             column("Time ms", (one.time_ms for one in order), 5),
-            column("Share %", shares, 2, is_share=True),
+            column(SHARE, shares, 2, is_share=True),
             column(
                 "Of", ("a part" if one.is_shared else "a layer" for one in order), is_choice=True
             ),

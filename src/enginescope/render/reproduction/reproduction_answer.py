@@ -19,10 +19,8 @@ from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.verdicts.gate_phrases import interval_text
 from enginescope.render.verdicts.upgrade_answer import (
     are,
-    change_text,
     evidence_text,
     is_listed,
     metric_table,
@@ -31,6 +29,7 @@ from enginescope.render.verdicts.upgrade_answer import (
     values_of,
     why_of,
 )
+from enginescope.render.verdicts.verdict_phrases import change_interval, change_text
 
 #: Outputs that the facts name, and that the table of a model names.
 _SHOWN, _OUTPUTS = 3, 20
@@ -178,7 +177,7 @@ def _cells(model: ReproducedModel, row: ReproducedRow) -> Iterator[tuple[str, ..
         if half is None:
             yield (*named, name, *(UNKNOWN,) * 5)
         else:
-            change = change_text(half), interval_text(half)
+            change = change_text(half.verdict, is_cell=True), change_interval(half.verdict)
             yield (*named, name, half.kind.value, *values_of(half), *change)
 
 
@@ -187,7 +186,6 @@ def _halves(row: ReproducedRow) -> tuple[tuple[str, UpgradeRow | None], ...]:
 
 
 def _lines(model: ReproducedModel, row: ReproducedRow) -> Iterator[str]:
-    """Yield the metric, its recorded and its new verdict, for a narrow table."""
     yield f"{name_of(model.recorded)} · {printable(model.recorded.backend)} · {_metric(row)}"
     kinds = {half.kind for half in (row.recorded, row.again) if half}
     for name, half in _halves(row):
@@ -195,7 +193,8 @@ def _lines(model: ReproducedModel, row: ReproducedRow) -> Iterator[str]:
             yield f"{name} {UNKNOWN}"
             continue
         figures = " → ".join(values_of(half)) if half.old is not None else UNKNOWN
-        cells = (half.kind.value, figures, change_text(half), interval_text(half))
+        change = change_text(half.verdict), change_interval(half.verdict)
+        cells = (half.kind.value, figures, *change)
         why = f"; {printable(why_of(half))}" if len(kinds) > 1 else ""
         yield f"{name} {', '.join(cell for cell in cells if cell != UNKNOWN)}{why}"
 

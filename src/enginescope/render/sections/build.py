@@ -18,7 +18,7 @@ from enginescope.render.plans.build_text import (
     message_table,
 )
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.section import Section, known, page_figures
+from enginescope.render.sections.section import Section, capitalized, known
 
 _NO_LOG = (
     "No build log, so fusions and tactics are unknown. Build with a verbose "
@@ -45,7 +45,7 @@ def build(subject: PageSubject) -> Section | None:
         section,
         answer=f"by {story.source}",
         empty=None if rows or tables else nothing,
-        figures=tuple(map(page_figures, rows)),
+        figures=tuple(map(capitalized, rows)),
         tables=tables,
     )
 

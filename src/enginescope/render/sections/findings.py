@@ -14,7 +14,7 @@ from enginescope.render.plans.findings import (
     short_subject,
 )
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.section import Section, known, page_figures
+from enginescope.render.sections.section import Section, capitalized, known
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import RULES, paragraphs
 from enginescope.rules.engine import FindingGroup
@@ -70,7 +70,7 @@ def findings(subject: PageSubject) -> Section | None:
         title="Findings",
         empty=None if found else nothing,
         notes=untimed,
-        figures=tuple(map(page_figures, known(*tables))),
+        figures=tuple(map(capitalized, known(*tables))),
         tables=known(finding_table(found, subject.row_of_layer)),
         facts={"explained": _explained(found)},
     )

@@ -10,9 +10,10 @@ from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import Record
 from enginescope.judge.units import counted, format_significant
-from enginescope.render.base.phrases import format_us, saving_text
+from enginescope.render.base.phrases import format_us, layer_sum_sentence, saving_text
 from enginescope.render.base.short_names import shorten_apart
-from enginescope.render.plans.plan_headline import PageSubject
+from enginescope.render.plans.plan_headline import PageSubject, no_floors_text
+from enginescope.render.sections.section import known
 
 #: Layers listed.
 MOST_LISTED = 8
@@ -50,15 +51,14 @@ class FirstScreen(Record, frozen=True, kw_only=True):
     Attributes:
         title: In which order the layers stand.
         count: Of the layers that do work or took time, in words.
-        unknown: Layers that took time and whose limit is unknown, in words; ``None``: there are
-            none.
+        notes: What the sum of the layers is against the latency, and what is not known.
         has_raw: Whether layers have a time with the profiler's part, too.
     """
 
     title: str
     count: str
     rows: tuple[LookRow, ...]
-    unknown: str | None
+    notes: tuple[str, ...]
     has_raw: bool
 
 
@@ -69,7 +69,7 @@ def first_screen(subject: PageSubject) -> FirstScreen | None:
     """
     if not subject.layers:
         return None
-    roofline = subject.plan.roofline if subject.plan else None
+    roofline, found = subject.plan.roofline if subject.plan else None, subject.view.layer_sum
     losing = roofline.worst(MOST_LISTED) if roofline else ()
     if subject.plan is not None and losing:
         indices = [subject.plan.all_layers[roof.position].index for roof in losing]
@@ -81,11 +81,16 @@ def first_screen(subject: PageSubject) -> FirstScreen | None:
         losing = ()
         title = "Where to look: the slowest layers" if places else "No layer times"
     rows = [subject.layers[at] for at in places]
+    listed = _look_rows(subject, places, rows, losing or [None] * len(rows))
     return FirstScreen(
         title=title,
         count=counted(sum(row.took_time or not row.is_inert for row in subject.layers), "layer"),
-        rows=_look_rows(subject, places, rows, losing or [None] * len(rows)),
-        unknown=_unknown(roofline) if losing else None,
+        rows=listed,
+        notes=known(
+            layer_sum_sentence(found) if found and (found.difference_ms or 0.0) > 0 else None,
+            _unranked(roofline) if losing else None,
+            _missing(subject, listed) if listed else None,
+        ),
         has_raw=any(row.raw_ms is not None for row in subject.layers),
     )
 
@@ -94,13 +99,25 @@ def _is_timed(row: LayerRow) -> bool:
     return bool(row.time_ms) and not row.is_container
 
 
-def _unknown(roofline: Roofline | None) -> str | None:
+def _missing(subject: PageSubject, rows: Sequence[LookRow]) -> str | None:
+    """Say which columns are left out, and why nothing is known for them."""
+    unfixed = "no finding is about these layers" if subject.findings else "no rule ran"
+    reasons = (
+        ("above", f"floors ({no_floors_text(subject) or 'no layer has one'})"),
+        ("tactic", "tactics (no layer names one)"),
+        ("fix", f"what to do ({unfixed})"),
+    )
+    absent = [text for name, text in reasons if not any(getattr(row, name) for row in rows)]
+    return f"Not known: {', '.join(absent)}." if absent else None
+
+
+def _unranked(roofline: Roofline | None) -> str | None:
     found = roofline.unranked if roofline else ()
     if not found:
         return None
     took = format_us(sum(one.time_ms or 0.0 for one in found))
     verb = "has" if len(found) == 1 else "have"
-    return f"{counted(len(found), 'more layer')} {verb} no known floor: {took} in all"
+    return f"{counted(len(found), 'more layer')} {verb} no known floor: {took} in all."
 
 
 def _look_rows(

@@ -1,17 +1,22 @@
-"""The plan as a graph to walk in."""
+"""The plan as a graph to walk in: a section, and a page of its own for a frame in another page."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 from markupsafe import Markup
 
 from enginescope.analysis.graph.folding.fold import folded
 from enginescope.analysis.graph.plan_graph import PlanGraph
+from enginescope.analysis.roofline.gpu_limits import GpuLimits
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.gc_paused import gc_paused
 from enginescope.judge.units import counted, format_ms
 from enginescope.records.plan.plan import Attribution
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import Canvas, canvas, container, packed
 from enginescope.render.graph.write.svg import draw, svg
+from enginescope.render.html.page_frame import PageData, Script, own_scripts, page_bytes
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
@@ -51,7 +56,7 @@ def still(graph: PlanGraph, made: Canvas, attribution: Attribution | None) -> Ma
     if len(made.seen.members) > MOST_STILL:
         return None
     drawing = draw(folded(graph, made.seen), attribution)
-    return Markup(svg(drawing, theme="light", is_titled=False))  # noqa: S704 - ours, escaped
+    return Markup(svg(drawing, is_light=True, is_titled=False))  # noqa: S704 - ours, escaped
 
 
 def _sentence(subject: PageSubject, found: PlanGraph) -> str:
@@ -63,3 +68,26 @@ def _sentence(subject: PageSubject, found: PlanGraph) -> str:
 
 
 _UNTIMED = "no profile, so layers have no times (trtexec --exportProfile writes one)"
+
+
+def graph_page(view: RunView, color: str, *, gpu: GpuLimits | None = None) -> bytes | None:
+    """Return the graph; ``None`` for a plan in which nothing is connected.
+
+    Args:
+        color: What it is colored by at first: ``type``, ``precision``, ``time``, ``findings``.
+    """
+    section = graph(PageSubject(view, gpu=gpu))
+    if section is None or section.empty:
+        return None
+    # In a frame of its own origin the address cannot be changed afterwards, so nothing is kept.
+    begin = f"location.hash = '#graph?color={color}'; history.replaceState = () => {{}};"
+    end = "pageStart(() => parent.postMessage('enginescope-graph', '*'));"
+    return page_bytes(
+        "graph_alone.html.j2",
+        PageData(charts={}, files={}),
+        parts=("graph",),
+        own=(Script(text=begin), *own_scripts("data.js", "graph.js"), Script(text=end)),
+        title=section.title,
+        section=section,
+        run=SimpleNamespace(prefix=""),
+    )

@@ -32,6 +32,7 @@ from enginescope.render.plans.plan_headline import (
 from enginescope.render.plans.plan_tables import (
     LAYER,
     LAYERS,
+    SHARE,
     conversion_table,
     node_sentence,
     node_table,
@@ -55,7 +56,9 @@ def layers(subject: PageSubject) -> Section | None:
     at = [position.get(row.index) if row.in_plan else None for row in rows]
     limits = _limits(view.roofline if view else None, at)
     columns = (*_first(subject, rows, limits), *_of_plan(view, at), *_last(rows))
-    table = data_table(LAYERS, "Layers, the slowest first", LAYER, columns)
+    sum_ms = subject.view.layer_sum.sum_ms if subject.view.layer_sum else None
+    of = f"; their sum is {format_ms(sum_ms)}" if sum_ms else ""
+    table = data_table(LAYERS, f"Layers, the slowest first{of}", LAYER, columns)
     if table is None:
         return None
     idle = tuple(at for at, row in enumerate(rows) if row.is_inert and not row.took_time)
@@ -122,7 +125,7 @@ def _first(
     precisions, meaning = _field(rows, "precision"), "type of the first input"
     return (
         column("Layer", _field(rows, "name"), key="name"),
-        column("Share %", shares, 2, meaning="of the sum over all layers", is_share=True),
+        column(SHARE, shares, 2, meaning="of the sum over all layers", is_share=True),
         _times("time", "Time", times, _unit(times)),
         *limits,
         column("Precision", precisions, meaning=meaning, is_choice=True, key="precision"),
@@ -245,7 +248,6 @@ def tactics(subject: PageSubject) -> Section | None:
         key="tactics",
         title="Tactics",
         answer=f"{counted(len(shares), 'tactic')}{share}",
-        charts=charts_of(subject.plan, "latency-per-tactic") if subject.plan else (),
         tables=(table,),
     )
 
@@ -303,11 +305,11 @@ _NO_PRECISIONS = "The plan has no precisions: it was built or written without de
 
 
 def precisions(subject: PageSubject) -> Section | None:
-    """What part each precision has, by type, and where it changes; ``None`` without a plan."""
+    """What part each precision has, and by type; ``None`` without a plan."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
         return None
-    charts = charts_of(view, "precision-rollup", "latency-per-type", "precision-changes")
+    charts = charts_of(view, "precision-rollup", "latency-per-type")
     is_known = any(chart.key == "precision-rollup" for chart in charts)
     return Section(
         key="precision",

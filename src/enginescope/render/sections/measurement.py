@@ -12,7 +12,6 @@ from enginescope.render.base.figures import percentile_rows, summary_rows
 from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
 from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
 from enginescope.render.base.provider_phrases import caveat, provider_facts
-from enginescope.render.charts.bars import time_by_type
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.distribution import percentiles as percentile_chart
 from enginescope.render.charts.series import latency_series, memory_series
@@ -39,7 +38,6 @@ def percentiles(subject: PageSubject) -> Section | None:
 
 
 def _highest(view: RunView) -> str | None:
-    """Say the highest percentile that the samples can carry."""
     found = highest(view.latency) if view.latency else None
     return value_text(found) if found else None
 
@@ -75,21 +73,19 @@ def load(subject: PageSubject) -> Section | None:
         title="Load",
         answer=trial_text(trial),
         charts=known(chart),
-        figures=(parts_table(trial).figures(),),
+        figures=(parts_table(trial),),
     )
 
 
 def where_the_time_goes(subject: PageSubject) -> Section:
-    """Time by type, where no plan tells precisions; the sum of the layers against the whole."""
+    """The sum of the layers against the whole."""
     view = subject.view
-    chart = time_by_type(view) if view.run.plan is None else None
     found = view.layer_sum
     of_layers = [layer_sum_sentence(found), pass_sentence(found)] if found else [_NO_PROFILE]
     sentences = (path_sentence(view), *of_layers)
     return Section(
         key="time",
         title="Where the time goes",
-        charts=known(chart),
         empty=None if view.layers else _NO_PROFILE,
         sentences=known(*sentences),
     )
@@ -145,13 +141,15 @@ def providers(subject: PageSubject) -> Section | None:
     if not is_shared(work) and prepared is None:
         return None
     has_nodes = any(one.nodes is not None for one in work)
+    of = " of the kernel time" if any(share.time_pct is not None for share in work) else ""
     return Section(
         key=KEY,
         title="Execution providers",
         answer=", ".join(
             share.provider if share.time_pct is None else f"{share.provider} {share.time_pct:.1f} %"
             for share in work
-        ),
+        )
+        + of,
         tables=known(_shares(work), _leftovers(work)),
         pairs=provider_facts(view),
         notes=known(caveat(work), None if has_nodes else _NOT_SAID),

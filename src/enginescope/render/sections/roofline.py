@@ -11,7 +11,7 @@ from enginescope.core.record import replace
 from enginescope.judge.units import format_significant
 from enginescope.render.charts.card.scatter import scatter
 from enginescope.render.charts.distribution import log_axis
-from enginescope.render.html.images import Chart, Spec
+from enginescope.render.html.images import Chart, Spec, marks
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.plans.plan_tables import limit_sentence
 from enginescope.render.sections.section import Section, known
@@ -67,27 +67,24 @@ def roofline_chart(view: PlanView) -> Chart | None:
         return None
     rows = [row for row in view.facts if row.time_ms and row.work.arithmetic_intensity]
     precisions = list(dict.fromkeys(rate_precision(row.layer) or "" for row in rows))
-    points = chart.spec["data"]["values"]
-    ends = (min(one["x"] for one in points) / 2, max(one["x"] for one in points) * 2)
+    values = chart.spec["data"]["values"]
+    ends = (min(one["x"] for one in values) / 2, max(one["x"] for one in values) * 2)
     lines = list(_limit_lines(found.gpu, precisions, ends))
-    every = (*points, *lines)
+    every = (*values, *lines)
     place = {
         axis: {**chart.spec["encoding"][axis], **log_axis([one[axis] for one in every])}
         for axis in ("x", "y")
     }
     legend = {"title": "limits", "symbolType": "stroke", "orient": "top", "labelLimit": 300}
     dash = {"field": "limit", "type": "nominal", "legend": legend}
-    marks = {**chart.spec, "encoding": {**chart.spec["encoding"], **place}}
-    limits = {
-        "data": {"values": lines},
-        "mark": {"type": "line", "strokeDash": [5, 3], "tooltip": False},
-        "encoding": {**place, "detail": {"field": "limit"}, "strokeDash": dash},
-    }
+    points = {**chart.spec, "encoding": {**chart.spec["encoding"], **place}}
+    line = {"type": "line", "strokeDash": [5, 3], "tooltip": False}
+    limits = marks(lines, line, **place, detail={"field": "limit"}, strokeDash=dash)
     return replace(
         chart,
         key="roofline",
         title=f"Layers that multiply under the limits of {found.gpu.name}",
-        spec={"layer": [limits, marks]},
+        spec={"layer": [limits, points]},
         height=_HEIGHT,
     )
 

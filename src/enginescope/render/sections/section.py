@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from enginescope.core.record import Record, replace
 from enginescope.render.base.data_table import DataTable
 from enginescope.render.base.facts import Facts
-from enginescope.render.base.figures import Figures, TextTable
+from enginescope.render.base.figures import TextTable
 from enginescope.render.html.images import Chart
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Section(Record, frozen=True, kw_only=True):
     pairs: Facts = ()
     notes: tuple[str, ...] = ()
     charts: tuple[Chart, ...] = ()
-    figures: tuple[Figures, ...] = ()
+    figures: tuple[TextTable, ...] = ()
     tables: tuple[DataTable, ...] = ()
     is_gallery: bool = False
     facts: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
@@ -47,15 +47,11 @@ def known(*parts: T | None) -> tuple[T, ...]:
     return tuple(part for part in parts if part is not None)
 
 
-def page_figures(table: TextTable) -> Figures:
-    """Return a table of the terminal as the page sets it."""
-    headers = tuple(map(_capital, table.headers))
-    left_out = f"; {table.left_out:,} more below" if table.left_out else ""
-    figures = table.figures()
-    return replace(figures, headers=headers, caption=f"{figures.caption}{left_out}")
-
-
-def _capital(header: str) -> str:
-    """Return a header as it begins; units and symbols stay as they are."""
-    is_word = len(header.partition(" ")[0]) > 2
-    return f"{header[:1].upper()}{header[1:]}" if is_word else header
+def capitalized(table: TextTable) -> TextTable:
+    """Return a table of the terminal with capital headers; units and symbols stay as they are."""
+    words = (name for name in table.headers if len(name.partition(" ")[0]) > 2)
+    capital = {name: f"{name[:1].upper()}{name[1:]}" for name in words}
+    headers, numbers = (
+        tuple(capital.get(name, name) for name in names) for names in (table.headers, table.numbers)
+    )
+    return replace(table, headers=headers, numbers=numbers)

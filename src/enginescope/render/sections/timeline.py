@@ -19,6 +19,7 @@ from enginescope.render.html.images import (
     Chart,
     ChartTable,
     Spec,
+    marks,
     quantity,
     tooltip,
     zoomable,
@@ -50,7 +51,7 @@ def request_timeline(trace: QueryTrace | None) -> Chart | None:
     zero_ms = min(one.start_ms for one in own)
     streams = {one.stream for one in spans}
     lanes = [_lane(one, streams) for one in spans]
-    marks = [
+    rows = [
         {
             "lane": lane,
             "request": f"{one.query + 1:,} of {count:,}",
@@ -67,7 +68,7 @@ def request_timeline(trace: QueryTrace | None) -> Chart | None:
         key="request_timeline",
         title=_title(own, count),
         subtitle=_subtitle(trace, chosen),
-        spec=_spec(marks, order, f"time since request {chosen + 1:,} began, ms"),
+        spec=_spec(rows, order, f"time since request {chosen + 1:,} began, ms"),
         table=ChartTable(
             headers=("Request", "Part", "Begins, ms", "Ends, ms", "Takes, ms"),
             rows=tuple(
@@ -80,25 +81,23 @@ def request_timeline(trace: QueryTrace | None) -> Chart | None:
     )
 
 
-def _spec(marks: list[Spec], order: Sequence[str], title: str) -> Spec:
+def _spec(rows: list[Spec], order: Sequence[str], title: str) -> Spec:
     """Return bars that zoom; their edge is drawn, so that short ones are seen."""
     axis = {"title": None, "ticks": False, "domain": False, "labelLimit": 160}
     color = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
     tips = tooltip(
         lane="part", request="request", took="takes", start="begins, ms#", end="ends, ms#"
     )
-    bars = {
-        "data": {"values": marks},
-        "mark": {"type": "bar", "height": {"band": 0.8}, "clip": True},
-        "encoding": {
-            "x": quantity("start", title, scale={"nice": False}, axis=X_TICKS),
-            "x2": {"field": "end"},
-            "y": {"field": "lane", "type": "nominal", "sort": list(order), "axis": axis},
-            "fill": color,
-            "stroke": color,
-            "tooltip": tips,
-        },
-    }
+    bars = marks(
+        rows,
+        {"type": "bar", "height": {"band": 0.8}, "clip": True},
+        x=quantity("start", title, scale={"nice": False}, axis=X_TICKS),
+        x2={"field": "end"},
+        y={"field": "lane", "type": "nominal", "sort": list(order), "axis": axis},
+        fill=color,
+        stroke=color,
+        tooltip=tips,
+    )
     return zoomable([bars])
 
 

@@ -12,7 +12,7 @@ from enginescope.records.verdict.self_test import Detection, SelfTest
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.html.images import Chart, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, marks, quantity, tooltip
 
 _VERDICTS = {
     VerdictKind.FASTER: "faster (false)",
@@ -167,21 +167,14 @@ def detection_chart(test: SelfTest) -> Chart:
     height = quantity("y", "comparisons that find it, %", scale=scale)
     planted = quantity("x", "planted difference, %", axis={"grid": False})
     tips = tooltip(x="planted, %#", y="found, %#", low="from, %#", high="to, %#")
-    line = {"mark": {"type": "line", "point": True}}
-    encoding = {"x": planted, "y": height, "tooltip": tips}
-    band: Spec = {
-        "mark": {"type": "area", "opacity": 0.25},
-        "encoding": {"x": planted, "y": {**height, "field": "low"}, "y2": {"field": "high"}},
-    }
-    goal: Spec = {
-        "data": {"values": [{"y": 95}]},
-        "mark": {"type": "rule", "strokeDash": [6, 3]},
-        "encoding": {"y": height},
-    }
+    line = marks(None, {"type": "line", "point": True}, x=planted, y=height, tooltip=tips)
+    ends = {"y": {**height, "field": "low"}, "y2": {"field": "high"}}
+    band = marks(None, {"type": "area", "opacity": 0.25}, x=planted, **ends)
+    goal = marks([{"y": 95}], {"type": "rule", "strokeDash": [6, 3]}, y=height)
     return Chart(
         key="detection",
         title="Share of comparisons that find a difference",
         subtitle=("The dashed line is at 95 %; the band is the 95 % interval",),
-        spec={"data": {"values": rows}, "layer": [band, {**line, "encoding": encoding}, goal]},
+        spec={"data": {"values": rows}, "layer": [band, line, goal]},
         is_wide=True,
     )

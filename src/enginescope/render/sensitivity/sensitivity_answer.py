@@ -26,7 +26,7 @@ _WHY = "why"
 _NOT_MEASURED = "not measured"
 #: Names in one line, and operators of a layer.
 _SHOWN, _OPERATORS = 3, 2
-#: Errors that a terminal has no room for.
+#: Errors that a narrow terminal has no room for.
 _FILE_ERRORS = ("max abs err", "cosine")
 _CSV_HEADERS = (
     *("kind", "name", "converted", "state", "passes", "error_to_spread", "is_finite"),
@@ -54,7 +54,6 @@ def sensitivity_answer(report: SensitivityReport) -> Answer:
         report=report,
         data={"use": use},
         csv=(_CSV_HEADERS, rows),
-        sentences=(_WHY,),
         charts=(_chart(report),),
     )
 
@@ -77,7 +76,6 @@ def _answer(report: SensitivityReport) -> str:
 
 
 def _unproposed(report: SensitivityReport, name: str) -> str:
-    """Say that no model passes; with models that were not compared, that this is not known."""
     for models in (report.cumulative[1:], [layer.alone for layer in report.layers]):
         late = sum(model.state == "unreached" for model in models)
         if late:
@@ -117,7 +115,6 @@ def _error_text(model: ConvertedModel) -> str:
 
 
 def _time_text(report: SensitivityReport, model: ConvertedModel) -> str:
-    """Return a model's time against FP32, and whether it is a gain."""
     time = model.time
     if time is None:
         return "its time is not measured"
@@ -154,7 +151,6 @@ def _facts(report: SensitivityReport, use: str) -> tuple[tuple[str, str], ...]:
 
 
 def _error(report: SensitivityReport) -> str:
-    """Return the error of the proposal, and of the worst layer where one is kept."""
     chosen = report.whole if report.is_harmless else report.proposal
     if chosen is None:
         return ""
@@ -204,7 +200,6 @@ def _times(report: SensitivityReport) -> str:
 
 
 def _layer_table(report: SensitivityReport) -> TextTable:
-    """Return a row for each layer: its error alone, and its time alone."""
     ranks = not report.is_harmless and any(layer.rank for layer in report.layers)
     rank = ("rank",) if ranks else ()
     errors = ("err ÷ spread", "limits", *_FILE_ERRORS)
@@ -220,13 +215,12 @@ def _layer_table(report: SensitivityReport) -> TextTable:
         rows=tuple(_layer_cells(layer, has_rank=ranks) for layer in report.layers),
         numbers=tuple(name for name in headers[1:] if name not in ("limits", "keep")),
         has_long_names=True,
-        file_columns=_FILE_ERRORS,
+        spared=_FILE_ERRORS,
         note=note,
     )
 
 
 def _limits_cell(model: ConvertedModel) -> str:
-    """Return whether outputs are within their limits, or why that is not known."""
     if model.state != "compared":
         return _STATES[model.state]
     return UNKNOWN if model.passes is None else "ok" if model.passes else "over"
@@ -303,7 +297,7 @@ def _why_table(report: SensitivityReport) -> TextTable | None:
     if not names:
         return None
     rows = tuple((_names(tuple(some)), printable(why)) for why, some in names.items())
-    return TextTable(title="Not known", headers=(report.by, _WHY), rows=rows)
+    return TextTable(title="Not known", headers=(report.by, _WHY), rows=rows, sentences=(_WHY,))
 
 
 def _csv_row(

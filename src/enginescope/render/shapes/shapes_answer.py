@@ -22,7 +22,7 @@ from enginescope.render.base.figures import TextTable, figure
 from enginescope.render.base.palette import BLUE, GREY, ORANGE, VERMILLION
 from enginescope.render.base.phrases import rounds_text, unstable_mark
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.html.images import Chart, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, Spec, marks, quantity, tooltip
 
 _COSTS: dict[CostKind, str] = {
     "new": "first request of a new shape",
@@ -308,29 +308,26 @@ def _rate_text(value: float | None) -> str:
 
 
 def _interval_text(interval: Interval | None) -> str:
-    """Return ``1.61 … 1.64``; an em dash if it is not known."""
     return UNKNOWN if interval is None else range_text(interval.low, interval.high)
 
 
 def _charts(report: ShapesReport) -> tuple[Chart, ...]:
-    """Return throughput and latency by shape."""
     knee, measured = report.shape_to_run, report.measured
     rates = [_point(report, level, level.items_per_s, level.items_interval) for level in measured]
     times = [_point(report, level, level.latency_ms, level.interval) for level in measured]
     slow = [row for row in times if row["shape"] in {cliff.label for cliff in report.cliffs}]
     dashed = f"; the dashed line is the knee, {printable(report.dimension)} {knee}" if knee else ""
-    rings = "" if report.knee.low is None else "; rings: 95 % interval of the knee"
     curve = _curve(rates, _x(report), "items per second", BLUE)
     slower = "; triangles take longer than a larger shape" if slow else ""
     late = _curve(times, _x(report), "latency, ms", ORANGE)
     mark = {"type": "point", "shape": "triangle-down", "size": 260, "color": VERMILLION}
-    encoding = {"x": _x(report), "y": quantity("y", "latency, ms")}
-    triangles = {"data": {"values": slow}, "mark": {**mark, "filled": True}, "encoding": encoding}
+    y = quantity("y", "latency, ms")
+    triangles = marks(slow, {**mark, "filled": True}, x=_x(report), y=y)
     return (
         Chart(
             key="shapes_throughput",
             title=f"Throughput by shape{dashed}",
-            subtitle=(f"One request at a time; bars are 95 % intervals{rings}",),
+            subtitle=("One request at a time; bars are 95 % intervals",),
             spec={"layer": [*curve, *_knee_layers(report, rates)]},
         ),
         Chart(
@@ -379,39 +376,17 @@ def _curve(rows: list[Spec], x: Spec, title: str, color: str) -> list[Spec]:
     y = quantity("y", title, scale={"zero": True})
     tips = tooltip(shape="shape", y=f"{title}#", ends="95 % interval")
     shared = {"x": x, "color": {"value": color}}
+    known = [row for row in rows if "low" in row]
+    ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    point = {"type": "point", "filled": True, "size": 55, "opacity": 1}
     return [
-        {
-            "data": {"values": rows},
-            "mark": {"type": "line", "strokeWidth": 1.6},
-            "encoding": {**shared, "y": y},
-        },
-        {
-            "data": {"values": rows},
-            "mark": {"type": "rule", "strokeWidth": 3, "opacity": 0.6},
-            "transform": [{"filter": "isValid(datum.low)"}],
-            "encoding": {**shared, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
-        },
-        {
-            "data": {"values": rows},
-            "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
-            "encoding": {**shared, "y": y, "tooltip": tips},
-        },
+        marks(rows, {"type": "line", "strokeWidth": 1.6}, **shared, y=y),
+        marks(known, {"type": "rule", "strokeWidth": 3, "opacity": 0.6}, **shared, **ends),
+        marks(rows, point, **shared, y=y, tooltip=tips),
     ]
 
 
 def _knee_layers(report: ShapesReport, rows: list[Spec]) -> list[Spec]:
-    """Return the line of the knee, and the points that its interval spans."""
-    knee = report.knee
-    labels = [row["shape"] for row in rows]
-    layers: list[Spec] = []
-    if knee.named is not None:
-        line = {"type": "rule", "strokeDash": [6, 3], "color": GREY, "strokeWidth": 1.4}
-        values = [{"x": rows[labels.index(knee.named)]["x"]}]
-        layers.append({"data": {"values": values}, "mark": line, "encoding": {"x": _x(report)}})
-    if knee.low is not None:
-        last = labels.index(knee.high) if knee.high is not None else len(rows) - 1
-        ring = {"type": "point", "size": 190, "strokeWidth": 1.6, "filled": False, "color": GREY}
-        encoding = {"x": _x(report), "y": quantity("y", "items per second")}
-        values = rows[labels.index(knee.low) : last + 1]
-        layers.append({"data": {"values": values}, "mark": ring, "encoding": encoding})
-    return layers
+    values = [{"x": row["x"]} for row in rows if row["shape"] == report.knee.named]
+    line = {"type": "rule", "strokeDash": [6, 3], "color": GREY, "strokeWidth": 1.4}
+    return [marks(values, line, x=_x(report))] if values else []

@@ -1,27 +1,295 @@
-"""What a suite found, in one sentence: the fastest backends, and what failed and why."""
+"""What a suite found: the answer, the cells in words, and the tables of a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
 from enginescope.analysis.suites.suite_perf_tables import case_name
-from enginescope.analysis.suites.suite_table import lost_fp16
+from enginescope.analysis.suites.suite_table import baselines, lost_fp16, speed_ups
 from enginescope.analysis.suites.suite_wins import Win, wins
-from enginescope.core.record import Record
+from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
+from enginescope.core.record import Record, replace
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.records.suite.suite import CellStatus, SuiteResult
+from enginescope.records.notice import UNSTABLE
+from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.provider_phrases import short_name
+from enginescope.render.base.shared_options import NAME_LENGTH, told_apart
 from enginescope.render.base.text_table import shorten_apart
-from enginescope.render.suites.suite_phrases import (
-    PENDING,
-    MatrixLine,
-    backend_names,
-    cell_text,
-    coverage_text,
-    failure_groups,
-    matrix,
-    status_text,
-)
+
+#: What stands for a cell that is not done yet.
+PENDING = "not done"
+#: What the mark at a figure means.
+UNSTABLE_MARK = f"!: {UNSTABLE}"
+
+
+class MatrixCell(Record, frozen=True, kw_only=True):
+    """One cell of the matrix; `row` is ``None`` where it is not done, or not asked for.
+
+    `backend` is what tables call its `spec`. `of_best` is its latency ÷ the shortest of the line;
+    ``None`` where there is no other.
+    """
+
+    spec: str
+    backend: str
+    row: CellRow | None
+    is_asked: bool
+    speed_up: float | None
+    is_baseline: bool
+    of_best: float | None = None
+
+    def figure(self, metric: str) -> float | None:
+        """Return a figure of the row, if there are both."""
+        return self.row.figure(metric) if self.row is not None else None
+
+
+class MatrixLine(Record, frozen=True, kw_only=True):
+    """One model in one batch and shape, on every backend of the suite."""
+
+    model: str
+    case: str
+    cells: tuple[MatrixCell, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.model} · {self.case}" if self.case else self.model
+
+
+def specs_of(result: SuiteResult) -> tuple[str, ...]:
+    """Return the backends in the order of the suite."""
+    return tuple(dict.fromkeys(cell.spec for cell in result.plan.cells))
+
+
+def backend_names(result: SuiteResult) -> dict[str, str]:
+    """Return what tables call the backends: without what they share, and not too long."""
+    specs = specs_of(result)
+    names = shorten_apart(told_apart(specs, NAME_LENGTH).labels, NAME_LENGTH)
+    return dict(zip(specs, names, strict=True))
+
+
+def options_sentence(result: SuiteResult) -> str | None:
+    """Return the options that the backends' names leave out; ``None``: none are."""
+    return told_apart(specs_of(result), NAME_LENGTH).shared
+
+
+def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
+    """Return models by backends."""
+    specs, faster, counted_from = specs_of(result), speed_ups(result), baselines(result)
+    names = backend_names(result)
+    rows = {row.cell.key: row for row in result.rows}
+    keys: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in result.plan.cells:
+        keys.setdefault((cell.model, cell.case), {})[cell.spec] = cell.key
+    lines = []
+    for case, own in keys.items():
+        known = {key: row for key in own.values() if (row := rows.get(key)) is not None}
+        times = {key: time for key, row in known.items() if (time := row.figure("latency"))}
+        best = min(times.values()) if len(times) > 1 else None
+        cells = (
+            MatrixCell(
+                spec=spec,
+                backend=names[spec],
+                row=known.get(key),
+                is_asked=spec in own,
+                speed_up=faster.get(key),
+                is_baseline=counted_from[case] == spec,
+                of_best=times[key] / best if best and key in times else None,
+            )
+            for spec in specs
+            for key in (own.get(spec, ""),)
+        )
+        lines.append(MatrixLine(model=case[0], case=case[1], cells=tuple(cells)))
+    return tuple(lines)
+
+
+def cell_text(cell: MatrixCell) -> str:
+    """Return ``7.05 ms · 1.35 ×``, or how the cell ended."""
+    if not cell.is_asked:
+        return ""
+    if cell.row is None:
+        return PENDING
+    if cell.row.status is not CellStatus.OK:
+        return status_text(cell.row.status)
+    latency, error = cell.row.figure("latency"), cell.row.figure("max_abs_error")
+    mark = " !" if cell.row.is_unstable else ""
+    parts = [f"{format_significant(latency)} ms{mark}"] if latency is not None else []
+    if cell.speed_up is not None and not cell.is_baseline:
+        parts.append(f"{format_significant(cell.speed_up)} ×")
+    if latency is None:
+        parts.append("ok" if error is None else f"ok, error {format_significant(error, 2)}")
+    if lost_fp16(cell.row):
+        parts.append("not FP16")
+    return " · ".join(parts)
+
+
+def status_text(status: CellStatus) -> str:
+    return status.value.replace("_", " ")
+
+
+def reason_text(row: CellRow) -> str:
+    """Return why a cell is not ``ok``, with the next step."""
+    hint = f" (try: {row.hint})" if row.hint else ""
+    return f"{row.reason or 'no reason is known'}{hint}"
+
+
+#: What differs between reasons of one shape: names of providers, paths, numbers.
+_PARTICULARS = re.compile(r"\w+ExecutionProvider|\S*/\S+|0x[0-9a-f]+|\d[\d.,]*")
+_MOST_NAMES = 8
+
+
+def reason_shape(row: CellRow) -> tuple[CellStatus, str]:
+    """Return a row's status and reason without its model, backend, paths and numbers."""
+    cell, text = row.cell, reason_text(row)
+    for name in (cell.job.subject.name, cell.spec, cell.job.backend.name, cell.model):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "…", text)
+    return row.status, _PARTICULARS.sub("…", text)
+
+
+class FailureGroup(Record, frozen=True, kw_only=True):
+    """Cells that failed alike, in order.
+
+    Attributes:
+        cells: Backends and models, few of each named.
+        reason: Of the first; how many others differ from it in names and numbers.
+    """
+
+    status: CellStatus
+    cells: str
+    reason: str
+    rows: tuple[CellRow, ...]
+
+
+def failure_groups(result: SuiteResult) -> tuple[FailureGroup, ...]:
+    """Return the cells that are not ``ok``, those of one shape of reason together."""
+    called = backend_names(result)
+    alike: dict[tuple[CellStatus, str], list[CellRow]] = {}
+    for row in result.rows:
+        if row.status is not CellStatus.OK:
+            alike.setdefault(reason_shape(row), []).append(row)
+    return tuple(_group(rows, called) for rows in alike.values())
+
+
+def _group(rows: Sequence[CellRow], called: dict[str, str]) -> FailureGroup:
+    first = reason_text(rows[0])
+    others = sum(reason_text(row) != first for row in rows)
+    more = f"; {others:,} more, with other names or numbers" if others else ""
+    pairs = {(called[row.cell.spec], case_name(row)): None for row in rows}
+    backends, models = (dict.fromkeys(names) for names in zip(*pairs, strict=True))
+    is_product = len(pairs) == len(backends) * len(models)
+    return FailureGroup(
+        status=rows[0].status,
+        cells=f"{few_of(backends)} · {few_of(models)}"
+        if is_product
+        else few_of(f"{backend} · {model}" for backend, model in pairs),
+        reason=f"{first}{more}",
+        rows=tuple(rows),
+    )
+
+
+def few_of(names: Iterable[str]) -> str:
+    """Return names once each, the first of many."""
+    known = list(dict.fromkeys(names))
+    more = len(known) - _MOST_NAMES
+    return ", ".join([*known[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])])
+
+
+def counts_sentence(result: SuiteResult) -> str:
+    """Return ``39 cells: 30 ok, 9 unsupported``."""
+    parts = [f"{count:,} {status_text(one)}" for one in CellStatus if (count := result.count(one))]
+    parts += [f"{result.pending:,} {PENDING}"] if result.pending else []
+    return f"{len(result.plan.cells):,} cells: {', '.join(parts) or 'none'}"
+
+
+def took_sentence(result: SuiteResult) -> str | None:
+    """Return how long the cells took, one after the other; ``None`` where none has ended."""
+    if not result.rows:
+        return None
+    seconds = [
+        (datetime.fromisoformat(row.ended) - datetime.fromisoformat(row.started)).total_seconds()
+        for row in result.rows
+    ]
+    whole = timedelta(seconds=round(sum(seconds)))
+    longest = max(range(len(seconds)), key=seconds.__getitem__)
+    cell = result.rows[longest].cell
+    named = (cell.model, backend_names(result)[cell.spec], cell.case)
+    label = " · ".join(one for one in named if one)
+    return f"{whole} for all cells; the longest took {timedelta(seconds=seconds[longest])}: {label}"
+
+
+def weakness_sentence(result: SuiteResult) -> str | None:
+    """Return how many cells have which warnings, and what `!` means; ``None``: none has any."""
+    weak = [row for row in result.rows if row.warnings]
+    if not weak:
+        return None
+    counts = Counter(code for one in weak for code in one.warnings)
+    named = ", ".join(f"{code} {count:,}" for code, count in counts.most_common())
+    unstable = sum(one.is_unstable for one in weak)
+    marked = f"; {UNSTABLE_MARK} ({counted(unstable, 'cell')})" if unstable else ""
+    return f"warnings in {counted(len(weak), 'cell')}: {named}{marked}; enginescope explain CODE"
+
+
+def _processes_sentence(result: SuiteResult) -> str | None:
+    count = result.plan.suite.processes
+    if count > 1 and any(row.runs for row in result.rows):
+        return (
+            f"{count} processes a cell, one after another: figures are medians over the processes, "
+            "and the interval of the latency covers how they differ"
+        )
+    if count > 1 or not any(row.figure("latency") for row in result.rows):
+        return None
+    return (
+        "one process a cell: intervals do not cover how processes differ; the fastest must lead by "
+        f"more than an assumed ±{ASSUMED_SCATTER_PCT:g} %; --processes 5 measures the variation"
+    )
+
+
+def _baseline_sentence(result: SuiteResult) -> str | None:
+    """Return what speed-up is counted from; ``None`` where there is nothing to count."""
+    others = [cell for line in matrix(result) for cell in line.cells if not cell.is_baseline]
+    if all(other.speed_up is None for other in others):
+        return None
+    named = set(baselines(result).values())
+    base = backend_names(result)[named.pop()] if len(named) == 1 else "each model's first backend"
+    count = result.plan.suite.processes
+    a_side = f"{count} processes" if count > 1 else "one process"
+    return (
+        f"×: how many times as fast as {base}, medians of {a_side} a side; "
+        "enginescope gate and bench --compare separate differences from noise"
+    )
+
+
+def explained(result: SuiteResult) -> list[str]:
+    """Return what qualifies the figures, a sentence each."""
+    said = (options_sentence, _baseline_sentence, _processes_sentence, weakness_sentence)
+    return [sentence for say in said if (sentence := say(result))]
+
+
+def coverage_text(row: CellRow) -> str | None:
+    """Return ``TensorRT 947 of 948 nodes, 99.8 % of time; CPU …``; ``None`` where not known."""
+    if not row.providers:
+        return None
+    nodes = sum(provider.nodes or 0 for provider in row.providers)
+    times = [provider.time_ms for provider in row.providers if provider.time_ms is not None]
+    whole = sum(times)
+    parts = []
+    for provider in row.providers:
+        name = short_name(provider.provider)
+        share = (
+            f", {format_significant(100 * provider.time_ms / whole)} % of kernel time"
+            if provider.time_ms is not None and whole
+            else ""
+        )
+        taken = (
+            f"{provider.nodes:,} of {nodes:,} nodes"
+            if provider.nodes is not None
+            else "nodes not known"
+        )
+        parts.append(f"{name} {taken}{share}")
+    return "; ".join(parts)
+
 
 #: Cases that the sentence names one by one.
 _MOST_CASES = 3
@@ -75,7 +343,6 @@ def _fastest(result: SuiteResult) -> str:
 
 
 def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
-    """Say what was measured where no case has two backends."""
     if len(winners) > 1:
         models, cells = len({win.case[0] for win in winners}), len(winners)
         where = "" if models == cells else f" in {counted(cells, 'cell')}"
@@ -182,35 +449,25 @@ def _failed(result: SuiteResult) -> str | None:
 #: Lines of each table; the rest is in the files.
 MOST_LINES = 40
 _NAME_WIDTH = 28
-_GAP = 2
 
 
-def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[TextTable, ...]:
-    """Return what a suite came to, as tables that fit into `width` columns."""
-    made = [*_matrix_tables(result, width), _failures(result), _coverage(result)]
+def suite_tables(result: SuiteResult) -> tuple[TextTable, ...]:
+    """Return what a suite came to: the matrix, what failed, which provider took what."""
+    made = (_matrix(result), _failures(result), _coverage(result))
     return tuple(one for one in made if one is not None)
 
 
-def _matrix_tables(result: SuiteResult, width: int) -> Iterator[TextTable]:
-    """Yield the matrix, its backends in as many tables as the width asks for."""
+def _matrix(result: SuiteResult) -> TextTable | None:
     lines = matrix(result)
     count = result.plan.suite.processes
     of = f"median of {count} processes" if count > 1 else "median"
     title = f"latency ({of}) and speed-up"
     if not any(row.figure("latency") is not None for row in result.rows):
         title = "status" if result.plan.suite.mode == "benchmark" else "outputs"
-    called = backend_names(result)
     names = shorten_apart([one.name for one in lines], _NAME_WIDTH)
-    name_width = max(map(len, names), default=0)
-    for chosen in _fitting(lines, list(called.values()), width - name_width):
-        rows = [
-            row
-            for line, name in zip(lines, names, strict=True)
-            if (row := _line(line, name, chosen)) is not None
-        ]
-        table = _table(title, ("model", *chosen), rows)
-        if table is not None:
-            yield table
+    rows = [(name, *map(cell_text, line.cells)) for name, line in zip(names, lines, strict=True)]
+    table = _table(title, ("model", *backend_names(result).values()), rows)
+    return table and replace(table, is_divided=True)
 
 
 def _table(
@@ -219,35 +476,12 @@ def _table(
     if not rows:
         return None
     more = max(0, len(rows) - MOST_LINES)
-    return TextTable(title=title, headers=headers, rows=tuple(rows[:MOST_LINES]), left_out=more)
-
-
-def _fitting(
-    lines: Sequence[MatrixLine], backends: Sequence[str], width: int
-) -> Iterator[tuple[str, ...]]:
-    """Yield backends in groups whose columns fit into `width`, in order, at least one each."""
-    group: list[str] = []
-    used = 0
-    for at, backend in enumerate(backends):
-        needed = _GAP + max(len(backend), *(len(cell_text(line.cells[at])) for line in lines))
-        if group and used + needed > width:
-            yield tuple(group)
-            group, used = [], 0
-        group.append(backend)
-        used += needed
-    if group:
-        yield tuple(group)
-
-
-def _line(line: MatrixLine, name: str, backends: Sequence[str]) -> tuple[str, ...] | None:
-    cells = {cell.backend: cell for cell in line.cells if cell.is_asked}
-    if not any(backend in cells for backend in backends):
-        return None
-    return (name, *(cell_text(cells[backend]) if backend in cells else "" for backend in backends))
+    return TextTable(
+        title=title, headers=headers, rows=tuple(rows[:MOST_LINES]), left_out=more, is_titled=True
+    )
 
 
 def _failures(result: SuiteResult) -> TextTable | None:
-    """Return the cells that are not ``ok``, those that ended alike together."""
     rows = [
         (status_text(group.status), f"{group.cells}\n{group.reason}")
         for group in failure_groups(result)

@@ -11,12 +11,9 @@ from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataColumn, DataTable, column, csv_bytes, data_table
-from enginescope.render.base.figures import Figures
+from enginescope.render.base.figures import TextTable
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.suites.suite import suite_charts
-from enginescope.render.suites.suite_answer import suite_answer, win_text
-from enginescope.render.suites.suite_pareto import pareto_charts
-from enginescope.render.suites.suite_phrases import (
+from enginescope.render.suites.suite_answer import (
     UNSTABLE_MARK,
     MatrixCell,
     MatrixLine,
@@ -29,8 +26,11 @@ from enginescope.render.suites.suite_phrases import (
     matrix,
     reason_text,
     status_text,
+    suite_answer,
     took_sentence,
+    win_text,
 )
+from enginescope.render.suites.suite_pareto import pareto_charts
 
 #: A smaller error is written with an exponent.
 _SMALL_ERROR = 1e-3
@@ -119,7 +119,6 @@ def _backend(
 
 
 def _text(cell: MatrixCell) -> str:
-    """Return what a cell says, and its largest error beside its speed."""
     error = cell.figure("max_abs_error")
     if error is None or cell.figure("latency") is None:
         return cell_text(cell)
@@ -170,7 +169,7 @@ def suite_page(
         runs: Addresses of runs by their ids, where there is a server; the cells of the matrix lead
             there. Others open what the page knows of them.
     """
-    charts, pareto, cells = suite_charts(result), pareto_charts(result), _cells(result)
+    pareto, cells = pareto_charts(result), _cells(result)
     matrix = matrix_table(result, _links(result, runs or {}))
     whole = suite_files(result)
     files = {name: data.decode() for name, data in whole.items() if len(data) <= _CARRIED_BYTES}
@@ -179,21 +178,18 @@ def suite_page(
     return page_bytes(
         "suite.html.j2",
         PageData(
-            charts=charts_data((*pareto, *charts)),
-            tables=tables,
-            files=files,
-            more={"cells": _opened(result)},
+            charts=charts_data(pareto), tables=tables, files=files, more={"cells": _opened(result)}
         ),
         parts=("suite",),
         script_address=script_address,
         title=result.name,
         answer=suite_answer(result),
+        mode=result.plan.suite.mode,
         about=f"{result.name} · {counts_sentence(result)}",
         facts=_facts(result),
         explained=explained(result),
         notices=result.notices,
         pareto=pareto,
-        charts=charts,
         matrix=matrix,
         failures=_failures(result),
         cells=cells,
@@ -239,7 +235,6 @@ def _several(values: Iterable[str | None]) -> str:
 
 
 def _versions(result: SuiteResult) -> list[tuple[str, str]]:
-    """Return the versions of each Python that cells ran in, by what backends call it."""
     environments = dict.fromkeys(one.cell.environment for one in result.rows)
     shown = ("onnxruntime", "tensorrt", "enginescope", *(("python",) if any(environments) else ()))
     return [
@@ -275,7 +270,7 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-def _failures(result: SuiteResult) -> Figures | None:
+def _failures(result: SuiteResult) -> TextTable | None:
     rows = tuple(
         (
             status_text(group.status),
@@ -291,12 +286,13 @@ def _failures(result: SuiteResult) -> Figures | None:
     caption = "Cells that are not ok; run the command under Conditions with --retry-failed"
     if len(rows) > _FAILURES:
         caption += f"; {_FAILURES} of {len(rows):,}, the others are among all cells below"
-    return Figures(
-        caption=caption,
-        headers=("status", "cells", "since", "backends and models", "why"),
+    headers = ("status", "cells", "since", "backends and models", "why")
+    return TextTable(
+        title=caption,
+        headers=headers,
         rows=rows[:_FAILURES],
-        numbers=(1,),
-        sentences=(3, 4),
+        numbers=headers[1:2],
+        sentences=headers[3:],
     )
 
 

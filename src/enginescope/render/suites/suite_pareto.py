@@ -9,16 +9,14 @@ from enginescope.analysis.suites.suite_table import Case, case_of, lost_fp16
 from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.charts.error_time import error_time
-from enginescope.render.charts.series import colored
+from enginescope.render.charts.series import told_apart
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.suites.suite_phrases import backend_names, status_text
+from enginescope.render.suites.suite_answer import backend_names, status_text
 
 #: Pictures; the table has the other models.
 MOST_PARETO = 12
 _FRONT, _BEATEN = "no backend is faster and closer", "beaten in both"
 _UNRANKED = "not FP16, so not ranked"
-#: A seventh backend has the first one's color and another shape.
-_SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")
 
 
 def pareto_charts(result: SuiteResult) -> tuple[Chart, ...]:
@@ -35,8 +33,8 @@ def pareto_charts(result: SuiteResult) -> tuple[Chart, ...]:
 
 def _chart(at: int, case: Case, rows: Sequence[CellRow], called: dict[str, str]) -> Chart:
     points, names = _points(rows, called), list(called.values())
-    colors = colored("kind", names, legend=None)["scale"]["range"]
-    shapes = (_SHAPES[(n + n // len(_SHAPES)) % len(_SHAPES)] for n in range(len(names)))
+    look = told_apart("kind", names, "color", "shape", legend=None).values()
+    marks = zip(*(channel["scale"]["range"] for channel in look), strict=True)
     layers = error_time(
         points,
         x=quantity(
@@ -46,7 +44,7 @@ def _chart(at: int, case: Case, rows: Sequence[CellRow], called: dict[str, str])
             axis={"tickCount": 5, "format": ".3~g", "grid": False},
         ),
         y_title="largest absolute error",
-        marks=dict(zip(names, zip(colors, shapes, strict=True), strict=True)),
+        marks=dict(zip(names, marks, strict=True)),
         tips=tooltip(
             spec="backend",
             time="median, ms#",
@@ -83,7 +81,6 @@ def _chart(at: int, case: Case, rows: Sequence[CellRow], called: dict[str, str])
 
 
 def _points(rows: Iterable[CellRow], called: dict[str, str]) -> list[Spec]:
-    """Return the backends by time, each with whether another is faster and closer."""
     points: list[Spec] = []
     least: float | None = None
     pairs = [(row.figure("latency"), row.figure("max_abs_error"), row) for row in rows]

@@ -51,7 +51,6 @@ def tune_answer(report: TuneReport) -> Answer:
         notices=report.notices,
         report=report,
         csv=(_CSV_HEADERS, [_csv_row(alternative) for alternative in report.alternatives]),
-        sentences=(_WHY,),
         charts=(_chart(report),),
     )
 
@@ -141,7 +140,6 @@ def _evidence(report: TuneReport) -> str:
 
 
 def _selection(report: TuneReport) -> str:
-    """Say how much the search overstated the leader."""
     leader, confirmed = report.leader, report.confirmation
     if leader is None or leader.ratio is None or confirmed is None or confirmed.ratio is None:
         return ""
@@ -172,16 +170,14 @@ def _use(report: TuneReport) -> str:
 
 def alternative_table(report: TuneReport) -> TextTable:
     """Return a row for each alternative: its figures in the search, and when it was dropped."""
-    has_routes = any(choice.trtexec_ms is not None for choice in report.alternatives)
     headers = (
         *("alternative", _unit(report), "× default", "95 % CI", "rounds"),
-        *(["trtexec"] if has_routes else []),
-        "search",
+        *("trtexec", "search"),
     )
     return TextTable(
         title="Alternatives",
         headers=headers,
-        rows=tuple(_cells(report, choice, has_routes=has_routes) for choice in report.alternatives),
+        rows=tuple(_cells(report, choice) for choice in report.alternatives),
         numbers=headers[1:-1],
         has_long_names=True,
         note="figures of the search; selection makes the leader's figure look too good"
@@ -196,16 +192,15 @@ def _unit(report: TuneReport) -> str:
     return "ms" if batches <= {None, 1} else "ms per item"
 
 
-def _cells(report: TuneReport, choice: Alternative, *, has_routes: bool) -> tuple[str, ...]:
+def _cells(report: TuneReport, choice: Alternative) -> tuple[str, ...]:
     dropped = choice.dropped_after
-    trtexec = UNKNOWN if choice.trtexec_ms is None else format_ms(choice.trtexec_ms)
     return (
         _typed(choice) if choice.state == "default" else label_of(report, choice),
         UNKNOWN if choice.value is None else _value(report, choice.value),
         UNKNOWN if choice.ratio is None else ratio_text(choice.ratio),
         range_of(choice.ratio),
         str(choice.rounds),
-        *([trtexec] if has_routes else []),
+        UNKNOWN if choice.trtexec_ms is None else format_ms(choice.trtexec_ms),
         f"dropped at {dropped}" if dropped else _STATES[choice.state],
     )
 
@@ -222,7 +217,7 @@ def _out_table(report: TuneReport) -> TextTable | None:
     rows = tuple((_typed(one), printable(one.why)) for one in every if one.why is not None)
     if not rows:
         return None
-    return TextTable(title="Out", headers=("alternative", _WHY), rows=rows)
+    return TextTable(title="Out", headers=("alternative", _WHY), rows=rows, sentences=(_WHY,))
 
 
 def _csv_row(choice: Alternative) -> tuple[object, ...]:

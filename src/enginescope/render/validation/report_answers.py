@@ -14,8 +14,11 @@ from enginescope.records.run.run import Run
 from enginescope.render.accuracy.validate_phrases import WorstAnswer, answer, error_text
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Part
-from enginescope.render.validation.validate_answer import side_part, validation_facts
-from enginescope.render.validation.validate_data import output_diff_data
+from enginescope.render.validation.validate_answer import (
+    output_diff_data,
+    side_part,
+    validation_facts,
+)
 
 
 class ReportedAnswers(Record, frozen=True, kw_only=True):

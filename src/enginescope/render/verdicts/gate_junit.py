@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree as ET
 
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
-from enginescope.render.verdicts.gate_phrases import (
+from enginescope.render.verdicts.gate_answer import (
     answer_text,
     checked_text,
     details,

@@ -8,7 +8,8 @@ from typing import Any
 
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.render.base.sarif import sarif_log, sarif_result, sarif_rule
-from enginescope.render.verdicts.gate_phrases import answer_text, change_pct, checked_text, sentence
+from enginescope.render.verdicts.gate_answer import answer_text, checked_text, sentence
+from enginescope.render.verdicts.verdict_phrases import change_pct
 
 _FLAKY = "GATE006"
 _CODES = {
@@ -42,7 +43,6 @@ def _results(report: GateReport, root: str | None) -> Iterator[dict[str, Any]]:
 
 
 def _result(row: GateRow, rule: str, level: str, message: str, root: str | None) -> dict[str, Any]:
-    verdict = row.verdict
     return sarif_result(
         *(rule, level, message),
         subject=f"{row.job}/{row.metric or 'run'}",
@@ -52,7 +52,7 @@ def _result(row: GateRow, rule: str, level: str, message: str, root: str | None)
         properties={
             "metric": row.metric,
             "limit_pct": row.limit_pct,
-            "change_pct": change_pct(verdict) if verdict else None,
+            "change_pct": change_pct(row.verdict),
             "baseline_runs": row.baseline,
             "current_runs": row.current,
         },

@@ -9,8 +9,9 @@ from markupsafe import Markup
 
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import counted, format_significant, signed_pct
+from enginescope.judge.units import format_significant
 from enginescope.records.verdict.history import JobHistory
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer, Part, written_page
@@ -19,6 +20,7 @@ from enginescope.render.html.images import (
     Chart,
     ChartTable,
     Spec,
+    marks,
     quantity,
     tooltip,
     zoomable,
@@ -26,17 +28,20 @@ from enginescope.render.html.images import (
 from enginescope.render.verdicts.history_text import (
     amount_text,
     anchor,
+    case_name,
+    changes_text,
     fact_text,
     flat_ends,
-    group_title,
     grouped,
     history_json,
     interval_text,
     lettered,
     level_text,
     levels_sentence,
+    named_apart,
     open_sentence,
     span_text,
+    title_text,
     way_text,
     when_text,
 )
@@ -66,18 +71,18 @@ def history_page(
         notices: Warnings about the whole, such as skipped runs.
         runs: Addresses of runs by their ids, where there is a server.
     """
+    named, shared = named_apart(found)
     parts = [
         _part(f"history-{number}", jobs, runs or {})
-        for number, jobs in enumerate(grouped(found), start=1)
+        for number, jobs in enumerate(grouped(named), start=1)
     ]
-    first = parts[0]
-    changes = counted(sum(len(job.sure) for job in found), "change")
+    first, options = parts[0], stated(("options", shared))
     answered = Answer(
         verb="history",
         title=f"History of {model}",
         report=None,
-        answer=f"{changes} of level in {len(parts)} histories of {model}",
-        facts=(),
+        answer=f"{len(parts)} histories of {model}: {changes_text(found)}",
+        facts=options,
         notices=tuple(notices),
         parts=tuple(parts),
         files={"history.json": history_json(found)},
@@ -86,7 +91,7 @@ def history_page(
         answered = replace(
             answered,
             answer=first.answer,
-            facts=first.facts,
+            facts=(*first.facts, *options),
             tables=first.tables,
             charts=first.charts,
             parts=(),
@@ -95,9 +100,9 @@ def history_page(
 
 
 def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part:
-    """Return the jobs of a model on one backend."""
     has_chart = any(len(job.points) > 1 for job in jobs)
-    chart = history_chart(jobs, key=key, title="Every session, the oldest first")
+    changed = changes_text(jobs)
+    chart = history_chart(jobs, key=key, title=f"{changed[:1].upper()}{changed[1:]}")
     changes = _changes(jobs)
     table = TextTable(
         title="Jobs",
@@ -106,13 +111,13 @@ def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part
         numbers=_JOB_HEADERS[1:3],
         sentences=_JOB_HEADERS[-1:],
     )
-    title = group_title(jobs)
+    title = title_text(*jobs)
     return Part(
         key=key,
         title=f"{jobs[0].model} · {jobs[0].backend}",
         answer=f"{title[:1].upper()}{title[1:]}",
         facts=tuple(
-            ("open", f"{job.case or job.label}: {open_sentence(job, change)}")
+            ("open", f"{case_name(job)}: {open_sentence(job, change)}")
             for job in jobs
             for change in job.changes
             if not change.is_sure
@@ -126,7 +131,7 @@ def _row(job: JobHistory, runs: Mapping[str, str]) -> tuple[str, ...]:
     newest = job.points[-1]
     name = " · ".join(filter(None, (job.case, job.inputs if job.inputs != job.case else None)))
     return (
-        Markup('<span id="{}">{}</span>').format(anchor(job), name or job.label),
+        Markup('<span id="{}">{}</span>').format(anchor(job), name or job.model),
         level_text(job, newest),
         f"{len(job.points):,}",
         Markup(" ").join(_links(newest.runs[-_MOST_RUNS:], runs)),
@@ -154,7 +159,7 @@ def _changes(jobs: Sequence[JobHistory]) -> TextTable:
         for name, job, one in lettered(jobs)
     )
     title = "Changes of level, with what differs between the runs on either side"
-    sentences = _CHANGE_HEADERS[2:3]
+    sentences = _CHANGE_HEADERS[2:4]
     return TextTable(title=title, headers=_CHANGE_HEADERS, rows=rows, sentences=sentences)
 
 
@@ -177,11 +182,11 @@ def history_chart(
 ) -> Chart:
     """Every session of jobs of one model and backend, dashed levels, a letter at each change.
 
-    The title is the result, unless another is given.
+    The title is the result, with the name of what it is of unless another is given.
     """
     return Chart(
         key=key,
-        title=title or group_title(jobs),
+        title=title or title_text(*jobs),
         subtitle=(
             *((span_text(jobs[0]),) if len(jobs) == 1 else ()),
             "Bars: lowest to highest run of a session; for a single run the interval of its median",
@@ -196,7 +201,7 @@ def history_chart(
 def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
     rows = [
         {
-            "job": job.case or job.label,
+            "job": case_name(job),
             "at": time,
             "value": one.value,
             "low": one.lowest,
@@ -222,31 +227,15 @@ def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
         low="lowest#",
         high="highest#",
     )
-    x = _x()
     color: Spec = {"field": "job", "type": "nominal", "title": None, "legend": {"orient": "top"}}
-    shared: Spec = {"x": x, **({"color": color} if is_shared else {})}
-    layers: list[Spec] = [*_change_marks(jobs), *(_levels(jobs, {**shared, "y": y}))]
+    shared: Spec = {"x": _x(), **({"color": color} if is_shared else {})}
+    layers = [*_change_marks(jobs), _levels(jobs, {**shared, "y": y})]
     if len(rows) <= _MOST_BARS:
-        layers.append(
-            {
-                "data": {"values": rows},
-                "mark": {"type": "rule", "strokeWidth": 1.2, "opacity": 0.45},
-                "encoding": {
-                    **shared,
-                    "y": {**y, "field": "low"},
-                    "y2": {"field": "high"},
-                    "tooltip": tips,
-                },
-            }
-        )
-    layers.append(
-        {
-            "data": {"values": rows},
-            "mark": {"type": "point", "filled": True, "size": 42, "opacity": 0.9, "clip": True},
-            "encoding": {**shared, "y": y, "tooltip": tips},
-        }
-    )
-    return layers
+        bar = {"type": "rule", "strokeWidth": 1.2, "opacity": 0.45}
+        ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
+        layers.append(marks(rows, bar, **shared, **ends, tooltip=tips))
+    point = {"type": "point", "filled": True, "size": 42, "opacity": 0.9, "clip": True}
+    return [*layers, marks(rows, point, **shared, y=y, tooltip=tips)]
 
 
 def _scale(jobs: Sequence[JobHistory]) -> Spec:
@@ -281,12 +270,12 @@ def _x() -> Spec:
     }
 
 
-def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> list[Spec]:
+def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> Spec:
     every = [_times_ms(job) for job in jobs]
     low, high = _ends(sorted(time for times in every for time in times))
     rows = [
         {
-            "job": job.case or job.label,
+            "job": case_name(job),
             "from": _between(times, level.first) if level.first else low,
             "to": _between(times, level.last + 1) if level.last + 1 < len(times) else high,
             "value": level.value,
@@ -294,55 +283,36 @@ def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> list[Spec]:
         for job, times in zip(jobs, every, strict=True)
         for level in job.levels
     ]
-    return [
-        {
-            "data": {"values": rows},
-            "mark": {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6},
-            "encoding": {
-                **encoding,
-                "x": {**encoding["x"], "field": "from"},
-                "x2": {"field": "to"},
-                "tooltip": tooltip(value=f"level, {jobs[0].unit}#"),
-            },
-        }
-    ]
+    ends = {"x": {**encoding["x"], "field": "from"}, "x2": {"field": "to"}}
+    rule = {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6}
+    tips = tooltip(value=f"level, {jobs[0].unit}#")
+    return marks(rows, rule, **{**encoding, **ends}, tooltip=tips)
 
 
 def _between(times: Sequence[float], at: int) -> float:
-    """Return the middle between a session and the one before it."""
     return (times[at - 1] + times[at]) / 2
 
 
 def _change_marks(jobs: Sequence[JobHistory]) -> list[Spec]:
     rows = [
-        {
-            "at": _between(_times_ms(job), one.at),
-            "letter": name,
-            "change": f"{signed_pct(100 * (one.estimate.ratio - 1))} %",
-        }
+        {"at": _between(_times_ms(job), one.at), "letter": name, "change": amount_text(one)}
         for name, job, one in lettered(jobs)
     ]
     if not rows:
         return []
     x, tips = _x(), tooltip(letter="change", change="by")
+    rule = {"type": "rule", "style": "folded", "strokeDash": [2, 3], "strokeWidth": 1.2}
+    text, letter = {"type": "text", "dx": 8, "dy": 8, "fontWeight": 700}, {"field": "letter"}
     return [
-        {
-            "data": {"values": rows},
-            "mark": {"type": "rule", "style": "folded", "strokeDash": [2, 3], "strokeWidth": 1.2},
-            "encoding": {"x": x, "tooltip": tips},
-        },
-        {
-            "data": {"values": rows},
-            "mark": {"type": "text", "dy": -8, "fontWeight": 700},
-            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "letter"}, "tooltip": tips},
-        },
+        marks(rows, rule, x=x, tooltip=tips),
+        marks(rows, text, x=x, y={"value": 0}, text=letter, tooltip=tips),
     ]
 
 
 def _chart_table(jobs: Sequence[JobHistory]) -> ChartTable:
     rows = tuple(
         (
-            *((job.case or job.label,) if len(jobs) > 1 else ()),
+            *((case_name(job),) if len(jobs) > 1 else ()),
             f"{at:,}",
             one.created[:16].replace("T", " "),
             one.runs[0][:8],

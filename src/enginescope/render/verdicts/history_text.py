@@ -8,42 +8,64 @@ from string import ascii_uppercase
 
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
-from enginescope.core.record import Record
+from enginescope.core.record import replace
 from enginescope.judge.comparison.change_points import FEWEST_POINTS
 from enginescope.judge.units import counted, format_significant, range_text, signed_pct
-from enginescope.records.verdict.history import FactChange, HistoryPoint, JobHistory, LevelChange
+from enginescope.records.verdict.history import (
+    FactChange,
+    HistoryPoint,
+    JobHistory,
+    Level,
+    LevelChange,
+)
+from enginescope.render.base.shared_options import NAME_LENGTH, told_apart
 from enginescope.render.verdicts.verdict_phrases import metric_words, value_text
 
 #: Facts of one change that are told; the page and JSON have all.
 _FACTS_TOLD = 6
 
 
-def title_text(found: JobHistory) -> str:
-    """Return ``latency of net.onnx · ort-cpu: 2 changes of level``."""
-    sessions = len(found.points)
-    changes = _changes_text(len(found.sure))
-    if sessions < FEWEST_POINTS:
-        few = f"{counted(sessions, 'session')}, a change shows in {FEWEST_POINTS} or more"
-        changes = f"change of level unknown ({few})"
-    return f"{metric_words(found.metric)} of {found.label}: {changes}"
-
-
-def group_title(jobs: Sequence[JobHistory]) -> str:
-    """Return ``latency of net.onnx · ort-cpu: no change of level in 3 of 5 jobs, unknown in 2``."""
+def title_text(*jobs: JobHistory) -> str:
+    """Return `changes_text` of a job, or of all jobs of a model and backend, and what it is of."""
     first = jobs[0]
-    if len(jobs) == 1:
-        return title_text(first)
+    parts = (first.model, first.backend, first.case if len(jobs) == 1 else "")
+    name = " · ".join(filter(None, parts))
+    return f"{metric_words(first.metric)} of {name}: {changes_text(jobs)}"
+
+
+def changes_text(jobs: Sequence[JobHistory]) -> str:
+    """Return ``2 changes of level, the last +6.9 % (worse) on 2026-11-20``.
+
+    Of several jobs: ``no change of level in 3 of 5 jobs, unknown in 2``.
+    """
     known = sum(len(job.points) >= FEWEST_POINTS for job in jobs)
-    what = f"{metric_words(first.metric)} of {first.model} · {first.backend}"
+    if not known and len(jobs) == 1:
+        sessions = counted(len(jobs[0].points), "session")
+        return f"change of level unknown ({sessions}, a change shows in {FEWEST_POINTS} or more)"
     if not known:
-        return f"{what}: change of level unknown in {len(jobs)} jobs of few sessions"
-    changes = _changes_text(sum(len(job.sure) for job in jobs))
-    unknown = f" of {len(jobs)} jobs, unknown in {len(jobs) - known}"
-    return f"{what}: {changes} in {known}{unknown if known < len(jobs) else ' jobs'}"
+        return f"change of level unknown in {len(jobs)} jobs of few sessions"
+    every = [(when_text(job, change), change) for job in jobs for change in job.sure]
+    text = f"{counted(len(every), 'change')} of level" if every else "no change of level"
+    if len(jobs) > 1:
+        unknown = f" of {len(jobs)} jobs, unknown in {len(jobs) - known}"
+        text += f" in {known}{unknown if known < len(jobs) else ' jobs'}"
+    if not every:
+        return text
+    when, last = max(every, key=lambda one: one[0])
+    amount = f"{amount_text(last)} ({way_text(last)}) on {when[:10]}"
+    return f"{text}, {'the last ' if len(every) > 1 else ''}{amount}"
 
 
-def _changes_text(count: int) -> str:
-    return f"{counted(count, 'change')} of level" if count else "no change of level"
+def named_apart(found: Sequence[JobHistory]) -> tuple[list[JobHistory], str | None]:
+    """Return jobs whose backends have the options that differ; those that they share."""
+    apart = told_apart([job.backend for job in found], NAME_LENGTH)
+    pairs = zip(found, apart.labels, strict=True)
+    return [replace(job, backend=backend) for job, backend in pairs], apart.shared
+
+
+def case_name(job: JobHistory) -> str:
+    """Return what tells a job from others of its model and backend; the model without that."""
+    return job.case or job.model
 
 
 def anchor(found: JobHistory) -> str:
@@ -173,9 +195,7 @@ def history_plot(found: JobHistory, *, width: int = 80) -> tuple[str, ...]:
     """Return the series as lines, changes under their letters; the unit above the axis."""
     plot = dot_plot(
         [point.value for point in found.points],
-        levels=[
-            Stretch(first=level.first, last=level.last, value=level.value) for level in found.levels
-        ],
+        levels=found.levels,
         marks=[(one.at, letter(number)) for number, one in enumerate(found.sure)],
         width=width,
     )
@@ -214,18 +234,10 @@ _TICKS = 4
 _FLAT = 0.005
 
 
-class Stretch(Record, frozen=True, kw_only=True):
-    """A level from one place of the series to another, both in it."""
-
-    first: int
-    last: int
-    value: float
-
-
 def dot_plot(
     values: Sequence[float],
     *,
-    levels: Sequence[Stretch] = (),
+    levels: Sequence[Level] = (),
     marks: Sequence[tuple[int, str]] = (),
     width: int = 80,
     height: int = 11,

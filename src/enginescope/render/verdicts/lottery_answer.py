@@ -42,7 +42,6 @@ def lottery_answer(report: LotteryReport) -> Answer:
         screen=(*tables, *_layer_table(report, _TOP_LAYERS)),
         notices=report.notices,
         report=report,
-        sentences=(_TACTICS,),
         charts=(_chart(report),),
     )
 
@@ -162,15 +161,11 @@ def _share(component: VarianceComponent) -> str:
 
 
 def _build_table(report: LotteryReport) -> TextTable:
-    """Return a row for each build; columns without any figure are left out."""
-    rows = [_build_cells(build, report) for build in report.builds]
-    kept = [at for at in range(len(_BUILD_HEADERS)) if any(row[at] != UNKNOWN for row in rows)]
-    headers = tuple(_BUILD_HEADERS[at] for at in kept)
     return TextTable(
         title="Builds",
-        headers=headers,
-        rows=tuple(tuple(row[at] for at in kept) for row in rows),
-        numbers=tuple(header for header in headers if header not in ("build", "outputs")),
+        headers=_BUILD_HEADERS,
+        rows=tuple(_build_cells(build, report) for build in report.builds),
+        numbers=(*_BUILD_HEADERS[1:7], _BUILD_HEADERS[8]),
         note="outputs with one letter have the same bits; layers: how many build 1 does not have",
     )
 
@@ -201,6 +196,7 @@ def _layer_table(report: LotteryReport, top: int | None = None) -> Iterator[Text
             headers=("cost", "layer", _TACTICS),
             rows=tuple(_layer_cells(layer, is_short=top is not None) for layer in shown),
             numbers=("cost",),
+            sentences=(_TACTICS,),
             left_out=len(report.layers) - len(shown),
             is_detail=True,
         )

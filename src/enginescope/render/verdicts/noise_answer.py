@@ -16,8 +16,7 @@ from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.verdicts.verdict_answer import place_facts
-from enginescope.render.verdicts.verdict_data import measured_data
+from enginescope.render.verdicts.verdict_answer import measured_data, place_facts
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 
 _HEADERS = ("time", "rounds", "smallest difference")

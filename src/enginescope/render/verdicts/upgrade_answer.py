@@ -12,7 +12,7 @@ from enginescope.analysis.verdicts.model_mean import upgrade_means
 from enginescope.analysis.verdicts.printed_verdicts import THROUGHPUT, printed_cause
 from enginescope.core.record import replace
 from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.units import counted, format_ms, signed_pct
+from enginescope.judge.units import counted, format_ms
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
@@ -29,22 +29,23 @@ from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, number_column, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shared_notices
-from enginescope.render.charts.estimates import Estimate, estimate_chart
+from enginescope.render.charts.estimates import estimate_chart
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 from enginescope.render.plan_comparison.compare_phrases import cause_words
-from enginescope.render.verdicts.gate_phrases import change_pct, interval_text
-from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
+from enginescope.render.verdicts.gate_answer import change_estimate
 from enginescope.render.verdicts.verdict_phrases import (
-    basis_text,
+    change_interval,
+    change_note,
+    change_text,
     confidence_text,
+    mean_cells,
+    mean_lines,
     title_of,
     value_text,
     why_text,
 )
 
-#: Ends a change that is the middle of those of the rounds.
-PER_ROUND = " per round"
 _HEADERS = ("Verdict", "Model", "Metric", "Old", "New", "Change", "Interval", "Why")
 _LAYER_HEADERS = ("Layer", "Type", "Differs in", "Old ms", "New ms", "New − old, ms")
 _ANSWERS = {
@@ -102,7 +103,6 @@ def upgrade_answer(report: UpgradeReport) -> Answer:
             ],
             "means": means,
         },
-        sentences=_HEADERS[-1:],
         charts=(upgrade_chart(report),),
     )
 
@@ -129,7 +129,6 @@ def are(count: int) -> str:
 
 
 def _printed(models: Sequence[UpgradedModel]) -> str | None:
-    """Return what the printed figures of a model say; ``None`` where more is known, or nothing."""
     if len(models) != 1 or models[0].evidence is not EvidenceLevel.PRINTED:
         return None
     rows = [row for row in models[0].rows if row.verdict is not None]
@@ -137,7 +136,9 @@ def _printed(models: Sequence[UpgradedModel]) -> str | None:
     if cause is None:
         return None
     shown = [row for row in rows if row.metric == THROUGHPUT or row.metric in _APART]
-    changes = ", ".join(f"{metric_text(row, in_text=True)} {change_text(row)}" for row in shown)
+    changes = ", ".join(
+        f"{metric_text(row, in_text=True)} {change_text(row.verdict)}" for row in shown
+    )
     return f"printed figures alone say: {cause} ({changes})"
 
 
@@ -208,14 +209,6 @@ def values_of(row: UpgradeRow) -> tuple[str, str]:
     return old, new
 
 
-def change_text(row: UpgradeRow) -> str:
-    """Return ``+6.9 % per round``: the middle of the rounds' ratios, where there are rounds."""
-    change = change_pct(row.verdict) if row.verdict else None
-    if row.verdict is None or change is None:
-        return UNKNOWN
-    return f"{signed_pct(change)} %{basis_text(row.verdict.estimate)}"
-
-
 def why_of(row: UpgradeRow) -> str:
     """Return why a row is what it is: one sentence with its reason code."""
     return f"{_words_of(row)} ({row.reason})"
@@ -236,25 +229,22 @@ def metric_table(
     *notes: str,
     has_models: bool = False,
 ) -> TextTable:
-    """Return figures of metrics; a column of models only where there are several.
-
-    What the changes of all rows have in common stands in the note.
-    """
-    if any(cell.endswith(PER_ROUND) for row in rows for cell in row):
-        notes = (*notes, "changes are the middle of those of the rounds")
+    """Return figures of metrics; a column of models only where there are several."""
     kept = [at for at, name in enumerate(headers) if has_models or name != "Model"]
     return TextTable(
         title=title,
         headers=tuple(headers[at] for at in kept),
-        rows=tuple(tuple(row[at].removesuffix(PER_ROUND) for at in kept) for row in rows),
+        rows=tuple(tuple(row[at] for at in kept) for row in rows),
         numbers=("Old", "New", "Change", "Interval"),
-        note="; ".join(filter(None, notes)) or None,
+        sentences=_HEADERS[-1:],
+        note="; ".join(filter(None, (*notes, change_note(rows)))) or None,
     )
 
 
 def _cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
-    figures = (*values_of(row), change_text(row), interval_text(row))
-    return (verdict_text(row), name_of(model), metric_text(row), *figures, _words_of(row))
+    change = change_text(row.verdict, is_cell=True), change_interval(row.verdict)
+    figures = (*values_of(row), *change, _words_of(row))
+    return (verdict_text(row), name_of(model), metric_text(row), *figures)
 
 
 def _model_tables(model: UpgradedModel) -> Iterator[TextTable]:
@@ -282,7 +272,7 @@ def verdict_text(row: UpgradeRow) -> str:
 def _sentence(model: UpgradedModel, row: UpgradeRow) -> str:
     old, new = values_of(row)
     figures = f"{metric_text(row)} {old} → {new}" if row.old is not None else metric_text(row)
-    change = f", {text}" if (text := change_text(row)) != UNKNOWN else ""
+    change = f", {text}" if (text := change_text(row.verdict)) != UNKNOWN else ""
     name, kind = f"{name_of(model)} · {model.backend}", row.kind.value
     return f"{name}: {kind}: {figures}{change}; {why_of(row)}"
 
@@ -349,11 +339,10 @@ def layer_table(model: UpgradedModel) -> TextTable | None:
         number_column([layer.new_ms for layer in shown]),
         number_column([layer.difference_ms for layer in shown], signed=True),
     ]
-    known = [at for at, cells in enumerate(columns) if set(cells) != {UNKNOWN}]
     return TextTable(
         title="Layers",
-        headers=tuple(_LAYER_HEADERS[at] for at in known),
-        rows=tuple(zip(*(columns[at] for at in known), strict=True)),
+        headers=_LAYER_HEADERS,
+        rows=tuple(zip(*columns, strict=True)),
         numbers=_LAYER_HEADERS[3:],
         note="those built differently first, then by time; times of one process a side",
     )
@@ -380,7 +369,7 @@ def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
     yield f"{name_of(model)} · {model.backend} · {metric_text(row)}"
     old, new = values_of(row)
     if row.old is not None:
-        figures = (f"{old} → {new}", change_text(row), interval_text(row))
+        figures = (f"{old} → {new}", change_text(row.verdict), change_interval(row.verdict))
         known = ", ".join(text for text in figures if text != UNKNOWN)
         yield known if row.verdict else f"largest error {old} → {new}"
     yield why_of(row)
@@ -393,12 +382,9 @@ def upgrade_chart(report: UpgradeReport) -> Chart | None:
         name = f"{name_of(model)}: " if len(report.models) > 1 else ""
         for row in model.rows:
             estimate = row.verdict.estimate if row.verdict is not None and row.decides else None
-            if estimate is None or estimate.interval is None:
-                continue
-            ends = (estimate.ratio, estimate.interval.low, estimate.interval.high)
-            value, low, high = (100 * (end - 1) for end in ends)
-            change = {"value": value, "low": low, "high": high}
-            changes.append(Estimate(name=name + metric_text(row), kind=row.kind.value, **change))
+            if row.verdict is not None and estimate is not None and estimate.interval is not None:
+                title = name + metric_text(row)
+                changes.append(change_estimate(title, row.verdict, row.kind.value))
     return estimate_chart(
         "upgrade_changes",
         "Metrics that count: change of the new stack against the old one",

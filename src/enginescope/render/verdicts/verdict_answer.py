@@ -1,16 +1,22 @@
-"""The answer of measured sides, for terminal, Markdown, page and notebook alike."""
+"""The answer of measured sides, for terminal, Markdown, page, JSON, CSV and notebook alike."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Any
+
+import msgspec
+import numpy as np
 
 from enginescope.analysis.verdicts.compared_figures import TAILS
+from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
+    MeasuredSide,
     meant_conditions,
 )
 from enginescope.analysis.verdicts.ranking import RankedSide, ranking_of
@@ -22,13 +28,12 @@ from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.rounds import plan_of
 from enginescope.render.base.answer_tables import stated
-from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.data_table import UNKNOWN, csv_bytes, printable
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.overlay import side_distributions
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.verdict_phrases import (
     OTHER_RATIO,
     across_hint,
@@ -39,12 +44,14 @@ from enginescope.render.verdicts.verdict_phrases import (
     interval_header,
     is_other_ratio,
     kind_text,
+    levels_text,
     looks_text,
     range_of,
     rate_note,
     ratio_note,
     ratio_text,
     title_of,
+    unit_of,
     value_text,
     why_text,
 )
@@ -182,7 +189,6 @@ def _evidence_text(found: MeasuredComparison) -> str:
 
 
 def _side_counts(found: MeasuredComparison) -> list[str]:
-    """Return ``A 7 processes, n 4,321 (effective 1,200)`` of each side."""
     pairs = (found.pairs[0], *found.pairs)
     return [
         counts_text(side, pair, is_base=at == 0)
@@ -256,7 +262,6 @@ def _settling(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[s
 
 
 def _lacks(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[str, str]]:
-    """Yield why further metrics are inconclusive."""
     of = f"{pair.b}: " if found.other_pairs else ""
     for verdict in pair.verdicts[1:]:
         why = why_text(verdict)
@@ -318,7 +323,6 @@ def settling_hints(
 
 
 def _steadying(pair: MeasuredPair, comparison: str | None) -> str:
-    """Return where to look for what makes sides unstable."""
     estimate = pair.headline.estimate
     disturbed = estimate.disturbed if estimate else None
     if comparison is not None and disturbed is not None and disturbed.unstable is not None:
@@ -378,3 +382,110 @@ def _ties(side: RankedSide) -> str:
     parts = [f"{label} (same)" for label in side.same]
     parts += [f"{label} (inconclusive)" for label in side.open]
     return ", ".join(parts)
+
+
+def measured_data(found: MeasuredComparison) -> dict[str, Any]:
+    """Return everything that is known, for JSON; times in ms, sizes in bytes."""
+    return {
+        "comparison": found.comparison,
+        "threshold_pct": found.threshold_pct,
+        "is_decided": found.is_decided,
+        "throughput_is": rate_note(found),
+        "sides": [_side(side) for side in found.sides],
+        "evidence": evidence_level(*(side.runs for side in found.sides)),
+        "ranking": ranking_of(found),
+        "pairs": [_pair(pair) for pair in found.pairs],
+        "other_pairs": [_pair(pair) for pair in found.other_pairs],
+        "noise_floor": found.floor,
+        "notices": measured_notices(found),
+    }
+
+
+def verdict_csv(comparison: MeasuredComparison) -> bytes:
+    """Return a row for each verdict."""
+    pairs = (*comparison.pairs, *comparison.other_pairs)
+    rows = [_flat(pair, verdict) for pair in pairs for verdict in pair.verdicts]
+    return csv_bytes(tuple(rows[0]), [tuple(row.values()) for row in rows])
+
+
+def _side(side: MeasuredSide) -> dict[str, Any]:
+    return {
+        "label": side.label,
+        "name": side.name,
+        "processes": len(side.measured),
+        "runs": [_process(run) for run in side.runs],
+    }
+
+
+def _process(run: Any) -> dict[str, Any]:
+    headline = run.headline
+    median = float(np.median(headline.values_ms)) if headline else None
+    return {
+        "run": run.id,
+        "outcome": run.outcome.kind.value,
+        "round": run.turn.round if run.turn else None,
+        "place": run.turn.place if run.turn else None,
+        "median_ms": median,
+    }
+
+
+def _pair(pair: MeasuredPair) -> dict[str, Any]:
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "sentence": headline_sentence(pair),
+        "ratio_note": ratio_note(pair),
+        "meant": pair.meant,
+        "differing": pair.differing,
+        "verdicts": [_verdict(verdict) for verdict in pair.verdicts],
+    }
+
+
+def _verdict(one: Verdict) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(one)
+    more = {"title": title_of(one.metric), "unit": unit_of(one.metric)}
+    return {
+        **made,
+        **more,
+        "is_decided": one.is_decided,
+        "ratio_per": one.estimate.basis if one.estimate else None,
+        "is_other_ratio": is_other_ratio(one),
+    }
+
+
+def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
+    estimate = one.estimate
+    interval = estimate.interval if estimate else None
+    disturbed = estimate.disturbed if estimate else None
+    return {
+        "side": pair.b,
+        "against": pair.a,
+        "metric": one.metric,
+        "unit": unit_of(one.metric),
+        "verdict": one.kind.value,
+        "reason": one.reason.value,
+        "a": one.a,
+        "b": one.b,
+        "ratio": estimate.ratio if estimate else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "confidence": interval.confidence if interval else None,
+        "threshold_pct": one.threshold_pct,
+        "method": estimate.method if estimate else None,
+        "processes_a": one.processes_a,
+        "processes_b": one.processes_b,
+        "samples_a": one.samples_a,
+        "samples_b": one.samples_b,
+        "effective_a": one.effective_a,
+        "effective_b": one.effective_b,
+        "more": one.more,
+        "evidence": one.evidence.value if one.evidence else None,
+        "ratio_per": estimate.basis if estimate else None,
+        "corrected_ratio": one.corrected_ratio,
+        "is_tested": one.is_tested,
+        "rounds_left_out": estimate.left_out if estimate else None,
+        "disturbed_a": disturbed.a if disturbed else None,
+        "disturbed_b": disturbed.b if disturbed else None,
+        "disturbed_both": disturbed.both if disturbed else None,
+        "unstable": disturbed.unstable if disturbed else None,
+    }

@@ -1,10 +1,11 @@
 """Verdicts in words: the one voice of terminal, page and Markdown.
 
-What the sides of a comparison are called.
+What the sides of a comparison are called; a mean over models.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
@@ -18,13 +19,14 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredPair,
     MeasuredSide,
 )
+from enginescope.analysis.verdicts.model_mean import ModelMean
 from enginescope.analysis.verdicts.printed_verdicts import (
     ENQUEUE,
     GPU_COMPUTE,
     THROUGHPUT,
-    change_pct,
     printed_cause,
 )
+from enginescope.analysis.verdicts.printed_verdicts import change_pct as printed_change_pct
 from enginescope.core.errors import UsageError
 from enginescope.core.units import format_bytes
 from enginescope.judge import difference
@@ -36,7 +38,7 @@ from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
-from enginescope.render.base.data_table import UNKNOWN
+from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.facts import backend_text, subject_names
 from enginescope.render.base.phrases import within_sentence
 
@@ -51,6 +53,12 @@ _LESS_AND_MORE = {
 _MOST_PLACES = 6
 #: Stands behind a ratio that is not the quotient of the two medians beside it.
 OTHER_RATIO = "*"
+#: What each ratio belongs to whose middle is the estimate.
+_BASES = {"round": "round", "pair": "pair of processes"}
+_CHANGE_NOTE = (
+    f"{OTHER_RATIO} in the median round or pair of processes; the two medians may differ by "
+    "another amount"
+)
 #: What the sentence on printed figures names, and how.
 _PRINTED = {THROUGHPUT: "throughput", GPU_COMPUTE: "GPU compute time", ENQUEUE: "enqueue time"}
 
@@ -165,7 +173,7 @@ def _printed_sentence(pair: MeasuredPair) -> str:
     changes = ", ".join(
         f"{_PRINTED.get(verdict.metric, title_of(verdict.metric))} {signed_pct(change)} %"
         for verdict in rows
-        if (change := change_pct(verdict)) is not None
+        if (change := printed_change_pct(verdict)) is not None
     )
     cause = printed_cause(pair.verdicts)
     text = f"Printed figures of {pair.b} against {pair.a}: {changes}"
@@ -191,9 +199,44 @@ def interval_header(estimates: Iterable[RatioEstimate | None]) -> str:
     return f"{' or '.join(levels)} CI".lstrip()
 
 
-def basis_text(estimate: RatioEstimate | None) -> str:
-    """Return `` per round`` where the ratio is not the quotient of the two medians shown."""
-    return f" per {estimate.basis}" if estimate is not None and estimate.basis else ""
+def change_pct(verdict: Verdict | None) -> float | None:
+    """Return by how much B's figure is above A's, in percent."""
+    if verdict is not None and verdict.estimate is not None:
+        return 100 * (verdict.estimate.ratio - 1)
+    return printed_change_pct(verdict) if verdict is not None else None
+
+
+def change_text(verdict: Verdict | None, *, is_cell: bool = False) -> str:
+    """Return ``+6.9 %``; where the two medians differ by another amount, which change it is.
+
+    Args:
+        is_cell: A mark stands for that, which `change_note` explains.
+    """
+    change = change_pct(verdict)
+    if verdict is None or change is None:
+        return UNKNOWN
+    text, between = f"{signed_pct(change)} %", printed_change_pct(verdict)
+    basis = verdict.estimate.basis if verdict.estimate else None
+    if basis is None or (between is not None and text == f"{signed_pct(between)} %"):
+        return text
+    return f"{text}{OTHER_RATIO}" if is_cell else f"{text} in the median {_BASES[basis]}"
+
+
+def change_note(rows: Iterable[Sequence[str]]) -> str:
+    """Say what the mark of `change_text` means; empty where no cell has it."""
+    is_marked = any(cell.endswith(f"%{OTHER_RATIO}") for row in rows for cell in row)
+    return _CHANGE_NOTE if is_marked else ""
+
+
+def change_interval(verdict: Verdict | None) -> str:
+    """Return ``+5.8 … +8.1 %``; a dash without an interval."""
+    return _ends(verdict.estimate.interval if verdict and verdict.estimate else None)
+
+
+def _ends(interval: Interval | None) -> str:
+    if interval is None:
+        return UNKNOWN
+    return f"{signed_pct(100 * (interval.low - 1))} … {signed_pct(100 * (interval.high - 1))} %"
 
 
 def is_other_ratio(verdict: Verdict) -> bool:
@@ -382,3 +425,42 @@ def same_work_text(jobs: Sequence[Job], labels: str) -> str | None:
 def comparison_tag(comparison: str) -> str:
     """Return the tag by which the runs of a comparison are found again."""
     return f"{COMPARISON_TAG}{comparison}"
+
+
+def levels_text(verdicts: Iterable[Verdict | None]) -> str:
+    """Return ``independent builds``; of several levels each with its number of verdicts."""
+    counts = Counter(verdict.evidence.value for verdict in verdicts if verdict and verdict.evidence)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{level} ({count:,})" for level, count in counts.items())
+
+
+#: Models without a ratio that a line names; the rows above have each.
+_NAMED = 3
+
+
+def mean_cells(mean: ModelMean, unit: str) -> tuple[str, ...]:
+    """Return a row below the eight headers of a report: the change where a model has its own.
+
+    Args:
+        unit: ``"model"`` or ``"job"``.
+    """
+    who, why = f"{len(mean.models)} {unit}s", f"geometric mean{_without(mean)}"
+    figures = (f"{signed_pct(100 * (mean.ratio - 1))} %", _ends(mean.interval))
+    return ("mean", who, title_of(mean.metric), UNKNOWN, UNKNOWN, *figures, why)
+
+
+def mean_lines(mean: ModelMean, unit: str) -> str:
+    """Return the mean for a column of the terminal."""
+    level = ", no interval"
+    if mean.interval:
+        level = f" ({confidence_text(mean.interval)} CI {_ends(mean.interval)})"
+    text = f"{title_of(mean.metric)}, geometric mean of {len(mean.models)} {unit}s"
+    return f"{text}{_without(mean)}\n{signed_pct(100 * (mean.ratio - 1))} %{level}"
+
+
+def _without(mean: ModelMean) -> str:
+    names = ", ".join(f"{name} ({why})" for name, why in mean.left_out[:_NAMED])
+    more = len(mean.left_out) - _NAMED
+    names += f" and {more:,} more" if more > 0 else ""
+    return f", without {printable(names)}" if names else ""

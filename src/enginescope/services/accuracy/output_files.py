@@ -86,15 +86,15 @@ def write_files(found: Validation, doing: ValidationRun, output: Path) -> Valida
     Returns:
         With a notice of the files that could not be written: the comparison itself stands.
     """
-    from enginescope.render.html.answer_page import written_page
-    from enginescope.render.validation.validate_answer import validate_answer
-    from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
+    from enginescope.render.html.answer_page import written_json, written_page
+    from enginescope.render.validation.validate_answer import per_sample_json, validate_answer
 
     worst = [one for side in found.sides for one in _worst_of(side, doing)]
+    answered = validate_answer(found, worst)
     files = {
-        "output_diff.json": output_diff_json(found),
+        "output_diff.json": written_json(answered),
         "per_sample_diff.json": per_sample_json(found),
-        "validate.html": written_page(validate_answer(found, worst)),
+        "validate.html": written_page(answered),
     }
     lost, message = write_each(output, files)
     if message is None:

@@ -32,7 +32,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.tensor import DataType
-from enginescope.render.bisection.bisect_phrases import why_text
+from enginescope.render.bisection.bisect_answer import why_text
 from enginescope.services.accuracy.request import BisectionRequest
 from enginescope.services.accuracy.sides import REFERENCE, Side, tolerance_name
 from enginescope.services.accuracy.validation_run import Plan, Watch

@@ -142,8 +142,8 @@ def explore(
         card: Write one 16:9 PNG for a slide: the figure, the slowest layers, the conditions.
         svg, png: Write the plan as a graph.
         store: Store of the runs; by default the command line's.
-        **drawing: Options of the graph: ``color``, ``details``, ``regions``,
-            ``constants``, ``beam``, ``fold``, ``filter``, ``highlight``, ``png_scale``.
+        **drawing: Options of the graph: ``color``, ``regions``, ``constants``, ``beam``, ``fold``,
+            ``filter``, ``highlight``.
 
     Raises:
         UsageError: There is neither a plan nor layer times, nothing of a name, no such profile or
@@ -178,7 +178,6 @@ def explore(
             overlay=Path(overlay) if overlay is not None else None,
         ),
         files=ExploreFiles(**{name: Path(path) for name, path in paths.items() if path}),
-        png_scale=drawing.pop("png_scale", None),
         drawing=drawing_of(**drawing),
         store=place_of(store),
     )
@@ -217,8 +216,6 @@ def check_options(request: ExploreRequest) -> None:
         raise UsageError(f"`{_OPTIONS.get(field, field)}`", why=why, hint=hint)
     if request.context.overlay is not None and files.html is None:
         raise UsageError("`overlay`", why="it colors the graph of the page", hint="`html` FILE")
-    if request.png_scale is not None and files.png is None:
-        raise UsageError("`png_scale`", why="it is of the PNG", hint="`png` FILE")
 
 
 def _check_explorable(source: PlanInput) -> None:
@@ -338,18 +335,14 @@ def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -
     from enginescope.render.graph.write.picture import Picture
 
     files, source = request.files, explored.source
-    makers: dict[str, Callable[[], bytes]] = {
-        "svg": lambda: picture.svg().encode(),
-        "png": lambda: picture.png(request.png_scale),
-    }
-    requested = {name: path for name, path in files.requested().items() if name in makers}
+    requested = {name: path for name, path in files.requested().items() if name in ("svg", "png")}
     if source.plan is None:
         why = "there are layer times and no plan to compare with it"
         raise UsageError(f"`{next(iter(requested))}`", why=why)
     device = next(iter(source.devices), None)
     picture = Picture(source.plan, source.profile, request.drawing, device=device)
     for name, path in requested.items():
-        write_file(path, makers[name]())
+        write_file(path, picture.png() if name == "png" else picture.svg().encode())
         observer.file_written(path)
     for notice in picture.notices:
         observer.notice(notice)

@@ -163,7 +163,6 @@ class ExploreRequest(Record, frozen=True, kw_only=True):
 
     Attributes:
         drawing: Options of the graph; ``None``: the defaults.
-        png_scale: Pixels per unit.
     """
 
     plan: PlanName
@@ -173,7 +172,6 @@ class ExploreRequest(Record, frozen=True, kw_only=True):
     context: ContextFiles = ContextFiles()
     files: ExploreFiles = ExploreFiles()
     drawing: Wish | None = None
-    png_scale: float | None = None
     store: StorePlace | None = None
 
 

@@ -15,8 +15,8 @@ from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.judge.units import counted
 from enginescope.render.base.palette import DARK, LIGHT, PRECISIONS, chart_config
 from enginescope.render.charts.card.registry import PLAN_CHARTS
-from enginescope.render.charts.card.wording import shape, table_of
-from enginescope.render.html.images import Chart
+from enginescope.render.charts.tip_table import table_of_tips
+from enginescope.render.html.images import Chart, with_tips
 from tests.analysis.card_plans import FP16, convolution, layer, small_view, tensor, view_of
 from tests.analysis.plans.test_plan_totals import GOLDEN, MISSED_BY_TREX
 from tests.render.runs import EVIL
@@ -104,8 +104,6 @@ def test_types_and_precisions_of_trex(golden) -> None:
     for row in split:
         layers[row["group"]] = layers.get(row["group"], 0) + row["layers"]
     assert layers == figures["count_by_precision"]
-    changes = rows_of(chart_of(view, "precision-changes"))
-    assert sum(row["layers"] for row in changes) == figures["n_layers_df"]
 
 
 def test_convolutions_of_trex(golden) -> None:
@@ -174,7 +172,7 @@ def test_what_needs_times_is_left_out_without_them() -> None:
 def test_the_slowest() -> None:
     chart = chart_of(small_view(), "latency-per-layer", top=2)
     assert [row["label"] for row in rows_of(chart)] == ["conv", "depthwise"]
-    assert chart.subtitle[0].startswith("The 2 slowest of 4: 80.0 % of the sum")
+    assert chart.subtitle[0].startswith("The 2 slowest of 4 timed layers: 80.0 % of the sum")
     figures = [row["text"] for row in chart.spec["layer"][1]["data"]["values"]]
     assert figures == [f"{1e3 * row['value']:.0f} µs" for row in rows_of(chart)]
 
@@ -186,14 +184,8 @@ def test_colours_are_those_of_the_palette() -> None:
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
         name: PRECISIONS[name] for name in ("INT8", "FP32", "FP16")
     }
-    kernels = chart_of(small_view(), "latency-per-layer", color="kernel", kinds=CONVOLUTION_TYPES)
-    assert kernels.spec["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["3×3"]
-    with pytest.raises(UsageError, match="not a color of layers"):
-        chart_of(small_view(), "latency-per-layer", color="macz")
-    for name in ("latency-per-layer", "scatter"):
-        with pytest.raises(UsageError, match="not a color of layers") as caught:
-            chart_of(small_view(), name, color="macs")
-        assert caught.value.hint == "amounts go on an axis"
+    some = chart_of(small_view(), "latency-per-layer", kinds=CONVOLUTION_TYPES)
+    assert {row["type"] for row in rows_of(some)} == {"Convolution"}
 
 
 def test_any_two_quantities() -> None:
@@ -205,11 +197,6 @@ def test_any_two_quantities() -> None:
         chart_of(small_view(), "scatter", x="tim")
 
 
-def test_changes_of_precision_in_a_sentence() -> None:
-    title = chart_of(small_view(), "precision-changes").title
-    assert title == "2 of 4 layers write another type than they read"
-
-
 def test_names_stay_names() -> None:
     view = view_of(layer(0, EVIL, EVIL, [], []), times={EVIL: 1.0})
     for name in ("latency-per-layer", "latency-per-type"):
@@ -217,13 +204,9 @@ def test_names_stay_names() -> None:
 
 
 def test_a_number_that_is_not_known_is_no_0() -> None:
-    chart = chart_of(small_view(), "latency-per-layer")
-    shown = {one["field"] for one in chart.spec["layer"][0]["encoding"]["tooltip"]}
-    assert "macs_text" in shown
-    assert "macs" not in shown
-    texts = {row["name"]: row["macs_text"] for row in rows_of(chart)}
-    assert texts["quantise"] == "—"
-    assert texts["conv"] == "0.0184320"
+    rows, tips = with_tips([{"macs": 0.018432}, {"macs": None}], {"macs": "million MACs#"})
+    assert [one["field"] for one in tips] == ["macs_text"]
+    assert [row["macs_text"] for row in rows] == ["0.0184320", "—"]
 
 
 def test_live_activations_name_the_peak() -> None:
@@ -236,8 +219,8 @@ def test_live_activations_name_the_peak() -> None:
 def test_words() -> None:
     assert counted(1, "layer") == "1 layer"
     assert counted(1_234, "layer") == "1,234 layers"
-    assert shape((3, 3)) == "3×3"
-    assert shape(None) == "not known"
-    table = table_of(("A", "B"), [(str(at), "x") for at in range(300)])
+    table = table_of_tips([{"a": at, "b": None} for at in range(300)], {"a": "a#", "b": "b"})
+    assert table.headers == ("A", "B")
+    assert table.rows[1] == ("1", "—")
     assert table.rows[-1] == ("… 50 more", "")
     assert len(table.rows) == 251

@@ -36,7 +36,7 @@ def test_what_is_drawn_and_framed() -> None:
     assert shown(regions="all")[:4] == ["t0", "l0", "t1", "l1"]
 
 
-@pytest.mark.parametrize("wish", [{"details": "many"}, {"regions": "none"}, {"coloring": "heat"}])
+@pytest.mark.parametrize("wish", [{"regions": "none"}, {"coloring": "heat"}])
 def test_wrong_wishes_are_told(wish) -> None:
     with pytest.raises(UsageError, match="no such"):
         Picture(CHAIN, wish=Wish(**wish)).svg()

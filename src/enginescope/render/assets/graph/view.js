@@ -1,6 +1,6 @@
   // One graph of the page: camera, pointer, keys, open groups, selection and search.
   const MOST_SCALE = 2.5, STEP = 1.25;
-  const SAID = ["#", "Layer", "Time ms", "Share %", "Type", "Precision", "Findings", "Tactic", "Implementation", "As profiled", "ONNX nodes"];
+  const SAID = ["#", "Layer", "Time ms", "% of sum", "Type", "Precision", "Findings", "Tactic", "Implementation", "As profiled", "ONNX nodes"];
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 
   class View {

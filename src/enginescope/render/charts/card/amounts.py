@@ -10,12 +10,13 @@ from enginescope.judge.units import counted
 from enginescope.render.base.palette import PURPLE, SKY
 from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import bar_chart, group_color
-from enginescope.render.charts.card.wording import figure, table_of
+from enginescope.render.charts.tip_table import table_of_tips
 from enginescope.render.html.images import X_TICKS, Chart, Spec, marks, quantity, tooltip
 
 _MIB = 1 << 20
 _COLORS = {"weights": PURPLE, "activations": SKY}
 _MOST_POINTS = 1_000
+_ALIVE = {"x": "position#", "name": "layer", "y": "alive, MiB#"}
 _LIFE = (
     "Each from its writer to its last reader, in the plan's order; without the engine's inputs "
     "and outputs. TensorRT may need more, for workspaces, or less, where layers work in place"
@@ -82,12 +83,9 @@ def live_activations(view: PlanView) -> Chart | None:
                 axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
             ),
             y=quantity("y", "alive, MiB", axis={"tickCount": 5}),
-            tooltip=tooltip(x="position#", name="layer", y="alive, MiB#"),
+            tooltip=tooltip(**_ALIVE),
         ),
-        table=table_of(
-            ("Position", "Layer", "Alive, MiB"),
-            [(f"{row['x']:,}", row["name"], figure(row["y"])) for row in rows],
-        ),
+        table=table_of_tips(rows, _ALIVE),
         height=180,
         is_wide=True,
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.record import Record
+from enginescope.render.charts.bars import layer_bars
 from enginescope.render.charts.card import amounts, types
 from enginescope.render.charts.card.scatter import scatter
-from enginescope.render.charts.card.slowest import slowest_layers
 from enginescope.render.html.images import Chart
 
 
@@ -27,15 +28,17 @@ class PlanChart(Record, frozen=True, kw_only=True):
     make: Callable[..., Chart | None]
 
 
+def _slowest(view: PlanView, **options: Any) -> Chart | None:
+    return layer_bars(view.rows, **options)
+
+
 _CHARTS = (
-    ("latency-per-layer", "the slowest layers", "top color kinds", slowest_layers),
+    ("latency-per-layer", "the slowest layers", "top kinds", _slowest),
     ("latency-per-type", "time by type, split by precision", "", types.time_per_type),
-    ("latency-per-tactic", "time by tactic", "top", types.by_tactic),
     ("precision-rollup", "what part each precision has", "", types.rollup),
-    ("precision-changes", "layers by what they read and write", "", types.precision_changes),
     ("footprint-per-layer", "the largest layers", "top", amounts.largest_layers),
     ("live-activations", "activations alive at each layer", "", amounts.live_activations),
-    ("scatter", "any two quantities of layers", "x y color kinds", scatter),
+    ("scatter", "any two quantities of layers", "x y kinds", scatter),
 )
 PLAN_CHARTS = {
     name: PlanChart(name=name, shows=shows, options=tuple(options.split()), make=make)

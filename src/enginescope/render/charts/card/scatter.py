@@ -1,117 +1,39 @@
-"""Layers by two quantities.
-
-What the color of a layer can mean.
-"""
+"""Layers by two quantities."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Collection
 from operator import itemgetter
 
-from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.layer_clusters import (
-    QUANTITIES,
-    Cluster,
     Clusters,
     Quantity,
     clusters,
     quantity_named,
 )
-from enginescope.analysis.roofline.matrix_product import kernel_of
-from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
-from enginescope.core.suggest import did_you_mean
 from enginescope.judge.units import counted
-from enginescope.render.base.palette import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    OTHER,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    YELLOW,
-    family_color,
-    precision_color,
-    type_family,
-)
+from enginescope.render.base.palette import precision_color
 from enginescope.render.charts.bars import group_color
-from enginescope.render.charts.card.wording import NOT_KNOWN, shape, table_of_tips
 from enginescope.render.charts.distribution import log_axis
+from enginescope.render.charts.tip_table import NOT_KNOWN, table_of_tips
 from enginescope.render.html.images import Chart, Spec, marks, quantity, with_tips
-
-_IN_TURN = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW, GREY)
-
-
-class Coloring(Record, frozen=True, kw_only=True):
-    """A property of layers that has a color.
-
-    Attributes:
-        name: As a legend says it.
-        group: The property of a layer, as text.
-        colors: From every group to its own color; ``None``: the palette in its order.
-    """
-
-    name: str
-    group: Callable[[LayerFacts], str]
-    colors: Callable[[str | None], str] | None = None
-
-    def channel(self, groups: Sequence[str]) -> Spec:
-        order = list(dict.fromkeys(groups))
-        turns = dict(zip(order, _IN_TURN, strict=False))
-        return group_color(
-            self.name, order, self.colors or (lambda one: turns.get(one or "", OTHER))
-        )
-
-
-GROUPS = {
-    "precision": Coloring(
-        name="precision", group=lambda row: row.precision or NOT_KNOWN, colors=precision_color
-    ),
-    "output_precision": Coloring(
-        name="output precision",
-        group=lambda row: row.output_precision or NOT_KNOWN,
-        colors=precision_color,
-    ),
-    "work": Coloring(
-        name="kind of work", group=lambda row: type_family(row.layer.type), colors=family_color
-    ),
-    "kernel": Coloring(name="kernel", group=lambda row: shape(kernel_of(row.layer))),
-}
-
-
-def coloring_named(name: str) -> Coloring:
-    """Return one of `GROUPS`; raise with those that there are."""
-    if name not in GROUPS:
-        raise UsageError(
-            f"{name!r} is not a color of layers",
-            why=f"there are {', '.join(GROUPS)}",
-            hint="amounts go on an axis" if name in QUANTITIES else did_you_mean(name, GROUPS),
-        )
-    return GROUPS[name]
 
 
 def scatter(
-    view: PlanView,
-    *,
-    x: str = "footprint",
-    y: str = "time",
-    color: str = "precision",
-    kinds: Collection[str] | None = None,
+    view: PlanView, *, x: str = "footprint", y: str = "time", kinds: Collection[str] | None = None
 ) -> Chart | None:
     """Layers as points by two quantities, on logarithmic axes; near ones of a large plan as one.
 
     Args:
         x, y: Of `layer_quantities.QUANTITIES`: ``"time"``, ``"macs"``, ``"footprint"``,
             ``"intensity"`` …
-        color: ``"precision"``, ``"output_precision"``, ``"work"`` or ``"kernel"``.
+        kinds: Types of layers; by default all.
     """
-    coloring = coloring_named(color)
     across, up = quantity_named(x), quantity_named(y)
     facts = [row for row in view.facts if kinds is None or row.layer.type in kinds]
-    found = clusters(facts, across.value, up.value, coloring.group)
+    found = clusters(facts, across.value, up.value, lambda row: row.precision or NOT_KNOWN)
     if not found.points:
         return None
     points = sorted(found.points, key=lambda one: -one.layers)
@@ -132,7 +54,7 @@ def scatter(
         "type": "type",
         "x": f"{across.title}#",
         "y": f"{up.title}#",
-        "group": coloring.name,
+        "group": "precision",
         "layers": "layers#",
         "ms": "together, ms#",
     }
@@ -140,7 +62,7 @@ def scatter(
         key=f"{x}-{y}",
         title=f"{_short(up.title).capitalize()} against {_short(across.title)}",
         subtitle=_notes(found),
-        spec=_spec(rows, tips, across, up, coloring.channel(_legend(points))),
+        spec=_spec(rows, tips, across, up),
         table=table_of_tips(sorted(rows, key=itemgetter("y"), reverse=True), tips),
         height=300,
     )
@@ -148,13 +70,6 @@ def scatter(
 
 def _short(title: str) -> str:
     return title.partition(",")[0].partition(":")[0]
-
-
-def _legend(points: list[Cluster]) -> list[str]:
-    counts: dict[str, int] = {}
-    for point in points:
-        counts[point.key] = counts.get(point.key, 0) + point.layers
-    return sorted(counts, key=lambda name: -counts[name])
 
 
 def _notes(found: Clusters) -> tuple[str, ...]:
@@ -169,10 +84,12 @@ def _notes(found: Clusters) -> tuple[str, ...]:
     return (f"{drawn}{left}",)
 
 
-def _spec(
-    rows: list[Spec], titles: dict[str, str], across: Quantity, up: Quantity, color: Spec
-) -> Spec:
+def _spec(rows: list[Spec], titles: dict[str, str], across: Quantity, up: Quantity) -> Spec:
     told, tips = with_tips(rows, titles)
+    layers = Counter[str]()
+    for row in rows:
+        layers[row["group"]] += row["layers"]
+    color = group_color("precision", [name for name, _ in layers.most_common()], precision_color)
     several = any(row["layers"] > 1 for row in rows)
     size = quantity("layers", "layers in a point", scale={"range": [30, 400]})
     return marks(

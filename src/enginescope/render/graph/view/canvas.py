@@ -19,7 +19,7 @@ from enginescope.core.record import Record, replace
 from enginescope.formats.plan.overlay_file import Overlay
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
-from enginescope.render.base.facts import shape_text
+from enginescope.render.base.facts import form_text
 from enginescope.render.base.palette import OTHER, family_color, precision_color, type_family
 from enginescope.render.base.phrases import saving_text
 from enginescope.render.graph.node_labels import Times
@@ -104,10 +104,7 @@ class Names:
         key = tensor.shape, dtype and dtype._name_, id(tensor.layout)
         found = self._texts.get(key)
         if found is None:
-            words = [shape_text(tensor.shape)] if tensor.shape is not None else []
-            words += [dtype.value] if dtype else []
-            words += [tensor.layout.name] if tensor.layout else []
-            (found,) = self.numbers((" ".join(words),))
+            (found,) = self.numbers((form_text(tensor),))
             self._texts[key] = found
         return found
 
@@ -204,12 +201,12 @@ _ONE_COLUMN = replace(_SPACING, aspect=None)
 
 
 class LevelLayouts:
-    """Layouts of levels; levels that are alike share one, as the copies of a block do."""
+    """Layouts of levels, `packed`; levels that are alike share one, as copies of a block do."""
 
     def __init__(self, spacing: Spacing) -> None:
         self._spacing = spacing
         self._number: dict[Any, int] = {}
-        self._packed: list[dict[str, Any]] = []
+        self.packed: list[dict[str, Any]] = []
 
     def number(self, level: Level) -> int:
         """Return the number of the level's layout, which is made if there is none like it."""
@@ -222,14 +219,9 @@ class LevelLayouts:
         key = is_layer, edges
         found = self._number.get(key)
         if found is None:
-            found = self._number[key] = len(self._packed)
-            self._packed.append(_pack(is_layer, edges, self._spacing))
+            found = self._number[key] = len(self.packed)
+            self.packed.append(_pack(is_layer, edges, self._spacing))
         return found
-
-    @property
-    def packed(self) -> list[dict[str, Any]]:
-        """Every layout as the page carries it."""
-        return self._packed
 
 
 def _pack(

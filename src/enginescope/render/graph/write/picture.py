@@ -6,7 +6,6 @@ A drawing as PNG, and how large one may be.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cached_property
 
 from enginescope.analysis.graph.folding.fold import fold, folded
@@ -23,7 +22,7 @@ from enginescope.analysis.graph.plan_graph_part import (
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.roofline.layer_work import layer_work
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Plan, Profile
@@ -43,7 +42,7 @@ def graph_png(text: str, scale: float | None = None) -> bytes:
     """Return an SVG of ours as PNG.
 
     Args:
-        text: From `svg`, with a theme of its own: a PNG cannot follow its viewer's.
+        text: From `svg`, on white: a PNG cannot follow its viewer's theme.
         scale: Pixels a unit; unless given, 2 or, where that is too large, 1.
     """
     found = _SIZE.search(text)
@@ -77,7 +76,6 @@ class Wish(Record, frozen=True, kw_only=True):
     """
 
     coloring: str = "type"
-    details: str = "usual"
     regions: str = "io"
     constants: bool = False
     beam: str | None = None
@@ -114,13 +112,13 @@ class Picture:
         self.wish = wish or Wish()
         self.notices: tuple[Notice, ...] = ()
 
-    def svg(self, theme: str = "auto") -> str:
-        """Return the picture as SVG."""
-        return svg(self._drawing, coloring=self.wish.coloring, theme=theme, part=self._part)
+    def svg(self, *, is_light: bool = False) -> str:
+        """Return the picture as SVG, on white or as its viewer prefers."""
+        return svg(self._drawing, coloring=self.wish.coloring, is_light=is_light, part=self._part)
 
     def png(self, scale: float | None = None) -> bytes:
         """Return the picture as PNG, on white."""
-        return graph_png(self.svg(theme="light"), scale)
+        return graph_png(self.svg(is_light=True), scale)
 
     @cached_property
     def _whole(self) -> PlanGraph:
@@ -145,10 +143,7 @@ class Picture:
 
     @cached_property
     def _part(self) -> GraphPart | None:
-        wish = self.wish
-        return selected(
-            self._whole, beam=wish.beam, filters=wish.filters, highlights=wish.highlights
-        )
+        return _selected(self._whole, self.wish)
 
     @cached_property
     def _drawing(self) -> Drawing:
@@ -162,30 +157,21 @@ class Picture:
         of_layer = {one.index: work for one, work in zip(self._plan.layers, works, strict=True)}
         wish = self.wish
         if wish.coloring != "lint":
-            return Wording(details=wish.details, works=of_layer)
+            return Wording(works=of_layer)
         from enginescope.rules.base import LintInput
         from enginescope.rules.engine import lint
 
         given = LintInput(plan=self._plan, profile=self._profile, device=self._device)
         found = findings_by_layer(lint(given).findings)
-        return Wording(details=wish.details, findings=found, works=of_layer)
+        return Wording(findings=found, works=of_layer)
 
 
-def selected(
-    graph: PlanGraph,
-    *,
-    beam: str | None = None,
-    filters: Sequence[str] = (),
-    highlights: Sequence[str] = (),
-) -> GraphPart | None:
+def _selected(graph: PlanGraph, wish: Wish) -> GraphPart | None:
     """Return what is asked for of `graph`; ``None`` if that is all of it, and nothing framed.
 
-    Args:
-        beam: ``LAYER,N``: what is within N steps of a layer, after what is filtered out has been
-            folded.
-        filters, highlights: As `queried` reads them. What the filters do not mean is folded, run by
-            run.
+    What the filters do not mean is folded, run by run, before the steps of the beam are counted.
     """
+    beam, filters, highlights = wish.beam, wish.filters, wish.highlights
     if not (beam or filters or highlights):
         return None
     centres, radius = set[int](), 0
@@ -201,9 +187,4 @@ def selected(
         centres, framed = ({place[one] for one in those} for those in (centres, framed))
     kept = within(drawn, centres, radius) if beam else {node.id for node in drawn.nodes}
     part = part_of(drawn, kept, framed & kept)
-    return GraphPart(
-        graph=part.graph,
-        centres=part.centres,
-        whole_nodes=len(graph.nodes),
-        cut_edges=part.cut_edges,
-    )
+    return replace(part, whole_nodes=len(graph.nodes))

@@ -11,13 +11,13 @@ import numpy as np
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, lay_out
 from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.analysis.graph.plan_graph_part import GraphPart
-from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
-from enginescope.judge.units import format_ms
+from enginescope.judge.units import counted, format_ms
 from enginescope.records.plan.plan import Attribution
 from enginescope.render.base.data_table import xml_text
 from enginescope.render.base.palette import DARK, FONT, LIGHT, Theme
+from enginescope.render.base.short_names import shorten
 from enginescope.render.graph.node_labels import (
     Flow,
     NodeLabel,
@@ -25,7 +25,6 @@ from enginescope.render.graph.node_labels import (
     edge_titles,
     flow_of,
     is_reformat,
-    shortened,
     text_width,
 )
 from enginescope.render.graph.paint import Category, GraphScene, Paint, paint, sketch
@@ -56,7 +55,7 @@ def drawn(scene: GraphScene) -> Drawing:
     """Return `scene` with its places."""
     laid_out = lay_out(boxes_of(scene))
     with gc_paused():
-        labels = tuple(_edge_labels(scene, laid_out)) if scene.wording.details != "few" else ()
+        labels = tuple(_edge_labels(scene, laid_out))
     return Drawing(scene=scene, laid_out=laid_out, labels=labels)
 
 
@@ -160,22 +159,13 @@ def _places(route: list[list[float]], width: float, height: float) -> Iterator[R
             yield left, middle - height / 2, left + width, middle + height / 2
 
 
-THEMES = ("auto", "light", "dark")
-
-
-def style_sheet(found: Iterable[Category], theme: str) -> str:
-    """Return CSS; with ``"auto"`` the viewer's preference decides, light where it has none.
+def style_sheet(found: Iterable[Category], *, is_light: bool) -> str:
+    """Return CSS; unless `is_light`, the viewer's preference decides, light where it has none.
 
     Plain rules without variables: converters to PNG know no more.
     """
-    if theme not in THEMES:
-        raise UsageError(f"no such theme: {theme!r}", hint=", ".join(THEMES))
-    colored = list(found)
-    first = DARK if theme == "dark" else LIGHT
-    text = _SHAPES.format(font=FONT) + _surface(first) + _colored(colored)
-    if theme == "auto":
-        text += f"@media (prefers-color-scheme: dark) {{\n{_surface(DARK)}{_colored(colored)}}}\n"
-    return text
+    dark = "" if is_light else f"@media (prefers-color-scheme: dark) {{\n{_surface(DARK)}}}\n"
+    return _SHAPES.format(font=FONT) + _surface(LIGHT) + dark + _colored(found)
 
 
 _SHAPES = """\
@@ -211,7 +201,7 @@ def _surface(theme: Theme) -> str:
     )
 
 
-def _colored(found: list[Category]) -> str:
+def _colored(found: Iterable[Category]) -> str:
     return "".join(
         f".n.k{number} rect {{ fill: {one.color}; stroke: {one.color}; }}\n"
         f".e.k{number} path {{ stroke: {one.color}; }}\n"
@@ -271,14 +261,14 @@ def svg(
     drawing: Drawing,
     *,
     coloring: str = "type",
-    theme: str = "auto",
+    is_light: bool = False,
     is_titled: bool = True,
     part: GraphPart | None = None,
 ) -> str:
     """Return the picture.
 
     Args:
-        theme: ``"auto"``: as the viewer prefers.
+        is_light: On white, else as the viewer prefers.
         is_titled: With tooltips, which are most of its bytes.
         part: Where `drawing` shows a part: its centers are framed, and what is left out is said.
     """
@@ -294,7 +284,7 @@ def svg(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
             f"<title>{xml_text(drawing.scene.graph.name)}</title>",
-            f"<style>\n{style_sheet(colors.categories, theme)}</style>",
+            f"<style>\n{style_sheet(colors.categories, is_light=is_light)}</style>",
             _ARROW,
             '<rect class="paper" width="100%" height="100%"/>',
             *head,
@@ -320,7 +310,7 @@ def _head(
     drawing: Drawing, colors: Paint, part: GraphPart | None, width: float
 ) -> tuple[list[str], float]:
     """Title, what is shown, legend; and where the drawing begins."""
-    name = shortened(drawing.scene.graph.name, int((width - 2 * _MARGIN) / _TITLE))
+    name = shorten(drawing.scene.graph.name, int((width - 2 * _MARGIN) / _TITLE))
     subtitle = xml_text(_subtitle(drawing, colors, part))
     lines = [
         f'<text class="t" x="{_MARGIN:g}" y="36">{xml_text(name)}</text>',
@@ -341,7 +331,7 @@ def _head(
 
 def _subtitle(drawing: Drawing, colors: Paint, part: GraphPart | None) -> str:
     layers = sum(len(node.held_layers) for node in drawing.scene.graph.nodes)
-    words = [f"{layers:,} layer{'s' if layers != 1 else ''}"]
+    words = [counted(layers, "layer")]
     if part is not None:
         nodes = sum(not node.layers for node in drawing.scene.graph.nodes)
         words = [f"{nodes:,} of {part.whole_nodes:,} nodes"]

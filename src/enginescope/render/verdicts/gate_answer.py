@@ -1,30 +1,43 @@
-"""Phrase the result of a gate, for terminal, Markdown, JUnit and SARIF alike."""
+"""The answer of a gate, for terminal, Markdown, page, JSON, JUnit and SARIF alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Any
+
+from msgspec import to_builtins
 
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
+from enginescope.analysis.verdicts.model_mean import gate_means
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import counted, signed_pct
+from enginescope.judge.units import counted
 from enginescope.judge.verdict import Verdict
 from enginescope.records.notice import weightiest
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
-from enginescope.records.verdict.upgrade import UpgradeRow
-from enginescope.render.base.answer_tables import stated
-from enginescope.render.base.data_table import UNKNOWN
-from enginescope.render.verdicts.evidence_phrases import levels_text
+from enginescope.render.base.answer_tables import answer_json, stated
+from enginescope.render.base.data_table import UNKNOWN, ends_of
+from enginescope.render.base.figures import TextTable
+from enginescope.render.base.shared_options import jobs_apart
+from enginescope.render.charts.estimates import Estimate, estimate_chart
+from enginescope.render.html.answer_page import Answer
+from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.verdict_phrases import (
     across_text,
-    basis_text,
+    change_interval,
+    change_note,
+    change_pct,
+    change_text,
     confidence_text,
+    levels_text,
+    mean_cells,
+    mean_lines,
     metric_words,
     value_text,
     why_text,
 )
 
-ROW_HEADERS = ("Result", "Job", "Metric", "Baseline", "Current", "Change", "Interval", "Limit")
+ROW_HEADERS = ("Result", "Job", "Metric", "Baseline", "Current", "Change", "Interval")
 #: A gate with nothing else to list shows so many rows without regression.
 _MOST_LISTED = 12
 _PLURALS = {
@@ -122,38 +135,10 @@ def values_of(row: GateRow) -> tuple[str, str]:
     return first, second
 
 
-def change_pct(verdict: Verdict) -> float | None:
-    """Return by how much B's figure is above A's, in percent."""
-    if verdict.estimate is not None:
-        return 100 * (verdict.estimate.ratio - 1)
-    if verdict.a and verdict.b is not None:
-        return 100 * (verdict.b / verdict.a - 1)
-    return None
-
-
-def change_text(row: GateRow) -> str:
-    """Return ``+6.9 %``; ``+6.9 % per round`` where the two figures differ by another amount."""
-    verdict = row.verdict
-    change = change_pct(verdict) if verdict else None
-    if verdict is None or change is None:
-        return UNKNOWN
-    text = f"{signed_pct(change)} %"
-    between = signed_pct(100 * (verdict.b / verdict.a - 1)) if verdict.a and verdict.b else None
-    return text if text == f"{between} %" else f"{text}{basis_text(verdict.estimate)}"
-
-
-def interval_text(row: GateRow | UpgradeRow) -> str:
-    """Return ``+5.8 … +8.1 %``; a dash without an interval."""
-    interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
-    if interval is None:
-        return UNKNOWN
-    return f"{signed_pct(100 * (interval.low - 1))} … {signed_pct(100 * (interval.high - 1))} %"
-
-
 def row_cells(row: GateRow) -> tuple[str, ...]:
     """Return a row below `ROW_HEADERS`."""
-    limit = f"{row.limit_pct:g} %" if row.limit_pct is not None else UNKNOWN
-    figures = (*values_of(row), change_text(row), interval_text(row), limit)
+    change = change_text(row.verdict, is_cell=True)
+    figures = (*values_of(row), change, change_interval(row.verdict))
     return (outcome_text(row.outcome), row.job, metric_text(row), *figures)
 
 
@@ -166,9 +151,9 @@ def figures_sentence(row: GateRow) -> str | None:
     interval = verdict.estimate.interval if verdict.estimate else None
     ends = ""
     if interval is not None:
-        ends = f" ({confidence_text(interval)} CI {interval_text(row)})"
-    limit = f", limit {row.limit_pct:g} %"
-    return f"{metric_words(row.metric)} {before} → {after}, {change_text(row)}{ends}{limit}"
+        ends = f" ({confidence_text(interval)} CI {change_interval(verdict)})"
+    figures = f"{metric_words(row.metric)} {before} → {after}, {change_text(verdict)}{ends}"
+    return f"{figures}, limit {row.limit_pct:g} %"
 
 
 def details(row: GateRow) -> list[str]:
@@ -229,3 +214,160 @@ def _counts(rows: Sequence[GateRow]) -> str:
 
 def _word(outcome: GateOutcome) -> str:
     return _SINGULARS.get(outcome, outcome.value)
+
+
+_WHY = "Why"
+#: Most rows of the chart.
+_DRAWN = 40
+
+
+def gate_answer(
+    report: GateReport, link: Callable[[GateRow], str] | None = None, *, everything: bool = False
+) -> Answer:
+    """Return the result, the rows that matter with their reasons, and the others folded away.
+
+    Args:
+        link: Where a page leads to from a row.
+        everything: Whether a terminal lists jobs without regression too.
+    """
+    told, options = named_apart(report)
+    listed = _listed(told, everything=False)
+    rest = [row for row in told.rows if not is_listed(report, row)]
+    repeated = repeated_notices(report, listed)
+    rows = [(*_cells(report, row), _reasons(report, row, repeated) or UNKNOWN) for row in listed]
+    rows += [mean_cells(mean, "job") for mean in gate_means(report)]
+    held_rows = tuple(_cells(report, row) for row in rest)
+    held = TextTable(
+        title=f"Without regression: {counted(len(rest), 'metric')}",
+        headers=ROW_HEADERS,
+        rows=held_rows,
+        numbers=ROW_HEADERS[3:],
+        whole=ROW_HEADERS[3:],
+        note=change_note(held_rows),
+        sentences=("Job",),
+        is_detail=True,
+        links=tuple(map(link, rest)) if link else (),
+    )
+    jobs = TextTable(
+        title="Jobs",
+        headers=(*ROW_HEADERS, _WHY),
+        rows=tuple(rows),
+        numbers=ROW_HEADERS[3:],
+        whole=ROW_HEADERS[3:],
+        note=change_note(rows),
+        sentences=("Job", _WHY),
+        links=(*map(link, listed), *("" for _ in rows[len(listed) :])) if link else (),
+    )
+    return Answer(
+        verb="gate",
+        title="Gate",
+        answer=answer_text(report),
+        facts=(*scope_facts(report), *stated(("jobs", options))),
+        tables=tuple(table for table in (jobs, held) if table.rows),
+        screen=(gate_rows(told, everything=everything),) if report.rows else (),
+        notices=gate_notices(report, everything=everything),
+        report=report,
+        document=gate_json(report),
+        charts=(_chart(told),),
+    )
+
+
+def named_apart(report: GateReport) -> tuple[GateReport, str | None]:
+    """Return the report with jobs told apart by the options that differ; the others, said once."""
+    apart = jobs_apart([row.job for row in report.rows])
+    pairs = zip(report.rows, apart.labels, strict=True)
+    return replace(report, rows=tuple(replace(row, job=job) for row, job in pairs)), apart.shared
+
+
+def gate_rows(report: GateReport, *, everything: bool = False) -> TextTable:
+    """Return what a terminal lists, the worst first.
+
+    Args:
+        everything: Jobs without regression too.
+    """
+    listed = _listed(report, everything=everything)
+    repeated = repeated_notices(report, listed)
+    rows = [(outcome_text(row.outcome), "\n".join(_lines(report, row, repeated))) for row in listed]
+    rows += [("mean", mean_lines(mean, "job")) for mean in gate_means(report)]
+    return TextTable(title="Jobs", headers=("result", "job"), rows=tuple(rows))
+
+
+def gate_notices(report: GateReport, *, everything: bool = False) -> tuple[Notice, ...]:
+    """Return what is said below `gate_rows`: of the gate, then of several rows."""
+    repeated = repeated_notices(report, _listed(report, everything=everything))
+    return (*report.notices, *repeated.values())
+
+
+def _listed(report: GateReport, *, everything: bool) -> list[GateRow]:
+    return [row for row in report.rows if everything or is_listed(report, row)]
+
+
+def _lines(report: GateReport, row: GateRow, repeated: Container[str]) -> Iterator[str]:
+    yield row.job
+    figures = figures_sentence(row)
+    if figures:
+        yield figures
+    yield from details(row)
+    for notice in shown_notices(report, row):
+        if notice.code in repeated:
+            continue
+        yield f"{'!' if notice.level == 'warning' else '·'} {notice.message} ({notice.code})"
+
+
+#: Version of the document's shape.
+GATE_SCHEMA = 1
+
+
+def gate_json(report: GateReport) -> bytes:
+    """Return every row as strict JSON, those without regression too."""
+    return answer_json(
+        GATE_SCHEMA,
+        passed=report.is_passed,
+        result=report.result,
+        answer=answer_text(report),
+        baseline=report.baseline,
+        terms=report.terms,
+        jobs=report.jobs,
+        checked=checked_text(report),
+        counts={one.value: report.count(one) for one in GateOutcome},
+        rows=[_row(report, row) for row in report.rows],
+        means=gate_means(report),
+        notices=report.notices,
+    )
+
+
+def _row(report: GateReport, row: GateRow) -> dict[str, Any]:
+    return {**to_builtins(row), "fails": report.fails(row), "change_pct": change_pct(row.verdict)}
+
+
+def _cells(report: GateReport, row: GateRow) -> tuple[str, ...]:
+    result, *cells = row_cells(row)
+    return (f"✗ {result}" if report.fails(row) else result, *cells)
+
+
+def _reasons(report: GateReport, row: GateRow, repeated: Container[str]) -> str:
+    notices = (
+        f"{notice.message} ({notice.code})"
+        for notice in shown_notices(report, row)
+        if notice.code not in repeated
+    )
+    return "; ".join((*details(row), *notices))
+
+
+def change_estimate(name: str, verdict: Verdict, kind: str) -> Estimate:
+    """Return the change of a metric in percent, with its interval, for a chart."""
+    ends = ends_of(verdict.estimate.interval if verdict.estimate else None)
+    low, high = (None if end is None else 100 * (end - 1) for end in ends)
+    return Estimate(name=name, value=change_pct(verdict) or 0.0, kind=kind, low=low, high=high)
+
+
+def _chart(report: GateReport) -> Chart | None:
+    """Return the change of each metric with its interval, the worst first."""
+    changes = [
+        change_estimate(f"{row.job}, {metric_text(row)}", row.verdict, outcome_text(row.outcome))
+        for row in report.rows[:_DRAWN]
+        if row.verdict is not None and change_pct(row.verdict) is not None
+    ]
+    axis, title = "change, %", f"Change against {report.baseline}"
+    lines = "intervals of the gate's confidence"
+    return estimate_chart("gate_changes", title, changes, axis=axis, reference=0.0, lines=lines)
