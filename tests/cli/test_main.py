@@ -12,7 +12,7 @@ import click
 import pytest
 
 from enginescope.cli import main as main_module
-from enginescope.cli.main import EXIT_PIPE_CLOSED, VERBS, main, with_ascii_fallback
+from enginescope.cli.main import EXIT_PIPE_CLOSED, FIRST, VERBS, main, with_ascii_fallback
 from enginescope.core.errors import UsageError
 
 
@@ -23,11 +23,27 @@ def replace_verb(monkeypatch, body) -> None:
 
 
 def test_help_lists_every_verb(capsys) -> None:
+    for arguments in (["--help", "--all"], ["--all", "--help"]):
+        assert main(arguments) == 0
+        shown = capsys.readouterr().out
+        for verb, (_, text) in VERBS.items():
+            assert f"  {verb} " in shown
+            assert text[:20] in shown
+
+
+def test_the_first_screen_lists_16_verbs_at_most(capsys) -> None:
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    for verb, (_, text) in VERBS.items():
-        assert verb in shown
-        assert text[:20] in shown
+    listed = [verb for verb in VERBS if f"\n  {verb} " in shown]
+    assert sorted(listed) == sorted(FIRST)
+    assert len(listed) <= 16
+    assert f"{len(VERBS) - len(listed)} more verbs: enginescope --help --all" in shown
+
+
+@pytest.mark.parametrize("verb", ["noise", "reproduce", "passport", "push", "tokens"])
+def test_a_verb_that_is_part_of_another_has_no_name_of_its_own(verb, capsys) -> None:
+    assert main([verb]) == 2
+    assert f"no verb '{verb}'" in capsys.readouterr().err
 
 
 def test_version(capsys) -> None:

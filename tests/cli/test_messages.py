@@ -14,8 +14,8 @@ from enginescope.cli.messages import USUAL, next_steps, set_level
 from tests.cli.verb_help import every_verb
 
 ENGINE = "trt86-h200-process/small_convnet.onnx.engine"
-#: Verbs that take trtexec's flags as they are, or that only hold other verbs.
-OTHERS = {"trtexec", "archive", "models", "runs", "tokens"}
+#: Verbs that take trtexec's flags as they are.
+OTHERS = {"trtexec"}
 
 
 @pytest.fixture

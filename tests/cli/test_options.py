@@ -16,7 +16,7 @@ from enginescope.core.errors import UsageError
 
 
 @pytest.mark.parametrize("text", ["a b", "a/b", "-a", "latest", "latest~1", ""])
-@pytest.mark.parametrize("verb", ["bench", "depth", "import", "noise"])
+@pytest.mark.parametrize("verb", ["bench", "depth", "import", "doctor"])
 def test_a_tag_that_no_run_could_have_is_refused_before_anything_runs(verb, text, capsys) -> None:
     assert main([verb, "--tag", text]) == 2
     assert "is not a tag" in " ".join(capsys.readouterr().err.split())

@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Marks of commands that this machine cannot run.
 NEEDS = ("needs an NVIDIA GPU", "needs a cluster", "needs a server")
 #: Verbs whose output is the same every time, so that a page must show it as it is.
-EXACT = ("explore", "lint", "passport", "archive list", "models list")
+EXACT = ("explore", "lint", "archive list", "models list")
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>[^\n]*?) -->\n)?^```(?P<language>\w+)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
@@ -56,7 +56,7 @@ _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
 #: Commands that measure in processes: here they do so in their own (`tests.plants.one_process`),
 #: but for `bench` without a model, or on the stand-in.
 _MANY = re.compile(
-    r"\benginescope (?=noise |contend |doctor --self-test|ladder |lottery |tune |shapes |suite "
+    r"\benginescope (?=contend |doctor --|ladder |lottery |tune |shapes |suite "
     r"|sensitivity |upgrade |validate |depth |bench .*--compare"
     r"|bench (?!.*(?:trt|--pin))\S*\.onnx)"
 )
@@ -78,7 +78,6 @@ _SHORT = {
     "lottery": {"--builds": "3", "--processes": "2", "--iterations": "24"},
     "tune": {"--iterations": "20", "--samples": "1", "--max-time": "1s"},
     "sensitivity": {"--iterations": "20", "--samples": "1", "--max-time": "1s"},
-    "noise": {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD},
     "depth": {"--warmup": "2", "--iterations": "10", "--telemetry-time": "200ms"},
     "trtexec": {"--duration": "=0", "--iterations": "=20", "--warmUp": "=0"},
 }
@@ -92,7 +91,7 @@ _SHORT_IN_FILES = {
 
 #: Exit codes that disturbed measurements may have beside the page's: too few calm rounds, and a
 #: regression or an unstable side.
-_DISTURBED = {"noise": 2, "doctor": 2, "gate": 1, "upgrade": 1, "load": 1}
+_DISTURBED = {"doctor": 2, "gate": 1, "upgrade": 1, "load": 1}
 
 
 @dataclass(frozen=True)
@@ -236,11 +235,11 @@ def short(line: str) -> str:
         once = re.sub(r"( in [^\s;]+)[^;]*", r"\1", line, count=1)
         return re.sub(r"enginescope [^;]+", lambda each: short(each[0]), once)
     verb = line.split()[1] if line.startswith("enginescope ") else ""
-    limits = dict(_SHORT.get(verb, {}))
+    limits = {} if "--reproduce" in line else dict(_SHORT.get(verb, {}))
     line = re.sub(r"(--(?:duration|max-time)) \d+m?s", r"\1 20ms", line)
     if "--suggest-precision" in line:
         line = line.replace("ort-cpu:fp16", "'ort-cpu:fp16?intra_op_num_threads=1'")
-    if "--self-test" in line:
+    if "--self-test" in line or "--noise" in line:
         limits |= {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD}
     if "--compare" in line:
         limits |= {"--on": _ONE_THREAD}

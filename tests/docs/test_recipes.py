@@ -108,8 +108,9 @@ def test_a_command_is_made_short() -> None:
         "enginescope bench a.onnx --max-time 20ms --warmup 0"
     )
     assert short("enginescope bench a.onnx --json > b.json").endswith("--warmup 0 > b.json")
-    assert short("enginescope noise a.onnx --rounds 9   # often") == (
-        "enginescope noise a.onnx --rounds 9 --duration 20ms --on 'ort-cpu?intra_op_num_threads=1'"
+    assert short("enginescope doctor --noise a.onnx --rounds 9   # often") == (
+        "enginescope doctor --noise a.onnx --rounds 9 --duration 20ms "
+        "--on 'ort-cpu?intra_op_num_threads=1'"
     )
     assert short("enginescope lint a.json") == "enginescope lint a.json"
     assert short("for at in 1 2; do enginescope bench a.onnx; done") == (

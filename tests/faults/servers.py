@@ -93,13 +93,13 @@ def _push(port: int, runs: list[tuple[str, str, Path]], ledger: Ledger) -> None:
 
 
 def killed_clients(top: Path, count: int, seed: str) -> Iterator[Event]:
-    """Kill ``enginescope push`` at random moments; the next one sends the rest."""
+    """Kill ``enginescope runs push`` at random moments; the next one sends the rest."""
     chance = random.Random(f"{seed}:push")
     runs = _runs_to_push(top, 40, chance)
     store, ledger = top / "theirs", Ledger()
     (top / "token").write_text(TOKEN)
     with serving(store, top / "serve.log") as (_, port):
-        command = [sys.executable, "-m", "enginescope", "push", f"http://127.0.0.1:{port}"]
+        command = [sys.executable, "-m", "enginescope", "runs", "push", f"http://127.0.0.1:{port}"]
         command += ["--store", str(top / "ours"), "--token-file", str(top / "token")]
         for _ in range(count):
             client = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -219,7 +219,7 @@ def _noise(name: str, backend: str, file: str = "m.onnx") -> Case:
         name=f"noise: {name}",
         prepare=model,
         arguments=lambda folder: [
-            *("noise", str(folder / file), "--on", backend, "--rounds", str(ROUNDS)),
+            *("doctor", "--noise", str(folder / file), "--on", backend, "--rounds", str(ROUNDS)),
             *("--duration", "50ms", "--store", str(folder / "store")),
         ],
         call=lambda folder: es.noise_floor(

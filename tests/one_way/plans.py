@@ -186,7 +186,7 @@ def engine(folder: Path) -> None:
 def _passport(name: str, what: str, flags: list[str], **options: Any) -> Case:
     return _case(
         f"passport: {name}",
-        lambda folder: ["passport", str(folder / what), *flags],
+        lambda folder: ["explore", "--passport", str(folder / what), *flags],
         lambda folder: es.passport(folder / what, **options, store=folder / "store"),
         encode,
         engine,

@@ -222,7 +222,8 @@ def _reproduce(name: str, prepare, flags: list[str], **options) -> Case:
         name=f"reproduce: {name}",
         prepare=prepare,
         arguments=lambda folder: [
-            *("reproduce", str(folder / "bundle"), *flags, "--store", str(folder / "store"))
+            *("upgrade", "--reproduce", str(folder / "bundle"), *flags),
+            *("--store", str(folder / "store")),
         ],
         call=lambda folder: es.reproduce(folder / "bundle", store=folder / "store", **options),
         data=reproduction_json,

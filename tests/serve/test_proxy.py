@@ -54,7 +54,7 @@ def test_pages_sign_in_and_pushes_through_nginx(store, tmp_path) -> None:
             try:
                 wait_for(lambda: is_open(port))
                 url = f"http://127.0.0.1:{port}"
-                push = ["push", url, "--token-file", str(tmp_path / "token")]
+                push = ["runs", "push", url, "--token-file", str(tmp_path / "token")]
                 assert main([*push, "--store", str(other.path)]) == 0
                 with httpx.Client(base_url=url) as client:
                     assert client.get("/runs").headers["location"] == "/login"

@@ -40,7 +40,7 @@ def environment(monkeypatch) -> None:
 
 
 def push(address: str, store: Store, *more: str) -> int:
-    return main(["push", address, "--store", str(store.path), *more])
+    return main(["runs", "push", address, "--store", str(store.path), *more])
 
 
 @pytest.mark.usefixtures("environment")

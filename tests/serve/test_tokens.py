@@ -189,7 +189,7 @@ def test_the_record_does_not_grow_for_ever(tmp_path, monkeypatch) -> None:
 
 
 def tokens_of(*words: str, store: Store) -> int:
-    return main(["tokens", *words, "--store", str(store.path)])
+    return main(["serve", "tokens", *words, "--store", str(store.path)])
 
 
 def test_the_command_line(store, capsys) -> None:
@@ -237,7 +237,13 @@ def test_mistakes_on_the_command_line(store, tokens, capsys, words, why) -> None
 def test_where_there_is_no_token_the_next_step_makes_one(store, capsys) -> None:
     """It said "one of: " and named none."""
     assert tokens_of("revoke", "ada", store=store) == 2
-    assert "enginescope tokens create makes one" in capsys.readouterr().err
+    assert "enginescope serve tokens create makes one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("option", "value"), [("--host", "0.0.0.0"), ("--store", "elsewhere")])
+def test_an_option_before_the_verb_is_not_ignored(capsys, option, value) -> None:
+    assert main(["serve", option, value, "tokens", "list"]) == 2
+    assert f"{option} before a verb of serve" in capsys.readouterr().err
 
 
 def test_a_server_whose_tokens_have_expired_does_not_open(store, tokens, capsys) -> None:

@@ -10,6 +10,7 @@ import click
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.cli.options import Finite, add_options, option
+from enginescope.cli.verb import refuse_typed
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 
@@ -91,15 +92,10 @@ def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None
         raise UsageError(
             "--compare without models", hint="enginescope bench A.onnx B.onnx --compare"
         )
-    given = {
-        "--rounds": options["rounds"],
-        "--threshold": options["threshold_pct"],
-        "--across": options["across"],
-        "--continue": options["continues"],
-    }
-    for name, value in given.items():
-        if value and not options["compare"]:
-            raise UsageError(f"{name} without --compare", hint=f"bench A B --compare {name}")
+    if not options["compare"]:
+        hint = "enginescope bench A.onnx B.onnx --compare"
+        names = ("rounds", "threshold_pct", "across", "continues")
+        refuse_typed("without --compare", *names, hint=hint)
 
 
 def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> CompareConfig:

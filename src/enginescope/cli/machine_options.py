@@ -6,19 +6,13 @@ Options that say how much is asked of the GPU meanwhile.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from enginescope.cli.options import DURATION_MS, Parsed, add_options, option, parse_span_ms
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_ranges
 from enginescope.records.run.job import Conditions, Cooldown, TelemetryRule
-
-if TYPE_CHECKING:
-    pass
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _LOCK_CLOCKS = "--lock-clocks"
 _CLOCK = re.compile(r"(base|max)|([1-9]\d{0,4})(?:\s*mhz)?", re.IGNORECASE)

@@ -12,6 +12,7 @@ import io
 import os
 import sys
 from importlib import import_module
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -33,8 +34,7 @@ GROUPS = {
         "load": ("measure.load", "Measure latency under load; find the highest rate for a goal."),
         "shapes": ("measure.shapes", "Find the best shape, and the cost of a change of shape."),
         "build": ("measure.build", "Build a TensorRT engine from an ONNX model."),
-        "noise": ("measure.noise", "Measure the smallest difference this machine can detect."),
-        "doctor": ("measure.doctor", "Report what this machine can measure, and how well."),
+        "doctor": ("measure.doctor", "Report what this machine can measure; measure its noise."),
     },
     "Explore": {
         "explore": ("plans.explore", "Show the layers of a TensorRT plan and their times."),
@@ -45,8 +45,7 @@ GROUPS = {
         "compare": ("verdicts.compare", "Compare runs and plans: which is faster, and why."),
         "judge": ("verdicts.judge", "Compare commands, programs or Python functions."),
         "gate": ("verdicts.gate", "Exit with 1 on a regression against a baseline."),
-        "upgrade": ("verdicts.upgrade", "Check whether new software is safe for models."),
-        "reproduce": ("verdicts.reproduce", "Check the evidence of an upgrade, and run it again."),
+        "upgrade": ("verdicts.upgrade", "Check whether new software is safe for models; rerun it."),
         "ladder": ("verdicts.ladder", "Explain why one tool's latency is not another's."),
         "contend": ("verdicts.contend", "Measure how engines slow down when they share a GPU."),
         "lottery": ("verdicts.lottery", "Measure how much builds of one model differ."),
@@ -60,21 +59,23 @@ GROUPS = {
     },
     "TensorRT": {
         "trtexec": ("measure.trtexec", "Run trtexec's command line, with its log and files."),
-        "passport": ("plans.passport", "Show how an engine file was built and measured."),
         "process": ("plans.process", "Build, measure and profile, with trex's file names."),
     },
     "Store": {
-        "runs": ("store.runs", "List, show, tag, export and delete stored runs."),
+        "runs": ("store.runs", "List, show, tag, export, send and delete stored runs."),
         "report": ("plans.report", "Write tables, plots and an HTML page of stored runs."),
         "import": ("plans.import_", "Import files of other tools as runs."),
         "archive": ("plans.archive", "Pack an engine and all files about it into one file."),
         "models": ("suites.models", "List models for suites, and download your own."),
-        "push": ("store.push", "Send stored runs to a server."),
-        "serve": ("store.serve", "Serve the store as web pages, and accept runs."),
-        "tokens": ("store.tokens", "Create, list and revoke tokens of the server."),
+        "serve": ("store.serve", "Serve the store as web pages; accept runs; manage tokens."),
         "completion": ("completion", "Print the completion script of a shell."),
     },
 }
+#: Verbs that ``--help`` lists; ``--help --all`` lists every verb.
+FIRST = (
+    *("bench", "suite", "load", "build", "doctor", "explore", "lint", "explain"),
+    *("compare", "judge", "gate", "upgrade", "validate", "trtexec", "runs", "report"),
+)
 #: verb -> (module, one line of help)
 VERBS = {
     verb: (f"enginescope.cli.{module}", text)
@@ -141,13 +142,23 @@ class VerbGroup(click.Group):
             raise UsageError(f"cannot write {where}", why=why, hint="make space") from error
         return result
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Look for ``--all`` first: ``--help`` ends the program before options behind it."""
+        ctx.obj = "--all" in takewhile(lambda word: word.startswith("-"), args)
+        return super().parse_args(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs from the table, importing none."""
-        del ctx
+        """List the first verbs, or with ``--all`` every one, from the table, importing none."""
+        shown = VERBS if ctx.obj else FIRST
         width = max(map(len, VERBS))
         for group, verbs in GROUPS.items():
+            rows = [(name.ljust(width), text) for name, (_, text) in verbs.items() if name in shown]
             with formatter.section(group):
-                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in verbs.items()])
+                formatter.write_dl(rows)
+        if not ctx.obj:
+            formatter.write_paragraph()
+            more = len(VERBS) - len(FIRST)
+            formatter.write_text(f"{more} more verbs: enginescope --help --all")
 
 
 @click.group(
@@ -157,6 +168,7 @@ class VerbGroup(click.Group):
     "codes: 0 success, 1 a check failed, 2 an invalid command, 3 a run failed; `enginescope "
     "explain 3` says more.",
 )
+@click.option("--all", is_flag=True, expose_value=False, help="With --help: list every verb.")
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
     """Measure, explain, compare and check inference engines."""

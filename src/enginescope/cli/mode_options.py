@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from enginescope.cli.options import DURATION_MS, FROM_0, add_options, option
+from enginescope.cli.process_options import picked
 from enginescope.records.run.job import Mode
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _THREE = {"on": True, "off": False, "auto": None}
 
@@ -75,10 +73,7 @@ def mode_of(options: dict[str, Any]) -> Mode:
         transfers=None if transfers is None else transfers == "on",
         cuda_graph=_THREE[options["graph"]],
         spin_wait=options["spin"],
-        streams=options["streams"],
         idle_ms=options["idle"],
         cold=options["cold"] or None,
-        rotate=options["rotate"],
-        decode=options["decode"],
-        loop=options["loop"],
+        **picked(options, "streams", "rotate", "decode", "loop"),
     )

@@ -159,7 +159,8 @@ class JobProgress(Shown[Live], MeasurementObserver):
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""
-        return f"{self._stored} of {len(self._jobs)} runs are stored"
+        count = f"{self._stored} of {len(self._jobs)} runs are"
+        return f"{count if self._jobs else 'no run is'} stored"
 
     def ended(self, run: Run) -> None:
         """Say how a job has ended; alone on a terminal the summary says it."""

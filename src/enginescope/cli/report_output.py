@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from enginescope.cli.messages import next_steps, words
@@ -35,6 +36,15 @@ def print_data(data: object) -> None:
     from enginescope.core.jsonio import encode
 
     print_json(encode(data))
+
+
+def print_paths(paths: Iterable[Path], options: Mapping[str, Any]) -> None:
+    """Print files, a line each, or as JSON."""
+    texts = list(map(str, paths))
+    if options["as_json"]:
+        print_data(texts)
+    else:
+        print("\n".join(texts))
 
 
 def present_report(

@@ -31,22 +31,14 @@ class TerminalObserver(PlanObserver, PushObserver):
             print(f"\r{number} of {total} runs", end=end, file=sys.stderr, flush=True)
 
 
-class NotingObserver(PlanObserver):
+class NotingObserver(TerminalObserver):
     """Notes every report on standard error."""
-
-    def warn(self, text: str) -> None:
-        """Print a warning."""
-        warn(text)
 
     def notice(self, notice: Notice) -> None:
         """Print a notice; ``-q`` silences those that are no warnings."""
         say = warn if notice.level == "warning" else note
         width = shutil.get_terminal_size().columns
         say(textwrap.fill(f"{notice.message} ({notice.code})", width, break_long_words=False))
-
-    def progress(self, text: str) -> None:
-        """Note what takes seconds."""
-        note(text)
 
     def file_written(self, path: Path) -> None:
         """Note a file that was asked for."""

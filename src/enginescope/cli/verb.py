@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from enginescope.cli.messages import level_options, warn
-from enginescope.core.errors import EnginescopeError
+from enginescope.core.errors import EnginescopeError, UsageError
 
 #: Heading -> long flags, in the order of the help page.
 HEADINGS = {
@@ -29,7 +29,7 @@ HEADINGS = {
         *("list", "outcome", "profile", "metadata", "build-metadata", "plan-profile", "onnx"),
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
         *("jsonl", "python", "outputs", "environment", "mode", "profile-mode", "old", "new"),
-        *("self-test", "sweep", "weight", "check-only", "routes", "share"),
+        *("self-test", "noise", "reproduce", "sweep", "weight", "check-only", "routes", "share"),
     ),
     "Load": (
         *("rate", "arrivals", "trace", "queries", "concurrency", "slo", "find-max", "resolution"),
@@ -163,10 +163,41 @@ def verb(name: str, *examples: str) -> Callable[[Callable[..., Any]], Verb]:
     return click.command(name, cls=Verb, examples=pairs)
 
 
-class VerbOfVerbs(_Examples, click.Group):
+class VerbOfVerbs(Verb, click.Group):
     """A verb with verbs of its own."""
 
     command_class = Verb
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, then the verbs."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+def typed() -> dict[str, str]:
+    """Return the parameters on the command line: name -> as its help writes it, ``--max-time``."""
+    context = click.get_current_context()
+    return {
+        name: f"--{long_flag(one)}" if isinstance(one, click.Option) else one.human_readable_name
+        for one in context.command.params
+        if one.expose_value
+        and (name := one.name or "")
+        and context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        and context.params[name] not in (None, ())
+    }
+
+
+def refuse_typed(
+    where: str, *names: str, but: Collection[str] | None = None, hint: str | None = None
+) -> None:
+    """Raise `UsageError` where the command line has one of `names`, or any parameter not in `but`.
+
+    Args:
+        where: Follows the parameter in the message: ``without --self-test``.
+    """
+    for name, flag in typed().items():
+        if name in names or (but is not None and name not in but):
+            raise UsageError(f"{flag} {where}", hint=hint)
 
 
 #: A parameter; its unit is not part of the flag.

@@ -186,7 +186,7 @@ class ShownExploration(Explored):
         """The charts of the page by key, such as ``"latency-per-type"``."""
         from enginescope.notebook.chart import displays
 
-        return displays(run_charts(explore_service.subject_of(self)))
+        return displays(run_charts(self.subject))
 
     def _repr_html_(self) -> str:
         from enginescope.notebook.html_fragments import exploration_html

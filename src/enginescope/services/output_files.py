@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from enginescope.core.errors import UsageError, os_errors_as
+from enginescope.core.errors import UsageError, os_errors_as, reason_of
 
 
 def check_outputs(
@@ -42,6 +42,24 @@ def write_file(path: Path, data: bytes) -> None:
 
     with os_errors_as(UsageError, f"cannot write {path}"):
         write_atomic(path, data)
+
+
+def write_each(folder: Path, files: Mapping[str, bytes]) -> tuple[tuple[str, ...], str | None]:
+    """Write files by their names; return those that could not be written, and a message on them."""
+    from enginescope.core.jsonio import write_atomic
+
+    lost, why = [], ""
+    for name, data in files.items():
+        try:
+            write_atomic(folder / name, data)
+        except OSError as error:
+            lost.append(name)
+            why = reason_of(error)
+    message = (
+        f"{', '.join(lost)} could not be stored in {folder}: {why}; "
+        "make space or name a folder on another disk, and run it again"
+    )
+    return tuple(lost), message if lost else None
 
 
 def _real(path: Path | str) -> Path:

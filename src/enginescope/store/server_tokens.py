@@ -112,7 +112,7 @@ class ServerTokens:
             if any(token.name == name for token in document.tokens):
                 raise UsageError(
                     f"there is a token {name!r}",
-                    hint=f"choose another name, or first: enginescope tokens revoke {name}",
+                    hint=f"choose another name, or first: enginescope serve tokens revoke {name}",
                 )
             self._write((*document.tokens, added), document.cookie_key)
         return token
@@ -124,10 +124,9 @@ class ServerTokens:
             tokens = document.tokens if document else ()
             names = [token.name for token in tokens]
             if document is None or name not in names:
-                known = (
-                    did_you_mean(name, names) if names else "enginescope tokens create makes one"
-                )
-                raise UsageError(f"there is no token {name!r}", hint=known)
+                hint = "enginescope serve tokens create makes one"
+                hint = did_you_mean(name, names) if names else hint
+                raise UsageError(f"there is no token {name!r}", hint=hint)
             rest = tuple(token for token in tokens if token.name != name)
             self._write(rest, document.cookie_key)
 

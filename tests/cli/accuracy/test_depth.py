@@ -15,12 +15,15 @@ import onnxruntime
 import pytest
 from PIL import Image
 
+from enginescope.backends.registry import parse_backend
 from enginescope.cli.accuracy.depth import _repeated
 from enginescope.cli.main import main
+from enginescope.core.record import replace
 from enginescope.formats.tensors.answer_files import read_answers
 from enginescope.render.depth import depth_figures
-from enginescope.services.accuracy.depth_request import on_gpu
+from enginescope.services.accuracy.depth_run import on_gpu
 from enginescope.store import run_folder
+from tests.analysis.in_turn import job
 from tests.analysis.tasks.test_depth import by_hand
 from tests.depth_models import depth_model, scene
 from tests.fakes.loading import environment
@@ -140,11 +143,16 @@ def test_engines_take_all_that_follows_as_the_old_script_did() -> None:
 
 
 def test_the_gpu_s_number_goes_to_backends_that_have_gpus() -> None:
-    assert on_gpu("trt:fp16?sparse=1", 1) == "trt:fp16?sparse=1&device=1"
-    assert on_gpu("ort-cuda", 2) == "ort-cuda?device_id=2"
-    assert on_gpu("trt?device=3", 1) == "trt?device=3"
-    assert on_gpu("trt", 0) == "trt"
-    assert on_gpu("ort-cpu", 1) == "ort-cpu"
+    for given, number, wanted in (
+        ("trt:fp16?refit=1", 1, "trt:fp16?device=1&refit=1"),
+        ("ort-cuda", 2, "ort-cuda?device_id=2"),
+        ("trt?device=3", 1, "trt?device=3"),
+        ("trt", 0, "trt"),
+        ("ort-cpu", 1, "ort-cpu"),
+    ):
+        assert on_gpu(
+            replace(job(), backend=parse_backend(given)), number
+        ).backend == parse_backend(wanted)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +166,7 @@ def test_the_gpu_s_number_goes_to_backends_that_have_gpus() -> None:
         ),
         (
             ("--engines", "net.onnx", "--image", "view.png", "--output-dir", "."),
-            "it contains models or images",
+            "it contains models or data",
         ),
         (
             ("--engines", "net.onnx", "--image", "view.png", "--input-size", "99"),

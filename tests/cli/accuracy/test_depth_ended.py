@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from enginescope.services.accuracy.depth_request import SavedInputs
+from enginescope.services.accuracy.depth_run import SavedInputs
 from tests.depth_models import depth_model, scene
 
 

@@ -276,7 +276,7 @@ def test_mistakes_are_told_in_a_line(arguments, said, store, played, convnet, ca
 
 def test_noise_is_recorded_and_read(store, played, convnet, capsys) -> None:
     played.noise = 0.02
-    assert main(["noise", str(convnet), "--on", "fake", "--rounds", "12"]) == 0
+    assert main(["doctor", "--noise", str(convnet), "--on", "fake", "--rounds", "12"]) == 0
     shown = capsys.readouterr()
     text = " ".join(shown.out.split())
     assert text.startswith("This machine can detect differences from")
@@ -299,7 +299,7 @@ def test_noise_is_recorded_and_read(store, played, convnet, capsys) -> None:
 
 
 def test_noise_as_json(store, played, convnet, capsys) -> None:
-    assert main(["noise", str(convnet), "--on", "fake", "--rounds", "8", "--json"]) == 0
+    assert main(["doctor", "--noise", str(convnet), "--on", "fake", "--rounds", "8", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["noise_floor"]["rounds"] == 8
     assert made["measured"]["comparison"] == made["noise_floor"]["comparison"]
@@ -307,7 +307,7 @@ def test_noise_as_json(store, played, convnet, capsys) -> None:
 
 def test_noise_of_what_fails(store, played, convnet, capsys) -> None:
     played.failing = "9"
-    assert main(["noise", str(convnet), "--on", "fake?seed=9"]) == 3
+    assert main(["doctor", "--noise", str(convnet), "--on", "fake?seed=9"]) == 3
     assert "died of SIGSEGV" in capsys.readouterr().out
     assert FLOORS.read(store.path) == ()
 
@@ -384,7 +384,7 @@ def test_a_full_store_loses_no_figure_of_a_comparison(
 
 def test_noise_that_says_nothing_is_not_recorded(store, played, convnet, capsys) -> None:
     played.noise = 1.5
-    assert main(["noise", str(convnet), "--on", "fake", "--rounds", "8"]) == 3
+    assert main(["doctor", "--noise", str(convnet), "--on", "fake", "--rounds", "8"]) == 3
     shown = capsys.readouterr()
     assert "This machine can detect differences from" in shown.out
     assert "the noise floor is not recorded" in shown.err

@@ -61,10 +61,25 @@ def test_without_a_self_test_its_command_is_named(verb) -> None:
     ("arguments", "flag"),
     [(("m.onnx",), "MODEL"), (("--on", "fake"), "--on"), (("--max-time", "2min"), "--max-time")],
 )
-def test_options_of_a_self_test_alone_are_refused(verb, arguments, flag) -> None:
+def test_options_of_a_measurement_alone_are_refused(verb, arguments, flag) -> None:
     code, _, err = verb("doctor", *arguments)
     assert code == 2
-    assert f"{flag} without --self-test" in err
+    assert f"{flag} without --noise or --self-test" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--noise", "--self-test"), "exclude each other"),
+        (("--noise", "--threshold", "2"), "--threshold without --self-test"),
+        (("--self-test", "--continue"), "--continue with --self-test"),
+        (("--self-test", "--rounds", "121"), "is not between 8 and 120"),
+    ],
+)
+def test_options_of_one_measurement_are_refused_in_the_other(verb, arguments, why) -> None:
+    code, _, err = verb("doctor", *arguments)
+    assert code == 2
+    assert why in err
 
 
 def test_json(capfdbinary) -> None:

@@ -1,4 +1,4 @@
-"""The verb ``passport``, and what ``build`` and ``bench`` do with the file."""
+"""``enginescope explore --passport``, and what ``build`` and ``bench`` do with the file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_what_a_build_records(built, tmp_path) -> None:
 
 
 def test_a_validation_of_the_engine_and_the_evidence_of_its_runs(built, verb, tmp_path) -> None:
-    assert "whether the outputs are right is unknown" in verb("passport", built)[1]
+    assert "whether the outputs are right is unknown" in verb("explore", "--passport", built)[1]
     code, _, err = verb("validate", built, "--reference", tmp_path / "net.onnx", "--samples", "2")
     assert code == 1, err  # the stand-in does not compute the model
     assert verb("bench", built, *QUICK)[0] == 0
@@ -62,7 +62,7 @@ def test_a_validation_of_the_engine_and_the_evidence_of_its_runs(built, verb, tm
     assert (validation.passes, validation.samples) == (False, 2)
     assert validation.engine_sha256 == sha256_of(built)
     assert found.evidence == "samples of one process"
-    _, shown, _ = verb("passport", built)
+    _, shown, _ = verb("explore", "--passport", built)
     assert "validated  fails" in shown
     assert "against net.onnx" in " ".join(shown.split())
     assert verb("bench", built, *QUICK)[0] == 0
@@ -87,7 +87,7 @@ def test_a_run_of_the_engine_knows_its_build(built, verb, tmp_path) -> None:
     assert run.build.from_cache
     assert "W-PASSPORT" not in out
 
-    code, out, _ = verb("passport", built)
+    code, out, _ = verb("explore", "--passport", built)
     assert code == 0
     assert f"{run.id} {run.created[:10]}: " in out
     assert es.passport(built, store=tmp_path / "store").runs[0].id == run.id
@@ -169,12 +169,12 @@ def test_a_build_over_an_older_one_has_no_word_of_its_passport(built, verb, tmp_
 def test_an_engine_alone(tmp_path, verb) -> None:
     engine = tmp_path / "net.engine"
     engine.write_bytes(HEAD)
-    code, out, err = verb("passport", engine)
+    code, out, err = verb("explore", "--passport", engine)
     assert code == 0
     assert "10.16.1.11" in out
     assert out.count("not known") >= 6
     assert "its latency is unknown" in out
-    assert f"enginescope bench {engine}" in err
+    assert "enginescope bench --store" in err
     engine.write_bytes(of_rtx(0b11000))
     found = es.passport(engine)
     assert (found.is_rtx, found.compute_capabilities) == (True, ("8.9", "12.0"))
@@ -189,9 +189,28 @@ def test_a_plan_and_the_engine_beside_it(tmp_path, verb) -> None:
     assert (found.file, found.engine.sha256) == ("net.plan", sha256_of(tmp_path / "net.plan"))
     assert sum(share.layers for share in found.precisions) == found.layers
     assert all(share.time_ms is None for share in found.precisions)
-    code, out, _ = verb("passport", plan, "-o", tmp_path / "passport.json", "--json")
+    es.passport(plan, tmp_path / "passport.json")
+    code, out, _ = verb("explore", plan, "--passport", "--json")
     assert code == 0
     assert json.loads(out) == json.loads((tmp_path / "passport.json").read_bytes())
+
+
+def test_an_engine_starts_with_its_passport(built, verb) -> None:
+    code, out, _ = verb("explore", built)
+    assert code == 0
+    assert verb("explore", built, "--passport")[1].rstrip() in out
+    assert out.startswith(f"{built.name}\n")
+    found = json.loads(verb("explore", built, "--json")[1])
+    assert found["passport"] == json.loads(verb("explore", built, "--passport", "--json")[1])
+    plan = built.with_name("net.engine.graph.json")
+    plan.write_bytes(plans.encoded(plans.tensorrt_10()))
+    assert "passport" not in json.loads(verb("explore", plan, "--json")[1])
+
+
+def test_a_passport_alone_has_no_other_option(tmp_path, verb) -> None:
+    code, _, err = verb("explore", tmp_path / "net.engine", "--passport", "--top", "9")
+    assert code == 2
+    assert "--top with --passport" in err
 
 
 def test_what_trtexec_logged(shared: Path) -> None:

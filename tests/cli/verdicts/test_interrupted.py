@@ -26,7 +26,7 @@ VERBS: dict[str, tuple[tuple[object, ...], int]] = {
     "tune": (("--option", "intra_op_num_threads=1", "--samples", 1, *TIMED), 2),
     "sensitivity": (("--rounds", 4, "--samples", 1, *TIMED), 3),
     "lottery": (("--builds", 3, "--processes", 4, *TIMED), 3),
-    "noise": (("--rounds", 8, "--duration", "10ms"), 4),
+    "doctor": (("--noise", "--rounds", 8, "--duration", "10ms"), 4),
     "load": (("--rate", 200, "--queries", 10, "--repeats", 3), 2),
     "bench": (
         ("--on", "ort-cpu", "--on", "ort-cpu?intra_op_num_threads=1", "--compare", *TIMED),
@@ -75,18 +75,18 @@ def test_the_answer_so_far_and_the_command_that_goes_on(
         code, out, err = verb(*asked)
         assert code == 130, err
         assert "interrupted" in err
-        if name != "noise":  # too few rounds have no floor
+        if name != "doctor":  # too few rounds have no floor
             assert out.strip(), err
         assert "--continue" in err
         before = len(Store(tmp_path / "store").rows())
         interrupt.round = None
         code, out, err = verb(*asked, "--continue", *(["--rounds", 8] if name == "bench" else []))
-    if name != "noise":  # too few of its rounds may count
+    if name != "doctor":  # too few of its rounds may count
         assert code == 0, err
         assert out.strip()
     rows = Store(tmp_path / "store").rows()
     assert len(rows) > before
-    if name in ("contend", "ladder", "shapes", "noise", "bench", "load", "lottery"):
+    if name in ("contend", "ladder", "shapes", "doctor", "bench", "load", "lottery"):
         tags = {tag for row in rows for tag in row.tags if tag.startswith(COMPARISON_TAG)}
         assert len(tags) == 1
 

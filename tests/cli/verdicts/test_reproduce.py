@@ -1,4 +1,4 @@
-"""``enginescope reproduce``: exit codes, and what is printed."""
+"""``enginescope upgrade --reproduce``: exit codes, and what is printed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_a_bundle_is_announced_checked_and_judged_again(tmp_path, verb) -> None:
     digest = sha256_of(folder / "manifest.json")
     assert status == 1
     assert f"SHA-256 of its manifest: {digest}" in said
-    assert f"enginescope reproduce {folder}" in said
-    status, shown, said = verb("reproduce", folder, "--check-only")
+    assert f"--reproduce {folder}" in said
+    status, shown, said = verb("upgrade", "--reproduce", folder, "--check-only")
     assert status == 0
     assert shown.startswith("bundle is intact: all ")
     assert digest in shown
@@ -33,7 +33,7 @@ def test_a_bundle_is_announced_checked_and_judged_again(tmp_path, verb) -> None:
     page = tmp_path / "page.html"
     table = tmp_path / "table.md"
     files = ("--html", page, "--markdown", table)
-    status, shown, said = verb("reproduce", folder, *files)
+    status, shown, said = verb("upgrade", "--reproduce", folder, *files)
     assert "Recorded and new verdicts" in page.read_text(encoding="utf-8")
     assert table.read_text(encoding="utf-8").startswith("### enginescope: no verdict differs: ")
     assert f"open: {page}" in said
@@ -51,9 +51,25 @@ def test_a_changed_byte_is_refused_with_its_file(tmp_path, verb) -> None:
     data[-1] ^= 1
     file.write_bytes(data)
     for flags in ([], ["--check-only"]):
-        status, shown, said = verb("reproduce", tmp_path / "bundle", *flags)
+        status, shown, said = verb("upgrade", "--reproduce", tmp_path / "bundle", *flags)
         assert (status, shown) == (2, "")
         assert f"{file.relative_to(tmp_path / 'bundle')} was changed" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("m.onnx", "--reproduce", "bundle"), "MODELS with --reproduce"),
+        (("--reproduce", "bundle", "--rounds", "9"), "--rounds with --reproduce"),
+        (("--reproduce", "bundle", "--on", "fake"), "--on with --reproduce"),
+        (("--old", "a", "--check-only"), "--check-only without --reproduce"),
+        ((), "--old is needed"),
+    ],
+)
+def test_options_of_one_way_are_refused_in_the_other(verb, arguments, why) -> None:
+    status, shown, said = verb("upgrade", *arguments)
+    assert (status, shown) == (2, "")
+    assert why in said
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -66,11 +82,12 @@ def test_another_verdict_exits_with_1(convnet, tmp_path, planted, capsys) -> Non
         assert main([*arguments, *usual]) == 0
         planted(slowdown=1.05)
         capsys.readouterr()
-        assert main(["reproduce", folder, "--store", store, "--json"]) == 1
+        again = ["upgrade", "--reproduce", folder, "--store", store]
+        assert main([*again, "--json"]) == 1
         found = json.loads(capsys.readouterr().out)
         assert found["reproduced"] is False
         assert "(latency)" in found["answer"]
-        assert main(["reproduce", folder, "--store", store, "--old", "/no/python"]) == 2
+        assert main([*again, "--old", "/no/python"]) == 2
     said = capsys.readouterr().err
     assert "/no/python" in said
     assert "--check-only runs nothing" in said

@@ -53,7 +53,7 @@ def _code(text: str) -> str:
 
 def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
     """Yield the group, every verb and every verb within a verb, with its path."""
-    top = click.Context(cli, info_name="enginescope", **cli.context_settings)
+    top = click.Context(cli, info_name="enginescope", obj=True, **cli.context_settings)
     waiting = [("enginescope", cli, top)]
     while waiting:
         path, command, context = waiting.pop(0)

@@ -124,7 +124,7 @@ def test_what_no_server_took_is_named_and_sent_later(
     assert len(set(machine.observer.reasons)) == len(machine.observer.reasons) == 1
     assert stream.unsent.startswith(f"at least 2 rows are not sent to the server {address}: ")
     words = shlex.split(stream.unsent.partition("send the rest: ")[2])
-    assert words[:2] == ["enginescope", "push"]
+    assert words[:3] == ["enginescope", "runs", "push"]
     with served(team, **OPEN, port=int(address.rpartition(":")[2])):
         assert main(words[1:]) == 0
         assert "2 rows of the suite sent" in capsys.readouterr().out
@@ -234,7 +234,7 @@ def test_a_suite_is_pushed_while_it_runs(team, tmp_path, convnet, monkeypatch, c
     assert main([*words, "--push", address, "--on", "fake?seed=2"]) == 3
     shown = capsys.readouterr().err
     assert f"not sent yet: server {address}" in shown
-    sending = f"enginescope push {address} --suite nightly --store {here} --token-file {file}"
+    sending = f"enginescope runs push {address} --suite nightly --store {here} --token-file {file}"
     assert f"send the rest: {sending}" in shown
     assert TOKEN not in shown
     with pytest.warns(UserWarning, match="at least 1 row is not sent to the server"):

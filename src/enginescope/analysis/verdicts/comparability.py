@@ -209,7 +209,7 @@ IN_NAMES = frozenset({"backend", "precision"})
 THRESHOLD_PCT = 1.0
 #: What two processes of the same work are taken to differ by where nothing is known of it: half the
 #: width of a 95 % interval, in percent. It covers standard deviations of 2 %; with less, processes
-#: of such a scatter differ in a quarter of comparisons. ``enginescope noise`` measures it.
+#: of such a scatter differ in a quarter of comparisons. ``enginescope doctor --noise`` measures it.
 ASSUMED_SCATTER_PCT = 5.0
 
 

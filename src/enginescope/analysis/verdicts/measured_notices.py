@@ -172,8 +172,8 @@ def _below_floor(found: MeasuredComparison) -> Found:
     yield Notice(
         code="W-BELOW-FLOOR",
         message=f"the threshold of {found.threshold_pct:g} % is below the smallest difference this "
-        f"machine can detect: {format_significant(least, 2)} % (enginescope noise, {floor.model}, "
-        f"{floor.created[:10]})",
+        f"machine can detect: {format_significant(least, 2)} % (enginescope doctor --noise, "
+        f"{floor.model}, {floor.created[:10]})",
         evidence={"floor_pct": least, "threshold_pct": found.threshold_pct},
     )
 
@@ -187,7 +187,7 @@ def _disturbed_floor(found: MeasuredComparison) -> Found:
         yield Notice(
             code="W-LOADED-FLOOR",
             message=f"the noise floor in use ({floor.model}, {floor.created[:10]}) was "
-            f"measured under load: {notice.message}; run enginescope noise again",
+            f"measured under load: {notice.message}; run enginescope doctor --noise again",
             evidence={"code": notice.code, **notice.evidence, "unstable": False},
         )
 
@@ -201,7 +201,7 @@ def _assumed_scatter(found: MeasuredComparison) -> Found:
     yield Notice(
         code="I-ASSUMED-SCATTER",
         message=f"{few}: assuming ±{ASSUMED_SCATTER_PCT:g} % run-to-run variation; "
-        "enginescope noise measures it",
+        "enginescope doctor --noise measures it",
         evidence={"scatter_pct": ASSUMED_SCATTER_PCT},
         level="info",
     )

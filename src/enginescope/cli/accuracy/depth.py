@@ -9,7 +9,7 @@ import click
 
 from enginescope.cli.accuracy.validate_options import FILTERS, MOST_PIXELS
 from enginescope.cli.completion import complete_backends
-from enginescope.cli.messages import next_steps, words
+from enginescope.cli.messages import next_steps
 from enginescope.cli.options import (
     ABOVE_0,
     COUNT,
@@ -22,17 +22,16 @@ from enginescope.cli.options import (
     dims_option,
     option,
 )
-from enginescope.cli.process_options import stored_options
-from enginescope.cli.report_output import print_json
-from enginescope.cli.verb import Verb, naming_flags
-from enginescope.records.run.job import Limits
+from enginescope.cli.process_options import picked, stored_fields, stored_options
+from enginescope.cli.report_output import print_json, step
+from enginescope.cli.verb import EXIT_RUN_FAILED, Verb, naming_flags
+from enginescope.core.record import replace
+from enginescope.records.run.job import Limits, TelemetryRule
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 
 if TYPE_CHECKING:
     from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
-    from enginescope.services.accuracy.depth_request import DepthRequest
-
-EXIT_RUN_FAILED = 3
+    from enginescope.services.accuracy.request import DepthRequest
 
 
 class DepthCommand(Verb):
@@ -186,10 +185,9 @@ def command(**options: Any) -> int:
     from enginescope.cli.verb import ending_in_order, saying_what_stands
     from enginescope.services.accuracy.depth import depth_models
 
-    request = _request(options)
     progress = DepthProgress()
     with ending_in_order(), saying_what_stands(progress.standing), progress:
-        result = depth_models(request, progress)
+        result = depth_models(_request(options), progress)
     _present(result, options)
     progress.print_notes()
     failed = any(side.view.run.outcome.kind.value != "ok" for side in result.sides)
@@ -197,32 +195,28 @@ def command(**options: Any) -> int:
 
 
 def _request(options: dict[str, Any]) -> DepthRequest:
-    from enginescope.cli.process_options import command_line
-    from enginescope.records.run.job import TelemetryRule
-    from enginescope.services.accuracy.depth_request import DepthRequest
+    from enginescope.services.accuracy.request import DepthRequest, depth_workload
 
     mean, std = NORMALIZATIONS[options["normalise"]]
-    named = {
-        name: options[name]
-        for name in (
-            *("image", "gt", "metric_images_dir", "metric_gt_dir", "input_size", "dims", "warmup"),
-            *("iterations", "gpu_id", "output_dir", "gt_scale", "min_depth", "max_depth", "align"),
-            *("disparity", "output_name", "fail_fast", "tags"),
-        )
-    }
+    workload = depth_workload(options["warmup"], options["iterations"])
+    telemetry = TelemetryRule(
+        depth="full",
+        duration_ms=options["telemetry_time"] or TelemetryRule().duration_ms,
+        interval_ms=1e3 * options["gpu_sample_interval"],
+    )
     return DepthRequest(
         models=options["engines"],
-        on=options["backends"],
-        telemetry=TelemetryRule(
-            depth="full",
-            duration_ms=options["telemetry_time"] or TelemetryRule().duration_ms,
-            interval_ms=1e3 * options["gpu_sample_interval"],
-        ),
+        workload=replace(workload, dims=options["dims"]),
+        telemetry=telemetry,
         preprocessing=Preprocessing(filter=options["image_filter"], mean=mean, std=std),
         limits=Limits(timeout_s=options["timeout"] / 1e3),
-        store=options["store_folder"],
-        command=command_line(),
-        **named,
+        **picked(
+            options,
+            *("backends", "image", "gt", "metric_images_dir", "metric_gt_dir", "input_size"),
+            *("gpu_id", "output_dir", "gt_scale", "min_depth", "max_depth", "align", "disparity"),
+            *("output_name", "fail_fast"),
+        ),
+        **stored_fields(options),
     )
 
 
@@ -237,7 +231,6 @@ def _present(result: DepthBenchmark, options: dict[str, Any]) -> None:
 
     width = screen_width()
     show(depth_text(result, tuple(map(str, result.files)), width=width))
-    at = ("--store", store) if (store := options["store_folder"]) else ()
     runs = [side.view.id[:6] for side in result.sides]
     verb, purpose = ("compare", "which is faster") if len(runs) > 1 else ("report", "report")
-    next_steps((purpose, words("enginescope", verb, *at, *runs)))
+    next_steps(step(options, purpose, verb, *runs))

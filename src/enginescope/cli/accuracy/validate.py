@@ -6,9 +6,9 @@ Options of ``validate``: figures of a task, and what to find out inside a side t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,9 +38,9 @@ from enginescope.cli.options import (
     page_options,
     store_option,
 )
-from enginescope.cli.process_options import batch_option, on_option
+from enginescope.cli.process_options import batch_option, command_line, on_option, picked
 from enginescope.cli.report_output import check_files, present_answer
-from enginescope.cli.verb import naming_flags, verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, naming_flags, verb
 from enginescope.core.errors import UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Limits, Workload
@@ -48,9 +48,6 @@ from enginescope.records.run.job import Limits, Workload
 if TYPE_CHECKING:
     from enginescope.analysis.validation.validation import Validation
     from enginescope.services.accuracy.request import ValidateRequest
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def parse_limit(text: str) -> tuple[str, float]:
@@ -119,7 +116,6 @@ bisect_options = add_options(
 
 
 EXIT_WRONG = 1
-EXIT_RUN_FAILED = 3
 #: More random ones than anybody waits for; a slip of the finger would fill the memory.
 _MOST_SAMPLES = 1_000_000
 
@@ -271,7 +267,6 @@ def _request(
     models: tuple[Path, ...], backends: tuple[str, ...], options: dict[str, Any]
 ) -> ValidateRequest:
     from enginescope.analysis.errors.output_tolerance import ToleranceRequest
-    from enginescope.cli.process_options import command_line
     from enginescope.services.accuracy.request import (
         BisectionRequest,
         SampleRequest,
@@ -279,13 +274,9 @@ def _request(
         ValidateRequest,
     )
 
-    workload = {
-        name: options[name] for name in ("batch", "seed", "shapes", "files", "ranges", "dims")
-    }
-    limits = {name: options[name] for name in ("rtol", "atol", "mismatch_pct", "percent")}
-    samples = {name: options[name] for name in ("data", "images", "random", "count", "image_input")}
-    inside = {name: options[name] for name in ("bisect", "suggest_precision", "marks", "extract")}
-    same = ("reference", "tolerance", "allow_nothing_compared", "fail_fast", "profile_index")
+    samples = picked(options, "data", "images", "random", "count", "image_input")
+    workload = picked(options, "batch", "seed", "shapes", "files", "ranges", "dims")
+    inside = picked(options, "bisect", "suggest_precision", "marks", "extract")
     return ValidateRequest(
         models=models,
         on=backends,
@@ -295,16 +286,20 @@ def _request(
         task=TaskRequest(
             name=options["task"], targets=options["targets"], limits=options["limits"]
         ),
-        output_limits=ToleranceRequest(**limits),
+        output_limits=ToleranceRequest(
+            **picked(options, "rtol", "atol", "mismatch_pct", "percent")
+        ),
         output_names=dict(options["output_pairs"]),
         bisection=BisectionRequest(**inside),
-        rebuild=options["rebuild"],
         limits=Limits(timeout_s=options["timeout"] / 1e3, memory_bytes=options["memory_limit"]),
-        output=options["output"],
         skip_output_save=options["skip"],
         store=options["store_folder"],
         command=command_line(),
-        **{name: options[name] for name in same},
+        **picked(
+            options,
+            *("reference", "tolerance", "allow_nothing_compared", "fail_fast", "profile_index"),
+            *("rebuild", "output"),
+        ),
     )
 
 

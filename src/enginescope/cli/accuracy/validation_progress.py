@@ -5,7 +5,6 @@ Progress of ``depth``: outputs and comparisons first, then the timed runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -17,8 +16,7 @@ from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Run
 from enginescope.render.base.short_names import shorten
-from enginescope.services.accuracy.depth_request import DepthObserver
-from enginescope.services.accuracy.request import ValidationObserver
+from enginescope.services.accuracy.request import DepthObserver, ValidationObserver
 from enginescope.services.accuracy.sides import side_label
 
 #: Columns of the bar; of what stands beside it but the counts: phase, time, spaces.
@@ -83,8 +81,7 @@ class DepthProgress(ValidationProgress, DepthObserver):
     def __init__(self) -> None:
         super().__init__()
         self._timing = ExitStack()
-        self._jobs: JobProgress | None = None
-        self._planned = self._stored = 0
+        self._jobs = JobProgress()
         self._notes: list[str] = []
 
     def warn(self, text: str) -> None:
@@ -96,25 +93,25 @@ class DepthProgress(ValidationProgress, DepthObserver):
         for text in self._notes:
             warn(f"enginescope: {text}")
 
-    def timing_started(self, jobs: Sequence[Job]) -> Watcher:
+    def jobs_started(self, jobs: tuple[Job, ...]) -> None:
         """Show the measured jobs in place of the outputs."""
         if self._live:
             self._live.stop()
-        self._planned = len(jobs)
-        self._jobs = JobProgress(tuple(jobs))
-        return self._timing.enter_context(self._jobs).watcher
+        self._jobs.jobs_started(jobs)
+        self._timing.enter_context(self._jobs)
 
-    def run_ended(self, run: Run, stored: int) -> None:
+    @property
+    def watcher(self) -> Watcher:
+        """Show the measured jobs."""
+        return self._jobs.watcher
+
+    def run_ended(self, run: Run, *, is_stored: bool) -> None:
         """Show how a job has ended."""
-        self._stored = stored
-        if self._jobs is not None:
-            self._jobs.ended(run)
+        self._jobs.run_ended(run, is_stored=is_stored)
 
     def standing(self) -> str:
         """Return what is stored so far."""
-        if not self._planned:
-            return "no run is stored"
-        return f"{self._stored} of {self._planned} runs are stored"
+        return self._jobs.standing()
 
     def __exit__(self, *error: object) -> None:
         """Remove what is shown."""

@@ -26,18 +26,16 @@ from enginescope.cli.options import (
     NAME,
     PATH,
     RANGE,
-    SHAPE,
     SIZE,
     Finite,
     card_option,
-    dims_option,
     json_option,
     option,
     page_options,
     store_option,
     tags_option,
 )
-from enginescope.cli.process_options import batch_option, command_line, on_option
+from enginescope.cli.process_options import input_options, on_option, picked, stored_fields
 from enginescope.cli.report_output import check_files
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.records.run.job import ProfileMode, StopRule, WarmUp, Workload
@@ -73,15 +71,7 @@ class BenchCommand(Verb):
     "several.  [default: ort-cpu; trt for an engine]",
     several=True,
 )
-@option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    type=SHAPE,
-    help="Set the shape of an input; repeat for several.",
-)
-@dims_option
-@batch_option
+@input_options
 @option(
     "--input",
     "files",
@@ -205,33 +195,25 @@ def _options_of_jobs(
         "backends": backends,
         "workload": workload,
         "layer_profile": options["layers"],
-        "profile_mode": options["profile_mode"],
-        "data": options["data"],
         "timeout_s": options["timeout"] and options["timeout"] / 1e3,
         "memory_bytes": options["memory_limit"],
-        "rebuild": options["rebuild"],
-        "profile_index": options["profile_index"],
         "trtexec_arguments": f"{options['trtexec_args']} {shlex.join(handed)}".strip(),
         "telemetry": telemetry_of(options),
         "conditions": conditions_of(options),
         "clock": options["lock_clocks"],
-        "tags": options["tags"],
-        "commit": options["commit"],
-        "store": options["store_folder"],
-        "command": command_line(),
+        **picked(options, "profile_mode", "data", "rebuild", "profile_index", "commit"),
+        **stored_fields(options),
     }
 
 
 def _measure(fields: dict[str, Any], options: dict[str, Any]) -> int:
-    from enginescope.cli.progress import JobProgress
+    from enginescope.cli.progress import JobProgress, measuring
     from enginescope.cli.run_output import present
-    from enginescope.cli.verb import ending_in_order, saying_what_stands
     from enginescope.services.measurement.bench import BenchRequest, measure_models
 
-    request = BenchRequest(**fields)
     progress = JobProgress()
-    with ending_in_order(), progress, saying_what_stands(progress.standing):
-        result = measure_models(request, progress)
+    with measuring(progress):
+        result = measure_models(BenchRequest(**fields), progress)
     present(result.runs, options)
     if result.not_stored is not None:
         progress.warn(result.not_stored)
@@ -241,12 +223,7 @@ def _measure(fields: dict[str, Any], options: dict[str, Any]) -> int:
 def workload_of(options: dict[str, Any]) -> Workload:
     """Return the workload that the options describe."""
     return Workload(
-        batch=options["batch"],
-        seed=options["seed"],
-        shapes=options["shapes"],
-        files=options["files"],
-        ranges=options["ranges"],
-        dims=options["dims"],
+        **picked(options, "batch", "seed", "shapes", "files", "ranges", "dims"),
         warmup=warm_up_of(options["warmup"]),
         stop=StopRule(
             iterations=options["iterations"],

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
 from rich.text import Text
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
@@ -15,7 +14,7 @@ from enginescope.cli.compare_options import terms_of
 from enginescope.cli.progress import JobProgress, describe, exit_code, job_text, measuring
 from enginescope.cli.report_output import step
 from enginescope.cli.run_output import present
-from enginescope.cli.verb import EXIT_RUN_FAILED
+from enginescope.cli.verb import EXIT_RUN_FAILED, typed
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.units import counted, format_span
@@ -32,7 +31,6 @@ from enginescope.services.measurement.interleaved import compare_interleaved, wi
 from enginescope.services.measurement.rounds import InterleavedRequest
 
 if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.run.job import Workload
 
 
@@ -131,7 +129,7 @@ def _brief(pair: MeasuredPair) -> str:
     return f"{pair.b} {ratio_text(verdict.estimate)} × {pair.a}, {kind_text(verdict)}"
 
 
-_STOP_OPTIONS = ("iterations", "duration", "precision", "min_samples")
+_STOP_OPTIONS = {"iterations", "duration", "precision", "min_samples"}
 
 
 def paced(workload: Workload) -> Workload:
@@ -139,9 +137,7 @@ def paced(workload: Workload) -> Workload:
 
     ``--max-time`` is of all rounds.
     """
-    context = click.get_current_context()
-    default = click.core.ParameterSource.DEFAULT
-    if any(context.get_parameter_source(name) is not default for name in _STOP_OPTIONS):
+    if typed().keys() & _STOP_OPTIONS:
         stop = replace(workload.stop, max_time_ms=StopRule().max_time_ms)
         return replace(workload, stop=stop)
     return with_process_stop(workload)
@@ -167,10 +163,10 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
 
 
 def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
-    from enginescope.cli import compare_output
+    from enginescope.cli.compare_output import present as present_comparison
     from enginescope.render.plan_comparison.compare_tables import Chosen
     from enginescope.services.verdicts.compare import CompareResult
 
     tag = comparison_tag(found.comparison or "")
     every = step(options, "every figure", "compare", tag, "-v")
-    compare_output.present(CompareResult(measured=found), Chosen(), options, every)
+    present_comparison(CompareResult(measured=found), Chosen(), options, every)

@@ -6,26 +6,25 @@ Options of a build on the command line, and the backend's options they mean.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.completion import complete_backends
 from enginescope.cli.messages import next_steps, note, words
 from enginescope.cli.options import (
-    COUNT,
     DURATION_MS,
     FILE,
     PATH,
     SHAPE,
     SIZE,
-    dims_option,
+    add_options,
     json_option,
     option,
     store_option,
 )
+from enginescope.cli.process_options import command_line, input_options, on_option
 from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.core.errors import UsageError
@@ -34,9 +33,6 @@ from enginescope.records.run.run import OutcomeKind
 
 if TYPE_CHECKING:
     from enginescope.services.measurement.build import BuildResult
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: Switches, by the name of the backend's option.
 _SWITCHES = {
@@ -73,38 +69,49 @@ _VALUES = {
     "tactic_sources": ("±NAME,…", "Enable or disable tactic sources, such as -CUDNN,-CUBLAS."),
 }
 _BOUND_NAMES = {"min": "Minimum", "opt": "Optimum", "max": "Maximum"}
-_BOUNDS = tuple(_BOUND_NAMES)
 
 
-def build_options(function: F) -> F:
-    """Add what steers a build."""
-    for key, text in reversed(_SWITCHES.items()):
-        function = option(_flag(key), key, is_flag=True, help=text)(function)
-    for key, (metavar, text) in reversed(_VALUES.items()):
-        function = option(_flag(key), key, metavar=metavar, help=text)(function)
-    for name, key, metavar, text in (
-        ("--option", "others", "KEY=VALUE", "Set any other backend option; repeat for several."),
-        ("--plugin", "plugins", "FILE", "Load this plugin library; repeat for several."),
-        (
-            "--memory-pool",
-            "memory_pools",
-            "POOL:SIZE",
-            "Limit the memory of a pool; repeat for several.",
-        ),
-    ):
-        function = option(name, key, multiple=True, metavar=metavar, help=text)(function)
-    for bound in reversed(_BOUNDS):
-        text = f"{_BOUND_NAMES[bound]} shape of an input; repeat an input for the next profile."
-        add = option(f"--{bound}-shape", f"{bound}_shapes", multiple=True, type=SHAPE, help=text)
-        function = add(function)
-    return function
+#: Options that may be repeated: flag, parameter, metavar, help.
+_REPEATED = (
+    ("--option", "others", "KEY=VALUE", "Set any other backend option; repeat for several."),
+    ("--plugin", "plugins", "FILE", "Load this plugin library; repeat for several."),
+    ("--memory-pool", "memory_pools", "POOL:SIZE", "Limit the memory of a pool; repeat for more."),
+)
+
+
+def _flag(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
+
+
+#: Add what steers a build.
+build_options = add_options(
+    *(
+        option(
+            f"--{bound}-shape",
+            f"{bound}_shapes",
+            multiple=True,
+            type=SHAPE,
+            help=f"{name} shape of an input; repeat an input for the next profile.",
+        )
+        for bound, name in _BOUND_NAMES.items()
+    ),
+    *(
+        option(flag, key, multiple=True, metavar=metavar, help=text)
+        for flag, key, metavar, text in _REPEATED
+    ),
+    *(
+        option(_flag(key), key, metavar=metavar, help=text)
+        for key, (metavar, text) in _VALUES.items()
+    ),
+    *(option(_flag(key), key, is_flag=True, help=text) for key, text in _SWITCHES.items()),
+)
 
 
 def options_of(given: dict[str, Any]) -> dict[str, str]:
     """Return the backend's options that the command line means."""
     found = {key: "1" for key in _SWITCHES if given[key]}
     found |= {key: given[key] for key in _VALUES if given[key] is not None}
-    for bound in _BOUNDS:
+    for bound in _BOUND_NAMES:
         if given[f"{bound}_shapes"]:
             found[f"{bound}_shapes"] = profiles_text(given[f"{bound}_shapes"])
     for key in ("plugins", "memory_pools"):
@@ -130,10 +137,6 @@ def profiles_text(shapes: Sequence[InputShape]) -> str:
     return ";".join(",".join(profiles[index]) for index in sorted(profiles))
 
 
-def _flag(key: str) -> str:
-    return f"--{key.replace('_', '-')}"
-
-
 @verb(
     "build",
     "Build an FP16 engine",
@@ -143,22 +146,8 @@ def _flag(key: str) -> str:
 )
 @click.argument("model", type=PATH)
 @option("-o", "--output", type=FILE, help="Write the engine to this file.  [default: MODEL.engine]")
-@option(
-    "--on",
-    "backend",
-    shell_complete=complete_backends,
-    default="trt",
-    help="Backend and precision to build with: trt, trt:fp16, …",
-)
-@dims_option
-@option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    type=SHAPE,
-    help="Fix the shape of an input; repeat for several.",
-)
-@option("--batch", type=COUNT, help="Set the size of dynamic first dimensions.")
+@on_option("Backend and precision to build with: trt, trt:fp16, …", default="trt")
+@input_options
 @build_options
 @option("--rebuild", is_flag=True, help="Rebuild the engine even if the cache has it.")
 @option("--timeout", type=DURATION_MS, help="Time limit for the build.  [default: 2h]")
@@ -173,7 +162,6 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
     The cache keeps engines by model, options, TensorRT, GPU and driver. The second call reuses the
     cached engine.
     """
-    from enginescope.cli.process_options import command_line
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.verb import ending_in_order
     from enginescope.services.measurement.build import BuildRequest, build_engine

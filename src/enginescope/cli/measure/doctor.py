@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.compare_options import rounds_option
-from enginescope.cli.options import DURATION_MS, FILE, PATH, Finite, option
+from enginescope.cli.compare_options import continue_option, rounds_option
+from enginescope.cli.options import DURATION_MS, PATH, Finite, option, page_options
 from enginescope.cli.process_options import input_options, on_option, stored_options
 from enginescope.cli.report_output import print_data
-from enginescope.cli.verb import verb
+from enginescope.cli.verb import refuse_typed, verb
 from enginescope.core.errors import UsageError
-from enginescope.judge.comparison.detection import MOST_ROUNDS
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.ratio import FLOOR_ROUNDS, LOOKS
 from enginescope.records.environment import Device, Host
 
 if TYPE_CHECKING:
@@ -21,71 +20,70 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 _HOW = "to get it"
-#: Parameters that ask for a self-test -> how they are written.
-_OF_SELF_TEST = {
-    "model": "MODEL",
-    "backend": "--on",
-    "shapes": "--shape",
-    "dims": "--dim",
-    "batch": "--batch",
-    "rounds": "--rounds",
-    "threshold_pct": "--threshold",
-    "duration": "--duration",
-    "max_time": "--max-time",
-    "tags": "--tag",
-    "markdown": "--markdown",
-    "html": "--html",
-}
+_SELF_TEST = "enginescope doctor --self-test MODEL"
 
 
 @verb(
     "doctor",
     "Show usable backends and what to install",
     "enginescope doctor",
-    "Measure how small a difference this machine finds",
-    "enginescope doctor --self-test model.onnx --max-time 2min",
+    "Measure the smallest difference that this machine can detect",
+    "enginescope doctor --noise model.onnx",
 )
 @click.argument("model", required=False, type=PATH)
+@option(
+    "--noise",
+    "is_noise",
+    is_flag=True,
+    help="Compare MODEL with itself: measure the smallest difference this machine can detect.",
+)
 @option(
     "--self-test",
     "is_self_test",
     is_flag=True,
     help="Compare MODEL with itself: measure false verdicts and the smallest difference found.",
 )
-@on_option("Backend of --self-test.  [default: ort-cpu; trt for an engine]")
+@on_option("Backend to measure on.  [default: ort-cpu; trt for an engine]")
 @input_options
-@rounds_option(LOOKS[-1], MOST_ROUNDS, " of each comparison")
+@rounds_option(f"{FLOOR_ROUNDS}; {LOOKS[-1]} with --self-test", when=" of each comparison")
 @option(
     "--threshold",
     "threshold_pct",
     type=Finite(0, 100, min_open=True),
     metavar="PERCENT",
-    help="Ignore smaller differences.  [default: 1]",
+    help="Ignore smaller differences with --self-test.  [default: 1]",
 )
 @option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
-@option("--max-time", type=DURATION_MS, help="Time limit of --self-test.  [default: 2min]")
-@option("--markdown", type=FILE, help="Write the tables of --self-test as Markdown to FILE.")
-@option("--html", type=FILE, help="Write the page of --self-test to FILE.")
+@option(
+    "--max-time",
+    type=DURATION_MS,
+    help="Maximum total time; measures fewer rounds if needed.  [default: 2min with --self-test]",
+)
+@continue_option("the newest --noise of the same job")
+@page_options
 @stored_options
-def command(
-    is_self_test: bool, as_json: bool, store_folder: StorePlace | None, **options: Any
-) -> int:
+def command(is_noise: bool, is_self_test: bool, **options: Any) -> int:
     """Report what this machine can measure, and what to install for the rest.
 
-    With --self-test, enginescope compares MODEL, or a small sample, with itself for --max-time.
-    It then draws comparisons from the measured rounds, with a planted difference. The result is
-    stored, and doctor shows it with its age.
+    With --noise, enginescope compares MODEL, or a small sample, with itself. The rounds interleave
+    fresh processes. `compare` and `bench --compare` use the recorded noise floor. With --self-test,
+    it repeats such comparisons, and draws more of them with a planted difference. doctor shows the
+    result with its age.
     """
-    if is_self_test:
-        from enginescope.cli.measure.self_test import self_test
+    if is_noise and is_self_test:
+        raise UsageError("--noise and --self-test exclude each other")
+    if is_noise:
+        from enginescope.cli.measure.noise_tests import noise
 
-        return self_test({**options, "as_json": as_json, "store_folder": store_folder})
-    for name, flag in _OF_SELF_TEST.items():
-        if options[name]:
-            raise UsageError(
-                f"{flag} without --self-test", hint="enginescope doctor --self-test MODEL"
-            )
-    _diagnose(as_json, store_folder)
+        refuse_typed("without --self-test", "threshold_pct", hint=_SELF_TEST)
+        return noise(options)
+    if is_self_test:
+        from enginescope.cli.measure.noise_tests import self_test
+
+        refuse_typed("with --self-test", "continues", hint="a new self-test measures new rounds")
+        return self_test(options)
+    refuse_typed("without --noise or --self-test", but=("store_folder", "as_json"), hint=_SELF_TEST)
+    _diagnose(options["as_json"], options["store_folder"])
     return 0
 
 

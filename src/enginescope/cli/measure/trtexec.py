@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginescope.cli.messages import note
+from enginescope.cli.messages import note, words
 from enginescope.cli.process_options import command_line
 from enginescope.cli.verb import ending_in_order
 from enginescope.core.errors import MissingDependencyError
@@ -22,6 +22,7 @@ from enginescope.services.trtexec_session import (
 )
 
 if TYPE_CHECKING:
+    from enginescope.compat.trtexec.check import CheckedLine
     from enginescope.compat.trtexec.log.log import Line
     from enginescope.records.run.job import Job, Watcher
     from enginescope.records.run.run import Run
@@ -43,7 +44,6 @@ class RawCommand(click.Command):
 @click.command("trtexec", cls=RawCommand, add_help_option=False)
 def command(arguments: tuple[str, ...]) -> int:
     """Build, measure and inspect an engine as trtexec does."""
-    from enginescope.cli.measure.trtexec_check import show_checked
     from enginescope.compat.trtexec.arguments import help_text, read_arguments, wants_help
     from enginescope.compat.trtexec.check import check_known, checked_line
     from enginescope.compat.trtexec.settings import settings_of
@@ -54,13 +54,28 @@ def command(arguments: tuple[str, ...]) -> int:
     version = installed_tensorrt(arguments)
     checked = checked_line(arguments, version)
     if checked is not None:
-        return show_checked(checked)
+        _show_checked(checked)
+        return int(not checked.is_accepted)
     if version is None:
         check_known(arguments)
         raise MissingDependencyError(f"TensorRT is not installed: {_INSTALL}")
     settings = settings_of(read_arguments(arguments, version))
     request = TrtexecRequest(settings=settings, arguments=arguments, command=command_line())
     return 0 if run_trtexec(request, _PrintingObserver()) else EXIT_FAILED
+
+
+def _show_checked(checked: CheckedLine) -> None:
+    """Print what a version makes of a command line."""
+    from enginescope.render.base.text import show, table
+
+    rows = [
+        (flag.argument, flag.state, "; ".join(filter(None, (flag.why, flag.instead))))
+        for flag in checked.flags
+    ]
+    if rows:
+        show(table((f"TensorRT {checked.version}", "", "why, and what to do"), rows, whole=("",)))
+        print()
+    print(*checked.notes, words("enginescope", "trtexec", *checked.written), sep="\n")
 
 
 class _PrintingObserver(TrtexecObserver):

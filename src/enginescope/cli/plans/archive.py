@@ -10,7 +10,7 @@ import click
 
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import EXISTING, FILE, FOLDER, json_option, option, store_option
-from enginescope.cli.report_output import print_data
+from enginescope.cli.report_output import print_data, print_paths
 from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.archive.archive_reader import RUNS
@@ -153,18 +153,14 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
     help="Folder to write to.  [default: the archive's name without its extension]",
 )
 @json_option
-def extract(archive: Path, names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
+def extract(archive: Path, names: tuple[str, ...], output: Path | None, **options: bool) -> None:
     """Extract ARCHIVE, or its files NAMES, and check their SHA-256."""
     from enginescope.cli.verb import naming_flags
     from enginescope.services.plans.archive import extract_archive
 
     with naming_flags():
         written = extract_archive(archive, names, output)
-    if as_json:
-        print_data([str(path) for path in written])
-        return
-    for path in written:
-        print(path)
+    print_paths(written, options)
 
 
 def _show(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -> None:

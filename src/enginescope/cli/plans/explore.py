@@ -5,15 +5,13 @@ Options of ``enginescope explore`` that write files, and that shape the drawing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.messages import next_steps, words
+from enginescope.cli.messages import next_steps
 from enginescope.cli.options import (
     COUNT,
     EXISTING,
@@ -25,16 +23,12 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
-from enginescope.cli.report_output import print_json
-from enginescope.cli.verb import ending_in_order, verb
+from enginescope.cli.report_output import print_data, print_json, step
+from enginescope.cli.verb import ending_in_order, refuse_typed, typed, verb
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Wish
     from enginescope.services.plans.explore_request import Explored, ExploreFiles
-    from enginescope.store.location import StorePlace
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 #: Add the options that write files.
@@ -113,13 +107,7 @@ def drawing_from(options: dict[str, Any]) -> Wish | None:
     """Return the options of the drawing that are on the command line."""
     from enginescope.services.plans.explore import drawing_of
 
-    context = click.get_current_context()
-    typed = (
-        name
-        for name in _DRAWING
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    )
-    return drawing_of(**{name: options[name] for name in typed})
+    return drawing_of(**{name: options[name] for name in typed() if name in _DRAWING})
 
 
 _SORTS = (
@@ -130,10 +118,10 @@ _SORTS = (
 
 @verb(
     "explore",
-    "Show where the time of a plan goes",
-    "enginescope explore plan.json --profile times.json",
-    "Write one HTML page with the graph",
-    "enginescope explore plan.json --html plan.html",
+    "Show where the time of a plan goes, and write one HTML page",
+    "enginescope explore plan.json --profile times.json --html plan.html",
+    "Show how an engine was built and measured",
+    "enginescope explore model.engine --passport",
 )
 @click.argument("what", shell_complete=complete_runs, metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
 @option(
@@ -162,26 +150,28 @@ _SORTS = (
 @store_option
 @json_option
 @option("--raw", is_flag=True, help="With --json: add each layer's fields as in the plan's file.")
-def command(
-    what: str,
-    profile: Path | None,
-    metadata: Path | None,
-    build_metadata: Path | None,
-    plan_profile: int,
-    top: int,
-    sort: str,
-    store_folder: StorePlace | None,
-    as_json: bool,
-    raw: bool,
-    **options: Any,
-) -> None:
+@option(
+    "--passport",
+    "only_passport",
+    is_flag=True,
+    help="Show only how the engine was built and measured; needs neither TensorRT nor a GPU.",
+)
+def command(what: str, **options: Any) -> None:
     """Show the layers of a TensorRT plan, and where its time goes.
 
     A PLAN is the JSON of trtexec --exportLayerInfo or of the engine inspector, or trex's
     X.graph.json. enginescope also reads files of the same name. Reading an ENGINE needs TensorRT.
     A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the start of an id, a tag,
-    `latest`, or a run's folder.
+    `latest`, or a run's folder. Of an ENGINE, enginescope first shows its passport: facts of the
+    engine's header, of files next to it and of stored runs. `enginescope build` writes one.
     """
+    if options["only_passport"]:
+        _show_passport(what, options)
+    else:
+        _explore(what, options)
+
+
+def _explore(what: str, options: dict[str, Any]) -> None:
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.cli.verb import naming_flags
     from enginescope.core.gc_paused import gc_paused
@@ -191,41 +181,56 @@ def command(
 
     observer = NotingObserver()
     context = ContextFiles(**{name: options[name] for name in ContextFiles.__struct_fields__})
+    files = (options[name] for name in ("profile", "metadata", "build_metadata"))
     request = ExploreRequest(
         plan=what,
-        companions=CompanionFiles(profile, metadata, build_metadata),
-        plan_profile=plan_profile,
-        sort=sort,
+        companions=CompanionFiles(*files),
+        plan_profile=options["plan_profile"],
+        sort=options["sort"],
         context=context,
         files=files_of(options),
         drawing=drawing_from(options),
-        store=store_folder,
+        store=options["store_folder"],
     )
     with gc_paused(), naming_flags(), ending_in_order():
         explored = explore_and_write(request, observer)
-        if as_json:
+        if options["as_json"]:
             for notice in explored.context.notices:
                 observer.notice(notice)
-            print_json(explored.json_parts(raw=raw))
-        else:
-            _print_text(explored, top, sort)
-            _next(what, options["html_file"], store_folder)
+            print_json(explored.json_parts(raw=options["raw"]))
+            return
+        _print_text(explored, options["top"], options["sort"])
+        page = options["html_file"]
+        first = step(options, "one page", "explore", what, "--html", "plan.html")
+        problems = step(options, "find problems", "lint", what)
+        next_steps(("open", str(page)) if page else first, problems)
 
 
-def _next(what: str, page: Path | None, store: StorePlace | None) -> None:
-    at = ("--store", store) if store else ()
-    write = words("enginescope", "explore", *at, what, "--html", "plan.html")
-    next_steps(
-        ("open", str(page)) if page else ("one page", write),
-        ("find problems", words("enginescope", "lint", *at, what)),
-    )
+def _show_passport(what: str, options: dict[str, Any]) -> None:
+    from enginescope.render.base.text import show
+    from enginescope.render.plans.passport_text import passport_text
+    from enginescope.services.plans.passport import PassportRequest, make_passport
+
+    refuse_typed("with --passport", but=("what", "only_passport", "store_folder", "as_json"))
+    passport = make_passport(PassportRequest(file=Path(what), store=options["store_folder"]))
+    if options["as_json"]:
+        print_data(passport)
+        return
+    show(passport_text(passport))
+    if passport.engine is not None and not passport.runs:
+        next_steps(step(options, "measure it", "bench", what))
+    elif passport.layers is not None:
+        next_steps(step(options, "its layers", "explore", what))
 
 
 def _print_text(explored: Explored, top: int, sort: str) -> None:
     from enginescope.render.base.text import screen_width, show
     from enginescope.render.plans.explore_text import context_tables, explore_text
     from enginescope.render.plans.findings import first_change
+    from enginescope.render.plans.passport_text import passport_text
 
+    if explored.passport is not None:
+        show(passport_text(explored.passport))
     version = explored.tensorrt_version
     parts = (explored.gpu_text, f"TensorRT {version}" if version else None)
     report = explored.subject.findings

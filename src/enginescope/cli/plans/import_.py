@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from enginescope.cli.options import PATH
 from enginescope.cli.process_options import stored_options
+from enginescope.cli.run_output import SCREENS, noting_tags, present
+from enginescope.cli.terminal_observer import NotingObserver
 from enginescope.cli.verb import ending_in_order, verb
-
-if TYPE_CHECKING:
-    from enginescope.store.location import StorePlace
+from enginescope.formats.importing.importer import LedgerEntry
+from enginescope.records.run.run import Run
+from enginescope.services.plans.import_artifacts import ImportObserver, ImportRequest, import_runs
+from enginescope.store.archive import Store
+from enginescope.store.location import StorePlace
 
 
 @verb(
@@ -35,13 +40,35 @@ def command(
     packed with gzip, bzip2 or xz. enginescope recognizes files by their content, and stores the
     originals with the run.
     """
-    from enginescope.cli.plans.import_output import LedgerObserver, present_imported
-    from enginescope.cli.run_output import noting_tags
-    from enginescope.services.plans.import_artifacts import ImportRequest, import_runs
-    from enginescope.store.archive import Store
-
     request = ImportRequest(paths=paths, tags=tags, store=Store(store_folder))
     with ending_in_order(), noting_tags(tags, store_folder):
         observer = LedgerObserver()
         runs = import_runs(request, observer)
-    present_imported(runs, observer.ledger, as_json=as_json, store=store_folder)
+    present(runs, {"as_json": as_json, "store_folder": store_folder})
+    if not as_json:
+        _show(runs, observer.ledger)
+
+
+class LedgerObserver(NotingObserver, ImportObserver):
+    """Notes reports on standard error, and keeps what was read of each file."""
+
+    def __init__(self) -> None:
+        self.ledger: list[LedgerEntry] = []
+
+    def read_files(self, ledger: Sequence[LedgerEntry]) -> None:
+        """Keep the entries."""
+        self.ledger += ledger
+
+
+def _show(runs: Sequence[Run], ledger: Sequence[LedgerEntry]) -> None:
+    """Print the notices of all runs and a line for each file."""
+    from enginescope.render.base.text import notice_lines, show, stacked
+    from enginescope.render.plans.import_text import ledger_table, shared_notices
+
+    if len(runs) > SCREENS:  # each of fewer runs has its notices on its screen
+        sys.stdout.write("\n")
+        for line in notice_lines(shared_notices(runs)):
+            show(line)
+    if ledger:
+        for line in stacked([ledger_table(ledger)])[:-1]:
+            show(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,12 @@ import click
 from enginescope.cli.completion import complete_rules, complete_runs
 from enginescope.cli.messages import next_steps, warn, words
 from enginescope.cli.options import COUNT, EXISTING, FILE, json_option, option, store_option
-from enginescope.cli.report_output import print_json
+from enginescope.cli.process_options import picked
+from enginescope.cli.report_output import print_json, step
 from enginescope.cli.verb import ending_in_order, verb
 
 if TYPE_CHECKING:
     from enginescope.render.plans.findings import Linted
-    from enginescope.store.location import StorePlace
 
 #: Read where no other is named.
 CONFIG_FILE = Path("enginescope.toml")
@@ -76,17 +76,7 @@ _FIGURE_COLUMNS = 34
 @option("--sarif", type=FILE, help="Write the findings as SARIF 2.1.0 to FILE.")
 @store_option
 @json_option
-def command(
-    targets: tuple[str, ...],
-    profile: Path | None,
-    gpu: str | None,
-    top: int,
-    show_all: bool,
-    sarif: Path | None,
-    as_json: bool,
-    store_folder: StorePlace | None,
-    **options: Any,
-) -> int:
+def command(targets: tuple[str, ...], **options: Any) -> int:
     """Find likely performance problems in each plan, the largest possible saving first.
 
     A TARGET is a plan (trtexec --exportLayerInfo), a folder or archive of such files, or a run.
@@ -102,22 +92,21 @@ def command(
     config = options["config"] or (CONFIG_FILE if CONFIG_FILE.is_file() else None)
     request = LintRequest(
         plans=targets,
-        profile=profile,
-        gpu=gpu,
         select=_split(options["select"]),
         ignore=_split(options["ignore"]),
-        level=options["level"],
         config=config,
-        sarif=sarif,
-        store=store_folder,
+        store=options["store_folder"],
+        **picked(options, "profile", "gpu", "level", "sarif"),
     )
     with gc_paused(), naming_flags(), ending_in_order():
         result = lint_plans(request, NotingObserver())
-        if as_json:
+        if options["as_json"]:
+            from enginescope.render.plans.findings import findings_json
+
             print_json(findings_json(result.plans))
         else:
-            _show(result.plans, None if show_all else top)
-            _next(result.plans, targets[0], sarif, store_folder)
+            _show(result.plans, None if options["show_all"] else options["top"])
+            next_steps(*_steps(result.plans, targets[0], options))
     return int(result.is_failed)
 
 
@@ -155,11 +144,11 @@ def _show(linted: Sequence[Linted], top: int | None) -> None:
             show(line)
 
 
-def _next(
-    linted: Sequence[Linted], target: str, sarif: Path | None, store: StorePlace | None
-) -> None:
-    at = ("--store", store) if store else ()
+def _steps(
+    linted: Sequence[Linted], target: str, options: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
     codes = [group.code for plan in linted for group in plan.report.groups]
-    rule = [("explain a rule", words("enginescope", "explain", codes[0]))] if codes else []
-    page = words("enginescope", "explore", *at, target, "--html", "plan.html")
-    next_steps(*rule, ("open", str(sarif)) if sarif else ("one page", page))
+    if codes:
+        yield "explain a rule", words("enginescope", "explain", codes[0])
+    page = step(options, "one page", "explore", target, "--html", "plan.html")
+    yield ("open", str(options["sarif"])) if options["sarif"] else page

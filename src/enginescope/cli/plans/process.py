@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
 from enginescope.cli.completion import complete_backends
-from enginescope.cli.messages import next_steps, words
+from enginescope.cli.messages import next_steps
 from enginescope.cli.options import FOLDER, PATH, option
+from enginescope.cli.process_options import picked
+from enginescope.cli.report_output import step
 from enginescope.cli.verb import Verb, ending_in_order
 
 
@@ -40,14 +42,7 @@ from enginescope.cli.verb import Verb, ending_in_order
     type=click.Path(file_okay=False),
     help="Store the run in this folder.",
 )
-def command(
-    model: Path,
-    folder: Path,
-    flags: tuple[str, ...],
-    on: str,
-    archive: bool,
-    store_folder: str | None,
-) -> None:
+def command(**options: Any) -> None:
     """Build MODEL, measure and profile it, and write all files that trex reads to FOLDER.
 
     Both steps use FLAGS as trtexec flags: --fp16 --shapes=input:8x3x224x224. FOLDER receives
@@ -58,12 +53,13 @@ def command(
     from enginescope.services.plans.process import ProcessRequest, process_model
 
     request = ProcessRequest(
-        model=model, folder=folder, flags=flags, on=on, is_archived=archive, store=store_folder
+        is_archived=options["archive"],
+        store=options["store_folder"],
+        **picked(options, "model", "folder", "flags", "on"),
     )
     with ending_in_order():
         result = process_model(request, NotingObserver())
     for file in result.files:
         print(file)
     if result.run_id:
-        at = ("--store", store_folder) if store_folder else ()
-        next_steps(("report", words("enginescope", "report", *at, result.run_id[:8])))
+        next_steps(step(options, "report", "report", result.run_id[:8]))

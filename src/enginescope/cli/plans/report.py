@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,11 +18,9 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
-from enginescope.cli.report_output import print_data
+from enginescope.cli.process_options import picked
+from enginescope.cli.report_output import print_paths
 from enginescope.cli.verb import ending_in_order, verb
-
-if TYPE_CHECKING:
-    from enginescope.store.location import StorePlace
 
 
 @verb(
@@ -54,17 +51,7 @@ if TYPE_CHECKING:
 @context_options
 @store_option
 @json_option
-def command(
-    names: tuple[str, ...],
-    output: Path | None,
-    answers: tuple[Path, ...],
-    topk: int,
-    card: Path | None,
-    opens: bool,
-    store_folder: StorePlace | None,
-    as_json: bool,
-    **context: Any,
-) -> None:
+def command(names: tuple[str, ...], **options: Any) -> None:
     """Write a report of RUNs: report.html, .md, .json, CSV tables and PNG plots.
 
     A RUN is the start of an id, a tag, `latest`, or a run's folder. Without RUNs, reports the
@@ -78,22 +65,17 @@ def command(
 
     request = ReportRequest(
         subjects=names or ("latest",),
-        folder=output,
-        card=card,
-        topk=topk,
-        outputs=answers,
-        context=ContextFiles(**context),
-        store=store_folder,
+        folder=options["output"],
+        outputs=options["answers"],
+        context=ContextFiles(**picked(options, *ContextFiles.__struct_fields__)),
+        store=options["store_folder"],
+        **picked(options, "card", "topk"),
     )
     with naming_flags(), ending_in_order():
         written = report_runs(request, NotingObserver())
-    if as_json:
-        print_data([str(path) for path in written.files])
-    else:
-        for path in written.files:
-            print(path)
+    print_paths(written.files, options)
     page = next((path for path in written.files if path.suffix == ".html"), None)
-    if opens and page is not None:
+    if options["opens"] and page is not None:
         click.launch(str(page))
-    elif page is not None and not as_json:
+    elif page is not None and not options["as_json"]:
         next_steps(("open", str(page)))

@@ -1,1 +1,1 @@
-"""Verbs of the store: runs, import, report, push, serve."""
+"""Verbs of the store: runs, import, report, serve."""

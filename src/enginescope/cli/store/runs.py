@@ -1,4 +1,4 @@
-"""``enginescope runs``: list, show, tag, export, import and delete stored runs."""
+"""``enginescope runs``: list, show, tag, export, import, send and delete stored runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ import click
 
 from enginescope.cli.completion import complete_runs, complete_tags
 from enginescope.cli.messages import note, warn
-from enginescope.cli.options import COUNT, FILE, PATH, json_option, option, store_option
+from enginescope.cli.options import (
+    COUNT,
+    FILE,
+    PATH,
+    add_options,
+    json_option,
+    option,
+    store_option,
+)
 from enginescope.cli.process_options import on_option
 from enginescope.cli.report_output import print_data, print_json
-from enginescope.cli.verb import VerbOfVerbs
+from enginescope.cli.token_option import needed_token, token_option
+from enginescope.cli.verb import EXIT_RUN_FAILED, VerbOfVerbs
 from enginescope.core.record import replace
 
 if TYPE_CHECKING:
@@ -28,6 +37,14 @@ _SHOWN_BROKEN = 10
 _SHORT_ID = 6
 #: Runs that a row of the list may stand for: sides × rounds of one comparison.
 _MOST_ROUNDS = 128
+
+
+#: Add what selects runs.
+selecting_options = add_options(
+    option("--tag", shell_complete=complete_tags, help="Select runs with this tag."),
+    option("--model", help="Select runs whose model name contains this text."),
+    on_option("Select runs on backends that start with this name."),
+)
 
 
 class Given(NamedTuple):
@@ -50,7 +67,7 @@ class Given(NamedTuple):
 @json_option
 @click.pass_context
 def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) -> None:
-    """List, show, tag, export, import and delete stored runs. Without a verb, list the latest 20.
+    """List, show, tag, export, send and delete stored runs. Without a verb, list the latest 20.
 
     A RUN is the start of an id, a tag, `latest`, `latest~2`, or a run's folder.
     """
@@ -66,35 +83,24 @@ def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) 
         ("List failed runs as JSON", "enginescope runs list --outcome failed --json"),
     ),
 )
-@option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
-@option("--model", help="Select runs whose model name contains this text.")
-@on_option("Select runs on backends that start with this name.")
+@selecting_options
 @option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
 @option("--limit", type=COUNT, default=20, help="Maximum number of runs to list.")
 @store_option
 @json_option
 def list_runs(
-    store_folder: StorePlace | None = None,
-    as_json: bool = False,
-    limit: int = 20,
-    **wanted: str | None,
+    store_folder: StorePlace | None = None, as_json: bool = False, limit: int = 20, **wanted: Any
 ) -> None:
     """List stored runs, the newest first.
 
-    The rounds of a comparison or of `noise` are one row; --tag cmp-ID lists each of them.
+    The rounds of a comparison or of `doctor --noise` are one row; --tag cmp-ID lists each of them.
     """
     from enginescope.services.store_access import selected_rows
     from enginescope.store.row import Filter
 
     listed = _wants_json(as_json) or bool(wanted.get("tag"))
-    chosen = Filter(
-        tag=wanted.get("tag"),
-        model=wanted.get("model"),
-        backend=wanted.get("backend"),
-        outcome=wanted.get("outcome"),
-        limit=(limit + 1) * (1 if listed else _MOST_ROUNDS),
-    )
-    found = selected_rows(_store(store_folder), chosen, warn)
+    most = (limit + 1) * (1 if listed else _MOST_ROUNDS)
+    found = selected_rows(_store(store_folder), Filter(**wanted, limit=most), warn)
     if not listed:
         found = _folded(found)
     rows = found[:limit]
@@ -227,6 +233,66 @@ def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json
             print(f"stored {ids[-1]}")
     if _wants_json(as_json):
         print_data(ids)
+
+
+@command.command(
+    "push",
+    examples=(
+        (
+            "Send the latest run",
+            "enginescope runs push http://server:8642 latest --token-file token",
+        ),
+        (
+            "Send all runs with a tag",
+            "enginescope runs push http://server:8642 --tag nightly --token-file token",
+        ),
+    ),
+)
+@click.argument("url")
+@click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)
+@selecting_options
+@option("--suite", help="Send the plan and the rows of this suite, and their runs.")
+@token_option("Read the server's access token from this file.")
+@store_option
+@json_option
+def push(
+    url: str,
+    names: tuple[str, ...],
+    suite: str | None,
+    token_file: Path | None,
+    store_folder: StorePlace | None,
+    as_json: bool,
+    **wanted: Any,
+) -> int:
+    """Send RUNs to the server at URL, started with enginescope serve --accept-push.
+
+    Without RUNs, sends every stored run that the options select, or a suite. What the server
+    already has is skipped, so a repeated push resumes.
+    """
+    from enginescope.cli.terminal_observer import TerminalObserver
+    from enginescope.services.store.push import PushRequest, push_runs
+    from enginescope.store.row import Filter
+
+    chosen: dict[str, Any] = {name: value or None for name, value in wanted.items()}
+    request = PushRequest(
+        url=url,
+        token=needed_token(token_file),
+        names=names,
+        wanted=Filter(**chosen),
+        suite=suite,
+        store=store_folder or _given().store_folder,
+    )
+    report = push_runs(request, TerminalObserver())
+    for refused in report.left_out:
+        warn(f"not sent: {refused.run}: {refused.why}")
+    if _wants_json(as_json):
+        data = {"sent": report.sent, "left_out": report.left_out, "there": report.there}
+        print_data(data if suite is None else {**data, "rows": report.rows})
+    else:
+        print(f"{len(report.sent)} sent to {report.server}, {report.there} were there")
+        if suite is not None:
+            print(f"{report.rows} rows of the suite sent")
+    return EXIT_RUN_FAILED if report.left_out else 0
 
 
 @command.command(

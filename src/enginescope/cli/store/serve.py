@@ -11,6 +11,7 @@ import click
 
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import EXISTING, SIZE, option, store_option
+from enginescope.cli.store.tokens import command as tokens
 from enginescope.cli.token_option import (
     VARIABLE,
     given_token,
@@ -18,7 +19,7 @@ from enginescope.cli.token_option import (
     made_token,
     token_option,
 )
-from enginescope.cli.verb import verb
+from enginescope.cli.verb import VerbOfVerbs, refuse_typed
 from enginescope.core import optional
 from enginescope.core.errors import UsageError
 
@@ -31,12 +32,17 @@ if TYPE_CHECKING:
 _PORT = 8642
 
 
-@verb(
+@click.group(
     "serve",
-    "Show the store on this machine",
-    "enginescope serve",
-    "Accept runs from other machines",
-    "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
+    invoke_without_command=True,
+    cls=VerbOfVerbs,
+    examples=(
+        ("Show the store on this machine", "enginescope serve"),
+        (
+            "Accept runs from other machines",
+            "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
+        ),
+    ),
 )
 @option("--host", default="127.0.0.1", help="Address to listen on.")
 @option(
@@ -46,7 +52,7 @@ _PORT = 8642
     help="Port to listen on; 0 picks a free port.",
 )
 @token_option("Read the access token from this file, or create one there.")
-@option("--accept-push", is_flag=True, help="Accept runs from enginescope push.")
+@option("--accept-push", is_flag=True, help="Accept runs from enginescope runs push.")
 @option("--max-upload", type=SIZE, default="256MiB", help="Maximum size of one uploaded run.")
 @option(
     "--config",
@@ -57,13 +63,24 @@ _PORT = 8642
 @option("--certificate", type=EXISTING, help="Certificate for https; needs --key.")
 @option("--key", "key_file", type=EXISTING, help="Private key of the certificate.")
 @store_option
-def command(store_folder: StorePlace | None, host: str, port: int, **options: Any) -> None:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Serve the store as web pages: runs, models, histories, comparisons, suites.
 
     The pages are read-only. Listening on another address than this machine's, or --accept-push,
-    requires a token: enginescope tokens create NAME makes one with scopes. --token-file FILE makes
-    one that allows everything.
+    requires a token: enginescope serve tokens create NAME makes one with scopes. --token-file FILE
+    makes one that allows everything.
     """
+    if ctx.invoked_subcommand is None:
+        _serve(**options)
+    else:
+        refuse_typed("before a verb of serve", but=(), hint="give the option after the verb")
+
+
+command.add_command(tokens)
+
+
+def _serve(store_folder: StorePlace | None, host: str, port: int, **options: Any) -> None:
     _check_libraries()
     from enginescope.serve.app import Taking, application
     from enginescope.store.archive import Store
@@ -119,7 +136,7 @@ def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool
         raise UsageError(
             "a token is needed",
             why=why,
-            hint="enginescope tokens create NAME makes one; --token-file FILE makes one for "
+            hint="enginescope serve tokens create NAME makes one; --token-file FILE makes one for "
             f"everything; or set {VARIABLE}",
         )
     checked = check_token(token) if token is not None else None

@@ -1,4 +1,4 @@
-"""``enginescope tokens``: create, list and revoke tokens of a server."""
+"""``enginescope serve tokens``: create, list and revoke tokens of a server."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _lifetime(text: str) -> timedelta | str:
     "tokens",
     cls=VerbOfVerbs,
     examples=(
-        ("Let a runner push for 90 days", "enginescope tokens create nightly --scope push"),
-        ("List the tokens", "enginescope tokens list"),
+        ("Let a runner push for 90 days", "enginescope serve tokens create nightly --scope push"),
+        ("List the tokens", "enginescope serve tokens list"),
     ),
 )
 def command() -> None:
@@ -59,10 +59,10 @@ def command() -> None:
 @command.command(
     "create",
     examples=(
-        ("Let a runner push for 90 days", "enginescope tokens create nightly --scope push"),
+        ("Let a runner push for 90 days", "enginescope serve tokens create nightly --scope push"),
         (
             "Let a person read until a date",
-            "enginescope tokens create ada --scope read --expires 2027-01-31",
+            "enginescope serve tokens create ada --scope read --expires 2027-01-31",
         ),
     ),
 )
@@ -101,14 +101,14 @@ def create_token(
         return
     print(token)
     note(f"{name}: {', '.join(created.scopes)}; expires {created.expires or _NEVER}")
-    note("keep it now; enginescope push reads it from --token-file or $ENGINESCOPE_TOKEN")
+    note("keep it now; enginescope runs push reads it from --token-file or $ENGINESCOPE_TOKEN")
 
 
 @command.command(
     "list",
     examples=(
-        ("List the tokens", "enginescope tokens list"),
-        ("List them as JSON", "enginescope tokens list --json"),
+        ("List the tokens", "enginescope serve tokens list"),
+        ("List them as JSON", "enginescope serve tokens list --json"),
     ),
 )
 @store_option
@@ -132,14 +132,14 @@ def list_tokens(store_folder: StorePlace | None, as_json: bool) -> None:
         ]
         show(table(("name", "scopes", "created", "expires"), rows))
     else:
-        note("no tokens; enginescope tokens create NAME makes one")
+        note("no tokens; enginescope serve tokens create NAME makes one")
 
 
 @command.command(
     "revoke",
     examples=(
-        ("Revoke a token", "enginescope tokens revoke nightly"),
-        ("Revoke it in another store", "enginescope tokens revoke nightly --store folder/"),
+        ("Revoke a token", "enginescope serve tokens revoke nightly"),
+        ("Revoke it in another store", "enginescope serve tokens revoke nightly --store folder/"),
     ),
 )
 @click.argument("name")

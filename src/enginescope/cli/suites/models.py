@@ -15,7 +15,7 @@ from rich.text import Text
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import FOLDER, PATH, json_option, option, store_option
 from enginescope.cli.progress import Shown, error_console, live_lines
-from enginescope.cli.report_output import print_data
+from enginescope.cli.report_output import print_data, print_paths
 from enginescope.cli.verb import EXIT_RUN_FAILED, VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_unfold import Fetched
@@ -67,7 +67,7 @@ def command() -> None:
 @click.argument("words", nargs=-1)
 @store_option
 @json_option
-def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> int:
+def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> None:
     """List the models that WORDS name: files, folders, patterns, onnx:light, samples.
 
     Without WORDS, list the bundled models.
@@ -77,7 +77,7 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
     listed = list_models(words, store_folder)
     if as_json:
         print_data(listed)
-        return 0
+        return
     from enginescope.render.base.text import show
     from enginescope.render.base.text_table import table
 
@@ -87,7 +87,6 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
         for model in models
     ]
     show(table(("name", "word", "size", "file"), rows, right=("size",)))
-    return 0
 
 
 @command.command(
@@ -100,7 +99,7 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
 @option("--to", "folder", type=FOLDER, help="Folder to write to.  [default: the store's samples]")
 @store_option
 @json_option
-def samples_command(folder: Path | None, store_folder: Any, as_json: bool) -> int:
+def samples_command(folder: Path | None, store_folder: Any, **options: bool) -> None:
     """Write the bundled models and recorded plans, for the notebooks and to try things.
 
     Skips files that exist.
@@ -108,13 +107,7 @@ def samples_command(folder: Path | None, store_folder: Any, as_json: bool) -> in
     from enginescope.services.suites.models import write_samples
 
     target = write_samples(folder, store_folder)
-    paths = sorted(path for path in target.rglob("*") if path.is_file())
-    if as_json:
-        print_data([str(path) for path in paths])
-        return 0
-    for path in paths:
-        print(path)
-    return 0
+    print_paths(sorted(path for path in target.rglob("*") if path.is_file()), options)
 
 
 @command.command(

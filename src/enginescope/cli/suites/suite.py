@@ -6,7 +6,6 @@ What a suite prints at the end.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.completion import complete_backends
-from enginescope.cli.messages import warn
+from enginescope.cli.messages import warn, words
 from enginescope.cli.options import (
     COUNT,
     FOLDER,
     FROM_0,
     PATH,
     Finite,
+    Items,
     Parsed,
     json_option,
     option,
@@ -30,7 +30,6 @@ from enginescope.cli.report_output import print_data
 from enginescope.cli.token_option import needed_token, token_option
 from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.core.errors import UsageError
-from enginescope.records.suite.suite import SuiteResult
 
 if TYPE_CHECKING:
     from enginescope.records.suite.suite import Cell, SuiteResult
@@ -61,8 +60,9 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
         show(sentence(text))
     show(sentence(f"page: {folder / 'suite.html'}"))
     show(sentence(f"files: {folder}"))
-    at = f" --store {shlex.quote(store)}" if store else ""
-    show(sentence(f"runs: enginescope runs list --tag {result.name}{at}"))
+    at = ("--store", store) if store else ()
+    listing = words("enginescope", "runs", "list", "--tag", result.name, *at)
+    show(sentence(f"runs: {listing}"))
 
 
 EXIT_WRONG = 1
@@ -103,7 +103,9 @@ def _environment(text: str) -> tuple[str, str]:
     multiple=True,
     help="Python interpreter for backends with @NAME; repeat for more.",
 )
-@option("--batch", "batches", multiple=True, type=COUNT, help="Batch size to run; repeat for more.")
+@option(
+    "--batch", "batches", multiple=True, type=Items(), help="Batch size to run; repeat for more."
+)
 @option(
     "--mode",
     type=click.Choice(("benchmark", "validate", "both")),

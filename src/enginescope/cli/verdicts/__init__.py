@@ -1,1 +1,1 @@
-"""Verbs that judge runs: compare, gate, history, noise."""
+"""Verbs that judge runs: compare, gate, history, upgrade."""

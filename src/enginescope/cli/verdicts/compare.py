@@ -23,7 +23,7 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.report_output import check_files, step
-from enginescope.cli.verb import verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, refuse_typed, verb
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def command(what: tuple[str, ...], **options: Any) -> int:
     check_files(options, *what, *build_logs)
     has_files = any(options[name] for name in ("csv", "markdown", "html", "card"))
     from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
-    from enginescope.cli import compare_output as output
+    from enginescope.cli.compare_output import present
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.cli.verb import ending_in_order
     from enginescope.core.gc_paused import gc_paused
@@ -121,7 +121,7 @@ def command(what: tuple[str, ...], **options: Any) -> int:
             top=options["top"],
             threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct,
         )
-        output.present(result, chosen, options, *_steps(what, result, options))
+        present(result, chosen, options, *_steps(what, result, options))
     return status
 
 
@@ -129,7 +129,7 @@ def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
     """Measure more rounds; return the exit code."""
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.process_options import command_line
-    from enginescope.cli.verb import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
+    from enginescope.cli.progress import measuring
     from enginescope.services.measurement.continued import ContinueRequest, continue_rounds
 
     if len(what) != 1:
@@ -138,19 +138,15 @@ def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
             why="it measures more rounds of one comparison",
             hint="enginescope compare cmp-0a1b2c3d --continue",
         )
-    for name in ("threshold", "across"):
-        if options["threshold_pct" if name == "threshold" else name]:
-            raise UsageError(
-                f"--{name} with --continue", why="a comparison keeps its first settings"
-            )
+    hint = "a comparison keeps its first settings"
+    refuse_typed("with --continue", "threshold_pct", "across", hint=hint)
     request = ContinueRequest(
         name=what[0],
         rounds=options["rounds"],
         store=options["store_folder"],
         command=command_line(),
     )
-    progress = RoundsProgress()
-    with ending_in_order(), progress, saying_what_stands(progress.standing):
+    with measuring(progress := RoundsProgress()):
         result = continue_rounds(request, progress)
     return 0 if result.is_ok else EXIT_RUN_FAILED
 

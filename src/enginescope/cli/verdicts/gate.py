@@ -12,7 +12,7 @@ from enginescope.cli.compare_options import across_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import words
 from enginescope.cli.options import FILE, Finite, json_option, option, page_options, store_option
-from enginescope.cli.process_options import command_line, rounds_end_options
+from enginescope.cli.process_options import command_line, picked, rounds_end_options
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
@@ -105,10 +105,7 @@ def command(
 
     check_files(options, *baselines, *current)
     terms = GateTerms(
-        limits=limits_of(limits, metrics),
-        inconclusive=options["inconclusive"],
-        across=options["across"],
-        confidence=options["confidence"],
+        limits=limits_of(limits, metrics), **picked(options, "inconclusive", "across", "confidence")
     )
     request = GateRequest(
         baseline=baselines,

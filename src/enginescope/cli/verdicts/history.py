@@ -16,12 +16,13 @@ from enginescope.cli.options import (
     FILE,
     Finite,
     Parsed,
+    check_outputs,
     json_option,
     option,
     store_option,
     write_output,
 )
-from enginescope.cli.process_options import on_option
+from enginescope.cli.process_options import on_option, picked
 from enginescope.cli.report_output import end_report, print_json, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
@@ -82,7 +83,6 @@ def command(model: str, **options: Any) -> None:
 
     MODEL is the model's name, a part of it, or its path. Each job of the model has its own series.
     """
-    from enginescope.cli.options import check_outputs
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.render.verdicts.history_text import history_json
     from enginescope.services.verdicts.history import HistoryRequest, history_of
@@ -90,11 +90,7 @@ def command(model: str, **options: Any) -> None:
     check_outputs((options["html"], options["png"]), ())
     request = HistoryRequest(
         model=model,
-        metric=options["metric"],
-        backend=options["backend"],
-        tag=options["tag"],
-        last=options["last"],
-        threshold_pct=options["threshold_pct"],
+        **picked(options, "metric", "backend", "tag", "last", "threshold_pct"),
         sitting_s=options["sitting_ms"] / 1e3,
         store=options["store_folder"],
     )

@@ -1,4 +1,7 @@
-"""``enginescope upgrade``: exit code 1 where the new stack is worse than the old one."""
+"""``enginescope upgrade``: exit code 1 where the new stack is worse than the old one.
+
+With ``--reproduce``: exit code 1 where a verdict is another one now.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
 from enginescope.cli.options import COUNT, FOLDER, FROM_0, PATH, option
 from enginescope.cli.process_options import (
+    command_line,
     input_options,
     on_option,
+    picked,
     report_options,
     request_of,
     rounds_end_options,
@@ -22,41 +27,48 @@ from enginescope.cli.process_options import (
 )
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
-from enginescope.cli.verb import verb
+from enginescope.cli.verb import refuse_typed, verb
 from enginescope.cli.verdicts.gate import limits_of
 from enginescope.core.digest import sha256_of
+from enginescope.core.errors import UsageError
 from enginescope.formats.archive.archive_reader import MANIFEST
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.gate import InconclusivePolicy
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeReport
+from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_upgrade
 from enginescope.services.upgrade.request import REPEATS, UpgradeRequest
 from enginescope.services.upgrade.upgrade import check_upgrade
+
+#: Parameters that go with ``--reproduce``.
+_OF_REPRODUCE = (
+    *("reproduce", "check_only", "old", "new"),
+    *("markdown", "html", "store_folder", "as_json"),
+)
 
 
 @verb(
     "upgrade",
     "Check a new ONNX Runtime against the one in another environment",
     "enginescope upgrade model.onnx --old old/bin/python --markdown upgrade.md",
-    "Compare logs of two versions",
-    "enginescope upgrade --old trt10.3.log --new trt10.16.log",
+    "Check the evidence of an upgrade, and run it again",
+    "enginescope upgrade --reproduce bundle --old old/bin/python",
 )
 @click.argument("models", nargs=-1, type=PATH)
 @option(
     "--old",
-    required=True,
     shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
     help=(
         "Stack in use: a Python with enginescope in it, docker:IMAGE or podman:IMAGE; without "
-        "MODELS, recorded runs."
+        "MODELS, recorded runs.  [default: with --reproduce, the recorded stack]"
     ),
 )
 @option(
     "--new",
     shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
-    help="Stack to check, as --old.  [default: this Python]",
+    help="Stack to check, as --old.  [default: this Python; with --reproduce, the recorded stack]",
 )
 @on_option(
     "Backend of both stacks, or NAME@old and NAME@new.  [default: ort-cpu; trt for an engine]",
@@ -117,33 +129,75 @@ from enginescope.services.upgrade.upgrade import check_upgrade
     is_flag=True,
     help="Add the hashes of models, samples and outputs to --evidence, not the files.",
 )
+@option(
+    "--reproduce",
+    type=PATH,
+    metavar="FOLDER",
+    help="Check the evidence in this folder, run its upgrade again, and compare the verdicts.",
+)
+@option(
+    "--check-only",
+    is_flag=True,
+    help="With --reproduce: compare the files with their SHA-256, and run nothing.",
+)
 @rounds_end_options
 @report_options
-def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any) -> int:
+def command(models: tuple[Path, ...], reproduce: Path | None, **options: Any) -> int:
     """Check whether MODELS are as correct and as fast on a new stack; exit with 1 if not.
 
     Outputs come first: fresh processes of both stacks are compared with a reference and with each
     other. A model whose outputs fail is not timed. Then enginescope interleaves processes of both
     stacks until the result is clear, and judges latency, memory and engine size. Without MODELS, it
     compares recorded runs.
+
+    With --reproduce, a changed, missing or added file is an error (exit code 2). So is a stack or a
+    model that this machine lacks. The verdicts of recorded runs are computed again.
     """
+    if reproduce is not None:
+        refuse_typed("with --reproduce", but=_OF_REPRODUCE)
+        return _reproduce(reproduce, options)
+    refuse_typed("without --reproduce", "check_only", hint="enginescope upgrade --reproduce FOLDER")
+    if options["old"] is None:
+        raise UsageError("--old is needed", hint="--old PYTHON, docker:IMAGE, a run or a tag")
+    return _check(models, options)
+
+
+def _check(models: tuple[Path, ...], options: dict[str, Any]) -> int:
     from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 
-    check_files(options, *models, old, new or "")
+    check_files(options, *models, options["old"], options["new"] or "")
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
-        report = check_upgrade(_request(models, old, new, options), progress)
+        report = check_upgrade(_request(models, options), progress)
     steps, folder = [next_step(report, options)], options["evidence"]
     if folder is not None:
         note(f"wrote {folder}; SHA-256 of its manifest: {sha256_of(folder / MANIFEST)}")
-        steps.append(("run it again", words("enginescope", "reproduce", folder)))
+        steps.append(step(options, "run it again", "upgrade", "--reproduce", folder))
     present_answer(upgrade_answer(report), options, *steps)
     return exit_code(progress, int(not report.is_passed))
 
 
-def _request(
-    models: tuple[Path, ...], old: str, new: str | None, options: dict[str, Any]
-) -> UpgradeRequest:
+def _reproduce(folder: Path, options: dict[str, Any]) -> int:
+    from enginescope.render.reproduction.reproduction_answer import reproduction_answer
+
+    check_files(options, folder)
+    names = ("check_only", "old", "new")
+    request = ReproduceRequest(
+        folder=folder,
+        store=options["store_folder"],
+        command=command_line(),
+        **picked(options, *names),
+    )
+    with measuring(progress := RoundsProgress()):
+        result = reproduce_upgrade(request, progress)
+    after = step(options, "run it again", "upgrade", "--reproduce", folder)
+    if result.again is not None:
+        after = next_step(result.again, options)
+    present_answer(reproduction_answer(result), options, after)
+    return int(result.is_reproduced is False)
+
+
+def _request(models: tuple[Path, ...], options: dict[str, Any]) -> UpgradeRequest:
     from enginescope.services.accuracy.request import SampleRequest
 
     given = limits_of(options["limits"], ()) if options["limits"] else ()
@@ -152,8 +206,6 @@ def _request(
         UpgradeRequest,
         options,
         models=models,
-        old=old,
-        new=new,
         samples=SampleRequest(data=options["data"], count=options["samples"]),
         regressions=tuple(limits.values()),
     )

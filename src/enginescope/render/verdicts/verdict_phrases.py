@@ -418,7 +418,7 @@ def same_work_text(jobs: Sequence[Job], labels: str) -> str | None:
         return None
     return (
         f"{' and '.join(same)} are the same file with the same backend and options: their "
-        "comparison measures the noise, as enginescope noise does"
+        "comparison measures the noise, as enginescope doctor --noise does"
     )
 
 

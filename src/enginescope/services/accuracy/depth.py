@@ -5,44 +5,58 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
-from enginescope.core.errors import UsageError, os_errors_as, reason_of
-from enginescope.core.jsonio import write_atomic
+from enginescope.core.errors import UsageError, os_errors_as
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import Preprocessing
 from enginescope.render.depth.depth_figures import depth_figures
 from enginescope.render.depth.depth_writers import depth_json
-from enginescope.services.accuracy.depth_request import (
-    PREPROCESSING,
+from enginescope.services.accuracy.depth_run import DepthRun
+from enginescope.services.accuracy.output_files import output_folder
+from enginescope.services.accuracy.request import (
+    DEPTH_PREPROCESSING,
+    SIDE_LIMITS,
     DepthObserver,
     DepthRequest,
-    check_depth_request,
+    depth_workload,
 )
-from enginescope.services.accuracy.depth_run import DepthRun
-from enginescope.services.accuracy.request import SIDE_LIMITS
-from enginescope.services.own_command import own_command
+from enginescope.services.output_files import write_each
+from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
-from enginescope.store.archive import RunKeeper
-from enginescope.store.location import parse_place
 
 _Path: TypeAlias = str | PathLike[str]
 
 
 def depth_models(request: DepthRequest, observer: DepthObserver) -> DepthBenchmark:
     """Compare depth-estimation models, measure them, and write figures into a folder."""
-    check_depth_request(request)
+    _check(request)
     store = writable_store(request.store)
-    keeper = RunKeeper(store)
-    with _folder(request) as folder, DepthRun(request, observer, folder, keeper) as run:
+    with _folder(request) as folder:
+        run = DepthRun(request, observer, folder, store)
         result = run.benchmark()
-    files, lost = _write(result, folder)
-    for message in filter(None, (keeper.message, lost)):
+    files = {"depth.json": depth_json(result), **depth_figures(result)}
+    lost, why = write_each(folder, files)
+    for message in filter(None, (run.keeper.message, why)):
         observer.warn(message)
-    return replace(result, files=files, is_stored=not (lost or keeper.lost))
+    written = tuple(folder / name for name in files if name not in lost)
+    return replace(result, files=written, is_stored=not (lost or run.keeper.lost))
+
+
+def _check(request: DepthRequest) -> None:
+    """Raise `UsageError` where a request contradicts itself, or a file does not exist."""
+    if not request.models:
+        raise UsageError("no model", hint='es.depth("model.onnx", image="view.png")')
+    if bool(request.metric_images_dir) != bool(request.metric_gt_dir):
+        why = "each is of no use without the other"
+        raise UsageError("`metric_images_dir` and `metric_gt_dir`", why=why)
+    for name in ("image", "gt"):
+        path = getattr(request, name)
+        if path is not None and not path.is_file():
+            raise UsageError(f"`{name}` {path}", why="no such file")
 
 
 @contextmanager
@@ -51,41 +65,19 @@ def _folder(request: DepthRequest) -> Iterator[Path]:
 
     Nothing is written beside what is read.
     """
-    folder = request.output_dir
-    read = [path.resolve().parent for path in (*request.models, request.image)]
-    read += [request.gt.resolve().parent] if request.gt else []
-    for images in (request.metric_images_dir, request.metric_gt_dir):
-        read += [images.resolve()] if images else []
-    if folder.resolve() in read:
-        raise UsageError(
-            f"`output_dir` {folder}", why="it contains models or images", hint="a new folder"
-        )
+    places = (request.gt, request.metric_images_dir, request.metric_gt_dir)
+    read = [request.image, *filter(None, places)]
+    folder = output_folder(request.output_dir, request.models, read, None)
     is_new = not folder.exists()
     with os_errors_as(UsageError, f"`output_dir` {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
     try:
-        yield folder.resolve()
+        yield folder
     except BaseException:  # also on Ctrl-C: leave no empty folder behind
         if is_new:
             with suppress(OSError):  # something lies in it
                 folder.rmdir()
         raise
-
-
-def _write(result: DepthBenchmark, folder: Path) -> tuple[tuple[Path, ...], str | None]:
-    """Return the files that were written, and a message on those that could not be."""
-    written, lost, why = [], [], ""
-    for name, data in {"depth.json": depth_json(result), **depth_figures(result)}.items():
-        try:
-            write_atomic(folder / name, data)
-            written.append(folder / name)
-        except OSError as error:
-            lost.append(name)
-            why = reason_of(error)
-    if not lost:
-        return tuple(written), None
-    message = f"{', '.join(lost)} could not be stored in {folder}: {why}; the figures are above"
-    return tuple(written), f"{message}; make space, or name another folder, and run it again"
 
 
 def depth(
@@ -142,23 +134,21 @@ def depth(
         DepthRequest(
             models=tuple(map(Path, models)),
             image=Path(image),
-            on=(on,) if isinstance(on, str) else tuple(on),
+            backends=(on,) if isinstance(on, str) else tuple(on),
             gt=_path(gt),
             metric_images_dir=_path(metric_images_dir),
             metric_gt_dir=_path(metric_gt_dir),
             input_size=input_size,
-            warmup=warmup,
-            iterations=iterations,
+            workload=depth_workload(warmup, iterations),
             min_depth=min_depth,
             max_depth=max_depth,
             align=align,
             disparity=disparity,
-            preprocessing=preprocessing or PREPROCESSING,
+            preprocessing=preprocessing or DEPTH_PREPROCESSING,
             output_dir=Path(output_dir),
             fail_fast=fail_fast,
             limits=limits or SIDE_LIMITS,
-            store=None if store is None else parse_place(fspath(store)),
-            command=own_command(),
+            **stored_fields((), store),
         ),
         DepthObserver(),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,27 +16,27 @@ from enginescope.analysis.tasks.depth import DepthTask
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.pairing import base_name
 from enginescope.analysis.tasks.task_scoring import TaskReport, TaskScoring
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.core.signals import deferred_signals
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, read_skipped
-from enginescope.records.run.job import InputFile, InputShape, Job, StopRule, WarmUp, Workload
+from enginescope.records.run.job import BackendSpec, InputFile, InputShape, Job
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample
-from enginescope.runner.inputs.images import IMAGE_SUFFIXES, height_width, picture_shape, rgb_pixels
-from enginescope.runner.inputs.sample_feeds import samples_in
-from enginescope.runner.jobs import make_jobs, usual_backend, watched
-from enginescope.runner.session import run_jobs
-from enginescope.services.accuracy.depth_request import (
-    DepthObserver,
-    DepthRequest,
-    SavedInputs,
-    on_gpu,
-    picture_input,
+from enginescope.records.tensor import Tensor
+from enginescope.runner.inputs.collect_outputs import answered
+from enginescope.runner.inputs.images import (
+    height_width,
+    picture_samples,
+    picture_shape,
+    rgb_pixels,
 )
+from enginescope.runner.session import run_jobs
+from enginescope.services.accuracy.request import DepthObserver, DepthRequest
 from enginescope.services.accuracy.validation_run import collect_outputs
+from enginescope.services.measurement.jobs import jobs_of
 from enginescope.store.archive import RunKeeper, Store
 
 #: Height and width of an input that leaves them open, as Depth Anything was trained.
@@ -77,30 +78,29 @@ class DepthRun:
     """
 
     def __init__(
-        self, request: DepthRequest, observer: DepthObserver, folder: Path, keeper: RunKeeper
+        self, request: DepthRequest, observer: DepthObserver, folder: Path, store: Store
     ) -> None:
         require("PIL.Image", purpose="reading images", install="enginescope[images]")
         require("vl_convert", purpose="drawing plots", install="enginescope[plots]")
-        self._request, self._observer, self._keeper = request, observer, keeper
-        self._folder = ExitStack()
+        self._request, self._observer = request, observer
+        self._store, self.keeper = store, RunKeeper(store)
         self._saved = SavedInputs(folder / "inputs")
         self._task = DepthTask(_task_options(request))
-        self._picture = samples_in([request.image]).samples[0]
+        self._picture = picture_samples([request.image])[0][0]
         self._image = rgb_pixels(request.image)
 
-    def __enter__(self) -> DepthRun:
-        self._work = self._folder.enter_context(temporary_folder())
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._folder.close()
-
     def benchmark(self) -> DepthBenchmark:
-        """Return what it came to."""
-        target = self._target()
-        several = self._metric_samples()
-        jobs = self._jobs()
-        sides = tuple(self._opened(number, job) for number, job in enumerate(jobs))
+        """Return what the steps come to."""
+        with temporary_folder() as work:
+            return self._benchmark(work)
+
+    def _benchmark(self, work: Path) -> DepthBenchmark:
+        request = self._request
+        target = self._task.load(request.gt) if request.gt else None
+        images = request.metric_images_dir
+        several = picture_samples([images])[0] if images else ()
+        jobs = (on_gpu(job, request.gpu_id) for job in jobs_of(request, self._store))
+        sides = tuple(self._opened(work / str(number), job) for number, job in enumerate(jobs))
         for side in sides:
             self._answer(side, (self._picture,), "picture", keeps_inputs=True)
             if several:
@@ -121,30 +121,8 @@ class DepthRun:
             target=target,
         )
 
-    def _jobs(self) -> tuple[Job, ...]:
-        request = self._request
-        workload = Workload(
-            warmup=WarmUp(time_ms=0.0, iterations=request.warmup),
-            stop=StopRule(iterations=request.iterations),
-            dims=request.dims,
-        )
-        jobs: tuple[Job, ...] = ()
-        for model in request.models:
-            on = request.on or (usual_backend(model),)
-            jobs += make_jobs(
-                [model],
-                [on_gpu(backend, request.gpu_id) for backend in on],
-                workload,
-                limits=request.limits,
-                layer_profile=False,
-                data="none",
-                engine_cache=Store(request.store).path / "engines",
-            )
-        return jobs
-
-    def _opened(self, number: int, job: Job) -> _Side:
+    def _opened(self, folder: Path, job: Job) -> _Side:
         """Ask a model for its bindings; an input that is dynamic gets its size here."""
-        folder = self._work / str(number)
         picture = picture_input(job, folder)
         given, preprocessing = self._request.input_size, self._request.preprocessing
         asked = {one.name: one.dims for one in job.workload.shapes}
@@ -218,44 +196,24 @@ class DepthRun:
         known = _KnownDepth(base_name(self._picture.name), target)
         return scoring.against_targets(labels, known, str(self._request.gt))
 
-    def _target(self) -> Any | None:
-        path = self._request.gt
-        return self._task.load(path) if path else None
-
-    def _metric_samples(self) -> tuple[Sample, ...]:
-        folder = self._request.metric_images_dir
-        if folder is None:
-            return ()
-        if not folder.is_dir():
-            raise UsageError(f"`metric_images_dir` {folder}", why="no such folder")
-        pictures = sorted(one for one in folder.rglob("*") if one.suffix.lower() in IMAGE_SUFFIXES)
-        if not pictures:
-            raise UsageError(f"`metric_images_dir` {folder}", why="it has no image")
-        found = samples_in(pictures).samples
-        return tuple(
-            replace(sample, name=path.relative_to(folder).as_posix())
-            for sample, path in zip(found, pictures, strict=True)
-        )
-
     def _timed(self, sides: Sequence[_Side]) -> tuple[Run, ...]:
         """Measure every side on its own input, then sample its GPU."""
         runs: list[Run] = []
 
         @deferred_signals()
         def keep(run: Run) -> None:
-            self._keeper.keep(run, self._request.tags)
+            self.keeper.keep(run, self._request.tags)
             runs.append(run)
-            self._observer.run_ended(run, len(runs) - len(self._keeper.lost))
+            self._observer.run_ended(run, is_stored=run not in self.keeper.lost)
 
         try:
-            watcher = self._observer.timing_started([side.job for side in sides])
+            self._observer.jobs_started(tuple(side.job for side in sides))
             jobs = tuple(self._fed(number, side) for number, side in enumerate(sides))
-            jobs = watched(jobs, self._request.telemetry, is_bounded=False)
-            run_jobs(jobs, keep, command=self._request.command, watcher=watcher)
+            run_jobs(jobs, keep, command=self._request.command, watcher=self._observer.watcher)
         except BaseException:  # also on Ctrl-C: keep no input of a run that is not stored
             self._saved.drop_but(len(runs))
             raise
-        return tuple(self._keeper.stored(run) for run in runs)
+        return tuple(self.keeper.stored(run) for run in runs)
 
     def _fed(self, number: int, side: _Side) -> Job:
         """Return the job with the picture as its input, from a file that stays."""
@@ -275,3 +233,69 @@ def _task_options(request: DepthRequest) -> dict[str, str]:
         "max_depth": request.max_depth,
     }
     return {key: str(value) for key, value in values.items() if value is not None}
+
+
+#: Says what a model takes without building anything.
+_PLAIN = BackendSpec(name="ort-cpu")
+#: How backends are told which GPU.
+_GPU_OPTIONS = {"trt": "device", "ort-cuda": "device_id", "ort-trt": "device_id"}
+
+
+def picture_input(job: Job, folder: Path) -> Tensor:
+    """Return the input of four dimensions.
+
+    A model is asked on ONNX Runtime: TensorRT would have to build it first, for a size that
+    is yet to be found out.
+    """
+    asked = replace(job, answering=AnswerRequest(folder=str(folder)))
+    if job.subject.kind == "onnx" and job.backend.name != _PLAIN.name:
+        try:
+            run = answered(replace(asked, backend=_PLAIN))
+        except BackendError:  # operators of plug-ins
+            run = answered(asked)
+    else:
+        run = answered(asked)
+    found = next((one for one in run.inputs if len(one.shape or ()) == 4), None)
+    if found is None:
+        shapes = ", ".join(f"{one.name} {one.shape}" for one in run.inputs)
+        raise UsageError(f"{job.subject.name} has no image input", why=shapes)
+    return found
+
+
+def on_gpu(job: Job, number: int) -> Job:
+    """Return a job on the GPU of this number, unless it is the first or is named already."""
+    spec = job.backend
+    key = _GPU_OPTIONS.get(spec.name)
+    if not number or key is None or key in spec.options:
+        return job
+    return replace(job, backend=replace(spec, options={**spec.options, key: str(number)}))
+
+
+class SavedInputs:
+    """A folder with the input of each side.
+
+    Args:
+        folder: Made when the first comes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._new: list[Path] = []
+
+    def keep(self, number: int, source: Path) -> Path:
+        """Return where a copy of `source` stays."""
+        self._folder.mkdir(exist_ok=True)
+        kept = self._folder / f"{number}.npz"
+        if not kept.exists():  # one of an earlier call stays, whatever becomes of this one
+            self._new.append(kept)
+        shutil.copyfile(source, kept)
+        return kept
+
+    def drop_but(self, number: int) -> None:
+        """Take away what came anew, but for the first `number`: those that stored runs name."""
+        of_runs = {self._folder / f"{one}.npz" for one in range(1, number + 1)}
+        for one in self._new:
+            if one not in of_runs:
+                one.unlink(missing_ok=True)
+        with suppress(OSError):  # something lies in it, or it was never made
+            self._folder.rmdir()

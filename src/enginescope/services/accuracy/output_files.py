@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from enginescope.analysis.accuracy.output_diff import farthest_by_output
 from enginescope.analysis.validation.validation import NOT_STORED, ValidatedSide, Validation
 from enginescope.core.errors import UsageError, os_errors_as
-from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_graph import onnx_input_shapes
@@ -24,6 +23,7 @@ from enginescope.records.run.sample_set import Preprocessing, Sample, SampleShap
 from enginescope.runner.inputs.images import picture_samples, picture_shape
 from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samples, samples_in
 from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.output_files import write_each
 
 if TYPE_CHECKING:
     from enginescope.render.accuracy.validate_phrases import WorstAnswer
@@ -94,19 +94,9 @@ def write_files(found: Validation, doing: ValidationRun, output: Path) -> Valida
         "per_sample_diff.json": per_sample_json(found),
         "validate.html": written_page(answered),
     }
-    lost, reason = [], ""
-    for name, data in files.items():
-        try:
-            write_atomic(output / name, data)
-        except OSError as error:
-            lost.append(name)
-            reason = error.strerror or str(error)
-    if not lost:
+    lost, message = write_each(output, files)
+    if message is None:
         return found
-    message = (
-        f"{', '.join(lost)} could not be stored in {output}: {reason}; "
-        "give an output folder on another disk, or make space and run it again"
-    )
     evidence = {"files": lost, "folder": str(output)}
     notice = Notice(code=NOT_STORED, message=message, evidence=evidence)
     return replace(found, notices=(*found.notices, notice))

@@ -1,4 +1,4 @@
-"""Requests of ``validate``: sides, samples, limits, and what else to find out.
+"""Requests of ``validate`` and ``depth``: sides, samples, limits, and what else to find out.
 
 What a comparison of outputs reports while it runs.
 """
@@ -16,10 +16,11 @@ from enginescope.analysis.errors.output_tolerance import ToleranceRequest, toler
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, copied
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Job, Limits, Workload
-from enginescope.records.run.sample_set import Preprocessing
+from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
+from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 from enginescope.services.measurement.declared import File, Param
-from enginescope.services.measurement.jobs import ModelRequest
+from enginescope.services.measurement.jobs import JobRequest, ModelRequest
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.observer import Observer
 from enginescope.services.store_access import place_of
 from enginescope.store.location import StorePlace
@@ -126,6 +127,53 @@ class ValidateRequest(Record, frozen=True, kw_only=True):
     command: str | None = None
 
 
+#: Most depth-estimation models were trained behind OpenCV's filter and ImageNet's mean.
+DEPTH_PREPROCESSING = Preprocessing(
+    filter="opencv-bicubic", mean=NORMALIZATIONS["imagenet"][0], std=NORMALIZATIONS["imagenet"][1]
+)
+
+
+def depth_workload(warmup: int = 50, iterations: int = 1000) -> Workload:
+    """Return the workload of a benchmark: so many inferences, whatever time they take."""
+    for name, count in (("warmup", warmup), ("iterations", iterations - 1)):
+        if count < 0:
+            raise UsageError(f"`{name}`", why="it is too small")
+    return Workload(
+        warmup=WarmUp(time_ms=0.0, iterations=warmup), stop=StopRule(iterations=iterations)
+    )
+
+
+class DepthRequest(JobRequest, frozen=True, kw_only=True):
+    """Depth-estimation models to measure and compare; see `enginescope.depth`.
+
+    Attributes:
+        models: The other sides are compared with the first.
+        image: Picture that is timed and drawn.
+        gt: Ground truth of the picture.
+    """
+
+    image: Path
+    gt: Path | None = None
+    metric_images_dir: Path | None = None
+    metric_gt_dir: Path | None = None
+    input_size: int | None = None
+    gpu_id: int = 0
+    output_dir: Path = Path("benchmark_results")
+    gt_scale: float = 1.0
+    min_depth: float = 1e-3
+    max_depth: float | None = None
+    align: str = "median"
+    disparity: bool = False
+    preprocessing: Preprocessing = DEPTH_PREPROCESSING
+    output_name: str | None = None
+    fail_fast: bool = False
+    workload: Workload = depth_workload()
+    telemetry: TelemetryRule = TelemetryRule(depth="full")
+    limits: Limits = SIDE_LIMITS
+    layer_profile: bool = False
+    data: str = "none"
+
+
 def check_request(request: ValidateRequest) -> None:
     """Raise `UsageError` where a request contradicts itself, before any file is read.
 
@@ -193,3 +241,7 @@ class ValidationObserver(Observer):
 
     def sample_compared(self, number: int) -> None:
         """Report which sample is compared, from 0."""
+
+
+class DepthObserver(ValidationObserver, MeasurementObserver):
+    """Receives the progress of outputs and comparisons, then that of the timed runs."""

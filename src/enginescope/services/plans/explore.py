@@ -15,6 +15,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.jsonio import encode
+from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.onnx_graph import annotated_onnx
 from enginescope.formats.onnx.viewer_model import viewer_model
@@ -32,6 +33,7 @@ from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
+    from enginescope.records.run.passport import Passport
     from enginescope.render.graph.write.picture import Wish
 
 
@@ -237,7 +239,16 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
         layers=ordered(found.layers, request.sort),
         view=view,
         context=read_context(chosen, request.context, view),
+        passport=_passport(own, request) if own.kind == "engine" else None,
     )
+
+
+def _passport(source: PlanInput, request: ExploreRequest) -> Passport:
+    from enginescope.services.plans.passport import PassportRequest, make_passport
+
+    made = make_passport(PassportRequest(file=Path(source.where), store=request.store))
+    own = tuple(notice for notice in made.notices if notice not in source.notices)
+    return replace(made, notices=own)
 
 
 def write_files(

@@ -29,6 +29,7 @@ from enginescope.store.location import StorePlace
 if TYPE_CHECKING:
     from enginescope.formats.plan.overlay_file import Overlay
     from enginescope.records.plan.build_trace import BuildTrace
+    from enginescope.records.run.passport import Passport
     from enginescope.render.graph.write.picture import Wish
     from enginescope.render.plans.plan_headline import PageSubject
 
@@ -183,6 +184,7 @@ class Explored(Result):
         layers: In the order of the request.
         view: ``None`` for layer times alone.
         files: Files that were written.
+        passport: Of an engine: how it was built and measured.
     """
 
     source: PlanInput
@@ -192,6 +194,7 @@ class Explored(Result):
     view: PlanView | None
     context: PlanContext[PlanView]
     files: tuple[Path, ...] = ()
+    passport: Passport | None = None
 
     @cached_property
     def subject(self) -> PageSubject:
@@ -240,6 +243,6 @@ class Explored(Result):
             device=self.source.device_names,
             tensorrt_version=self.tensorrt_version,
             notices=self.notices,
-            more=self.context.data(),
+            more={**({"passport": self.passport} if self.passport else {}), **self.context.data()},
             raw=raw,
         )

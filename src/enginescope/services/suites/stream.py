@@ -114,7 +114,7 @@ class ServerSink:
                     self.refused.append(RefusedRun(run=run_id, why=why))
 
     def remedy(self, suite: str) -> str:
-        words = ["enginescope", "push", self._target.url, "--suite", suite]
+        words = ["enginescope", "runs", "push", self._target.url, "--suite", suite]
         words += ["--store", str(self._store.place)]
         if self._target.token_file is not None:
             words += ["--token-file", str(self._target.token_file)]
