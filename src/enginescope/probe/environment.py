@@ -21,6 +21,7 @@ PACKAGES = (
     "onnxruntime",
     "onnxruntime-gpu",
     "onnxruntime-openvino",
+    "openvino",
     "tensorrt",
     "tensorrt-cu12",
     "tensorrt-cu13",
