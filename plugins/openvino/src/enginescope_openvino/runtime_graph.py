@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.core.record import replace
-from enginescope.formats.onnx.onnx_graph import reads
-from enginescope.formats.onnx.onnx_precision import load_without_weights, node_name
+from enginescope.formats.onnx.node_owners import with_onnx_nodes
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.records.plan.plan import (
     EXECUTED,
@@ -77,44 +75,19 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
                 attributes=facts,
             )
         )
+    originals = {one.index: _originals(one) for one in layers}
     return Plan(
-        name=name, layers=_with_onnx_nodes(layers, model), io=tuple(io), source_schema=EXECUTED
+        name=name,
+        layers=with_onnx_nodes(layers, originals, model),
+        io=tuple(io),
+        source_schema=EXECUTED,
     )
 
 
-def _with_onnx_nodes(layers: Sequence[Layer], model: str) -> tuple[Layer, ...]:
-    """Give every node of the ONNX file to one layer.
-
-    A layer names the operations it came from, by a node's name or by its output's. A node that no
-    layer names was fused, folded or dropped: it belongs to the first layer that reads what became
-    of it, and at the end of the model to the one before it.
-    """
-    nodes = list(load_without_weights(model).graph.node)
-    by_name = {output: at for at, node in enumerate(nodes) for output in node.output}
-    by_name |= {node.name: at for at, node in enumerate(nodes) if node.name}
-    owner: dict[int, int] = {}
-    for layer in layers:
-        for original in layer.attributes.get("originalLayersNames", "").split(","):
-            at = by_name.get(original, by_name.get(original.rpartition("/")[0]))
-            if at is not None:
-                owner.setdefault(at, layer.index)
-    before = [[by_name[name] for name in reads(node) if name in by_name] for node in nodes]
-    after: list[list[int]] = [[] for _ in nodes]
-    for at, producers in enumerate(before):
-        for producer in producers:
-            after[producer].append(at)
-    for places, neighbors, choose in (
-        (reversed(range(len(nodes))), after, min),
-        (range(len(nodes)), before, max),
-    ):
-        for at in places:
-            known = [owner[one] for one in neighbors[at] if one in owner]
-            if known:
-                owner.setdefault(at, choose(known))
-    held: dict[int, list[str]] = {}
-    for at, index in sorted(owner.items()):
-        held.setdefault(index, []).append(node_name(nodes[at]))
-    return tuple(replace(one, onnx_nodes=tuple(held.get(one.index, ()))) for one in layers)
+def _originals(layer: Layer) -> tuple[str, ...]:
+    """Return the operations that a layer came from; what is behind a slash OpenVINO added."""
+    names = layer.attributes.get("originalLayersNames", "").split(",")
+    return (*names, *(one.rpartition("/")[0] for one in names))
 
 
 def _told(node: Any) -> dict[str, str]:

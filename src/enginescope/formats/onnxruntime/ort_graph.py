@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.formats.lenient_json import Document
+from enginescope.formats.onnx.node_owners import with_onnx_nodes
 from enginescope.formats.onnx.onnx_graph import DATA_TYPES, reads
 from enginescope.formats.onnx.onnx_precision import load_without_weights, node_name, type_name
 from enginescope.formats.onnxruntime.ort_profile import SUFFIX
@@ -15,16 +16,20 @@ from enginescope.records.tensor import DataType, Tensor
 
 _NAMES = {"float": DataType.FP32, "double": DataType.FP64}
 
+#: What the optimizer adds to a name: of a convolution in blocks of channels, of two nodes in one.
+_BLOCKED, _FUSED = "_nchwc", "fused "
+
 #: Types and shapes of the inputs and of the outputs of one node.
 _Uses = tuple[Sequence[Tensor], Sequence[Tensor]]
 
 
-def executed_plan(model: Path, profile: Document, name: str) -> Plan:
+def executed_plan(model: Path, profile: Document, name: str, original: str) -> Plan:
     """Return the nodes as layers, with the tensors that flow between them.
 
     Args:
         model: As the profiled session wrote it.
         profile: Its profile. Shapes of nodes whose name is there for several are not known.
+        original: The ONNX file that the session was made from.
     """
     graph = load_without_weights(str(model)).graph
     weights = {
@@ -41,10 +46,11 @@ def executed_plan(model: Path, profile: Document, name: str) -> Plan:
         _layer(at, node, weights, uses.get(node.name), tensors)
         for at, node in enumerate(graph.node)
     )
+    originals = {one.index: _originals(one) for one in layers}
     ends = (("input", graph.input), ("output", graph.output))
     return Plan(
         name=name,
-        layers=layers,
+        layers=with_onnx_nodes(layers, originals, original),
         io=tuple(
             IOTensor(tensor=tensors.get(one.name) or Tensor(name=one.name), mode=mode)
             for mode, values in ends
@@ -53,6 +59,12 @@ def executed_plan(model: Path, profile: Document, name: str) -> Plan:
         ),
         source_schema=EXECUTED,
     )
+
+
+def _originals(layer: Layer) -> list[str]:
+    """Return what a node may have been called before the optimizer renamed it, and its outputs."""
+    names = [layer.name, layer.name.removesuffix(_BLOCKED), layer.name.removeprefix(_FUSED)]
+    return [*names, layer.name.rpartition("/")[0], *(one.name for one in layer.outputs)]
 
 
 def _layer(
