@@ -17,7 +17,7 @@ DEV_EXTRAS := ort,plots,frames,xlsx,gpu,grpc,postgres,storage,serve,convert
 LOCKED_EXTRAS := ort plots xlsx images detection yaml frames notebook convert postgres storage serve gpu grpc ray trt cu13 cupti
 
 .DEFAULT_GOAL := help
-.PHONY: help audit demo docs dist test test-docs test-pages test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults fuzz reference clean
+.PHONY: help audit demo docs dist test test-docs test-pages test-plugins test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults fuzz reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +37,7 @@ lock: pyproject.toml ## Write the newest versions that fit together into require
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 	.cache/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
-	  --custom-compile-command 'make lock' --group build --group dev --group docs --group mutation --group release \
+	  --custom-compile-command 'make lock' --group build --group dev --group docs --group mutation --group plugins --group release \
 	  $(addprefix --extra ,$(LOCKED_EXTRAS)) pyproject.toml --output-file requirements.lock
 
 audit: ## Ask for known weaknesses of the versions in requirements.lock
@@ -60,6 +60,11 @@ test-pages: $(VENV)/.dev ## Run the tests that look at pages in Chromium
 test-docs: $(VENV)/.dev ## Run the commands and the notebooks of the documentation, and build the site
 	$(PIP) --group docs
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m documentation
+
+test-plugins: $(VENV)/.run ## Install the packages of the folder plugins, and run their tests
+	$(PIP) --group dev --group plugins
+	$(PIP) --no-build-isolation --no-deps --editable ./plugins/openvino
+	$(BIN)/python -m pytest plugins
 
 test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow and not browser'

@@ -45,7 +45,7 @@ def test_nodes_are_layers_with_the_shapes_of_the_run(tmp_path) -> None:
         event("same", "3", [[3, 2]], [[3, 2]]),
     ]
     document = Document(value=events, source="p.json")
-    plan = executed_plan(model(tmp_path / "m.onnx"), document, "net")
+    plan = executed_plan(model(tmp_path / "m.onnx"), document, "net", str(tmp_path / "m.onnx"))
     assert (plan.name, plan.source_schema) == ("net", EXECUTED)
     assert [(one.name, one.type) for one in plan.layers] == [
         ("m", "MatMul"),

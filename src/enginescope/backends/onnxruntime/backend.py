@@ -191,7 +191,7 @@ class ProfilePass:
             path = Path(session.end_profiling())
             document = read_json(read_bytes(path), path.name)
             if graph is not None:
-                self.plan = executed_plan(graph, document, job.subject.name)
+                self.plan = executed_plan(graph, document, job.subject.name, self._setup.model)
         self.arenas = arenas_of(document)
         if any(share.provider != self._setup.provider.name for share in session.placement):
             self.reasons = self._reasons(job, session)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.formats.lenient_json import Document
+from enginescope.formats.onnx.node_owners import with_onnx_nodes
 from enginescope.formats.onnx.onnx_graph import reads
 from enginescope.formats.onnx.onnx_precision import (
     DATA_TYPES,
@@ -18,16 +19,20 @@ from enginescope.formats.onnxruntime.ort_profile import SUFFIX
 from enginescope.records.plan.plan import EXECUTED, IOTensor, Layer, Plan, Weights
 from enginescope.records.tensor import Tensor
 
+#: What the optimizer adds to a name: of a convolution in blocks of channels, of two nodes in one.
+_BLOCKED, _FUSED = "_nchwc", "fused "
+
 #: Types and shapes of the inputs and of the outputs of one node.
 _Uses = tuple[Sequence[Tensor], Sequence[Tensor]]
 
 
-def executed_plan(model: Path, profile: Document, name: str) -> Plan:
+def executed_plan(model: Path, profile: Document, name: str, original: str) -> Plan:
     """Return the nodes as layers, with the tensors that flow between them.
 
     Args:
         model: As the profiled session wrote it.
         profile: Its profile. Shapes of nodes whose name is there for several are not known.
+        original: The ONNX file that the session was made from.
     """
     graph = load_without_weights(str(model)).graph
     weights = {
@@ -44,10 +49,11 @@ def executed_plan(model: Path, profile: Document, name: str) -> Plan:
         _layer(at, node, weights, uses.get(node.name), tensors)
         for at, node in enumerate(graph.node)
     )
+    originals = {one.index: _originals(one) for one in layers}
     ends = (("input", graph.input), ("output", graph.output))
     return Plan(
         name=name,
-        layers=layers,
+        layers=with_onnx_nodes(layers, originals, original),
         io=tuple(
             IOTensor(tensor=tensors.get(one.name) or Tensor(name=one.name), mode=mode)
             for mode, values in ends
@@ -56,6 +62,12 @@ def executed_plan(model: Path, profile: Document, name: str) -> Plan:
         ),
         source_schema=EXECUTED,
     )
+
+
+def _originals(layer: Layer) -> list[str]:
+    """Return what a node may have been called before the optimizer renamed it, and its outputs."""
+    names = [layer.name, layer.name.removesuffix(_BLOCKED), layer.name.removeprefix(_FUSED)]
+    return [*names, layer.name.rpartition("/")[0], *(one.name for one in layer.outputs)]
 
 
 def _layer(

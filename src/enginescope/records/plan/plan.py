@@ -17,7 +17,7 @@ from enginescope.records.tensor import DataType, Tensor
 INERT_TYPES = frozenset({"Constant", "NoOp", "signal", "wait", "shape_call"})
 
 
-#: `Plan.source_schema` of the graph that ONNX Runtime executed.
+#: `Plan.source_schema` of a graph that a runtime executed: ONNX Runtime, OpenVINO.
 EXECUTED = "onnxruntime"
 
 

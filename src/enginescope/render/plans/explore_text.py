@@ -124,7 +124,7 @@ _SCHEMAS = {
     "trt8-10": "plan format of TensorRT 8.2 to 10",
     "trt11": "plan format of TensorRT 11",
     "names-only": "layer names only",
-    EXECUTED: "graph that ONNX Runtime executed",
+    EXECUTED: "graph that the runtime executed",
 }
 _GAP = 2
 _FEW_TENSORS = 4

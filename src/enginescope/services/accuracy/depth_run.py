@@ -22,7 +22,7 @@ from enginescope.core.record import replace
 from enginescope.core.signals import deferred_signals
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, read_skipped
-from enginescope.records.run.job import BackendSpec, InputFile, InputShape, Job
+from enginescope.records.run.job import CPU_BACKEND, BackendSpec, InputFile, InputShape, Job
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample
 from enginescope.records.tensor import Tensor
@@ -236,7 +236,7 @@ def _task_options(request: DepthRequest) -> dict[str, str]:
 
 
 #: Says what a model takes without building anything.
-_PLAIN = BackendSpec(name="ort-cpu")
+_PLAIN = BackendSpec(name=CPU_BACKEND)
 #: How backends are told which GPU.
 _GPU_OPTIONS = {"trt": "device", "ort-cuda": "device_id", "ort-trt": "device_id"}
 

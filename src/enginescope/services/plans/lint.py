@@ -133,7 +133,7 @@ def lint_input(source: PlanInput) -> LintInput:
     found = LintInput.of_run(RunView(source.as_run()), next(iter(source.devices), None))
     if found is None:
         raise UsageError(
-            f"{source.where} was executed by ONNX Runtime",
+            f"{source.where} is a graph that a runtime executed",
             why="the rules are about TensorRT's plans",
             hint="enginescope explore shows its layers and their times",
         )

@@ -1,0 +1,90 @@
+"""OpenVINO through enginescope's own API: times, outputs, and the graph that it executes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import enginescope
+from enginescope.records.run.job import Mode, StopRule, Workload
+
+if not os.environ.get("ENGINESCOPE_TEST_STRICT"):
+    pytest.importorskip("openvino")
+    pytest.importorskip("enginescope_openvino")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write Conv, Relu, Conv, Add, GlobalAveragePool, Flatten and Gemm."""
+    chance = np.random.default_rng(0)
+    weights = {
+        "w0": chance.standard_normal((8, 3, 3, 3)),
+        "w1": chance.standard_normal((8, 8, 3, 3)),
+        "w2": chance.standard_normal((8, 10)),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["a"], name="first", pads=[1] * 4),
+        helper.make_node("Relu", ["a"], ["b"], name="relu"),
+        helper.make_node("Conv", ["b", "w1"], ["c"], name="second", pads=[1] * 4),
+        helper.make_node("Add", ["c", "b"], ["d"], name="add"),
+        helper.make_node("GlobalAveragePool", ["d"], ["e"], name="pool"),
+        helper.make_node("Flatten", ["e"], ["f"], name="flat"),
+        helper.make_node("Gemm", ["f", "w2"], ["scores"], name="scores_of"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 32, 32])],
+        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, [1, 10])],
+        [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    made.ir_version = 8
+    path = tmp_path_factory.mktemp("model") / "small.onnx"
+    onnx.save(made, path)
+    return path
+
+
+def test_a_run_has_times_and_the_executed_graph(model: Path, tmp_path: Path) -> None:
+    workload = Workload(stop=StopRule(iterations=30))
+    run = enginescope.bench(model, on="openvino", workload=workload, store=tmp_path).run
+    assert run.outcome.kind.value == "ok"
+    assert run.headline is not None
+    assert len(run.headline) == 30
+    assert run.plan is not None
+    assert run.profile is not None
+    held = Counter(name for layer in run.plan.layers for name in layer.onnx_nodes)
+    nodes = ("first", "relu", "second", "add", "pool", "flat", "scores_of")
+    assert held == dict.fromkeys(nodes, 1)
+    timed = {layer.name for layer in run.profile.layers}
+    assert timed <= {layer.name for layer in run.plan.layers}
+    assert {one.tensor.name for one in run.plan.inputs} == {"x"}
+
+
+def test_outputs_are_those_of_onnx_runtime(model: Path, tmp_path: Path) -> None:
+    found = enginescope.validate(model, on="openvino", store=tmp_path)
+    assert all(side.passes for side in found.sides), found
+
+
+def test_inputs_of_one_sample_do_not_reach_the_next(model: Path, tmp_path: Path) -> None:
+    found = enginescope.validate(model, on=["openvino", "openvino"], samples=16, store=tmp_path)
+    assert all(side.passes for side in found.sides), found
+
+
+def test_throughput_has_several_requests_in_flight(model: Path, tmp_path: Path) -> None:
+    mode = Mode(kind="throughput", in_flight=3)
+    workload = Workload(stop=StopRule(iterations=60), mode=mode)
+    run = enginescope.bench(model, on="openvino", workload=workload, store=tmp_path).run
+    assert run.outcome.kind.value == "ok"
+    assert run.job.workload.mode.in_flight == 3
+
+
+def test_an_unknown_option_is_named(model: Path) -> None:
+    with pytest.raises(enginescope.EnginescopeError, match="num_stream"):
+        enginescope.bench(model, on="openvino?num_stream=2")
