@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.backends.tensorrt import profile_pass
 from enginescope.backends.tensorrt.libraries import Libraries, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers

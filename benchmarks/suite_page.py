@@ -107,7 +107,7 @@ def timed(name: str, action: Callable[[], bytes], rounds: int) -> float:
 
 def main() -> int:
     """Print a line for each page; 1 if one is over the limit."""
-    from enginescope.serve.suites import suite
+    from enginescope.serve.result_pages import suite
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=2_000)

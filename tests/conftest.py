@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 from typing import Any
 
 import numpy as np
@@ -158,9 +157,11 @@ def all_imported() -> None:
 
     `serve` needs optional packages, and migrations run only inside Alembic.
     """
-    for module in walk_packages(enginescope.__path__, "enginescope."):
-        if not {"__main__", "serve", "migrations"} & {*module.name.split(".")}:
-            import_module(module.name)
+    package = Path(enginescope.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        if not {"__main__", "serve", "migrations"} & {*parts}:
+            import_module(".".join(part for part in parts if part != "__init__"))
     gc.freeze()
 
 

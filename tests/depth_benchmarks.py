@@ -12,7 +12,7 @@ from enginescope.analysis.tasks.depth import DepthTask
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.task_scoring import TaskScoring
 from enginescope.core.record import replace
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.job import BackendSpec, Subject
 from enginescope.records.run.run import Run

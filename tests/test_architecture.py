@@ -182,7 +182,6 @@ HEAVY = {
     "sqlalchemy": {
         "store/sql/database.py",
         "store/sql/database_store.py",
-        "store/sql/index.py",
         "store/sql/migrations",
         "store/sql/run_files.py",
     },
@@ -190,7 +189,7 @@ HEAVY = {
     "starlette": {"serve"},
     "itsdangerous": {"serve/access.py"},
     "urllib3": {
-        "backends/oip/http_connection.py",
+        "backends/oip/connection.py",
         "core/http_pool.py",
         "serve/webhooks.py",
         "services/suites/models.py",
@@ -207,7 +206,7 @@ HEAVY = {
         "render/plans/build_text.py",
         "render/plans/passport_text.py",
         "render/plans/explore_text.py",
-        "render/depth/depth_writers.py",
+        "render/depth/depth_answer.py",
         "cli",
     },
     "click": {"cli"},
@@ -430,6 +429,24 @@ def test_no_folder_of_tests_has_a_name_that_pytest_passes_over(pytestconfig: pyt
     tests = Path(__file__).parent
     names = {part for path in tests.rglob("test_*.py") for part in path.relative_to(tests).parts}
     assert [name for name in names if any(fnmatch(name, one) for one in left_out)] == []
+
+
+def test_an_init_file_has_code_or_data_beside_it() -> None:
+    """A folder of modules alone is a package without it."""
+    wrong = [
+        relative(path)
+        for path in FILES
+        if path.name == "__init__.py"
+        and all(isinstance(node, ast.Expr) for node in tree_of(path).body)
+        and not any(_is_data(beside) for beside in path.parent.iterdir())
+    ]
+    assert not wrong
+
+
+def _is_data(path: Path) -> bool:
+    if path.is_dir():
+        return path.name != "__pycache__" and not any(path.rglob("*.py"))
+    return path.suffix != ".py"
 
 
 def test_names_say_something() -> None:

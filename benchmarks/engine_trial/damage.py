@@ -261,7 +261,7 @@ def damaged(
     model: TrialModel, kind: str, values: TensorValues, classes: tuple[int, int]
 ) -> TensorValues:
     """Return an output with one of the `RECORDED` kinds of damage."""
-    from enginescope.formats.tensors.answer_files import tensor_of
+    from enginescope.formats.tensors.tensor_files import tensor_of
 
     array = np.array(np.asarray(values.data).reshape(values.shape))
     moved = np.moveaxis(array, model.axis, 0)

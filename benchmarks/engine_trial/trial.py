@@ -40,7 +40,7 @@ from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.core.record import replace
 from enginescope.core.sidecar import load_record, save_record
-from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
+from enginescope.formats.tensors.tensor_files import answer_file, read_answers, write_answers
 from enginescope.records.run.job import Job, Limits
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample, SampleFile

@@ -15,8 +15,8 @@ import sys
 import time
 from pathlib import Path
 
-from enginescope.analysis.build_log.build_choices import choices
 from enginescope.analysis.build_log.build_log_summary import (
+    choices,
     fusion_groups,
     reformat_costs,
     tuning_costs,

@@ -19,7 +19,7 @@ from pathlib import Path
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.plan_comparison.alignment import align
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.environment import Device

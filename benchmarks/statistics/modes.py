@@ -16,7 +16,7 @@ import numpy as np
 from series_kinds import autoregressive
 
 from enginescope.judge.stats.autocorrelation import quantile_interval
-from enginescope.judge.stats.bimodality import MIN_SHARE
+from enginescope.judge.stats.stability import MIN_SHARE
 
 LENGTHS = (200, 500, 1_000, 2_000, 5_000)
 LEVELS = (1.0, 1.05)

@@ -13,8 +13,8 @@ from statistics import mean
 import numpy as np
 
 from enginescope import judge
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import frozen
+from enginescope.judge.verdict import EvidenceLevel
 
 SD = 0.02
 PROPOSALS = 100

@@ -14,8 +14,8 @@ from statistics import mean
 import numpy as np
 
 from enginescope import judge
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import frozen
+from enginescope.judge.verdict import EvidenceLevel
 
 DWELL_S = (0.15, 0.1)
 SLOW = 1.6

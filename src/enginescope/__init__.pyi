@@ -1,7 +1,7 @@
 from enginescope._version import __version__ as __version__
 from enginescope.analysis.plan_comparison.comparison import Comparison as Comparison
 from enginescope.analysis.plans.plan_view import PlanView as PlanView
-from enginescope.analysis.roofline.gpu_limits import GpuLimits as GpuLimits
+from enginescope.analysis.roofline.roofline import GpuLimits as GpuLimits
 from enginescope.analysis.runs.run_view import RunView as RunView
 from enginescope.analysis.suites.suite_view import SuiteView as SuiteView
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark as DepthBenchmark
@@ -74,12 +74,12 @@ from enginescope.records.verdict.history import JobHistory as JobHistory
 from enginescope.records.verdict.ladder import LadderReport as LadderReport
 from enginescope.records.verdict.load import LoadReport as LoadReport
 from enginescope.records.verdict.lottery import LotteryReport as LotteryReport
-from enginescope.records.verdict.noise_floor import NoiseFloor as NoiseFloor
-from enginescope.records.verdict.reproduction import Reproduction as Reproduction
-from enginescope.records.verdict.self_test import SelfTest as SelfTest
+from enginescope.records.verdict.noise import NoiseFloor as NoiseFloor
+from enginescope.records.verdict.noise import SelfTest as SelfTest
 from enginescope.records.verdict.sensitivity import SensitivityReport as SensitivityReport
 from enginescope.records.verdict.shapes import ShapesReport as ShapesReport
 from enginescope.records.verdict.tune import TuneReport as TuneReport
+from enginescope.records.verdict.upgrade import Reproduction as Reproduction
 from enginescope.records.verdict.upgrade import UpgradeReport as UpgradeReport
 from enginescope.render.page.report import WrittenReport as WrittenReport
 from enginescope.rules.engine import LintReport as LintReport

@@ -7,8 +7,8 @@ from typing import Any
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.plan.tensor_format import parse_layout
 from enginescope.records.environment import Device
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import DataType, Tensor
 

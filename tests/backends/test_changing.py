@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.changing import Choice, measure_changes, visit_order
 from enginescope.backends.loop import StepRecorder
+from enginescope.backends.varying_shapes import Choice, measure_changes, visit_order
 from enginescope.core.errors import BackendError
 from enginescope.records.run.job import ShapePoint, ShapeRule, Workload
 from enginescope.records.tensor import DataType

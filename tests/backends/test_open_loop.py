@@ -12,7 +12,7 @@ from enginescope.backends.loop import StepRecorder
 from enginescope.backends.open_loop import LoadRecorder
 from enginescope.core.errors import BackendError
 from enginescope.records.progress import Progress
-from enginescope.records.run.load import LoadRule
+from enginescope.records.run.load_and_contention import LoadRule
 
 STALLED, STALL_S, GAP_MS = 5, 0.3, 10.0
 

@@ -100,7 +100,7 @@ SOURCES = Path(enginescope.__file__).parent
 #: Help, examples and the default of an option are texts of a command line.
 SPOKEN = (
     *("cli/", "services/suites/example.py", "services/sensitivity/", "services/measurement/"),
-    "analysis/suites/suite_perf_tables.py",  # what other scripts call it
+    "analysis/suites/suite_view.py",  # what other scripts call it
 )
 
 

@@ -52,9 +52,7 @@ from enginescope.render.shapes.shapes_answer import shapes_answer
 from enginescope.render.suites.suite_answer import counts_sentence, suite_answer, suite_tables
 from enginescope.render.suites.suite_page import suite_page
 from enginescope.render.tune.tune_answer import tune_answer
-from enginescope.render.verdicts.gate_answer import gate_answer, gate_json
-from enginescope.render.verdicts.gate_junit import gate_junit
-from enginescope.render.verdicts.gate_sarif import gate_sarif
+from enginescope.render.verdicts.gate_answer import gate_answer, gate_json, gate_junit, gate_sarif
 from enginescope.render.verdicts.history_page import history_chart, history_page
 from enginescope.render.verdicts.history_text import history_json, history_rows, title_text
 from enginescope.render.verdicts.lottery_answer import lottery_answer

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import WholeRequest, layer_times
-from enginescope.analysis.plans.exploration import explore
+from enginescope.analysis.claims.layer_claims import WholeRequest, layer_times
+from enginescope.analysis.plans.plan_view import explore
 from enginescope.analysis.runs.run_view import RunView, layer_columns
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.run import Run

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginescope.analysis.claims.layer_time import profiler_cost
+from enginescope.analysis.claims.layer_claims import profiler_cost
 from enginescope.records.plan.plan import Profile
 
 PROFILE = Profile(source="trtexec", layers=())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.claims.saving import Saving, together
+from enginescope.analysis.claims.layer_claims import Saving, together
 from enginescope.render.plans.findings import (
     Linted,
     findings_json,
@@ -18,7 +18,7 @@ from enginescope.render.plans.findings import (
     saving_words,
 )
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.findings import findings, worst_findings
+from enginescope.render.sections.first_screen import findings, worst_findings
 from enginescope.rules.engine import LintReport
 from tests.claims.recorded import PLANS, name_of, report_of, view_of
 

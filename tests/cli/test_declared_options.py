@@ -18,7 +18,7 @@ from enginescope.services.load.request import LoadRequest
 from enginescope.services.lottery.lottery import LotteryRequest
 from enginescope.services.measurement.declared import Declared, declared
 from enginescope.services.sensitivity.search import SensitivityRequest
-from enginescope.services.shapes.sweep import ShapesRequest
+from enginescope.services.shapes.shapes import ShapesRequest
 from enginescope.services.tune.alternatives import TuneRequest
 
 REQUESTS = {

@@ -11,7 +11,7 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
-from enginescope.formats.tensors.answer_files import answer_file, read_answers
+from enginescope.formats.tensors.tensor_files import answer_file, read_answers
 from enginescope.records.run.job import DimSize, Workload
 from enginescope.store.archive import Store
 from tests.runner.test_model_inputs import encoder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.cli.main import main
 from enginescope.core.errors import BackendError
 from enginescope.services.plans.plan_input import CompanionFiles
@@ -151,7 +151,7 @@ def test_json_under_an_engines_name_is_a_plan(use, data) -> None:
 
 def test_a_backend_that_cannot_look_into_engines(use) -> None:
     from enginescope.core.errors import UsageError
-    from enginescope.runner.inspection import inspect_engine
+    from enginescope.runner.inputs.collect_outputs import inspect_engine
 
     engine = made(use())
     with pytest.raises(UsageError, match="ort-cpu cannot inspect an engine"):

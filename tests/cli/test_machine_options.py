@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from enginescope.cli.machine_options import parse_clock, parse_cooldown, parse_pin, with_clock_named
 from enginescope.cli.main import main
+from enginescope.cli.process_options import parse_clock, parse_cooldown, parse_pin, with_clock_named
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Cooldown
 from tests.fakes.fake_gpus import DATA_CENTRE, GPU, FakeGpus

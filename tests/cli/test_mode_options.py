@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from enginescope.cli.main import main
-from enginescope.cli.mode_options import mode_of, mode_options
+from enginescope.cli.measure.bench import mode_of, mode_options
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Mode
 from enginescope.runner.model_inputs import with_profile

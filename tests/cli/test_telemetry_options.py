@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.cli.machine_options import telemetry_of
 from enginescope.cli.main import main
+from enginescope.cli.process_options import telemetry_of
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.runner.jobs import watched

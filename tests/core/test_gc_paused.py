@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 
 
 def test_it_is_off_in_the_block_and_on_after_it() -> None:

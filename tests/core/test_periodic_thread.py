@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 
-from enginescope.core.periodic_thread import PeriodicThread
+from enginescope.core.process_control import PeriodicThread
 
 
 def test_it_is_done_at_once_and_again_until_it_is_stopped() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 
 
 class Report(Result, Record, frozen=True, kw_only=True):

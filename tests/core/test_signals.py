@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from enginescope.core.signals import deferred_signals
+from enginescope.core.process_control import deferred_signals
 
 
 @pytest.fixture

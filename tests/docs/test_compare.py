@@ -9,7 +9,7 @@ import pytest
 
 import enginescope as es
 from enginescope.analysis.plan_comparison.comparison import compare
-from enginescope.analysis.plan_comparison.difference_causes import Cause
+from enginescope.analysis.plan_comparison.layer_changes import Cause
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT, THRESHOLD_PCT
 from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.verdict import VerdictKind

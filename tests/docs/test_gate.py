@@ -7,8 +7,7 @@ from pathlib import Path
 
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.records.verdict.gate import FAILING, GateOutcome
-from enginescope.render.verdicts.gate_answer import outcome_text
-from enginescope.render.verdicts.gate_sarif import RULES
+from enginescope.render.verdicts.gate_answer import RULES, outcome_text
 
 DOCS = Path(__file__).parents[2] / "docs"
 GATE = (DOCS / "reference" / "gate.md").read_text(encoding="utf-8")

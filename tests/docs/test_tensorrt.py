@@ -10,8 +10,8 @@ import pytest
 
 from enginescope.backends.tensorrt.build.config import ATTRIBUTES, FLAGS
 from enginescope.cli.measure.bench import command as bench
+from enginescope.cli.measure.bench import mode_options
 from enginescope.cli.measure.build import command as build
-from enginescope.cli.mode_options import mode_options
 from enginescope.formats.trtexec.trtexec_flags import OPTIONS, PRECISIONS
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.metric import METRICS

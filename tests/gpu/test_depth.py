@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.formats.tensors.answer_files import answer_file, read_answers
+from enginescope.formats.tensors.tensor_files import answer_file, read_answers
 from tests.analysis.tasks.test_depth import by_hand
 from tests.depth_models import scene
 from tests.gpu.conftest import MODELS, spec

@@ -20,7 +20,7 @@ from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, convert
 from enginescope.formats.onnx.onnx_rounding import LARGEST, rounded_onnx
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 from tests.honest.models import Feeds, Outputs, RealModel
 
 LEVELS = {

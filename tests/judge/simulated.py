@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import Measured
 from enginescope.judge.samples import frozen
+from enginescope.judge.verdict import EvidenceLevel
 
 
 @dataclass

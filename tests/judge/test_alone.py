@@ -17,7 +17,7 @@ MOST_LINES = 6_000
 #: The one module that draws an order of sides, and code that draws an order of other things.
 DRAWS = {
     "judge/experiment.py",
-    "backends/changing.py",  # of shapes within a process
+    "backends/varying_shapes.py",  # of shapes within a process
 }
 
 #: Services that run jobs in a loop which is none over rounds: one job for each of two stacks.

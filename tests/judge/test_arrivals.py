@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enginescope.backends.open_loop import arrival_times_ms
-from enginescope.records.run.load import LoadRule
+from enginescope.records.run.load_and_contention import LoadRule
 
 
 def drawn(rate: float | None = 200.0, **fields) -> np.ndarray:

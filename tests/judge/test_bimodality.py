@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.judge.stats.bimodality import two_modes
+from enginescope.judge.stats.stability import two_modes
 from tests.judge.draws import two_levels
 
 ONE_MODE = {

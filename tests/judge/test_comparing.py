@@ -9,9 +9,8 @@ import pytest
 
 from enginescope import judge
 from enginescope.judge.errors import UsageError
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import Ended, Measured
-from enginescope.judge.verdict import Reason, VerdictKind
+from enginescope.judge.verdict import EvidenceLevel, Reason, VerdictKind
 from tests.judge.simulated import Drawn
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.runs.mean_power import of_counter, of_power, scatter_w
+from enginescope.analysis.runs.gpu_state import of_counter, of_power, scatter_w
 
 
 def readings(watts: float, step_ms: float, every_ms: float, until_ms: float, offset_ms: float):

@@ -9,8 +9,8 @@ import pytest
 
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.hodges_lehmann import paired_shift
-from enginescope.judge.comparison.noise import POWER, scatter_of, smallest_difference
 from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.run_to_run import POWER, scatter_of, smallest_difference
 
 
 def test_the_scatter_of_normal_processes() -> None:

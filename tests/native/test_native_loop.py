@@ -23,7 +23,7 @@ from enginescope.backends.native_loop import (
 )
 from enginescope.backends.open_loop import LoadRecorder
 from enginescope.core.errors import UnsupportedError
-from enginescope.records.run.load import LoadRule
+from enginescope.records.run.load_and_contention import LoadRule
 from tests.native.conftest import ROOT
 
 SOURCE = ROOT / "native" / "loop.c"

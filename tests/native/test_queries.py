@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from enginescope.backends.native_loop import cuda_context
-from enginescope.backends.tensorrt.run.latency import LatencyRecorder
 from enginescope.backends.tensorrt.run.native import NativeLatency, NativeThroughput
-from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
+from enginescope.backends.tensorrt.run.request_loops import LatencyRecorder, ThroughputRecorder
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.records.run.job import Mode
 from tests.native.conftest import FakeDriver

@@ -14,7 +14,7 @@ import enginescope as es
 from enginescope.analysis.validation.validation import Validation
 from enginescope.records.run.job import InputRange, InputShape, StopRule, Workload
 from enginescope.records.run.sample_set import Preprocessing
-from enginescope.render.depth.depth_writers import depth_json
+from enginescope.render.depth.depth_answer import depth_json
 from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
 from enginescope.render.validation.validate_answer import output_diff_json
 from tests.depth_models import depth_model, scene

@@ -13,8 +13,7 @@ from enginescope.cli.suites.suite import exit_code
 from enginescope.core.jsonio import encode
 from enginescope.runner.inputs.sample_models import sample_models
 from enginescope.services.suites.models import DownloadObserver, fetch_models, list_models
-from enginescope.services.suites.request import DockerImage, ThisMachine
-from enginescope.services.suites.resolve import list_cells, write_example
+from enginescope.services.suites.request import DockerImage, ThisMachine, list_cells, write_example
 from tests.one_way.case import Case
 
 #: Times, ids, measured values, the last lines of a log, and the command line that is recorded.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import speed_ups
+from enginescope.analysis.suites.suite_view import perf_tables
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.suites.suite_answer import backend_names, coverage_text, options_sentence
 from enginescope.render.suites.suite_page import suite_page

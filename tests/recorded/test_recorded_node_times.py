@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.onnxruntime.ort_profile import (
     GpuCall,

@@ -9,8 +9,8 @@ import numpy as np
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
-from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
 from enginescope.records.run.run import (
     Outcome,

@@ -11,7 +11,7 @@ from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import VerdictKind
 from enginescope.notebook.html_fragments import answer_html
-from enginescope.records.verdict.self_test import Detection, SameComparison, SelfTest
+from enginescope.records.verdict.noise import Detection, SameComparison, SelfTest
 from enginescope.render.self_test.self_test_answer import (
     answer_text,
     comparison_table,

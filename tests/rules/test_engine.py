@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginescope.analysis.claims.layer_time import WholeRequest
+from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, Plan

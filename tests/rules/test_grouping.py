@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.analysis.claims.saving import Saving, together
+from enginescope.analysis.claims.layer_claims import Saving, together
 from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import LintReport, lint

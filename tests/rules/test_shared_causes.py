@@ -15,7 +15,7 @@ from enginescope.formats.importing.import_assembly import run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.render.plans.findings import rule_table
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.findings import worst_findings
+from enginescope.render.sections.first_screen import worst_findings
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import LintReport
 from enginescope.services.observer import PlanObserver

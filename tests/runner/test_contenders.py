@@ -8,8 +8,8 @@ import pytest
 
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.records.run.contention import ContentionRule, Share
 from enginescope.records.run.job import Job, StopRule, WarmUp, Workload
+from enginescope.records.run.load_and_contention import ContentionRule, Share
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.run.telemetry import GpuProcess
 from enginescope.runner import contenders

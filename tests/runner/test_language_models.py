@@ -61,9 +61,9 @@ def test_a_present_output_belongs_to_the_past_input_of_the_same_rest() -> None:
 
 @pytest.mark.parametrize("style", ["optimum", "fused"])
 def test_the_decode_loop_gives_the_tokens_of_whole_prompts(style, tmp_path) -> None:
-    from enginescope.backends.onnxruntime.decoding import DecodeSession
     from enginescope.backends.onnxruntime.providers.opening import setup_of
     from enginescope.backends.onnxruntime.providers.providers import CPU
+    from enginescope.backends.onnxruntime.varying_shapes import DecodeSession
     from enginescope.runner.inputs.inputs import make_feeds
     from enginescope.runner.jobs import make_jobs
 
@@ -121,8 +121,8 @@ def test_a_model_without_a_past_or_a_backend_without_the_loop(tmp_path, convnet)
 
 
 def test_a_provider_that_builds_engines_needs_the_range_of_lengths() -> None:
-    from enginescope.backends.onnxruntime.decoding import check_growing
     from enginescope.backends.onnxruntime.providers.providers import CPU, CUDA, TENSORRT
+    from enginescope.backends.onnxruntime.varying_shapes import check_growing
 
     with pytest.raises(UnsupportedError, match="an engine for each token") as caught:
         check_growing(TENSORRT, {})

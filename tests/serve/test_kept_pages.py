@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from enginescope.core.record import replace
-from enginescope.serve import kept_pages, kept_runs, list_views, run_views, suites
+from enginescope.serve import kept_pages, kept_runs, list_views, result_pages
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking
 from enginescope.serve.kept_runs import KeptRuns
@@ -55,7 +55,7 @@ def test_a_push_leaves_pages_of_other_models_as_they_are(store, monkeypatch) -> 
     done = timed(cell("net", "ort-cpu"), 8.0)
     suite.begin(result([done]).plan)
     suite.keep(replace(done, run="ddd222"))
-    for view, name in ((run_views, "history"), (list_views, "runs"), (suites, "suite")):
+    for view, name in ((result_pages, "history"), (list_views, "runs"), (result_pages, "suite")):
         real = getattr(view, name)
 
         def counting(request, real=real):

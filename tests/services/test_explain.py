@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 import enginescope as es
-from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.verdict import Reason, VerdictKind
+from enginescope.judge.verdict import EvidenceLevel, Reason, VerdictKind
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.suite.suite import CellStatus
 from enginescope.records.verdict.gate import GateOutcome
 from enginescope.records.verdict.load import LoadKind
-from enginescope.records.verdict.reproduction import Agreement
-from enginescope.records.verdict.upgrade import UpgradeKind, UpgradeReason
+from enginescope.records.verdict.upgrade import Agreement, UpgradeKind, UpgradeReason
 from enginescope.rules.catalogue import RULES
 from enginescope.services.explain import GLOSSARY, explanations
 from tests.language import banned_in, long_sentences

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import sys
 
-from enginescope.services.own_command import own_command
+from enginescope.services.store_access import own_command
 
 
 def test_a_password_of_a_script_s_command_line_is_not_recorded(monkeypatch) -> None:

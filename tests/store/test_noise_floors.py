@@ -9,7 +9,7 @@ import pytest
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.record import replace
-from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
+from enginescope.records.verdict.noise import Decidable, NoiseFloor
 from enginescope.store.machine_records import FLOORS
 
 FLOOR = NoiseFloor(

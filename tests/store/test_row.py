@@ -14,7 +14,7 @@ from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.store.row import Filter, RunOrder, RunRow, row_of, select
-from enginescope.store.sql.index import Index
+from enginescope.store.sql.database import Index
 from tests.store.stored_runs import a_run
 
 

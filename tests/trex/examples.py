@@ -7,8 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from enginescope.analysis.plans.exploration import Exploration, explore
-from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.plans.plan_view import Exploration, PlanView, explore
 from enginescope.formats.importing.plan_files import PlanFiles, ReadPlan, read_plan_files
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import LintReport, lint

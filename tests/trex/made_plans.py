@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from enginescope.analysis.plans.exploration import Exploration, explore
-from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.plans.plan_view import Exploration, PlanView, explore
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Plan, Profile

@@ -9,8 +9,7 @@ import pytest
 
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.plan_comparison.alignment import align
-from enginescope.analysis.plan_comparison.comparison import compare
-from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
+from enginescope.analysis.plan_comparison.comparison import compare, compare_layers
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.onnx.onnx_graph import annotated_onnx, read_onnx_graph

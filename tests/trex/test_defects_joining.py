@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.plans.exploration import explore
-from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.plans.plan_view import PlanView, explore
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint

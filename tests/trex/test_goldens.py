@@ -13,7 +13,7 @@ import pytest
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.plan_comparison.alignment import align
-from enginescope.analysis.plan_comparison.layer_comparison import active_times
+from enginescope.analysis.plan_comparison.comparison import active_times
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata

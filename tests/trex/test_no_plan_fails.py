@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from enginescope.analysis.plan_comparison.comparison import compare
-from enginescope.analysis.plans.exploration import explore
+from enginescope.analysis.plans.plan_view import explore
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.notebook.html_fragments import answer_html, findings_html, plan_html
 from enginescope.notebook.plan import OpenedPlan

@@ -13,13 +13,11 @@ from enginescope.core.record import Record
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples
 from enginescope.records.environment import Device
-from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
+from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation, ToolReport
 from enginescope.records.plan.plan import Plan, Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Progress
-from enginescope.records.run.contention import ContentionOutcome
 from enginescope.records.run.job import BackendSpec, Job, Mode
-from enginescope.records.run.load import LoadOutcome
+from enginescope.records.run.load_and_contention import ContentionOutcome, LoadOutcome
 from enginescope.records.run.run import (
     ArenaUse,
     Phase,

@@ -20,12 +20,12 @@ import numpy as np
 from enginescope.backends.base import ProgressSink
 from enginescope.backends.loop import Recorder, loop_state, next_chunk, with_warm_up
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.core.record import replace
 from enginescope.judge.samples import Samples, frozen
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.probe.host import LoadMeter
-from enginescope.records.run.contention import ContentionOutcome
+from enginescope.records.run.load_and_contention import ContentionOutcome
 from enginescope.records.run.run import StopReport
 
 #: Phases that a contender reports: it has loaded, and it is warm.

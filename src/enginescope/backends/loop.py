@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from enginescope.backends.base import ProgressSink
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array, Samples, frozen

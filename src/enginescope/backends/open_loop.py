@@ -25,10 +25,10 @@ from enginescope.backends.base import ProgressSink
 from enginescope.backends.loop import Recorder
 from enginescope.backends.native_loop import Program
 from enginescope.core.errors import BackendError
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.records.progress import Progress
-from enginescope.records.run.load import LoadOutcome, LoadRule
+from enginescope.records.run.load_and_contention import LoadOutcome, LoadRule
 from enginescope.records.run.run import StopReport
 
 

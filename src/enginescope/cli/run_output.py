@@ -78,7 +78,7 @@ def _page(views: Sequence[RunView]) -> bytes:
 
 
 def _card(views: Sequence[RunView]) -> bytes:
-    from enginescope.render.html.slide import slide_png
+    from enginescope.render.html.answer_page import slide_png
     from enginescope.render.page.report import subject_slide
     from enginescope.render.plans.plan_headline import PageSubject
 

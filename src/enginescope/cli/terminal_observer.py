@@ -10,7 +10,7 @@ from pathlib import Path
 from enginescope.cli.messages import is_usual, note, warn
 from enginescope.judge.notice import Notice
 from enginescope.services.observer import PlanObserver
-from enginescope.services.store.push import PushObserver
+from enginescope.services.store.export_runs import PushObserver
 
 
 class TerminalObserver(PlanObserver, PushObserver):

@@ -1,7 +1,8 @@
-"""HTTP through urllib3, and through the proxy that the environment names."""
+"""HTTP through urllib3 and the environment's proxy; addresses that only this machine reaches."""
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -69,3 +70,13 @@ def reason_of_http(error: BaseException) -> str:
             reason if isinstance(reason, BaseException) else inner.__cause__ or inner.__context__
         )
     return str(innermost) or type(innermost).__name__
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,7 +1,8 @@
-"""Strict JSON to and from our records, and atomic files."""
+"""Strict JSON to and from our records, atomic files, and the digests of files."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import threading
@@ -86,3 +87,12 @@ def write_atomic(path: Path, data: bytes | memoryview) -> None:
     except BaseException:  # also on Ctrl-C: leave no temporary file behind
         temporary.unlink(missing_ok=True)
         raise
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's content, lower-case hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -8,12 +8,17 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
-from enginescope.judge.difference import kind_text, reason_text
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import Ended, Entry
 from enginescope.judge.sources import Conditions
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.judge.verdict import Reason, Verdict, VerdictKind
+from enginescope.judge.verdict import (
+    EvidenceLevel,
+    Reason,
+    Verdict,
+    VerdictKind,
+    kind_text,
+    reason_text,
+)
 
 _HEADERS = ("side", "time", "÷ base", "interval", "verdict")
 

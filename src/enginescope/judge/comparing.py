@@ -21,7 +21,6 @@ import numpy as np
 
 from enginescope.judge.answer import Answer, Pair
 from enginescope.judge.comparison.looks import Tally, looks_up_to
-from enginescope.judge.comparison.process_states import decide_sides
 from enginescope.judge.comparison.ratio import (
     FLOOR_ROUNDS,
     LOOK_CONFIDENCE,
@@ -33,21 +32,21 @@ from enginescope.judge.comparison.ratio import (
     more_needed,
     ratio_of_counting_rounds,
 )
+from enginescope.judge.comparison.run_to_run import decide_sides
 from enginescope.judge.errors import UsageError
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import (
     Ended,
     Entry,
     Experiment,
+    Journal,
     Measured,
     Position,
     Rules,
     Standing,
 )
-from enginescope.judge.journal import Journal
 from enginescope.judge.samples import frozen
 from enginescope.judge.sources import Conditions, source_of
-from enginescope.judge.verdict import Reason, Verdict, VerdictKind
+from enginescope.judge.verdict import EvidenceLevel, Reason, Verdict, VerdictKind
 
 #: A measurement of one side in one round.
 SECONDS = 0.5

@@ -23,8 +23,7 @@ from enginescope.judge.comparing import SECONDS, THRESHOLD_PCT, Comparison, verd
 from enginescope.judge.comparison.looks import looks_up_to
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.errors import UsageError
-from enginescope.judge.experiment import Ended, Experiment, Standing
-from enginescope.judge.journal import Journal
+from enginescope.judge.experiment import Ended, Experiment, Journal, Standing
 from enginescope.judge.sources import Conditions, source_of
 from enginescope.judge.verdict import Verdict, VerdictKind
 

@@ -22,9 +22,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from enginescope.judge.errors import UsageError
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import Measured
 from enginescope.judge.samples import frozen
+from enginescope.judge.verdict import EvidenceLevel
 
 #: What a source says of a measurement, for the table: names and plain values.
 Conditions = dict[str, Any]

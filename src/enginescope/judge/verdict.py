@@ -1,13 +1,35 @@
-"""What a comparison of two sides comes to."""
+"""What a comparison of two sides comes to, on what evidence, and how its difference is stated."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Interval
+from enginescope.judge.units import format_significant
+
+
+class EvidenceLevel(Enum):
+    """What a verdict rests on; the weakest first.
+
+    Attributes:
+        PRINTED: A side has figures that a tool printed, and no samples.
+        SAMPLES: A side has samples of one process. They do not show how processes differ.
+        ONE_PROCESS: Rounds of several sides in one process, interleaved. They share its memory
+            layout and its caches.
+        PROCESSES: Several processes a side, measured at different times.
+        INTERLEAVED: Several processes a side, which took turns in one comparison.
+        BUILDS: Interleaved, and each process built its own engine.
+    """
+
+    PRINTED = "printed figures"
+    SAMPLES = "samples of one process"
+    ONE_PROCESS = "interleaved rounds of one process"
+    PROCESSES = "separate processes"
+    INTERLEAVED = "interleaved processes"
+    BUILDS = "independent builds"
 
 
 class VerdictKind(Enum):
@@ -152,3 +174,69 @@ class Verdict:
             return False
         worst = 1 / interval.low if self.higher_is_better else interval.high
         return worst <= 1 + self.threshold_pct / 100
+
+
+#: A verdict without its bound, where a legend names kinds alone.
+NOT_DETECTED = "not detected"
+
+_REASONS = {
+    Reason.BEYOND_THRESHOLD: "above the threshold",
+    Reason.WITHIN_THRESHOLD: "within the threshold",
+    Reason.INTERVAL_TOO_WIDE: "interval too wide",
+    Reason.NO_INTERVAL: "no interval",
+    Reason.FEW_SAMPLES: "too few samples",
+    Reason.ONE_VALUE: "one value a side",
+    Reason.CLOCK_STEP: "clock too coarse",
+    Reason.BUILD_SPREAD: "builds differ as much",
+    Reason.SESSIONS: "sessions differ as much",
+    Reason.PROCESS_STATES: "processes at two levels",
+    Reason.EXACT: "exact figures",
+    Reason.UNSTABLE: "unstable medians",
+    Reason.PRINTED_ONLY: "printed figures only",
+    Reason.DIFFERENT: "conditions differ",
+}
+
+
+def reason_text(reason: Reason) -> str:
+    """Return a reason in words; its code is for files."""
+    return _REASONS[reason]
+
+
+def none_above(bound: float, unit: str = "%") -> str:
+    """Return ``no difference above 2.7 %``, the bound rounded up."""
+    step = 10.0 ** (math.floor(math.log10(bound)) - 1) if bound > 0 else 1.0
+    upper = math.ceil(bound / step - 1e-9) * step
+    return f"no difference above {format_significant(upper, 2)} {unit}"
+
+
+def excluded_pct(interval: Interval) -> float:
+    """Return the least change that the interval of a ratio excludes in both directions, percent."""
+    return 100 * max(abs(interval.low - 1), abs(interval.high - 1))
+
+
+def same_text(verdict: Verdict) -> str:
+    """Return `none_above` of a verdict that detects no difference, by its interval.
+
+    Exact figures have no interval: they differ by no more than the threshold.
+    """
+    interval = verdict.estimate.interval if verdict.estimate else None
+    return none_above(excluded_pct(interval) if interval else verdict.threshold_pct)
+
+
+def kind_text(verdict: Verdict, less: str, more: str) -> str:
+    """Return a verdict in words: detected, with a direction, not detected, or inconclusive.
+
+    Args:
+        less, more: Words of the unit for less and for more of it: ``faster`` and ``slower``.
+    """
+    if verdict.reason is Reason.PRINTED_ONLY:
+        return reason_text(verdict.reason)
+    if verdict.kind is VerdictKind.INCOMPARABLE:
+        return "not comparable"
+    if not verdict.is_tested:
+        return "not tested"
+    if verdict.kind is VerdictKind.SAME:
+        return same_text(verdict)
+    if verdict.kind is VerdictKind.INCONCLUSIVE:
+        return "inconclusive"
+    return more if (verdict.kind is VerdictKind.FASTER) is verdict.higher_is_better else less

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from enginescope.analysis.claims.layer_time import WholeRequest
-from enginescope.analysis.onnx.onnx_export import onnx_match_notice
-from enginescope.analysis.plans.exploration import Exploration, explore
-from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.claims.layer_claims import WholeRequest
+from enginescope.analysis.onnx.onnx_map import onnx_match_notice
+from enginescope.analysis.plans.plan_view import Exploration, PlanView, explore
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.judge.notice import Notice
@@ -21,7 +20,7 @@ from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.data_table import UNKNOWN, number_column, xml_text
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import Figure, headline, layer_sum_sentence, outcome_text
-from enginescope.render.depth.depth_writers import (
+from enginescope.render.depth.depth_answer import (
     SPEED_HEADERS,
     benchmark_notices,
     benchmark_title,

@@ -10,10 +10,9 @@ from enginescope.notebook.display import Answered, displayed, shown_as, shown_by
 from enginescope.notebook.verdicts import ShownVerdicts
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.load import LoadReport
-from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.noise import NoiseFloor, SelfTest
 from enginescope.records.verdict.shapes import ShapesReport
-from enginescope.render.depth.depth_writers import benchmark_title
+from enginescope.render.depth.depth_answer import benchmark_title
 from enginescope.services import explain as explain_service
 from enginescope.services import store_access
 from enginescope.services.accuracy import depth as depth_service
@@ -23,7 +22,7 @@ from enginescope.services.measurement import build as build_service
 from enginescope.services.measurement import continued, interleaved
 from enginescope.services.measurement import doctor as doctor_service
 from enginescope.services.measurement import noise as noise_service
-from enginescope.services.measurement import self_test as self_test_service
+from enginescope.services.measurement import noise as self_test_service
 from enginescope.services.plans import import_artifacts as import_artifacts_service
 from enginescope.services.shapes import shapes as shapes_service
 from enginescope.services.store import export_runs

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.gpu_limits import GpuLimits
+from enginescope.analysis.roofline.roofline import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean

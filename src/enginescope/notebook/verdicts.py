@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from enginescope.analysis.claims.saving import Saving
+from enginescope.analysis.claims.layer_claims import Saving
 from enginescope.analysis.frames import Frames
 from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.suites.suite_view import SuiteView
@@ -27,10 +27,9 @@ from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
-from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
-from enginescope.records.verdict.upgrade import UpgradeReport
+from enginescope.records.verdict.upgrade import Reproduction, UpgradeReport
 from enginescope.render.plans.findings import headline
 from enginescope.render.suites.suite_answer import counts_sentence
 from enginescope.render.suites.suite_pareto import pareto_charts

@@ -15,28 +15,26 @@ from enginescope.probe.nvml import probe_devices
 from enginescope.records.environment import Commit, Environment
 
 #: Distributions whose version can change a figure.
-PACKAGES = tuple(
-    [
-        "numpy",
-        "onnx",
-        "onnxruntime",
-        "onnxruntime-gpu",
-        "onnxruntime-openvino",
-        "openvino",
-        "tensorrt",
-        "tensorrt-cu12",
-        "tensorrt-cu13",
-        "tensorrt-cu12-bindings",
-        "tensorrt-cu13-bindings",
-        "tensorrt-lean",
-        "tensorrt-lean-cu12-bindings",
-        "tensorrt-lean-cu13-bindings",
-        "tensorrt-rtx",
-        "tensorrt-rtx-cu12-bindings",
-        "tensorrt-rtx-cu13-bindings",
-        "cuda-bindings",
-        "nvidia-ml-py",
-    ]
+PACKAGES = (
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "onnxruntime-gpu",
+    "onnxruntime-openvino",
+    "openvino",
+    "tensorrt",
+    "tensorrt-cu12",
+    "tensorrt-cu13",
+    "tensorrt-cu12-bindings",
+    "tensorrt-cu13-bindings",
+    "tensorrt-lean",
+    "tensorrt-lean-cu12-bindings",
+    "tensorrt-lean-cu13-bindings",
+    "tensorrt-rtx",
+    "tensorrt-rtx-cu12-bindings",
+    "tensorrt-rtx-cu13-bindings",
+    "cuda-bindings",
+    "nvidia-ml-py",
 )
 
 #: Environment variables that steer threads, devices and caches.

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from enginescope.analysis.claims.layer_time import WholeRequest
-from enginescope.analysis.claims.saving import Saving
+from enginescope.analysis.claims.layer_claims import Saving, WholeRequest
 from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.core.record import Record
 from enginescope.records.environment import Device

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from enginescope.analysis.claims.saving import Saving, together
+from enginescope.analysis.claims.layer_claims import Saving, together
 from enginescope.analysis.graph.folding.levels import module_path
-from enginescope.core.gc_paused import gc_paused
-from enginescope.core.record import Record, replace
-from enginescope.core.result import Result
+from enginescope.core.process_control import gc_paused
+from enginescope.core.record import Record, Result, replace
 from enginescope.rules.base import Finding, Found, LintInput, Rule, Severity, Symptom
 from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.view import LintView

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from enginescope.analysis.claims.layer_time import WholeRequest, engine_ms, layer_times
+from enginescope.analysis.claims.layer_claims import WholeRequest, engine_ms, layer_times
 from enginescope.analysis.layers.layer_sum import other_build
 from enginescope.analysis.layers.layer_table import joined_times
-from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
-from enginescope.analysis.roofline.roofline import layer_roof
+from enginescope.analysis.roofline.roofline import GpuLimits, gpu_limits, layer_roof
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import DataType, Tensor

@@ -19,7 +19,7 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Artifact, OutcomeKind, Run
 from enginescope.runner.isolate import LOG, Ended
-from enginescope.runner.machine.gpu_notices import GPU_RULES
+from enginescope.runner.machine.gpu_condition import GPU_RULES
 from enginescope.runner.worker import FILES
 
 #: From here on other processes are said to have taken part.

@@ -26,7 +26,7 @@ from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner.assemble import notices_of_run
 from enginescope.runner.isolate import Ended, kill_running, run_isolated
-from enginescope.runner.machine.cooldown import cool_down
+from enginescope.runner.machine.gpu_condition import cool_down
 from enginescope.runner.session import (
     Engine,
     Sink,

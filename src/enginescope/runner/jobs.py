@@ -13,8 +13,8 @@ from pathlib import Path
 from enginescope.backends.base import Deciding, Demanding, DemandingForBuild
 from enginescope.backends.profile_bounds import check_index
 from enginescope.backends.registry import backends_with, load_backend, parse_backend
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import sha256_of
 from enginescope.core.record import replace
 from enginescope.core.suggest import closest
 from enginescope.formats.onnx.onnx_inputs import check_model_file

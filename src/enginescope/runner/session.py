@@ -16,7 +16,7 @@ from enginescope.backends.registry import load_backend
 from enginescope.core.errors import MAKE_SPACE, is_disk_full, reason_of
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.formats.plan.passport_file import with_passport
+from enginescope.formats.plan.engine_file import with_passport
 from enginescope.judge.notice import Notice
 from enginescope.probe.environment import probe_commit, probe_environment
 from enginescope.records.plan.build import BuildReport, Preparation
@@ -25,7 +25,7 @@ from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
 from enginescope.runner.assemble import assemble, build_artifacts
 from enginescope.runner.isolate import Ended, run_isolated
-from enginescope.runner.machine.cooldown import Cooled, cool_down
+from enginescope.runner.machine.gpu_condition import Cooled, cool_down
 
 
 class Engine(Record, frozen=True, kw_only=True, eq=False):

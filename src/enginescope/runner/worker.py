@@ -35,7 +35,6 @@ from enginescope.backends.base import (
     Preparing,
     ProgressSink,
 )
-from enginescope.backends.changing import Changing
 from enginescope.backends.contention import (
     LOADED,
     MEETING,
@@ -47,6 +46,7 @@ from enginescope.backends.contention import (
     other_ended,
 )
 from enginescope.backends.registry import backend_of
+from enginescope.backends.varying_shapes import Changing
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import decode, read_bytes
 from enginescope.core.record import Record, replace

@@ -17,11 +17,10 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.render.verdicts.gate_answer import answer_text
-from enginescope.serve.assets import packed, script_address
 from enginescope.serve.configuration import GatePart
 from enginescope.serve.kept_pages import KeptRows
 from enginescope.serve.kept_runs import NotHereError
-from enginescope.serve.list_views import framed, page
+from enginescope.serve.list_views import framed, packed, page, script_address
 from enginescope.services.observer import PlanObserver
 from enginescope.services.verdicts.gate import GateRequest, gate_runs
 from enginescope.store.archive import Store

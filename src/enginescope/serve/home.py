@@ -13,13 +13,13 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from enginescope.analysis.claims import percentile
+from enginescope.analysis.claims import run_claims
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted, format_ms, range_text, signed_pct
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.history import JobHistory
-from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.noise import NoiseFloor
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.short_names import outcome_word
 from enginescope.render.verdicts.gate_answer import outcome_text
@@ -28,7 +28,7 @@ from enginescope.render.verdicts.noise_answer import noise_sentence
 from enginescope.serve.kept_runs import Warnings
 from enginescope.serve.list_views import WAIT_S, LiveLine, asked_of, page, page_number, places
 from enginescope.serve.overview import SESSIONS, Overview, OverviewJob, Question
-from enginescope.serve.suites import running_suites
+from enginescope.serve.result_pages import running_suites
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
 from enginescope.store.row import Filter, RunRow
@@ -233,7 +233,7 @@ def _job_line(
         change_pct=change,
         change_text=f"{signed_pct(change[1])} %" if change else "",
         spark=_spark(history),
-        p99=percentile.cell(job.p99, format_ms) if job.p99 else "",
+        p99=run_claims.cell(job.p99, format_ms) if job.p99 else "",
         memory=format_bytes(round(job.memory)) if job.memory is not None else "",
         headroom=f"{job.headroom_pct:.0f} %" if job.headroom_pct is not None else "",
         gate=gate,

@@ -20,10 +20,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from enginescope.serve.assets import Packed, packed
 from enginescope.serve.kept_runs import SizedCache
-from enginescope.serve.list_views import NO_STORE, shows_pushes
-from enginescope.serve.suites import suite_folder
+from enginescope.serve.list_views import NO_STORE, Packed, packed, shows_pushes
+from enginescope.serve.result_pages import suite_folder
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.machine_records import FLOORS, SPREADS

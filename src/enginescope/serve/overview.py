@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from enginescope.analysis.roofline.gpu_limits import gpu_limits
+from enginescope.analysis.roofline.roofline import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of
 from enginescope.analysis.verdicts.history import standing_of
@@ -25,8 +25,12 @@ from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from enginescope.serve.gates import GateResult, KeptGates
 from enginescope.serve.kept_pages import KeptRows
 from enginescope.serve.kept_runs import KeptFigures, KeptRuns, Warnings, warnings_of
-from enginescope.serve.run_views import MOST_HISTORY_RUNS, comparison_of_tag, histories_in
-from enginescope.serve.suites import suite_folder
+from enginescope.serve.result_pages import (
+    MOST_HISTORY_RUNS,
+    comparison_of_tag,
+    histories_in,
+    suite_folder,
+)
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.suite_folder import suite_folders
 

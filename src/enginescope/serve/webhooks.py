@@ -30,7 +30,7 @@ from enginescope.records.verdict.history import JobHistory, LevelChange
 from enginescope.serve.configuration import WebhookPart
 from enginescope.serve.kept_pages import KeptRows
 from enginescope.serve.kept_runs import KeptFigures
-from enginescope.serve.run_views import MOST_HISTORY_RUNS, histories_in
+from enginescope.serve.result_pages import MOST_HISTORY_RUNS, histories_in
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.server_tokens import FOLDER

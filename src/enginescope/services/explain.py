@@ -7,11 +7,9 @@ from functools import cache
 from importlib.resources import files
 
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 from enginescope.core.suggest import closest
-from enginescope.judge.difference import reason_text
-from enginescope.judge.verdict import Reason
+from enginescope.judge.verdict import Reason, reason_text
 
 _FIELDS = 4
 #: The documentation's page of terms.

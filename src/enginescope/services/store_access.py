@@ -1,15 +1,18 @@
-"""The store that a verb reads or writes."""
+"""The store that a verb reads or writes, and the command line that called the service."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.store.location import DatabaseUrl, StorePlace, parse_place
+from enginescope.store.location import DatabaseUrl, StorePlace, parse_place, without_password
 
 if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
@@ -65,3 +68,19 @@ def selected_rows(store: Store, wanted: Filter, warn: Callable[[str], None]) -> 
     for notice in store.notices:
         warn(f"{notice.message} ({notice.code})")
     return rows
+
+
+def own_command() -> str:
+    """Return what repeats a call from Python: its command line, without passwords."""
+    return without_password(shlex.join(sys.orig_argv))
+
+
+def stored_fields(tags: Sequence[str], store: str | PathLike[str] | None) -> dict[str, Any]:
+    """Return the fields of a request from Python that say how its runs are stored."""
+    return {"tags": tuple(tags), "store": place_of(store), "command": own_command()}
+
+
+def made_now(command: str | None) -> dict[str, Any]:
+    """Return the fields of a report that say when it was made, and by which command line."""
+    now = datetime.now(timezone.utc)
+    return {"created": now.isoformat(timespec="seconds"), "command": command}

@@ -79,8 +79,7 @@ class _Session:
 
     def run(self, work: Callable[[_Session], None]) -> bool:
         """Do the work between the first line and the last, and return whether it went well."""
-        from enginescope.compat.trtexec.log.log import status, warning
-        from enginescope.compat.trtexec.log.option_sections import option_lines
+        from enginescope.compat.trtexec.log.log import option_lines, status, warning
 
         self._observer.status(status("RUNNING", self._version, self._typed))
         self._observer.lines(warning(*self._settings.warnings))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enginescope.core.errors import FormatError, StoreError, reason_of
+from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import replace
-from enginescope.core.signals import deferred_signals
 from enginescope.core.suggest import closest
 from enginescope.judge.notice import Notice
 from enginescope.store.folder_store import FolderStore, StoreBackend, SuiteShelf

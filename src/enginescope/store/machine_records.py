@@ -11,8 +11,7 @@ from enginescope.core.jsonio import decode, encode, read_stored, write_atomic
 from enginescope.core.record import Record
 from enginescope.records.run.passport import EngineValidation
 from enginescope.records.verdict.lottery import BuildSpread
-from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.noise import NoiseFloor, SelfTest
 from enginescope.store.run_names import locked
 
 #: Version of the files' shape.

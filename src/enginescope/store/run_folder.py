@@ -16,9 +16,8 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, StoreError, os_errors_as
-from enginescope.core.jsonio import encode, prepared, read_stored, write_atomic
+from enginescope.core.jsonio import encode, prepared, read_stored, sha256_of, write_atomic
 from enginescope.core.packed_files import Member, copy_member, opened_zip, safe_members
 from enginescope.core.record import Record, replace
 from enginescope.core.sidecar import SEAL, check_seal, decode_record, save_record, sealed

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from enginescope.analysis.bisection.bisection import CARRIED, Bisection
+from enginescope.analysis.bisection.error_growth import CARRIED, Bisection
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
 
 

@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, growth_of, steepest
-from enginescope.analysis.bisection.error_start import started
+from enginescope.analysis.bisection.error_growth import (
+    BeyondRange,
+    Bisected,
+    growth_of,
+    started,
+    steepest,
+)
 from enginescope.analysis.bisection.precision_proposals import (
     PrecisionTrial,
     PrecisionTrials,
@@ -11,8 +16,7 @@ from enginescope.analysis.bisection.precision_proposals import (
     front,
     proposals_of,
 )
-from enginescope.analysis.bisection.tensor_errors import TensorError
-from enginescope.analysis.bisection.tensor_pairs import TensorPair
+from enginescope.analysis.bisection.tensor_pairs import TensorError, TensorPair
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_graph import FlowNode, FlowTensor, OnnxFlow
 from enginescope.judge.samples import Interval

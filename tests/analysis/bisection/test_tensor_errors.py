@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.analysis.bisection.bisection import CARRIED
-from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErrors
-from enginescope.analysis.bisection.tensor_pairs import paired_tensors
+from enginescope.analysis.bisection.error_growth import CARRIED
+from enginescope.analysis.bisection.tensor_pairs import TensorError, TensorErrors, paired_tensors
 from enginescope.analysis.errors.output_tolerance import TOLERANCES
 from enginescope.formats.onnx.onnx_graph import FlowNode, FlowTensor, OnnxFlow
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.records.tensor import DataType
 
 R = np.random.default_rng(0).standard_normal((3, 70, 1000)).astype(np.float32)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.build_log.build_choices import choices, compare_choices
+from enginescope.analysis.build_log.build_log_summary import choices, compare_choices
 from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.plan.build_trace import BuildTrace
 from tests.formats import build_logs

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.claims.usability import usability
+from enginescope.analysis.claims.run_claims import usability
 from enginescope.judge.notice import Notice
 from enginescope.judge.stats.describe import describe_values
 

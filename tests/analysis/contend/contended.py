@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Samples
-from enginescope.records.run.contention import ContentionOutcome
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.load_and_contention import ContentionOutcome
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.verdict.contend import Contender
 

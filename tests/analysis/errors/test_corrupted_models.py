@@ -12,7 +12,7 @@ from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.errors.channel_errors import kind_of
 from enginescope.analysis.errors.output_tolerance import TOLERANCES, tolerance_named
 from enginescope.backends.base import InputSpec
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.records.run.job import InputRange, InputShape, Workload
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Preprocessing

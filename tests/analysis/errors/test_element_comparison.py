@@ -6,9 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from enginescope.analysis.errors import element_comparison
-from enginescope.analysis.errors.element_comparison import compare_elements
-from enginescope.analysis.errors.element_errors import ULP_EDGES, ulp_counts, ulp_distances
+from enginescope.analysis.errors import element_errors
+from enginescope.analysis.errors.element_errors import (
+    ULP_EDGES,
+    compare_elements,
+    ulp_counts,
+    ulp_distances,
+)
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES, error_counts
 from enginescope.analysis.errors.output_tolerance import (
     ToleranceOption,
@@ -39,12 +43,12 @@ def test_counts_are_numpys_however_the_array_is_cut(data) -> None:
     shape = data.draw(array_shapes(max_dims=3, max_side=5))
     a = data.draw(arrays(np.float32, shape, elements=ANY))
     b = data.draw(arrays(np.float32, shape, elements=ANY))
-    before = element_comparison.CHUNK
-    element_comparison.CHUNK = 7
+    before = element_errors.CHUNK
+    element_errors.CHUNK = 7
     try:
         found = compare_elements(tensor(a), tensor(b), given_tolerance(0.1, 0.5))
     finally:
-        element_comparison.CHUNK = before
+        element_errors.CHUNK = before
     close = np.isclose(b.astype(np.float64), a.astype(np.float64), 0.1, 0.5, equal_nan=True)
     assert found.elements == a.size
     assert found.mismatched == int((~close).sum())

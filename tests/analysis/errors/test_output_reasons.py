@@ -8,7 +8,7 @@ import pytest
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import OutputReason
 from enginescope.analysis.accuracy.output_verdict import Compared, is_negligible, reasons_of
-from enginescope.analysis.errors.element_comparison import compare_elements
+from enginescope.analysis.errors.element_errors import compare_elements
 from enginescope.analysis.errors.output_tolerance import (
     Tolerance,
     ToleranceOption,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.analysis.gate.gate import check_compared, gate
-from enginescope.analysis.suites.suite_gate import with_cells
+from enginescope.analysis.suites.suite_row import with_cells
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.records.run.run import Run

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from enginescope.analysis.graph.folding.fold import folded
 from enginescope.analysis.graph.folding.levels import left_out
-from enginescope.analysis.graph.layout.coordinates import against_flow
+from enginescope.analysis.graph.layout.node_places import against_flow
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph, plan_graph
 from enginescope.analysis.graph.plan_graph_part import queried
 from enginescope.records.plan.plan import Layer

@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginescope.analysis.graph.plan_graph import plan_graph
-from enginescope.analysis.graph.plan_graph_flow import Flow
+from enginescope.analysis.graph.plan_graph import Flow, plan_graph
 from tests.analysis.graph.test_plan_graph import edges, made
 
 NAMES = st.lists(st.sampled_from("abcdef"), max_size=3, unique=True).map(" ".join)

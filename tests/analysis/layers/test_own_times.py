@@ -15,7 +15,7 @@ from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.render.plans.plan_headline import PageSubject, first_numbers
-from enginescope.render.sections.findings import worst_findings
+from enginescope.render.sections.first_screen import worst_findings
 
 FP32 = "trex-examples/resnet18-a100-fp32.engine"
 FP16 = "trex-examples/resnet18-a100-fp16.engine"

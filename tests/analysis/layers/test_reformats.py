@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.analysis.layers.layer_table import layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats, reformats_by
 from enginescope.formats.plan.plan_json import parse_plan

@@ -6,8 +6,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.judge.samples import Samples
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import LayerTiming, Plan, Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary
 

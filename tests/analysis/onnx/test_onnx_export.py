@@ -5,8 +5,7 @@ import json
 import onnx
 import pytest
 
-from enginescope.analysis.onnx.onnx_export import model_explorer_data, node_notes
-from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
+from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap, model_explorer_data, node_notes
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, annotated_onnx, read_onnx_graph
 from enginescope.records.plan.plan import Layer, Plan
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.onnx.onnx_export import onnx_match_notice
-from enginescope.analysis.onnx.onnx_map import map_onnx
+from enginescope.analysis.onnx.onnx_map import map_onnx, onnx_match_notice
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode
 from enginescope.judge.notice import Notice

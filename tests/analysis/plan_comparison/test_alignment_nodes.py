@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.plan_comparison.alignment_nodes import (
+from enginescope.analysis.plan_comparison.alignment_matching import (
     MAX_GROUP,
     MAX_LAYERS_OF_NODE,
     match_names,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginescope.analysis.plan_comparison import alignment_order
+from enginescope.analysis.plan_comparison import alignment_matching
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.core.record import replace
 from enginescope.records.plan.plan import Evidence, Layer, Plan
@@ -42,7 +42,7 @@ def heaviest(score: list[list[int]]) -> int:
     )
 )
 def test_the_path_has_the_largest_sum(score: list[list[int]]) -> None:
-    path = alignment_order._best_path(np.array(score, dtype=np.int32))
+    path = alignment_matching._best_path(np.array(score, dtype=np.int32))
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(path))
     assert all(score[row][column] > 0 for row, column in path)
     assert sum(score[row][column] for row, column in path) == heaviest(score)
@@ -55,7 +55,7 @@ def test_windows_find_what_one_table_finds(monkeypatch: pytest.MonkeyPatch, seed
     plan = chain(widths)
     fewer = renamed(without(plan, *drawn.sample(range(700), 60)), "other")
     whole = align(plan, fewer)
-    monkeypatch.setattr(alignment_order, "WINDOW", 128)
+    monkeypatch.setattr(alignment_matching, "WINDOW", 128)
     found = align(plan, fewer)
     check_whole(found)
     check_symmetric(plan, fewer)
@@ -109,7 +109,7 @@ def fan(widths: list[int]) -> Plan:
     )
 
 
-@pytest.mark.parametrize(("away", "pairs"), [(alignment_order.SLACK, 13), (12, 12)])
+@pytest.mark.parametrize(("away", "pairs"), [(alignment_matching.SLACK, 13), (12, 12)])
 def test_what_moved_is_found_only_near(away: int, pairs: int) -> None:
     rest = list(range(4, 16))
     a, b = [99, *rest], [*rest[:away], 99, *rest[away:]]

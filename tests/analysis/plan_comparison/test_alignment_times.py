@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.analysis.plan_comparison.alignment import align
+from enginescope.analysis.plan_comparison.comparison import active_times, compared_rows
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
-from enginescope.analysis.plan_comparison.layer_comparison import active_times, compared_rows
 from enginescope.core.units import sum_known
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile

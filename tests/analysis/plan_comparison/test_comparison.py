@@ -5,8 +5,7 @@ import json
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import compare
-from enginescope.analysis.plan_comparison.difference_causes import Cause
-from enginescope.analysis.plan_comparison.layer_changes import Relation
+from enginescope.analysis.plan_comparison.layer_changes import Cause, Relation
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace

@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginescope.analysis.plan_comparison.difference_causes import Cause, cause_of
-from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, Relation
-from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison, compare_layers
+from enginescope.analysis.plan_comparison.comparison import LayerComparison, compare_layers
+from enginescope.analysis.plan_comparison.layer_changes import (
+    Cause,
+    ComparedLayers,
+    Relation,
+    cause_of,
+)
 from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from tests.analysis.compared_plans import FP16, FP32, Network, network_a, network_b
 

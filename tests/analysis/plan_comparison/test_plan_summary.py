@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.plan_comparison.plan_summary import PlanSummary, compared_plan
+from enginescope.analysis.plan_comparison.plans_overview import PlanSummary, compared_plan
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.samples import Samples, frozen

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import WholeRequest
-from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore, ordered
+from enginescope.analysis.claims.layer_claims import WholeRequest
+from enginescope.analysis.plans.plan_view import ORDERS, Exploration, explore, ordered
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile

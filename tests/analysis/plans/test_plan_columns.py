@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from enginescope.analysis.layers.layer_table import attribute
-from enginescope.analysis.plans.plan_column_table import COLUMNS
-from enginescope.analysis.plans.plan_columns import PlanFacts, plan_columns
-from enginescope.analysis.roofline.gpu_limits import gpu_limits
+from enginescope.analysis.plans.plan_columns import COLUMNS, PlanFacts, plan_columns
 from enginescope.analysis.roofline.layer_work import layer_bytes, layer_work
-from enginescope.analysis.roofline.roofline import roofline
+from enginescope.analysis.roofline.roofline import gpu_limits, roofline
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile

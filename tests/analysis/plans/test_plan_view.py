@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import WholeRequest
+from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.gpu_limits import GpuLimits
+from enginescope.analysis.roofline.roofline import GpuLimits
 from enginescope.core.errors import UsageError
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, read_onnx_graph
 from enginescope.formats.plan.plan_json import parse_plan

@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.report_card.layer_clusters import MOST_POINTS, QUANTITIES, clusters
+from enginescope.analysis.report_card.card_data import MOST_POINTS, QUANTITIES, clusters
 from tests.analysis.card_plans import layer, small_view, tensor, view_of
 
 TIME, FOOTPRINT = QUANTITIES["time"].value, QUANTITIES["footprint"].value

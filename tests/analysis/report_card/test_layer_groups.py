@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.report_card.layer_groups import group_layers
+from enginescope.analysis.report_card.card_data import group_layers
 from tests.analysis.card_plans import TIMES, small_view
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.report_card.layer_clusters import QUANTITIES, quantity_named
+from enginescope.analysis.report_card.card_data import QUANTITIES, quantity_named
 from enginescope.core.errors import UsageError
 from tests.analysis.card_plans import small_view
 

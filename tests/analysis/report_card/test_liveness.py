@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from enginescope.analysis.report_card.liveness import liveness
+from enginescope.analysis.report_card.card_data import liveness
 from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import IOTensor, Plan

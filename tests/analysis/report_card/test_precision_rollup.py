@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.report_card.layer_groups import precision_rollup
+from enginescope.analysis.report_card.card_data import precision_rollup
 from tests.analysis.card_plans import small_view
 
 

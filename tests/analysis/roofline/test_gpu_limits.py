@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.roofline.gpu_limits import (
+from enginescope.analysis.roofline.roofline import (
     GpuLimits,
     gpu_limits,
     known_gpus,

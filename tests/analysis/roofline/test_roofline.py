@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.analysis.layers.layer_table import attribute
-from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
-from enginescope.analysis.roofline.roofline import LayerRoof, Roofline, roofline
+from enginescope.analysis.roofline.roofline import (
+    GpuLimits,
+    LayerRoof,
+    Roofline,
+    gpu_limits,
+    roofline,
+)
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile

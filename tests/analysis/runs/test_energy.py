@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.runs.energy import energy_notices, energy_of
+from enginescope.analysis.runs.gpu_state import energy_notices, energy_of
 from enginescope.judge.samples import frozen
 from enginescope.records.run.telemetry import (
     ENERGY,

@@ -1,6 +1,6 @@
 import numpy as np
 
-from enginescope.analysis.runs.latency_curves import POINTS, percentile_curve
+from enginescope.analysis.runs.run_view import POINTS, percentile_curve
 from enginescope.judge.samples import Mark, Samples, frozen
 from enginescope.judge.stats.describe import describe, percentile
 from tests.judge.test_describe import bursty_tail

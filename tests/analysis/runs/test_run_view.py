@@ -5,8 +5,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import BackendSpec
 from enginescope.records.samples import ReportedSummary
 from tests.render.runs import failed_run, imported_run, measured_run

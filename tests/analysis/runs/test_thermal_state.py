@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.runs.thermal_state import thermal_state
+from enginescope.analysis.runs.gpu_state import thermal_state
 from enginescope.judge.samples import frozen
 from enginescope.records.run.telemetry import (
     TEMPERATURE,

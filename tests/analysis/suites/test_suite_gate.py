@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.suites.suite_gate import with_cells
+from enginescope.analysis.suites.suite_row import with_cells
 from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellRow, CellStatus
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow, GateTerms

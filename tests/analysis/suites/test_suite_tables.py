@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_row import run_figures
 from enginescope.analysis.suites.suite_table import (
     CELL_COLUMNS,
@@ -14,6 +13,7 @@ from enginescope.analysis.suites.suite_table import (
     speed_ups,
     tidy_columns,
 )
+from enginescope.analysis.suites.suite_view import perf_tables
 from enginescope.records.suite.suite import CellStatus
 from tests.analysis.gated_runs import process, with_device_latency
 from tests.suites.made import cell, result, row, timed

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.analysis.accuracy.topk_agreement import rank_agreement
+from enginescope.analysis.accuracy.sample_checks import rank_agreement
 from enginescope.analysis.tasks.classification import ClassificationTask, wilson_pct
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.formats.tensors.target_files import read_labels
+from enginescope.formats.tensors.tensor_files import tensor_of
 
 RNG = np.random.default_rng(3)
 

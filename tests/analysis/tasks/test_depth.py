@@ -10,7 +10,7 @@ import pytest
 
 from enginescope.analysis.tasks.depth import DepthTask
 from enginescope.core.errors import UsageError
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 
 RNG = np.random.default_rng(7)
 

@@ -12,7 +12,7 @@ from enginescope.analysis.tasks.box_outputs import BoxLayout, boxes_of
 from enginescope.analysis.tasks.detection import DetectionTask
 from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
 from enginescope.core.optional import is_installed
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 from tests.conftest import missing
 
 #: Boxes (left, top, right, bottom) and categories of two pictures of 200 × 100.

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.analysis.tasks.pairing import paired
+from enginescope.analysis.tasks.task_scoring import paired
 
 
 def test_base_names_pair_and_the_rest_is_named() -> None:

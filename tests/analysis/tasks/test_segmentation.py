@@ -9,7 +9,7 @@ from PIL import Image
 
 from enginescope.analysis.tasks.segmentation import SegmentationTask
 from enginescope.core.errors import UsageError
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 
 RNG = np.random.default_rng(11)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.upgrade.layer_differences import MOST_LAYERS, layer_differences
+from enginescope.analysis.upgrade.rows import MOST_LAYERS, layer_differences
 from enginescope.core.record import replace
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.run import OutcomeKind, Run

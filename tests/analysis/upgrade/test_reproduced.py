@@ -11,8 +11,9 @@ from enginescope.analysis.upgrade.reproduced import (
 )
 from enginescope.core.record import replace
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
-from enginescope.records.verdict.reproduction import Agreement, Reproduction
 from enginescope.records.verdict.upgrade import (
+    Agreement,
+    Reproduction,
     Stack,
     UpgradedModel,
     UpgradeKind,

@@ -17,11 +17,11 @@ from enginescope.analysis.upgrade.rows import (
 )
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.comparability import CompareConfig
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.tensor import DataType

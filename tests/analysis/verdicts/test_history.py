@@ -14,8 +14,7 @@ from enginescope.analysis.verdicts.history import (
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.records.environment import Device, Environment, Host
-from enginescope.records.plan.build import BuildReport
-from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.plan.build import BuildReport, ToolReport
 from enginescope.render.verdicts.history_text import span_text
 from tests.analysis.gated_runs import crashed, job, process, with_device_latency
 from tests.analysis.historic_runs import host, over_days

@@ -18,7 +18,7 @@ from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, Ve
 from enginescope.records.environment import Device, Environment
 from enginescope.records.notice import is_unstable, most_severe
 from enginescope.records.plan.build import BuildReport
-from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
+from enginescope.records.verdict.noise import Decidable, NoiseFloor
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from tests.analysis.in_turn import COMPARISON, HOST, crashed, in_turn, job, named, process
 

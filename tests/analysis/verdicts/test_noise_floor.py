@@ -10,7 +10,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.samples import Samples, frozen
-from enginescope.records.verdict.noise_floor import Decidable
+from enginescope.records.verdict.noise import Decidable
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, named
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from enginescope.analysis.verdicts.evidence_levels import change_pct, printed_cause
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, compare_sides
-from enginescope.analysis.verdicts.printed_verdicts import change_pct, printed_cause
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.verdict import Reason, VerdictKind
+from enginescope.judge.verdict import EvidenceLevel, Reason, VerdictKind
 from enginescope.records.environment import Device, Environment
-from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.samples import ReportedSummary
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, kind_text, why_text

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
+    Ranking,
     compare_sides,
+    ranking_of,
 )
-from enginescope.analysis.verdicts.ranking import Ranking, ranking_of
 from enginescope.core.record import replace
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPosition

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.verdicts.self_test import SameSides, self_test_of
+from enginescope.analysis.verdicts.noise_floor import SameSides, self_test_of
 from enginescope.core.errors import UsageError
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.noise import SelfTest
 from tests.analysis.in_turn import crashed, in_turn, named
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.verdicts.job_identity import sessions_of, shift_between
-from enginescope.judge.comparison.sessions import ASSUMED_SD, session_shift
+from enginescope.judge.comparison.run_to_run import ASSUMED_SD, session_shift
 from enginescope.judge.verdict import Reason
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome

@@ -7,7 +7,7 @@ import pytest
 
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.oip.backend import EndpointSession, OipBackend
-from enginescope.backends.oip.http_connection import encoded, output_tensors, reason_in
+from enginescope.backends.oip.connection import encoded, output_tensors, reason_in
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.records.run.job import BackendSpec, Job, Subject

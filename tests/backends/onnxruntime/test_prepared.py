@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.backends.onnxruntime.convert.model_cache import new_entry
+from enginescope.backends.onnxruntime.convert.model_files import new_entry
 
 NAME = "made.json"
 

@@ -42,7 +42,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of the recorders and of the device."""
     made = Clock()
-    for name in ("latency", "throughput", "inference_stream"):
+    for name in ("request_loops", "inference_stream"):
         module = import_module(f"enginescope.backends.tensorrt.run.{name}")
         for function in ("perf_counter_ns", "sleep"):
             if hasattr(module, function):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.records.run.job import BackendSpec

@@ -7,7 +7,7 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from enginescope.analysis.claims.layer_time import event_cost, layer_times
+from enginescope.analysis.claims.layer_claims import event_cost, layer_times
 from enginescope.backends.tensorrt.libraries import load
 from enginescope.backends.tensorrt.run import inference_stream
 from enginescope.core.errors import BackendError

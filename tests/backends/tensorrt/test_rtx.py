@@ -10,7 +10,7 @@ import pytest
 from enginescope.backends.registry import backend_of, load_backend, parse_backend, read_spec
 from enginescope.backends.tensorrt import libraries
 from enginescope.backends.tensorrt.backend import tensorrt_rtx
-from enginescope.backends.tensorrt.rtx import compute_capabilities, is_served
+from enginescope.backends.tensorrt.libraries import compute_capabilities, is_served
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
 from enginescope.records.run.job import BackendSpec
 from enginescope.runner.jobs import runtime_of, usual_backend

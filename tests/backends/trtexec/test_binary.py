@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.backends.trtexec import binary
-from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
+from enginescope.backends.trtexec import process
+from enginescope.backends.trtexec.process import dotted, find_binary, version_of
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
 
 
@@ -19,7 +19,7 @@ def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
 def nowhere(monkeypatch, tmp_path) -> None:
     monkeypatch.delenv("TRTEXEC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    monkeypatch.setattr(binary, "USUAL", tmp_path / "usual" / "trtexec")
+    monkeypatch.setattr(process, "USUAL", tmp_path / "usual" / "trtexec")
 
 
 def test_none_says_how_to_get_one(nowhere) -> None:
@@ -109,7 +109,7 @@ def test_libraries_that_are_missing(tool) -> None:
 
 
 def test_one_that_does_not_answer(tool, monkeypatch) -> None:
-    monkeypatch.setattr(binary, "_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(process, "_TIMEOUT_S", 0.2)
     tool.fault("hang")
     with pytest.raises(UnsupportedError, match="did not respond"):
         version_of(tool.binary)

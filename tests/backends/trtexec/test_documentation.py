@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.backends.trtexec import binary
+from enginescope.backends.trtexec import process
 from enginescope.backends.trtexec.options import WITHOUT_FLAG
 from enginescope.formats.trtexec.trtexec_flags import PRECISIONS
 
@@ -28,5 +28,5 @@ def test_every_notice_is_explained(text) -> None:
 
 
 def test_refused_keys_precisions_and_places_are_named(text) -> None:
-    for word in (*WITHOUT_FLAG, *PRECISIONS, str(binary.USUAL), f"${binary.VARIABLE}"):
+    for word in (*WITHOUT_FLAG, *PRECISIONS, str(process.USUAL), f"${process.VARIABLE}"):
         assert f"`{word}`" in text

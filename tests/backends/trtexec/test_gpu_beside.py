@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from enginescope.analysis.runs.energy import energy_notices, energy_of
+from enginescope.analysis.runs.gpu_state import energy_notices, energy_of
 from enginescope.backends.trtexec.backend import GpuBeside
 from enginescope.core.record import replace
 from enginescope.probe import nvml

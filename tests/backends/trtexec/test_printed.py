@@ -8,7 +8,7 @@ from enginescope.backends.trtexec.process import (
     warm_up_report,
 )
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
-from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.run.job import Mode
 from enginescope.records.tensor import DataType
 

@@ -19,8 +19,8 @@ from enginescope.backends.registry import parse_backend
 from enginescope.cli.accuracy.depth import _repeated
 from enginescope.cli.main import main
 from enginescope.core.record import replace
-from enginescope.formats.tensors.answer_files import read_answers
-from enginescope.render.depth import depth_figures
+from enginescope.formats.tensors.tensor_files import read_answers
+from enginescope.render.depth import depth_answer
 from enginescope.services.accuracy.depth_run import on_gpu
 from enginescope.store import run_folder
 from tests.analysis.in_turn import job
@@ -95,7 +95,7 @@ def test_figures_over_twenty_pictures_are_those_computed_alone(tmp_path, capsys)
 
 @pytest.mark.slow
 def test_one_model_of_a_dynamic_size_with_known_depth(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(depth_figures, "_SCALE", 0.25)
+    monkeypatch.setattr(depth_answer, "_SCALE", 0.25)
     net = depth_model(tmp_path / "net.onnx", size=("height", "width"))
     scene(tmp_path / "a", tmp_path / "b", "view", 3, (40, 60))
     picture, known = tmp_path / "a" / "view.png", tmp_path / "b" / "view.npy"
@@ -186,7 +186,7 @@ def test_mistakes_are_said_in_a_line(tmp_path, capsys, monkeypatch, arguments, s
 
 @pytest.mark.slow
 def test_a_damaged_picture_a_full_disk_and_named_sizes(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(depth_figures, "_SCALE", 0.25)
+    monkeypatch.setattr(depth_answer, "_SCALE", 0.25)
     net = depth_model(tmp_path / "net.onnx", size=("high", "wide"))
     images, targets = tmp_path / "images", tmp_path / "gt"
     for n in range(3):

@@ -139,6 +139,6 @@ def test_what_cannot_be_looked_into(plan, tmp_path, arguments, message, capsys) 
 
 
 def test_every_order_can_be_asked_for() -> None:
-    from enginescope.analysis.plans.exploration import ORDERS
+    from enginescope.analysis.plans.plan_view import ORDERS
 
     assert set(verb._SORTS) == set(ORDERS)

@@ -11,8 +11,8 @@ import pytest
 
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.jsonio import sha256_of
 from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Subject

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.formats.archive.archive_reader import check_tea, read_tea
+from enginescope.formats.archive.engine_archive import check_tea, read_tea
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.store.archive import Store
 from tests.fakes.loading import VERSIONS, environment

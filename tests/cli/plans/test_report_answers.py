@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from enginescope.analysis.validation.outputs_of_runs import answers_of_runs
-from enginescope.analysis.validation.validation import stored_validation
+from enginescope.analysis.validation.validation import answers_of_runs, stored_validation
 from enginescope.cli.main import main
 from enginescope.compat.trtexec.log.outputs import output_json
 from enginescope.core.errors import FormatError

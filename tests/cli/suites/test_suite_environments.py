@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.runner.fleet.cell_task import REFERENCES, REMOTE_CELL
+from enginescope.runner.fleet.machines import REFERENCES, REMOTE_CELL
 from enginescope.store.archive import Store
 from tests.cli.called import called
 from tests.cli.suites.test_suite import LIMIT_S, TIMING, command, rows

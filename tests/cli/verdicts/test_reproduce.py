@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.core.digest import sha256_of
+from enginescope.core.jsonio import sha256_of
 from tests.one_way.verdicts import bundle, pair
 from tests.plants.in_process import workers_in_process
 from tests.services.upgrade.test_upgrade import planted

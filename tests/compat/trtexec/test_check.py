@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.compat.trtexec.check import check, check_known, checked_line
+from enginescope.compat.trtexec.arguments import check, check_known, checked_line
 from enginescope.core.errors import UsageError
 from enginescope.formats.trtexec.trtexec_flags import all_flags
 from tests.compat.trtexec.runs import version

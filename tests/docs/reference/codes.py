@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from enginescope.analysis.verdicts.comparability import CONDITIONS
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core import errors
-from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.verdict import Reason, VerdictKind
+from enginescope.judge.verdict import EvidenceLevel, Reason, VerdictKind
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.suite.suite import CellStatus
 from enginescope.records.verdict.gate import FAILING, GateOutcome
-from enginescope.render.verdicts.gate_sarif import RULES as GATE_RULES
+from enginescope.render.verdicts.gate_answer import RULES as GATE_RULES
 from enginescope.rules.catalogue import RULES
 from enginescope.services.explain import explain, explanations
 from tests.docs.reference.docstrings import first_paragraph

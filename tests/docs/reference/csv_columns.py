@@ -10,9 +10,9 @@ from pathlib import Path
 
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import CELL_COLUMNS
 from enginescope.analysis.suites.suite_table import MEANINGS as SUITE_COLUMNS
+from enginescope.analysis.suites.suite_view import perf_tables
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.render.compare.compare_answer import compare_csv
 from enginescope.render.contend.contend_answer import contend_answer

@@ -13,7 +13,7 @@ import numpy as np
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
-from enginescope.formats.archive.archive_reader import Manifest
+from enginescope.formats.archive.engine_archive import Manifest
 from enginescope.records.run.passport import Passport
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellRow, SuitePlan
@@ -22,13 +22,11 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.lottery import BuildSpread, LotteryReport
-from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.records.verdict.reproduction import EvidenceBundle, Reproduction
-from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.noise import NoiseFloor, SelfTest
 from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.records.verdict.tune import TuneReport
-from enginescope.records.verdict.upgrade import UpgradeReport
+from enginescope.records.verdict.upgrade import EvidenceBundle, Reproduction, UpgradeReport
 from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.page.export import report_json, summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen

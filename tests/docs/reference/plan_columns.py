@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.plans.plan_column_table import COLUMNS
-from enginescope.analysis.roofline.gpu_limits import gpu_limits, known_gpus
+from enginescope.analysis.plans.plan_columns import COLUMNS
+from enginescope.analysis.roofline.roofline import gpu_limits, known_gpus
 from tests.docs.reference.marked_page import table
 
 _KINDS = ("FP32", "TF32", "FP16", "FP8", "FP4", "INT8", "INT4")

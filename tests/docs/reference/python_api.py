@@ -6,7 +6,7 @@ import inspect
 
 import enginescope as es
 from enginescope.analysis.frames import Frames
-from enginescope.core.result import Result
+from enginescope.core.record import Result
 from tests.api.public_functions import public_functions
 from tests.docs.reference.docstrings import attributes, entries, first_paragraph, markdown, parsed
 from tests.docs.reference.marked_page import table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.report_card.layer_clusters import QUANTITIES
+from enginescope.analysis.report_card.card_data import QUANTITIES
 from enginescope.render.charts.card.registry import PLAN_CHARTS
 from tests.docs.reference.marked_page import table
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from enginescope.formats.suites import suite_file
-from enginescope.services.suites.resolve import example
+from enginescope.services.suites.request import example
 from tests.docs.reference.marked_page import table
 
 #: Table to key to meaning.

@@ -9,8 +9,7 @@ import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.core.sidecar import SEAL
-from enginescope.formats.archive.archive_reader import MANIFEST
-from enginescope.formats.archive.archive_writer import check_folder, write_manifest
+from enginescope.formats.archive.engine_archive import MANIFEST, check_folder, write_manifest
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.archive.archive_reader import (
+from enginescope.formats.archive.engine_archive import (
     MANIFEST,
     SCHEMA,
     TeaSubject,
@@ -19,8 +19,9 @@ from enginescope.formats.archive.archive_reader import (
     kind_by_name,
     parse_manifest,
     read_tea,
+    tea_file,
+    write_tea,
 )
-from enginescope.formats.archive.archive_writer import tea_file, write_tea
 from enginescope.records.environment import Device
 from tests.formats import plans
 
@@ -205,7 +206,7 @@ def test_there_must_be_space(archive, tmp_path, monkeypatch) -> None:
         free = 10
 
     monkeypatch.setattr(
-        "enginescope.formats.archive.archive_reader.shutil.disk_usage", lambda _: Usage
+        "enginescope.formats.archive.engine_archive.shutil.disk_usage", lambda _: Usage
     )
     with pytest.raises(UsageError, match="10 are free"):
         extract_tea(archive, tmp_path / "deep" / "out")

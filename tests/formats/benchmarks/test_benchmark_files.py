@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.formats.importing.importer import import_artifacts
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.run.run import OutcomeKind, Run
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import enginescope as es
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.formats.importing.importer import import_artifacts
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.render.verdicts.upgrade_answer import answer_text

@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.formats.importing.artifact_kinds import ArtifactKind
-from enginescope.formats.importing.import_grouping import Item, exported_names, group_items, stem_of
+from enginescope.formats.importing.artifact_kinds import (
+    ArtifactKind,
+    Item,
+    exported_names,
+    group_items,
+    stem_of,
+)
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
-from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.plan.build import ToolReport
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from enginescope.formats.importing.import_options import (
     warmup_ms,
     workload_of,
 )
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import IOTensor, Layer, Plan
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import InputShape, Mode
 from enginescope.records.tensor import DataType, Tensor
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from enginescope.formats.importing.import_options import is_of_build, merge_reports
-from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary
 
 BUILD = ToolReport(

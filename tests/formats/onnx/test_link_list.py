@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.onnx.onnx_unfold import read_links
+from enginescope.formats.onnx.onnx_copies import read_links
 
 SHA = "a" * 64
 

@@ -7,8 +7,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from enginescope.core.errors import FormatError
+from enginescope.formats.onnx.onnx_copies import GIVEN, GivenTensor, marked_onnx, split_model_at
 from enginescope.formats.onnx.onnx_graph import FlowTensor, read_onnx_flow
-from enginescope.formats.onnx.onnx_marks import GIVEN, GivenTensor, marked_onnx, split_model_at
 from enginescope.records.tensor import DataType
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)

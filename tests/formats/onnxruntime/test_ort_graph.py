@@ -7,7 +7,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.onnxruntime.ort_graph import executed_plan
+from enginescope.formats.onnxruntime.ort_profile import executed_plan
 from enginescope.records.plan.plan import EXECUTED
 from enginescope.records.tensor import DataType
 from tests.backends.onnxruntime.models import info, write

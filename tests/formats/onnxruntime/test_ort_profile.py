@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.onnxruntime.ort_profile import ort_profile_of

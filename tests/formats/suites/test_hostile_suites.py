@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.core.errors import EnginescopeError, FormatError
 from enginescope.formats.suites.suite_file import read_suite_file
-from enginescope.services.suites.resolve import SuiteRequest, resolve_suite
+from enginescope.services.suites.request import SuiteRequest, resolve_suite
 from enginescope.store.archive import Store
 
 

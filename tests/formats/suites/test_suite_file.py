@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.suites.suite_file import read_suite_file
-from enginescope.services.suites.resolve import example
+from enginescope.services.suites.request import example
 
 TEXT = """
 [suite]

@@ -6,7 +6,7 @@ from onnx import numpy_helper
 
 from enginescope.compat.trtexec.log.outputs import output_json
 from enginescope.core.errors import FormatError
-from enginescope.formats.tensors.answer_files import (
+from enginescope.formats.tensors.tensor_files import (
     answer_file,
     read_answers,
     stored_answers,

@@ -12,8 +12,8 @@ from enginescope.compat.trtexec.log.outputs import output_json
 from enginescope.core.errors import FormatError
 from enginescope.formats.importing.artifact_kinds import ArtifactKind, kind_of
 from enginescope.formats.lenient_json import read_json
-from enginescope.formats.tensors.answer_files import outputs_of
 from enginescope.formats.tensors.output_diff_file import foreign_differences, is_output_diff
+from enginescope.formats.tensors.tensor_files import outputs_of
 from enginescope.records.tensor import DataType
 from tests.analysis.answers import tensor
 

@@ -12,8 +12,7 @@ from enginescope.formats.trex.trex_metadata import build_metadata, log_metadata,
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.plan.build import BuildReport
-from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.plan.build import BuildReport, ToolReport
 from enginescope.records.samples import ReportedSummary
 
 REPORT = BuildReport(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.core.errors import FormatError
 from enginescope.formats.trtexec.exported_profile import parse_profile
 

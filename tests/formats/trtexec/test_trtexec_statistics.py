@@ -13,7 +13,7 @@ from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_times import ExportedTimes, as_trtexec_prints, parse_times
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.judge.samples import Samples, frozen
-from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.samples import ReportedSummary
 
 SHARED = [

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from enginescope.judge.comparison.mean_ratio import MeasuredRatio, mean_ratio
-from enginescope.judge.comparison.ratio import ratio_of_rounds
+from enginescope.judge.comparison.ratio import MeasuredRatio, mean_ratio, ratio_of_rounds
 from enginescope.judge.samples import Interval
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from enginescope.judge.comparing import compare
-from enginescope.judge.comparison.process_states import process_states, unsettled_states
+from enginescope.judge.comparison.run_to_run import process_states, unsettled_states
 from enginescope.judge.sources import Recorded
 from enginescope.judge.verdict import Reason, VerdictKind
 

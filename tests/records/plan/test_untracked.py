@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode
 from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.analysis.plans.exploration import ExploredLayer
+from enginescope.analysis.plans.plan_view import ExploredLayer
 from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork
 from enginescope.analysis.roofline.matrix_product import MatrixProduct
 from enginescope.core.record import Record

@@ -9,7 +9,7 @@ from enginescope.analysis.accuracy.binding_check import BindingDifference
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import ValidatedSide
-from enginescope.render.accuracy.validate_phrases import side_answer
+from enginescope.render.accuracy.compared_outputs import side_answer
 from tests.analysis.answers import tensor
 
 

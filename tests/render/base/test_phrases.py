@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.claims.percentile import percentile_name
+from enginescope.analysis.claims.run_claims import percentile_name
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.throughput import Pipeline
 from enginescope.core.record import replace

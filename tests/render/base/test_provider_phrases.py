@@ -9,7 +9,7 @@ from enginescope.judge.samples import Samples
 from enginescope.records.plan.build import MadeModel, Preparation
 from enginescope.records.progress import Phase
 from enginescope.records.run.run import ArenaUse, ProviderShare, Run
-from enginescope.render.base.provider_phrases import (
+from enginescope.render.base.device_phrases import (
     caveat,
     cold_line,
     device_line,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.render.base.shared_options import jobs_apart, told_apart
+from enginescope.render.base.short_names import jobs_apart, told_apart
 
 LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
 SAID = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization_level=2"

@@ -7,8 +7,7 @@ import json
 import msgspec
 import pytest
 
-from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected
-from enginescope.analysis.bisection.error_start import started
+from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, started
 from enginescope.analysis.bisection.precision_proposals import (
     PrecisionTrial,
     PrecisionTrials,

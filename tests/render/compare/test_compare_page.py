@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from enginescope.analysis.build_log.build_choices import compare_choices
+from enginescope.analysis.build_log.build_log_summary import compare_choices
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.core.record import replace
 from enginescope.formats.build_log.build_log import build_story_of

@@ -13,14 +13,17 @@ from enginescope.core.record import replace
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.render.base.text import as_text
 from enginescope.render.charts.estimates import latency_medians
-from enginescope.render.depth import depth_figures as depth_module
-from enginescope.render.depth.depth_figures import (
+from enginescope.render.depth import depth_answer as depth_module
+from enginescope.render.depth.depth_answer import (
     depth_figures,
+    depth_json,
     depth_panels,
+    depth_text,
     gpu_chart,
+    shared_text,
+    short_labels,
     speed_figure,
 )
-from enginescope.render.depth.depth_writers import depth_json, depth_text, shared_text, short_labels
 from tests.depth_benchmarks import depth_benchmark
 
 THREE = ("fp32.engine · trt", "fp16.engine · trt", "int8.engine · trt")

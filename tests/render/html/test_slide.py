@@ -10,8 +10,8 @@ from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.render.compare.compare_page import compare_slide
-from enginescope.render.html import slide as module
-from enginescope.render.html.slide import Slide, slide_png
+from enginescope.render.html import answer_page as module
+from enginescope.render.html.answer_page import Slide, slide_png
 from enginescope.render.page.report import subject_slide
 from enginescope.render.plans.plan_headline import PageSubject
 from tests.analysis.compared_plans import run_a, run_b

@@ -8,11 +8,11 @@ import numpy as np
 from rich.console import Group
 
 from enginescope.analysis.load.trials import loadgen_figures, step_of, trial_of
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.run.job import BackendSpec, Job, Subject
-from enginescope.records.run.load import LoadOutcome, LoadRule
+from enginescope.records.run.load_and_contention import LoadOutcome, LoadRule
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.load import LoadKind, LoadReport, Slo
 from enginescope.render.base.text import stacked

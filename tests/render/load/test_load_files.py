@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
-from enginescope.records.run.load import LoadRule
+from enginescope.records.run.load_and_contention import LoadRule
 from enginescope.records.verdict.load import LoadReport, Slo
 from enginescope.render.load.load_answer import load_answer, parts_chart
 from enginescope.render.page.page import report_page

@@ -11,7 +11,7 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Interval
 from enginescope.records.run import telemetry as channel
-from enginescope.render.base.gpu_phrases import joules_interval, joules_text
+from enginescope.render.base.device_phrases import joules_interval, joules_text
 from enginescope.render.charts.telemetry import PANELS, telemetry_charts, telemetry_picture
 from enginescope.render.page.export import gpu_telemetry_csv, report_json, summary_json
 from enginescope.render.page.markdown import report_markdown

@@ -2,7 +2,7 @@ import re
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
-from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.run.job import Mode
 from enginescope.records.samples import ReportedSummary
 from enginescope.render.page.markdown import escaped, report_markdown

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from enginescope.analysis.claims.layer_time import layer_times
-from enginescope.analysis.roofline.gpu_limits import gpu_limits
+from enginescope.analysis.claims.layer_claims import layer_times
+from enginescope.analysis.roofline.roofline import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.build_log.build_log import build_story_of

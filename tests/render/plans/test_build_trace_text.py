@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rich.console import Group
 
-from enginescope.analysis.build_log.build_choices import compare_choices
+from enginescope.analysis.build_log.build_log_summary import compare_choices
 from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.figures import TextTable

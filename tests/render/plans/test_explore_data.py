@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from enginescope.analysis.plans.exploration import Exploration, explore, ordered
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
+from enginescope.analysis.plans.plan_view import Exploration, explore, ordered
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.judge.notice import Notice
 from enginescope.render.plans.explore_data import COLUMNS, explore_csv, explore_json

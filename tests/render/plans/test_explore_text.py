@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from enginescope.analysis.claims.layer_time import WholeRequest
-from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore
+from enginescope.analysis.claims.layer_claims import WholeRequest
+from enginescope.analysis.plans.plan_view import ORDERS, Exploration, explore
 from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.judge.notice import Notice

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from enginescope.analysis.claims.layer_time import WholeRequest
+from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.core.record import replace
 from enginescope.render.base.figures import TextTable
 from enginescope.render.plans.findings import (

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from enginescope.analysis.plans.exploration import explore
+from enginescope.analysis.plans.plan_view import explore
 from enginescope.core.record import replace
-from enginescope.render.plans.perfetto import perfetto_trace
+from enginescope.render.plans.explore_data import perfetto_trace
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.analysis.runs.test_time_line import trace
 from tests.conftest import DATA

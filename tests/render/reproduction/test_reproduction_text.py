@@ -9,13 +9,14 @@ import pytest
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
 from enginescope.core.record import replace
 from enginescope.notebook.html_fragments import answer_html
-from enginescope.records.verdict.reproduction import (
+from enginescope.records.verdict.upgrade import (
     OutputChange,
     OutputReason,
     ReproducedOutputs,
     Reproduction,
+    UpgradedModel,
+    UpgradeKind,
 )
-from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeKind
 from enginescope.render.reproduction.reproduction_answer import (
     answer_text,
     reproduction_answer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.roofline.gpu_limits import gpu_limits
+from enginescope.analysis.roofline.roofline import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine

@@ -1,6 +1,6 @@
 """The time line of a request, by its stamps."""
 
-from enginescope.render.sections.timeline import request_timeline
+from enginescope.render.sections.measurement import request_timeline
 from tests.analysis.runs.test_time_line import trace
 
 

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from enginescope.analysis.sensitivity.ranking import (
+from enginescope.analysis.sensitivity.layer_ranking import (
     conversion_order,
     front_of,
     proposed,
@@ -17,7 +17,7 @@ from enginescope.analysis.sensitivity.ranking import (
 )
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,

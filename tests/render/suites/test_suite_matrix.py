@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from enginescope.analysis.suites.suite_wins import wins
+from enginescope.analysis.suites.suite_table import wins
 from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_answer import suite_answer

@@ -16,7 +16,7 @@ from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.core.record import replace
-from enginescope.render.accuracy.validate_phrases import WorstAnswer, panels_of
+from enginescope.render.accuracy.compared_outputs import WorstAnswer, panels_of
 from enginescope.render.base.text import answer_lines, as_text
 from enginescope.render.html.answer_page import written_page
 from enginescope.render.html.images import heat_png

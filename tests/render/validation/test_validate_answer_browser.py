@@ -8,7 +8,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
 from enginescope.render.page.page import report_page
-from enginescope.render.validation.report_answers import ReportedAnswers
+from enginescope.render.validation.validate_answer import ReportedAnswers
 from tests.render.browser import chromium_tab
 from tests.render.validation.test_validate_answer import found, page_of, side, worst_of
 

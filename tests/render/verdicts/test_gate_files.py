@@ -16,16 +16,17 @@ from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
 from enginescope.render.base.answer_tables import answer_markdown as written_markdown
 from enginescope.render.html.answer_page import written_page
 from enginescope.render.verdicts.gate_answer import (
+    RULES,
     answer_text,
     checked_text,
     gate_answer,
     gate_json,
+    gate_junit,
     gate_notices,
+    gate_sarif,
     scope_facts,
 )
 from enginescope.render.verdicts.gate_answer import gate_rows as gate_table
-from enginescope.render.verdicts.gate_junit import gate_junit
-from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
 from tests.analysis.gated_runs import crashed, job, process, processes
 
 UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)

@@ -8,9 +8,9 @@ import pytest
 
 from enginescope.analysis.ladder.rungs import climb, placed
 from enginescope.core.record import replace
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.ladder import LadderReport, Rung, RungKey
 from enginescope.render.ladder.ladder_answer import ladder_answer, ladder_chart, waterfall

@@ -11,8 +11,8 @@ import pytest
 from enginescope.analysis.tune.halving import confirmed
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.tune import Alternative, InvalidAlternative, TuneReport
 from enginescope.render.tune.tune_answer import alternative_table, label_of, tune_answer

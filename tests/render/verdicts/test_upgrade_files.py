@@ -7,13 +7,12 @@ import re
 
 import pytest
 
-from enginescope.analysis.upgrade.layer_differences import layer_differences
-from enginescope.analysis.upgrade.rows import metric_rows, untimed_row
+from enginescope.analysis.upgrade.rows import layer_differences, metric_rows, untimed_row
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,

@@ -12,9 +12,15 @@ from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_sides
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import decide
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Interval
-from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, Verdict, VerdictKind
+from enginescope.judge.verdict import (
+    DisturbedRounds,
+    EvidenceLevel,
+    RatioEstimate,
+    Reason,
+    Verdict,
+    VerdictKind,
+)
 from enginescope.records.progress import Phase, RoundPlan
 from enginescope.render.base.answer_tables import answer_markdown
 from enginescope.render.base.text import answer_lines, as_text

@@ -6,7 +6,7 @@ from typing import Any
 
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
-from enginescope.runner.fleet.cell_task import CellTaskResult, FleetWatch, Lost
+from enginescope.runner.fleet.machines import CellTaskResult, FleetWatch, Lost
 
 
 def cell(key: str = "k0", backend: str = "ort-cpu", **more: Any) -> Cell:

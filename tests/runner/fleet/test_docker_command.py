@@ -9,14 +9,13 @@ import pytest
 
 from enginescope.records.run.job import BackendSpec, InputFile, Job, Subject, Workload
 from enginescope.records.run.sample_set import AnswerRequest, Sample, SampleFile
-from enginescope.runner.fleet.cell_task import REMOTE_CELL
 from enginescope.runner.fleet.container import (
     ContainerTask,
     container_command,
     mounts_of,
     mounts_of_job,
 )
-from enginescope.runner.fleet.machines import uses_gpu
+from enginescope.runner.fleet.machines import REMOTE_CELL, uses_gpu
 from tests.runner.fleet.cells import cell
 
 

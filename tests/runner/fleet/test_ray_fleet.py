@@ -12,7 +12,7 @@ import pytest
 from enginescope.core.errors import BackendError
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet import ray_fleet
-from enginescope.runner.fleet.cell_task import (
+from enginescope.runner.fleet.machines import (
     CellTaskResult,
     packed_returned,
     packed_task,

@@ -4,8 +4,8 @@ import pytest
 
 from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Conditions, Cooldown, Job, Subject
-from enginescope.runner.machine import cooldown
-from enginescope.runner.machine.cooldown import cool_down
+from enginescope.runner.machine import gpu_condition
+from enginescope.runner.machine.gpu_condition import cool_down
 
 JOB = Job(subject=Subject(name="m"), backend=BackendSpec(name="fake"))
 
@@ -17,10 +17,10 @@ class Room:
         self.now_s = 0.0
         self.told: list[str] = []
         self._left = list(temperatures)
-        monkeypatch.setattr(cooldown.time, "monotonic", lambda: self.now_s)
-        monkeypatch.setattr(cooldown.time, "sleep", self._sleep)
-        monkeypatch.setattr(cooldown, "gpus_of", lambda _: ("GPU-0",))
-        monkeypatch.setattr(cooldown, "gpu_temperature_c", lambda _: self._temperature())
+        monkeypatch.setattr(gpu_condition.time, "monotonic", lambda: self.now_s)
+        monkeypatch.setattr(gpu_condition.time, "sleep", self._sleep)
+        monkeypatch.setattr(gpu_condition, "gpus_of", lambda _: ("GPU-0",))
+        monkeypatch.setattr(gpu_condition, "gpu_temperature_c", lambda _: self._temperature())
 
     def wait(self, temperature_c: float, limit_s: float = 180.0):
         rule = Cooldown(temperature_c=temperature_c, limit_s=limit_s)

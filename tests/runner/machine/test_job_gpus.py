@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from enginescope.records.environment import Device
 from enginescope.records.run.job import BackendSpec, Job, Subject
-from enginescope.runner.machine import gpu_notices
-from enginescope.runner.machine.gpu_notices import gpus_of
+from enginescope.runner.machine import gpu_condition
+from enginescope.runner.machine.gpu_condition import gpus_of
 
 
 def job(**options: str) -> Job:
@@ -12,7 +12,7 @@ def job(**options: str) -> Job:
 
 def test_each_gpu_once_and_the_first_where_none_is_named(monkeypatch) -> None:
     seen = {0: Device(name="A", uuid="GPU-a"), 2: Device(name="C", uuid="GPU-c")}
-    monkeypatch.setattr(gpu_notices, "probe_device", seen.get)
+    monkeypatch.setattr(gpu_condition, "probe_device", seen.get)
     assert gpus_of([job(), job(device="2"), job(device_id="0"), job(device="2")]) == (
         "GPU-a",
         "GPU-c",

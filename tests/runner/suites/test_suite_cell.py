@@ -12,7 +12,7 @@ from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
-from enginescope.runner.suites import suite_run
+from enginescope.runner.suites import suite_cells
 from tests.analysis.gated_runs import process
 from tests.runner.fleet.cells import cell
 
@@ -29,16 +29,16 @@ from tests.runner.fleet.cells import cell
 def test_a_kind_of_gpu_is_told_by_its_words_as_on_a_fleet(
     monkeypatch, wanted, there, is_refused
 ) -> None:
-    monkeypatch.setattr(suite_run, "probe_devices", lambda: (Device(name=there),))
-    refused = suite_run.refusal_of(cell(gpu=wanted))
+    monkeypatch.setattr(suite_cells, "probe_devices", lambda: (Device(name=there),))
+    refused = suite_cells.refusal_of(cell(gpu=wanted))
     assert (refused is not None) is is_refused
     if refused is not None:
         assert refused.message == f"it asks for a GPU called {wanted}; here is {there}"
 
 
 def test_without_a_gpu_that_is_said(monkeypatch) -> None:
-    monkeypatch.setattr(suite_run, "probe_devices", lambda: ())
-    refused = suite_run.refusal_of(cell(gpu="H200"))
+    monkeypatch.setattr(suite_cells, "probe_devices", lambda: ())
+    refused = suite_cells.refusal_of(cell(gpu="H200"))
     assert refused is not None
     assert refused.message == "it asks for a GPU called H200; here is none that is seen"
 
@@ -62,7 +62,7 @@ def ends(monkeypatch, *kinds: OutcomeKind) -> list[str]:
         sink(run)
         return (run,)
 
-    monkeypatch.setattr(suite_run, "run_jobs", run_jobs)
+    monkeypatch.setattr(suite_cells, "run_jobs", run_jobs)
     return made
 
 
@@ -85,7 +85,7 @@ def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
 ) -> None:
     made = ends(monkeypatch, *kinds)
     kept: list[str] = []
-    found, most = suite_run.measure_cell(
+    found, most = suite_cells.measure_cell(
         cell(backend="fake", processes=3, retries=retries), lambda run: kept.append(run.id)
     )
     assert [one.id for one in found] == last
@@ -112,9 +112,9 @@ def test_a_disturbed_process_is_measured_again_as_a_failed_one_is(
         sink(run)
         return (run,)
 
-    monkeypatch.setattr(suite_run, "run_jobs", run_jobs)
+    monkeypatch.setattr(suite_cells, "run_jobs", run_jobs)
     kept: list[str] = []
-    found, most = suite_run.measure_cell(
+    found, most = suite_cells.measure_cell(
         cell(backend="fake", processes=2, retries=retries), lambda run: kept.append(run.id)
     )
     assert [run.id for run in found] == expected
@@ -126,5 +126,5 @@ def test_the_number_of_the_process_is_told(monkeypatch) -> None:
     ends(monkeypatch, OK, OK)
     told: list[int] = []
     watcher = Watcher(started=lambda number, _: told.append(number))
-    suite_run.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
+    suite_cells.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
     assert told == [0, 1]

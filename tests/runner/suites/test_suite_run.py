@@ -10,7 +10,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.probe.host import usable_processors
 from enginescope.records.suite.suite import Needs
-from enginescope.runner.suites.suite_run import run_cells, worker_slots
+from enginescope.runner.suites.suite_cells import run_cells, worker_slots
 from tests.suites.made import cell, timed
 
 PROCESSORS = usable_processors() or ()

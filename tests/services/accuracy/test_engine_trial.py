@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 from tests.analysis.answers import side
 
 pytest.importorskip("onnxruntime")

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from enginescope.analysis.bisection.tensor_errors import TensorError
-from enginescope.analysis.bisection.tensor_pairs import TensorPair, TensorPairs
+from enginescope.analysis.bisection.tensor_pairs import TensorError, TensorPair, TensorPairs
 from enginescope.analysis.errors.output_tolerance import TOLERANCES, ToleranceRequest
 from enginescope.core.errors import BackendError
 from enginescope.records.run.job import BackendSpec, Job, Subject

@@ -11,7 +11,7 @@ from enginescope.analysis.verdicts.job_identity import identity_of
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import replace
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.records.run.run import Run
 from enginescope.services.contend import contend as service

@@ -7,14 +7,14 @@ from msgspec import structs
 
 import enginescope as es
 from enginescope.analysis.ladder.rungs import layer_sum
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.notice import is_unstable
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Mode, StopRule, WarmUp, Workload
 from enginescope.records.verdict.ladder import RungKey
 from enginescope.services.ladder.ladder import ladder_for
-from enginescope.services.measurement.merged_notices import _merged
+from enginescope.services.measurement.observer import _merged
 from tests.fakes import loading, models
 from tests.plants.in_process import workers_in_process
 from tests.render.runs import measured_run

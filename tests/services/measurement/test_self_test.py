@@ -41,7 +41,7 @@ def one_second_rounds(monkeypatch) -> None:
         return measure(*given, **named)
 
     monkeypatch.setattr(Experiment, "run_round", timed)
-    for module in ("judge.experiment", "services.measurement.self_test"):
+    for module in ("judge.experiment", "services.measurement.noise"):
         monkeypatch.setattr(f"enginescope.{module}.perf_counter", lambda: now[0])
 
 

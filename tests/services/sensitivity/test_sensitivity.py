@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 import enginescope as es
-from enginescope.analysis.sensitivity.layers import layers_of
+from enginescope.analysis.sensitivity.layer_ranking import layers_of
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.formats.onnx.onnx_graph import FlowNode, FlowTensor, OnnxFlow
 from enginescope.judge import experiment

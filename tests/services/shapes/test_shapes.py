@@ -9,11 +9,11 @@ import pytest
 from onnx import helper
 
 import enginescope as es
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.run import rounds
 from enginescope.records.run.job import DimSize, Limits, Mode, Workload
 from enginescope.records.verdict.shapes import ShapesReport
-from enginescope.services.shapes.sweep import parse_sizes, parse_sweep, parse_weight
+from enginescope.services.shapes.shapes import parse_sizes, parse_sweep, parse_weight
 from enginescope.store.archive import Store
 from tests.fakes import loading, models
 from tests.plants.in_process import workers_in_process

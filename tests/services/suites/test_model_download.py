@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.onnx.onnx_unfold import ModelLink, read_links
+from enginescope.formats.onnx.onnx_copies import ModelLink, read_links
 from enginescope.services.suites.models import fetch
 
 BODY = bytes(range(256)) * 4096  # 1 MiB

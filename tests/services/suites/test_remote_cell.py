@@ -13,7 +13,7 @@ import pytest
 from enginescope.core.errors import FormatError
 from enginescope.records.run.job import StopRule, Subject, WarmUp, Workload
 from enginescope.records.suite.suite import CellStatus
-from enginescope.runner.fleet.cell_task import REMOTE_CELL, packed_task, unpacked_returned
+from enginescope.runner.fleet.machines import REMOTE_CELL, packed_task, unpacked_returned
 from enginescope.services.suites import remote_cell
 from enginescope.services.suites.remote_cell import run_remote_cell
 from enginescope.store.archive import Store

@@ -16,7 +16,7 @@ from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.suite.suite import Cell, CellStatus
-from enginescope.runner.fleet.cell_task import REFERENCES, packed_task, unpacked_returned
+from enginescope.runner.fleet.machines import REFERENCES, packed_task, unpacked_returned
 from enginescope.runner.inputs.collect_outputs import EndedBadly
 from enginescope.runner.jobs import subject_of
 from enginescope.services.suites.cell import checked_cell

@@ -8,7 +8,7 @@ import pytest
 
 import enginescope as es
 from enginescope.core.errors import EnginescopeError, UsageError
-from enginescope.formats.tensors.answer_files import answer_file, read_answers
+from enginescope.formats.tensors.tensor_files import answer_file, read_answers
 from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.run.sample_set import AnswerRequest, Sample
 from enginescope.records.verdict.upgrade import Stack

@@ -16,17 +16,16 @@ import enginescope as es
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import decode, encode
 from enginescope.core.record import replace
-from enginescope.formats.archive.archive_reader import MANIFEST
-from enginescope.formats.archive.archive_writer import write_manifest
-from enginescope.judge.evidence import EvidenceLevel
-from enginescope.records.verdict.reproduction import (
+from enginescope.formats.archive.engine_archive import MANIFEST, write_manifest
+from enginescope.judge.verdict import EvidenceLevel
+from enginescope.records.verdict.upgrade import (
     Agreement,
     BundledOutputs,
     EvidenceBundle,
     OutputReason,
     ReproducedOutputs,
+    UpgradeKind,
 )
-from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.render.html.answer_page import written_json
 from enginescope.render.reproduction.reproduction_answer import scope_facts
 from enginescope.render.verdicts.upgrade_answer import upgrade_answer

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.upgrade.reproduced import reproduced_outputs
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.sample_set import Sample, SkippedSample
-from enginescope.records.verdict.reproduction import BundledOutputs, OutputReason
+from enginescope.records.verdict.upgrade import BundledOutputs, OutputReason
 from enginescope.render.reproduction.reproduction_answer import change_of_output
 from enginescope.services.accuracy.sides import Side
 from enginescope.services.upgrade.evidence import KeptOutputs, _read

@@ -10,8 +10,8 @@ import pytest
 import enginescope as es
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.formats.tensors.tensor_files import answer_file, read_answers, write_answers
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.services.upgrade.stacks import StackRunner

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-import enginescope.store
+import enginescope
 from enginescope.core.errors import StoreError
 from enginescope.store.row import Filter, row_of
 from enginescope.store.sql import database as database_module
-from enginescope.store.sql import index as module
-from enginescope.store.sql.database import METADATA, RUNS
-from enginescope.store.sql.index import Index
+from enginescope.store.sql import database as module
+from enginescope.store.sql.database import METADATA, RUNS, Index
 from enginescope.store.sql.migrations import HEAD
 from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError, NewerIndexError
 from tests.store.stored_runs import a_run
@@ -60,7 +59,7 @@ def test_the_migrations_make_the_tables_of_the_schema(tmp_path, is_empty) -> Non
 
 
 def test_head_is_the_newest_migration() -> None:
-    folder = Path(enginescope.store.__file__).parent / "sql" / "migrations" / "versions"
+    folder = Path(enginescope.__file__).parent / "store" / "sql" / "migrations" / "versions"
     newest = max(path.name for path in folder.glob("[0-9]*.py"))
     assert newest.startswith(HEAD)
 

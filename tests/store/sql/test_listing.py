@@ -11,7 +11,7 @@ from enginescope.store import run_folder as scan_module
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter
 from enginescope.store.sql import database as database_module
-from enginescope.store.sql import index as index_module
+from enginescope.store.sql import database as index_module
 from enginescope.store.sql import quick_rows as quick_module
 from enginescope.store.sql.listing import Listing
 from enginescope.store.sql.sqlite_file import FILE

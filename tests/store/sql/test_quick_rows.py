@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginescope.store.row import Filter, row_of
-from enginescope.store.sql.index import Index
+from enginescope.store.sql.database import Index
 from enginescope.store.sql.quick_rows import quick_add, quick_rows
 from enginescope.store.sql.sqlite_file import FILE
 from tests.store.stored_runs import a_run

@@ -12,7 +12,7 @@ from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.loop import MOST_BYTES, OutputLook, Recorder, StepRecorder
 from enginescope.backends.onnxruntime.requests import ThreadsRecorder
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job, Mode
 from enginescope.records.run.run import ProviderShare, TensorValues

@@ -12,11 +12,6 @@ from enginescope.analysis.accuracy.error_limits import (
     whole_limits,
     widest_noise,
 )
-from enginescope.analysis.accuracy.nearest_reference import (
-    NearestArrangement,
-    NearestReference,
-    ValueSteps,
-)
 from enginescope.analysis.accuracy.output_diff import (
     OutputDiff,
     OutputReason,
@@ -34,15 +29,17 @@ from enginescope.analysis.accuracy.output_verdict import (
     misplaced,
     reasons_of,
 )
-from enginescope.analysis.accuracy.topk_agreement import (
+from enginescope.analysis.accuracy.sample_checks import (
     BestClasses,
+    NearestArrangement,
+    NearestReference,
     RankAgreement,
+    ValueSteps,
     looks_like_scores,
     rank_agreement,
 )
 from enginescope.analysis.errors.channel_errors import ChannelAxes, kind_of
-from enginescope.analysis.errors.element_comparison import compare_elements
-from enginescope.analysis.errors.element_errors import ElementErrors, has_ulps
+from enginescope.analysis.errors.element_errors import ElementErrors, compare_elements, has_ulps
 from enginescope.analysis.errors.output_tolerance import Tolerance
 from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from enginescope.analysis.accuracy.error_limits import ExpectedNoise, Limits
-from enginescope.analysis.accuracy.topk_agreement import RankAgreement
+from enginescope.analysis.accuracy.sample_checks import RankAgreement
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.element_errors import ElementErrors, Peak
 from enginescope.analysis.errors.output_tolerance import Tolerance

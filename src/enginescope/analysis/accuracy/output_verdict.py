@@ -14,13 +14,13 @@ from enginescope.analysis.accuracy.error_limits import (
     channel_limits,
     whole_limits,
 )
-from enginescope.analysis.accuracy.nearest_reference import (
+from enginescope.analysis.accuracy.output_diff import Code, OutputReason
+from enginescope.analysis.accuracy.sample_checks import (
+    BestClasses,
     NearestArrangement,
     NearestReference,
     ValueSteps,
 )
-from enginescope.analysis.accuracy.output_diff import Code, OutputReason
-from enginescope.analysis.accuracy.topk_agreement import BestClasses
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.element_errors import ElementErrors
 from enginescope.analysis.errors.output_tolerance import Tolerance

@@ -1,4 +1,10 @@
-"""How an error grows through a model, where it starts, and what that says of its cause."""
+"""Find how an error grows through a model, at which tensor it starts, and what its cause is.
+
+Errors do not grow monotonically: a ReLU hides them, a sigmoid squashes an overflow. The start is
+therefore the tensor whose error is largest in proportion to the errors of its inputs, and not the
+first tensor beyond a limit. The search ends when everything between that tensor and its inputs has
+been looked at.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +12,103 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from enginescope.analysis.bisection.bisection import Bisection
-from enginescope.analysis.bisection.tensor_errors import TensorError
-from enginescope.analysis.bisection.tensor_pairs import TensorPair
-from enginescope.core.record import Record
+from enginescope.analysis.bisection.tensor_pairs import TensorError, TensorPair
+from enginescope.core.record import Record, replace
 from enginescope.judge.notice import Notice
+
+#: Share of the limit from which on an error counts as passed on by an operator.
+CARRIED = 0.1
+
+#: Each tensor looked at, with its error as a share of its limit; ``None``: could not be compared.
+Seen = Mapping[str, float | None]
+
+
+def departure(share: float, inputs: float) -> float:
+    """Return an error in proportion to that of its inputs; both are shares of their limits."""
+    return 0.0 if math.isinf(inputs) else share / max(inputs, CARRIED)
+
+
+class Bisection:
+    """A search over tensors in an order in which they can be computed.
+
+    Args:
+        most: Tensors looked at in one round.
+    """
+
+    def __init__(self, pairs: Sequence[TensorPair], most: int) -> None:
+        self._order = [pair.tensor for pair in pairs]
+        self._place = {name: at for at, name in enumerate(self._order)}
+        self._parents = {pair.tensor: pair.parents for pair in pairs}
+        self._ends = {pair.tensor for pair in pairs if pair.is_end}
+        self._most = most
+
+    def next(self, seen: Seen) -> tuple[str, ...]:
+        """Return what to look at next; nothing: the search is over."""
+        if not seen:
+            inner = [name for name in self._order if name not in self._ends]
+            chosen = {*self._spread(inner), *self._ends}
+            return tuple(sorted(chosen, key=self._place.__getitem__))
+        start = self.start(seen)
+        if start is None:
+            return ()
+        return self._spread([one for one in self.passed(start, seen) if one not in seen])
+
+    def start(self, seen: Seen) -> str | None:
+        """Return the tensor that departs most, of those whose error reaches a failing output.
+
+        Where no output is over its limits: of all tensors over theirs.
+        """
+        over = {name for name, share in seen.items() if share is not None and share > 1}
+        among = self.reaching(seen) or over
+        order = sorted(among, key=self._place.__getitem__)
+        return max(order, key=lambda name: self.departure(name, seen), default=None)
+
+    def departure(self, tensor: str, seen: Seen) -> float:
+        """Return a tensor's error in proportion to the largest error of its inputs."""
+        inputs = (seen[name] or 0.0 for name in self.nearest(tensor, seen))
+        return departure(seen[tensor] or 0.0, max(inputs, default=0.0))
+
+    def reaching(self, seen: Seen) -> set[str]:
+        """Return tensors whose error reaches an output that is over its limits."""
+        found: set[str] = set()
+        queue = [name for name in self._ends if (seen.get(name) or 0.0) > 1]
+        while queue:
+            name = queue.pop()
+            if name not in found:
+                found.add(name)
+                queue += [one for one in self.nearest(name, seen) if (seen[one] or 0.0) > CARRIED]
+        return found
+
+    def nearest(self, tensor: str, seen: Seen) -> tuple[str, ...]:
+        """Return the nearest tensors before a tensor that were compared."""
+        return self._before(tensor, seen)[0]
+
+    def passed(self, tensor: str, seen: Seen) -> tuple[str, ...]:
+        """Return the tensors between a tensor and those: they were not compared."""
+        return self._before(tensor, seen)[1]
+
+    def _before(self, tensor: str, seen: Seen) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        compared: set[str] = set()
+        passed: set[str] = set()
+        queue = list(self._parents[tensor])
+        while queue:
+            name = queue.pop()
+            if seen.get(name) is not None:
+                compared.add(name)
+            elif name not in passed:
+                passed.add(name)
+                queue += self._parents[name]
+        both = (tuple(sorted(one, key=self._place.__getitem__)) for one in (compared, passed))
+        return next(both), next(both)
+
+    def _spread(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return as many as a round may look at, evenly spread, the last among them."""
+        count = len(names)
+        if count <= self._most:
+            return tuple(names)
+        step = count / self._most
+        return tuple(names[int((at + 1) * step) - 1] for at in range(self._most))
+
 
 #: ``departs``: its error is far larger than its inputs'. ``grows``: little by little, and nowhere
 #: much. ``overflow``: the reference holds more than the side's type can. ``scale``: a quantizer's
@@ -234,3 +332,169 @@ def telling_steps(found: Bisected) -> tuple[GrowthStep, ...]:
 
 def _take(chosen: dict[str, GrowthStep], steps: Sequence[GrowthStep]) -> None:
     chosen.update({step.tensor: step for step in steps})
+
+
+#: An operator whose error is at most so many times its inputs' has passed it on.
+_PASSED_ON = 4.0
+_QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+
+def started(found: Bisected) -> Bisected:
+    """Return what was found with the tensor at which the error starts, and its cause.
+
+    The start is the tensor whose node adds the largest error, of those whose error reaches an
+    output that is over its limits; where no output is, of those over their own. Where nodes' own
+    errors are known, these decide. A node that is wrong in FP32 comes before what the side's type
+    alone makes wrong: the converted reference has that too.
+    """
+    found = replace(found, steps=_traced(found.steps))
+    unstorable = _unstorable(found)
+    loud = _harmful(found, unstorable)
+    among = _candidates(found, unstorable - loud, loud)
+    if found.cause == "gone" and not among:
+        return found
+    by_name = {step.tensor: step for step in found.steps}
+
+    def added(step: GrowthStep) -> float:
+        own = step.own_error
+        if step.tensor in loud:
+            own = step.stored_error if step.stored_error is not None else math.inf
+        elif not loud.isdisjoint(step.inputs):  # wrong because of what it is given
+            return 0.0
+        if own is not None:
+            # a runtime that computes in a wider type does not make all of a finite error
+            seen = math.inf if step.error.odd else step.error.error or 0.0
+            return min(own, seen) if step.reaches_output and math.isfinite(own) else own
+        inputs = (by_name[name].error.share for name in step.inputs)
+        return departure(step.error.share, max(inputs, default=0.0))
+
+    first = max(among, key=added, default=None)
+    cause, overflowing = cause_of(found, first)
+    beside = None
+    limit = found.limit or 0.0
+    differing = [step for step in among if (step.model_error or 0.0) > limit]
+    if differing and first not in differing:
+        beside = first.tensor if first and cause == "overflow" else None
+    if differing:
+        first = max(differing, key=lambda step: step.model_error or 0.0)
+        cause = "unlike" if first.error.over == "shape" else "departs"
+        overflowing = overflowing if beside else None
+    return replace(
+        found,
+        first=first.tensor if first else None,
+        cause=cause,
+        overflowing=overflowing,
+        beside=beside,
+    )
+
+
+def _traced(steps: tuple[GrowthStep, ...]) -> tuple[GrowthStep, ...]:
+    """Return the steps, with the trail of an error that no input carries and its node does not add.
+
+    Such an error comes through an input whose large values hide it: scores after a mask of −10,000
+    are added have the mask's scale.
+    """
+    by_name = {step.tensor: step for step in steps}
+    reaching = {step.tensor for step in steps if step.reaches_output}
+    for step in reversed(steps):
+        if step.tensor not in reaching:
+            continue
+        carrying = {name for name in step.inputs if by_name[name].error.share > CARRIED}
+        own, error = step.own_error, step.error.error
+        if not carrying and own is not None and error and own * _PASSED_ON <= error:
+            carrying = set(step.inputs)
+        reaching |= carrying
+    return tuple(replace(step, reaches_output=step.tensor in reaching) for step in steps)
+
+
+def _candidates(found: Bisected, harmless: set[str], loud: set[str]) -> list[GrowthStep]:
+    """Return the tensors of which one is the start, in order.
+
+    Where no tensor's error reaches a failing output in the marked run: those over their limits
+    there, and those whose node is wrong by itself.
+    """
+    reaching = {step.tensor for step in found.steps if step.reaches_output}
+    for step in reversed(found.steps):  # a runtime may pass a value on before it stores it
+        if step.tensor in reaching:
+            reaching.update(loud.intersection(step.inputs))
+    steps = [step for step in found.steps if step.tensor not in harmless]
+    if reaching:
+        return [step for step in steps if step.tensor in reaching]
+    is_gone, limit = found.cause == "gone", found.limit or 0.0
+    return [
+        step
+        for step in steps
+        if step.tensor in loud
+        or (step.error.over and not is_gone)
+        or (step.own_error or 0.0) > limit
+    ]
+
+
+def _unstorable(found: Bisected) -> set[str]:
+    """Return tensors whose right values the side's type cannot hold: too large, or too small."""
+    limit = found.limit or 0.0
+    beyond = {one.tensor for one in found.beyond if one.kind == "activation"}
+    return beyond | {step.tensor for step in found.steps if (step.stored_error or 0.0) > limit}
+
+
+def _harmful(found: Bisected, unstorable: set[str]) -> set[str]:
+    """Return tensors that the side's type cannot hold and of which a reader is wrong.
+
+    The others are harmless: numbers that stand for minus infinity in a mask become 0 in a softmax.
+    """
+    readers: dict[str, list[GrowthStep]] = {}
+    for step in found.steps:
+        for name in step.inputs:
+            readers.setdefault(name, []).append(step)
+    over = {step.tensor for step in found.steps if step.error.over} - unstorable
+    harmful: set[str] = set()
+    for step in reversed(found.steps):
+        if step.tensor in unstorable:
+            behind = readers.get(step.tensor, [])
+            wrong = (
+                one.tensor in harmful
+                if one.tensor in unstorable
+                else not _is_right(one, found.limit or 0.0, over)
+                for one in behind
+            )
+            if not behind or any(wrong):
+                harmful.add(step.tensor)
+    return harmful
+
+
+def _is_right(step: GrowthStep, limit: float, over: set[str]) -> bool:
+    """Whether a node is right, given the reference's inputs in the side's type.
+
+    Where its own error is not known: whether what it reads explains its error.
+    """
+    if step.own_error is not None:
+        return step.own_error <= limit
+    return not step.error.odd and (not step.error.over or not over.isdisjoint(step.inputs))
+
+
+def cause_of(found: Bisected, step: GrowthStep | None) -> tuple[Cause, str | None]:
+    """Return why the error starts at a step, and the tensor that overflows, if one does."""
+    if step is None:
+        return "within" if found.steps else "unpaired", None
+    if step.error.over == "shape":
+        return "unlike", None
+    loud = {one.tensor for one in found.beyond if one.kind == "activation"}
+    weights = (
+        one.tensor for one in found.beyond if one.kind == "weight" and one.node == step.pair.node
+    )
+    # a value may be passed on before it is stored: then its reader is the first to show it
+    overflowing = next((name for name in (*step.inputs, step.tensor) if name in loud), None)
+    overflowing = next(weights, None) or overflowing
+    if overflowing is not None:
+        return "overflow", overflowing
+    if step.error.over == "not-finite" or step.own_error == math.inf:
+        return "not-finite", None
+    if step.pair.operator in _QUANTIZERS:
+        return "scale", None
+    error, before = step.error.error, step.inputs_error
+    own = step.own_error
+    if own is not None:
+        is_passed_on = own * _PASSED_ON <= min(error or 0.0, found.limit or math.inf)
+    else:
+        is_passed_on = bool(before) and (error or 0.0) <= _PASSED_ON * (before or 0.0) < math.inf
+    return ("grows" if is_passed_on else "departs"), None

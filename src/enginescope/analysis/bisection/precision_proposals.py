@@ -9,10 +9,10 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep, steepest
-from enginescope.analysis.bisection.tensor_errors import LARGEST
+from enginescope.analysis.bisection.tensor_pairs import LARGEST
 from enginescope.core.record import Record, replace
+from enginescope.formats.onnx.onnx_copies import original_name
 from enginescope.formats.onnx.onnx_graph import OnnxFlow
-from enginescope.formats.onnx.onnx_unfold import original_name
 from enginescope.judge.samples import Interval
 from enginescope.records.tensor import DataType
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from enginescope.analysis.bisection.error_growth import BeyondRange
-from enginescope.analysis.bisection.tensor_errors import SENTINEL
-from enginescope.analysis.bisection.tensor_pairs import TensorPair
+from enginescope.analysis.bisection.tensor_pairs import SENTINEL, TensorPair
 from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_precision import LargeWeight

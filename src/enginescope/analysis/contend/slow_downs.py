@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.claims.percentile import needed_in_each
+from enginescope.analysis.claims.run_claims import needed_in_each
 from enginescope.core.record import replace
 from enginescope.judge.comparison.hodges_lehmann import level_of_processes
 from enginescope.judge.comparison.ratio import decide, ratio_of_few_rounds

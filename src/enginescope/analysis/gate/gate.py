@@ -42,7 +42,7 @@ from enginescope.judge.verdict import Verdict, VerdictKind
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow, GateTerms, Limit
 from enginescope.records.verdict.lottery import BuildSpread
-from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.noise import NoiseFloor
 
 _SIDES = ("the baseline", "the current side")
 #: Notices that say the same of every job.

@@ -19,8 +19,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import figure_of, process_value
 from enginescope.core.record import replace
-from enginescope.judge.comparison.noise import exceeds_scatter
-from enginescope.judge.comparison.sessions import SessionShift
+from enginescope.judge.comparison.run_to_run import SessionShift, exceeds_scatter
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
 from enginescope.judge.verdict import VerdictKind

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from enginescope.analysis.graph.plan_graph import GraphNode, plan_graph
-from enginescope.analysis.onnx.onnx_export import GRADIENT
+from enginescope.analysis.onnx.onnx_map import GRADIENT
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.formats.onnx.viewer_model import ViewerGraph, ViewerNode
+from enginescope.formats.onnx.onnx_graph import ViewerGraph, ViewerNode
 from enginescope.judge.units import format_significant
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from enginescope.analysis.claims.layer_time import WholeRequest, layer_times
+from enginescope.analysis.claims.layer_claims import WholeRequest, layer_times
 from enginescope.analysis.layers.layer_table import LayerRow, joined_times
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from enginescope.analysis.plan_comparison.comparison import compare_layers
 from enginescope.analysis.plan_comparison.layer_changes import LayersSide, Relation
-from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.upgrade.rows import output_gap
 from enginescope.analysis.verdicts.build_spread import build_options_of, precision_of
-from enginescope.analysis.verdicts.carried_notices import carried_notices
+from enginescope.analysis.verdicts.measured_notices import carried_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.core.record import Record
 from enginescope.judge.comparison.ratio import middle_of
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array
 from enginescope.judge.stats.nested_variance import (
@@ -28,6 +27,7 @@ from enginescope.judge.stats.nested_variance import (
     process_figure,
     variance_components,
 )
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.progress import side_label
 from enginescope.records.run.run import Run, TensorValues

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 
 from enginescope.analysis.layers.reformats import WHOLE_PARTS
-from enginescope.analysis.plan_comparison.alignment_nodes import (
+from enginescope.analysis.plan_comparison.alignment_matching import (
+    gaps,
+    match_in_order,
     match_names,
     match_nodes,
     numbers_agree,
-)
-from enginescope.analysis.plan_comparison.alignment_order import (
-    gaps,
-    match_in_order,
     score_structure,
 )
 from enginescope.analysis.plan_comparison.alignment_side import Group, Matching, Shape, Side
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.records.plan.plan import Alignment, Evidence, LayerPair, Plan
 
 #: Score of groups that rest on their neighbors, and on the shapes at their ends or not.

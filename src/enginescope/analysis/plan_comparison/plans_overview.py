@@ -1,4 +1,4 @@
-"""Several plans side by side: where the time of each goes.
+"""Plans side by side: what each consists of, where its time goes, how fast it is.
 
 Compared plans as columns of tables.
 """
@@ -6,13 +6,222 @@ Compared plans as columns of tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from enginescope.analysis.plan_comparison.difference_causes import cause_of
-from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide
-from enginescope.analysis.plan_comparison.plan_summary import PlanShare, PlanSummary
-from enginescope.core.record import Record
+from enginescope.analysis.layers.layer_sum import (
+    of_plan_profile,
+    plan_profiles,
+    times_of_plan_profile,
+)
+from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide, cause_of
+from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.throughput import Throughput
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record, replace
+from enginescope.judge.samples import Interval
+from enginescope.records.plan.plan import Plan
+from enginescope.records.run.job import Mode
+from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
+
+#: Metrics of whole requests that may stand beside the layers' times.
+_WHOLE = ("latency", "trtexec_latency", "gpu_compute")
+
+
+class LatencyFigure(Record, frozen=True, kw_only=True):
+    """Time of whole requests, measured without a layer profiler.
+
+    Attributes:
+        metric: Tag of a `Metric`.
+        source: Computed from samples, or as the tool printed it.
+        median_interval: Only from samples, where they carry one.
+        n: Samples.
+    """
+
+    metric: str
+    source: Literal["samples", "printed"]
+    mean_ms: float | None
+    median_ms: float | None
+    median_interval: Interval | None = None
+    n: int | None = None
+
+
+class PlanShare(Record, frozen=True, kw_only=True):
+    """Layers of a plan that share a property.
+
+    Attributes:
+        key: The property's value; ``None``: not known.
+        layers: Those that do work, or have a time.
+        time_ms: Sum of their times; ``None`` without a profile.
+    """
+
+    key: str | None
+    layers: int
+    time_ms: float | None
+
+
+class PlanSummary(Record, frozen=True, kw_only=True):
+    """A plan among others.
+
+    Attributes:
+        label: ``"A"``, ``"B"``, …: the first is the base.
+        run: Id of the run it is of; that of an imported one is new each time.
+        gpu, tensorrt: As the files, the run or else the engine's passport say it.
+        batch: First dimension of the first input, else what was fed.
+        sum_ms: The layers' times added up; ``None`` without layer times.
+        iterations: Of the profiling pass.
+        has_own_times: The layer times are without the profiler's part; ``None`` without any.
+        by_type, by_precision, by_output_precision: Precision is the type of a layer's first input,
+            or output.
+        mode: How the requests behind both were issued.
+    """
+
+    label: str
+    name: str
+    run: str
+    gpu: str | None
+    tensorrt: str | None
+    batch: int | None
+    totals: PlanTotals
+    sum_ms: float | None
+    iterations: int | None
+    has_own_times: bool | None
+    by_type: tuple[PlanShare, ...]
+    by_precision: tuple[PlanShare, ...]
+    by_output_precision: tuple[PlanShare, ...]
+    latencies: tuple[LatencyFigure, ...]
+    throughput: Throughput | None
+    mode: Mode
+
+    @property
+    def sum_per_item_ms(self) -> float | None:
+        """`sum_ms` ÷ `batch`."""
+        return self.sum_ms / self.batch if self.sum_ms is not None and self.batch else None
+
+    @property
+    def items_per_s(self) -> float | None:
+        """Throughput in elements of the batch, where the batch is known."""
+        if self.throughput is None:
+            return None
+        if self.throughput.unit == "items":
+            return self.throughput.per_s
+        return self.throughput.per_s * self.batch if self.batch else None
+
+    def latency(self, metric: str) -> LatencyFigure | None:
+        """Return the figure of a metric, or ``None``."""
+        return next((latency for latency in self.latencies if latency.metric == metric), None)
+
+
+class ComparedPlan(Record, frozen=True, kw_only=True, eq=False):
+    """A plan and its times, as one side of a comparison."""
+
+    plan: Plan
+    view: RunView
+    summary: PlanSummary
+
+    @property
+    def label(self) -> str:
+        """``"A"``, ``"B"``, …"""
+        return self.summary.label
+
+
+def compared_plan(
+    run: Run, *, label: str, name: str | None = None, plan_profile: int = 0
+) -> ComparedPlan:
+    """Return a run's plan as a side of a comparison.
+
+    Args:
+        run: Measured or imported.
+        name: By default that of the run's subject.
+        plan_profile: Optimization profile to look at, of a plan that has several.
+    """
+    if run.plan is None:
+        raise UsageError(
+            f"{name or run.job.subject.name} has no plan to compare",
+            hint="give a plan's JSON, or a run of trt or trtexec, which inspect their engines",
+        )
+    plan, profile = of_plan_profile(run.plan, plan_profile), run.profile
+    if profile is not None and plan_profiles(run.plan):
+        profile = times_of_plan_profile(profile, plan_profile)
+    view = RunView(replace(run, plan=plan, profile=profile))
+    profile = view.run.profile
+    rows = tuple(row for row in layer_rows(plan, profile) if row.time_ms or not row.is_inert)
+    summary = PlanSummary(
+        label=label,
+        name=name or run.job.subject.name,
+        run=run.id,
+        gpu=", ".join(dict.fromkeys(device.name for device in run.environment.devices))
+        or (run.build.device if run.build else None),
+        tensorrt=run.environment.versions.get("tensorrt")
+        or (run.tool.tool_version if run.tool else None)
+        or (run.build.tensorrt if run.build else None),
+        batch=_batch(plan, run),
+        totals=plan_totals(plan),
+        sum_ms=profile.sum_ms if profile else None,
+        iterations=profile.iterations if profile else None,
+        has_own_times=profile.has_own_times if profile else None,
+        by_type=_shares(rows, lambda row: row.type, timed=profile is not None),
+        by_precision=_shares(rows, lambda row: row.precision, timed=profile is not None),
+        by_output_precision=_shares(rows, _output_precision, timed=profile is not None),
+        latencies=_latencies(view),
+        throughput=view.throughput,
+        mode=run.job.workload.mode,
+    )
+    return ComparedPlan(plan=plan, view=view, summary=summary)
+
+
+def _batch(plan: Plan, run: Run) -> int | None:
+    """First dimension of the first input that has any."""
+    given = (*(one.tensor for one in plan.inputs), *run.inputs)
+    found = (one.shape[0] for one in given if one.shape)
+    return next((one for one in found if one is not None), run.job.workload.batch)
+
+
+def _output_precision(row: LayerRow) -> str | None:
+    dtype = row.outputs[0].dtype if row.outputs else None
+    return dtype.value if dtype else None
+
+
+def _shares(
+    rows: tuple[LayerRow, ...], key: Callable[[LayerRow], str | None], *, timed: bool
+) -> tuple[PlanShare, ...]:
+    groups: dict[str | None, list[float]] = {}
+    for row in rows:
+        if not row.is_container:
+            groups.setdefault(key(row), []).append(row.time_ms or 0.0)
+    shares = [
+        PlanShare(key=name, layers=len(times), time_ms=sum(times) if timed else None)
+        for name, times in groups.items()
+    ]
+    return tuple(
+        sorted(shares, key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.key or ""))
+    )
+
+
+def _latencies(view: RunView) -> tuple[LatencyFigure, ...]:
+    tool = view.run.tool
+    printed = {one.metric: one for one in tool.summaries} if tool else {}
+    found = []
+    for metric in _WHOLE:
+        summary, report = view.summary(metric), printed.get(metric)
+        if summary is not None:
+            figure = LatencyFigure(
+                metric=metric,
+                source="samples",
+                mean_ms=summary.mean_ms,
+                median_ms=summary.median_ms,
+                median_interval=summary.median_interval,
+                n=summary.n,
+            )
+            found.append(figure)
+        elif report is not None:
+            figure = LatencyFigure(
+                metric=metric, source="printed", mean_ms=report.mean_ms, median_ms=report.median_ms
+            )
+            found.append(figure)
+    return tuple(found)
 
 
 class ShareAcross(Record, frozen=True, kw_only=True):

@@ -1,14 +1,221 @@
-"""Each layer against what the GPU could do at most."""
+"""What GPUs can do at most, and each layer against that."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
-from enginescope.analysis.roofline.gpu_limits import GpuLimits, rate_precision
 from enginescope.analysis.roofline.layer_work import MOVING_TYPES, LayerWork
+from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.core.suggest import did_you_mean
+from enginescope.judge.notice import Notice
+from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Attribution, Layer, Plan
+from enginescope.records.tensor import DataType
+
+
+class GpuLimits(Record, frozen=True, kw_only=True):
+    """A GPU's peaks, as NVIDIA's datasheet or architecture paper of it states them.
+
+    Attributes:
+        memory_gb_per_s: 10⁹ bytes per second.
+        peak_tflops: 10¹² operations per second at boost clock, an operation being a multiplication
+            or an addition, dense (structured sparsity doubles some), by precision: ``"FP32"``
+            outside the tensor cores, the others on them where they have it. FP16 and FP8 of GeForce
+            and Titan cards: with FP16 sums, which TensorRT may choose.
+        multiprocessors: Streaming multiprocessors that are switched on.
+    """
+
+    name: str
+    memory_gb_per_s: float
+    peak_tflops: dict[str, float]
+    multiprocessors: int | None = None
+
+    def macs_per_ms(self, precision: str) -> float | None:
+        """Return multiply-accumulates per millisecond, two operations each, or ``None``."""
+        peak = self.peak_tflops.get(precision)
+        return peak * 1e12 / 2 / 1e3 if peak is not None else None
+
+    @property
+    def bytes_per_ms(self) -> float:
+        """Bytes per millisecond."""
+        return self.memory_gb_per_s * 1e9 / 1e3
+
+
+# name | other names, as CUDA reports or people write them | GB/s |
+# FP32, TF32, FP16 (and BF16), FP8, FP4, INT8, INT4; 0: the tensor cores do not have it |
+# multiprocessors; 0: not known here
+_TABLE = """
+V100 PCIe | V100-PCIE-16GB; V100-PCIE-32GB | 900 | 14 0 112 0 0 0 0 | 80
+V100 SXM2 | V100-SXM2-16GB; V100-SXM2-32GB | 900 | 15.7 0 125 0 0 0 0 | 80
+T4 | | 320 | 8.1 0 65 0 0 130 260 | 40
+RTX 2080 Ti | | 616 | 13.4 0 107.6 0 0 215.2 430.3 | 68
+TITAN RTX | | 672 | 16.3 0 130.5 0 0 261 522 | 72
+A100 40GB PCIe | A100-PCIE-40GB | 1555 | 19.5 156 312 0 0 624 1248 | 108
+A100 40GB SXM | A100-SXM4-40GB | 1555 | 19.5 156 312 0 0 624 1248 | 108
+A100 80GB PCIe | A100-PCIE-80GB | 1935 | 19.5 156 312 0 0 624 1248 | 108
+A100 80GB SXM | A100-SXM4-80GB | 2039 | 19.5 156 312 0 0 624 1248 | 108
+A30 | A30 24GB | 933 | 10.3 82 165 0 0 330 661 | 56
+A40 | A40 48GB | 696 | 37.4 74.8 149.7 0 0 299.3 598.7 | 84
+A10 | | 600 | 31.2 62.5 125 0 0 250 500 | 72
+A2 | | 200 | 4.5 9 18 0 0 36 72 | 10
+RTX A6000 | | 768 | 38.7 77.4 154.8 0 0 309.7 619.3 | 84
+RTX 3050 | | 224 | 9.1 9.1 36.4 0 0 72.8 145.6 | 20
+RTX 3060 | | 360 | 12.7 12.7 51 0 0 101.9 203.9 | 28
+RTX 3060 Ti | | 448 | 16.2 16.2 64.8 0 0 129.6 259.2 | 38
+RTX 3070 | | 448 | 20.3 20.3 81.3 0 0 162.6 325.2 | 46
+RTX 3070 Ti | | 608 | 21.7 21.7 87 0 0 174 347.9 | 48
+RTX 3080 | | 760 | 29.8 29.8 119 0 0 238 476 | 68
+RTX 3080 Ti | | 912 | 34.1 34.1 136 0 0 273 546 | 80
+RTX 3090 | | 936 | 35.6 35.6 142 0 0 284 568 | 82
+RTX 3090 Ti | | 1008 | 40 40 160 0 0 320 640 | 84
+Jetson Orin Nano 8GB | | 68 | 1.3 5.1 10.2 0 0 20.5 0 | 8
+Jetson Orin NX 16GB | | 102.4 | 1.9 7.5 15 0 0 30.1 0 | 8
+Jetson AGX Orin 32GB | | 204.8 | 3.3 13.3 26.7 0 0 53.3 0 | 14
+Jetson AGX Orin 64GB | | 204.8 | 5.3 21.3 42.6 0 0 85.2 0 | 16
+L4 | | 300 | 30.3 60 121 242.5 0 242.5 0 | 58
+L40 | | 864 | 90.5 90.5 181 362 0 362 724 | 142
+L40S | | 864 | 91.6 183 362 733 0 733 0 | 142
+RTX 6000 Ada Generation | RTX 6000 Ada | 960 | 91.1 182.1 364.2 728.5 0 728.5 1457 | 142
+RTX 4060 | | 272 | 15.1 15.1 60.5 120.9 0 120.9 241.8 | 24
+RTX 4060 Ti | | 288 | 22.1 22.1 88.2 176.5 0 176.5 353 | 34
+RTX 4070 | | 504.2 | 29.1 29.1 116.6 233.2 0 233.2 466.4 | 46
+RTX 4070 SUPER | | 504.2 | 35.5 35.5 141.9 283.9 0 283.9 567.7 | 56
+RTX 4070 Ti | | 504.2 | 40.1 40.1 160.4 320.7 0 320.7 641.4 | 60
+RTX 4070 Ti SUPER | | 672.3 | 44.1 44.1 176.4 352.8 0 352.8 705.6 | 66
+RTX 4080 | | 716.8 | 48.7 48.7 194.9 389.9 0 389.9 779.8 | 76
+RTX 4080 SUPER | | 736.3 | 52.2 52.2 208.9 417.8 0 417.8 835.6 | 80
+RTX 4090 | | 1008 | 82.6 82.6 330.3 660.6 0 660.6 1321.2 | 128
+H20 | | 4000 | 44 74 148 296 0 296 0 | 78
+H100 PCIe | | 2039 | 51 378 756 1513 0 1513 0 | 114
+H100 SXM | H100 80GB HBM3; H100 SXM5 | 3352 | 67 494.7 989.4 1978.9 0 1978.9 0 | 132
+H100 NVL | | 3938 | 60 417.5 835.5 1671 0 1671 0 | 132
+GH200 480GB | | 4000 | 67 494.7 989.4 1978.9 0 1978.9 0 | 132
+H200 | H200 SXM | 4800 | 67 494.7 989.4 1978.9 0 1978.9 0 | 132
+H200 NVL | | 4800 | 60 417.5 835.5 1671 0 1671 0 | 132
+B200 | | 8000 | 75 1100 2250 4500 9000 4500 0 | 0
+GB200 | | 8000 | 80 1250 2500 5000 10000 5000 0 | 0
+RTX 5080 | | 960 | 56.3 56.3 225.1 450.2 900.4 450.2 0 | 84
+RTX 5090 | | 1792 | 104.8 104.8 419 838 1676 838 0 | 170
+"""
+_PRECISIONS = ("FP32", "TF32", "FP16", "FP8", "FP4", "INT8", "INT4")
+_MAKERS = frozenset({"nvidia", "geforce", "tesla", "quadro"})
+_WORDS = re.compile(r"[a-z0-9]+")
+
+
+def gpu_limits(name: str | None) -> GpuLimits | None:
+    """Return the limits of a GPU by the name that the driver or people give it.
+
+    Maker and family (``NVIDIA``, ``GeForce``, ``Tesla``), case and punctuation do not matter; the
+    rest must be equal, since a Laptop, Ti or MIG variant is another GPU. ``None`` for one that is
+    not in the table, or where a name stands for several (``"A100"``).
+    """
+    return _BY_KEY.get(_key(name)) if name else None
+
+
+def limits_of(name: str, devices: Sequence[Device] = ()) -> GpuLimits:
+    """Return the limits of a GPU, as `gpu_limits` does.
+
+    A part of a name is enough if it fits one GPU in the table, or one of `devices`.
+
+    Args:
+        devices: GPUs that the run or the files name.
+    """
+    found = gpu_limits(name)
+    if found is None:
+        meant = tuple(one for one in known_gpus() if _holds(_key(one), _key(name)))
+        known = {gpu.name: gpu for device in devices if (gpu := gpu_limits(device.name))}
+        here = [known[name] for name in meant if name in known]
+        if len(here) == 1:
+            return here[0]
+        if len(meant) == 1:
+            return _BY_KEY[_key(meant[0])]
+        raise UsageError(
+            f"GPU {name}",
+            why="the name matches several GPUs"
+            if len(meant) > 1
+            else "its limits are not known here by that name",
+            hint=f"take one of: {', '.join(meant)}"
+            if len(meant) > 1
+            else did_you_mean(name, meant or known_gpus()),
+        )
+    return found
+
+
+def other_gpu(given: GpuLimits | str | None, devices: Sequence[Device]) -> Notice | None:
+    """Return a warning if the GPU that was named is not the one that the times are of.
+
+    Args:
+        given: The GPU that was named.
+        devices: GPUs that the run or the files name; without any, nothing contradicts `given`.
+    """
+    limits = limits_of(given, devices) if isinstance(given, str) else given
+    if limits is None or not devices or any(_may_be(device.name, limits) for device in devices):
+        return None
+    names = ", ".join(dict.fromkeys(device.name for device in devices))
+    return Notice(
+        code="W-GPU-DIFFERS",
+        message=f"the limits are those of {limits.name}, but the times are of {names}: shares of a "
+        "limit and possible savings are wrong unless the files name the wrong GPU",
+        evidence={"given": limits.name, "devices": [device.name for device in devices]},
+    )
+
+
+def _may_be(device: str, limits: GpuLimits) -> bool:
+    """Whether a device is, or by a name that stands for several may be, the GPU of `limits`."""
+    known = gpu_limits(device)
+    return known.name == limits.name if known else _holds(_key(limits.name), _key(device))
+
+
+def known_gpus() -> tuple[str, ...]:
+    """Return the names in the table, older architectures first."""
+    return tuple(dict.fromkeys(one.name for one in _BY_KEY.values()))
+
+
+def rate_precision(layer: Layer) -> str | None:
+    """Return the precision whose peak bounds a layer: that of its first input.
+
+    FP32 counts as TF32 unless the tactic's name says that it is not (``tf32`` is missing in it),
+    and as FP32 on a GPU without TF32; BF16 has the rate of FP16.
+    """
+    dtype = layer.precision
+    if dtype is DataType.FP32:
+        tactic = (layer.tactic_name or "tf32").lower()
+        return "TF32" if "tf32" in tactic else "FP32"
+    if dtype is DataType.BF16:
+        return "FP16"
+    return dtype.value if dtype else None
+
+
+def _holds(words: tuple[str, ...], said: tuple[str, ...]) -> bool:
+    """Whether each word that was said begins one of `words`: ``rtx 30`` those of ``RTX 3080``."""
+    return bool(said) and all(any(word.startswith(one) for word in words) for one in said)
+
+
+def _key(name: str) -> tuple[str, ...]:
+    return tuple(word for word in _WORDS.findall(name.lower()) if word not in _MAKERS)
+
+
+def _entries() -> dict[tuple[str, ...], GpuLimits]:
+    found = {}
+    for row in _TABLE.strip().splitlines():
+        name, others, bandwidth, rates, count = (cell.strip() for cell in row.split("|"))
+        numbers = zip(_PRECISIONS, map(float, rates.split()), strict=True)
+        limits = GpuLimits(
+            name=name,
+            memory_gb_per_s=float(bandwidth),
+            peak_tflops={precision: rate for precision, rate in numbers if rate},
+            multiprocessors=int(count) or None,
+        )
+        for alias in (name, *filter(None, (one.strip() for one in others.split(";")))):
+            found[_key(alias)] = limits
+    return found
+
+
+_BY_KEY = _entries()
+
 
 #: Layers that `Roofline.worst` returns by default.
 WORST = 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.core.record import Record
 from enginescope.records.run.run import ProviderShare, Run
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from enginescope.analysis.claims.layer_time import WholeRequest
-from enginescope.analysis.claims.usability import Usability, usability
+from enginescope.analysis.claims.layer_claims import WholeRequest
+from enginescope.analysis.claims.run_claims import Usability, usability
 from enginescope.analysis.frames import Frames, to_pandas
 from enginescope.analysis.layers.layer_sum import (
     GPU_COMPUTE,
@@ -22,9 +22,13 @@ from enginescope.analysis.layers.layer_sum import (
 from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, layer_rows, time_by
 from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.runs.energy import Energy, energy_notices, energy_of
-from enginescope.analysis.runs.latency_curves import percentile_curve
-from enginescope.analysis.runs.thermal_state import ThermalState, thermal_state
+from enginescope.analysis.runs.gpu_state import (
+    Energy,
+    ThermalState,
+    energy_notices,
+    energy_of,
+    thermal_state,
+)
 from enginescope.analysis.runs.throughput import (
     Pipeline,
     RoundTrip,
@@ -33,15 +37,22 @@ from enginescope.analysis.runs.throughput import (
     round_trip,
     throughput_of,
 )
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Percentile, Samples, Summary
-from enginescope.judge.stats.describe import Histogram, describe, histogram
+from enginescope.judge.stats.describe import Histogram, describe, describe_values, histogram
 from enginescope.judge.stats.stability import notices_of
 from enginescope.records.notice import weightiest
 from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import ClockAround, clock_around
+
+#: Percentiles of the curve: closer in the tail, which a logarithmic axis spreads.
+POINTS = (1.0, 5.0, *map(float, range(10, 90, 10)), *map(float, range(90, 100)), 99.5, 99.9)
+
+
+def percentile_curve(samples: Samples) -> tuple[Percentile, ...]:
+    """Return the percentiles of `samples`, each with its interval or its mark."""
+    return describe_values(samples.values_ms, percentiles=POINTS).percentiles
 
 
 class Cycles(Record, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from enginescope.analysis.tasks.base import SampleScore, TaskMetric, TaskScores
 from enginescope.analysis.tasks.box_outputs import first_maps
 from enginescope.analysis.tasks.segmentation import bilinear
 from enginescope.analysis.tasks.task_scoring import TaskReport, TaskSide
-from enginescope.core.result import Result
+from enginescope.core.record import Result
 from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues
 

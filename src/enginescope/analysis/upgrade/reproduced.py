@@ -12,7 +12,7 @@ import numpy as np
 
 from enginescope.analysis.upgrade.rows import output_gap
 from enginescope.records.run.run import TensorValues
-from enginescope.records.verdict.reproduction import (
+from enginescope.records.verdict.upgrade import (
     Agreement,
     BundledOutputs,
     BundledSample,
@@ -23,8 +23,6 @@ from enginescope.records.verdict.reproduction import (
     ReproducedModel,
     ReproducedOutputs,
     ReproducedRow,
-)
-from enginescope.records.verdict.upgrade import (
     UpgradedModel,
     UpgradeKind,
     UpgradeReport,

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from enginescope.analysis.verdicts.compared_figures import figure_of
-from enginescope.analysis.verdicts.evidence import is_own_build
+from enginescope.analysis.verdicts.evidence_levels import is_own_build
 from enginescope.core.record import replace
-from enginescope.judge.comparison.sessions import SessionShift, allow_for_sessions
+from enginescope.judge.comparison.run_to_run import SessionShift, allow_for_sessions
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import BuildSpread

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
-from enginescope.judge.comparison.sessions import SessionShift
+from enginescope.judge.comparison.run_to_run import SessionShift
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor

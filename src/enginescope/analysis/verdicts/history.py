@@ -13,6 +13,7 @@ import numpy as np
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import check_pct
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of, metric_unit
+from enginescope.analysis.verdicts.evidence_levels import is_printed_only
 from enginescope.analysis.verdicts.job_identity import (
     SESSION_S,
     JobIdentity,
@@ -21,16 +22,14 @@ from enginescope.analysis.verdicts.job_identity import (
     jobs_of,
     labels_of,
 )
-from enginescope.analysis.verdicts.printed_verdicts import is_printed_only
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.change_points import change_points, newest_against_level
 from enginescope.judge.comparison.ratio import decide
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Interval
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.describe import median
-from enginescope.judge.verdict import VerdictKind
+from enginescope.judge.verdict import EvidenceLevel, VerdictKind
 from enginescope.records.run.run import HEADLINES, OutcomeKind, Run
 from enginescope.records.verdict.history import (
     FactChange,

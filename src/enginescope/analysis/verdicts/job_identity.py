@@ -15,7 +15,7 @@ import msgspec
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import metric_unit, process_value
 from enginescope.core.record import Record
-from enginescope.judge.comparison.sessions import ASSUMED_SD, SessionShift, session_shift
+from enginescope.judge.comparison.run_to_run import ASSUMED_SD, SessionShift, session_shift
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import OutcomeKind, Run
 

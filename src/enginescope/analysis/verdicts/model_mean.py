@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from enginescope.core.record import Record
-from enginescope.judge.comparison.mean_ratio import MeasuredRatio, mean_ratio
+from enginescope.judge.comparison.ratio import MeasuredRatio, mean_ratio
 from enginescope.judge.samples import Interval
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.verdict.gate import GateReport

@@ -11,9 +11,8 @@ from enginescope.backends.base import (
     ProgressSink,
 )
 from enginescope.backends.loop import Recorder, StepRecorder
-from enginescope.backends.oip.connection import Connection, input_specs
+from enginescope.backends.oip.connection import Connection, HttpConnection, input_specs
 from enginescope.backends.oip.grpc_connection import GrpcConnection, is_grpc
-from enginescope.backends.oip.http_connection import HttpConnection
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.optional import is_installed

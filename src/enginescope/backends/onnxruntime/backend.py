@@ -15,8 +15,6 @@ from typing import Any
 from enginescope.backends.base import Availability, Feeds, FeedSource, Measured, ProgressSink
 from enginescope.backends.loop import Recorder
 from enginescope.backends.onnxruntime import preparing
-from enginescope.backends.onnxruntime.changing import OrtChanges
-from enginescope.backends.onnxruntime.decoding import DecodeSession
 from enginescope.backends.onnxruntime.kernel_trace import KernelTrace
 from enginescope.backends.onnxruntime.options import (
     STORED_GRAPH,
@@ -25,11 +23,6 @@ from enginescope.backends.onnxruntime.options import (
     session_options,
 )
 from enginescope.backends.onnxruntime.providers import providers
-from enginescope.backends.onnxruntime.providers.missing import (
-    library_hint_for,
-    translated,
-    wheel_hint,
-)
 from enginescope.backends.onnxruntime.providers.opening import (
     Setup,
     add_provider,
@@ -42,8 +35,15 @@ from enginescope.backends.onnxruntime.providers.placement import (
     require_work,
     with_reasons,
 )
-from enginescope.backends.onnxruntime.providers.providers import Provider, library_of
+from enginescope.backends.onnxruntime.providers.providers import (
+    Provider,
+    library_hint_for,
+    library_of,
+    translated,
+    wheel_hint,
+)
 from enginescope.backends.onnxruntime.session import OrtAnswers, OrtSession
+from enginescope.backends.onnxruntime.varying_shapes import DecodeSession, OrtChanges
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import (
     BackendError,
@@ -57,8 +57,7 @@ from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.onnx.onnx_precision import external_files
-from enginescope.formats.onnxruntime.ort_graph import executed_plan
-from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
+from enginescope.formats.onnxruntime.ort_profile import arenas_of, executed_plan, ort_profile_of
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import Preparation
 from enginescope.records.plan.plan import Plan, Profile

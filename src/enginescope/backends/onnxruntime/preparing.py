@@ -18,10 +18,11 @@ from time import monotonic
 from typing import Any
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
-from enginescope.backends.onnxruntime.convert.autocast import autocast_model
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model, fp16_notice
-from enginescope.backends.onnxruntime.convert.model_cache import FOLDER as CONVERTED
-from enginescope.backends.onnxruntime.convert.model_cache import (
+from enginescope.backends.onnxruntime.convert.mixed_precision import autocast_model
+from enginescope.backends.onnxruntime.convert.model_files import (
+    ASKED_FOR,
+    inferred_model,
     is_sound,
     key_of,
     lookup,
@@ -29,16 +30,15 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
     optimized_model,
     versions_of,
 )
-from enginescope.backends.onnxruntime.convert.model_io import ASKED_FOR, inferred_model
+from enginescope.backends.onnxruntime.convert.model_files import FOLDER as CONVERTED
 from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
-from enginescope.backends.onnxruntime.providers.missing import not_built_in
 from enginescope.backends.onnxruntime.providers.opening import setup_of
-from enginescope.backends.onnxruntime.providers.providers import Provider, library_of
+from enginescope.backends.onnxruntime.providers.providers import Provider, library_of, not_built_in
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.stepwise import clocked
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
-from enginescope.core.periodic_thread import PeriodicThread
+from enginescope.core.process_control import PeriodicThread
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
 from enginescope.judge.notice import Notice

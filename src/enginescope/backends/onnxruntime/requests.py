@@ -22,7 +22,7 @@ import numpy as np
 from enginescope.backends.base import Arrays, InputSpec
 from enginescope.backends.loop import Step, TimedRecorder
 from enginescope.backends.onnxruntime.options import dtype_of
-from enginescope.backends.onnxruntime.providers.missing import translated
+from enginescope.backends.onnxruntime.providers.providers import translated
 from enginescope.core.errors import UnsupportedError
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples

@@ -26,7 +26,6 @@ from enginescope.backends.loop import (
 from enginescope.backends.native_loop import NativeSteps, Program, python_notice, require_native
 from enginescope.backends.onnxruntime.native import COST, NativeSession, NativeThreads
 from enginescope.backends.onnxruntime.options import dtype_of, session_options, write_graph
-from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import (
     Setup,
     open_session,
@@ -38,6 +37,7 @@ from enginescope.backends.onnxruntime.providers.placement import (
     request_assignment,
     require_provider,
 )
+from enginescope.backends.onnxruntime.providers.providers import translated
 from enginescope.backends.onnxruntime.requests import (
     RAW,
     DeviceRequest,
@@ -47,7 +47,7 @@ from enginescope.backends.onnxruntime.requests import (
     request_for,
 )
 from enginescope.core.errors import EnginescopeError, UnsupportedError
-from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples
 from enginescope.probe.host import peak_rss_bytes

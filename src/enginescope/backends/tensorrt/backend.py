@@ -23,18 +23,22 @@ from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt.build import engine_cache
 from enginescope.backends.tensorrt.build.build import build_engine
 from enginescope.backends.tensorrt.cuda import Driver
-from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version, load
+from enginescope.backends.tensorrt.libraries import (
+    Libraries,
+    inspect,
+    installed_version,
+    load,
+    require_served_gpu,
+)
 from enginescope.backends.tensorrt.profile_pass import profile_layers
-from enginescope.backends.tensorrt.rtx import require_served_gpu
-from enginescope.backends.tensorrt.run.changing import TrtChanges
-from enginescope.backends.tensorrt.run.decoding import TrtDecodeSession
+from enginescope.backends.tensorrt.run.request_loops import ThroughputRecorder
 from enginescope.backends.tensorrt.run.session import (
     TrtAnswers,
     TrtSession,
     must_be_runnable,
     resolved,
 )
-from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
+from enginescope.backends.tensorrt.run.varying_shapes import TrtChanges, TrtDecodeSession
 from enginescope.core.errors import (
     EnginescopeError,
     MissingDependencyError,

@@ -12,14 +12,19 @@ from enginescope.backends.base import (
     ProgressSink,
     check_named_files,
 )
-from enginescope.backends.gpu_watch import GpuLook
 from enginescope.backends.profile_bounds import with_range_hint
-from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
+from enginescope.backends.stepwise import GpuLook
 from enginescope.backends.trtexec.command import check_options, command_for
 from enginescope.backends.trtexec.outcome import measured_from
-from enginescope.backends.trtexec.process import peak_of_children_bytes, run
+from enginescope.backends.trtexec.process import (
+    dotted,
+    find_binary,
+    peak_of_children_bytes,
+    run,
+    version_of,
+)
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
-from enginescope.core.periodic_thread import PeriodicThread
+from enginescope.core.process_control import PeriodicThread
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.trtexec.trtexec_flags import newer_release_text

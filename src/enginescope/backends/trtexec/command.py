@@ -12,7 +12,6 @@ from typing import Literal
 
 from enginescope.backends.base import FeedSource
 from enginescope.backends.profile_bounds import check_bounds
-from enginescope.backends.trtexec.binary import Version
 from enginescope.backends.trtexec.inputs import Fed, write_inputs
 from enginescope.backends.trtexec.options import (
     NAME,
@@ -24,6 +23,7 @@ from enginescope.backends.trtexec.options import (
     write_option,
 )
 from enginescope.backends.trtexec.options import OPTION as ARGUMENTS
+from enginescope.backends.trtexec.process import Version
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.formats.trtexec.trtexec_flags import OPTIONS, newer_release_text, read_precision

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
-from enginescope.backends.trtexec.binary import Version, dotted
+from enginescope.backends.trtexec.process import Version, dotted
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean

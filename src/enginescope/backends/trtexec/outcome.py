@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from enginescope.backends.base import Measured
-from enginescope.backends.trtexec.binary import Version
 from enginescope.backends.trtexec.command import GRAPH, PROFILE, TIMES, Command
 from enginescope.backends.trtexec.process import (
     Ended,
+    Version,
     bindings,
     mode_notices,
     printed_mode,
@@ -31,9 +31,8 @@ from enginescope.formats.trtexec.exported_times import (
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
 from enginescope.judge.notice import Notice
 from enginescope.judge.stats.autocorrelation import quantile_interval
-from enginescope.records.plan.build import DeviceMemory
+from enginescope.records.plan.build import DeviceMemory, ToolReport
 from enginescope.records.plan.plan import Plan, Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, StopReport
 from enginescope.records.tensor import Tensor

@@ -222,12 +222,12 @@ def _request(options: dict[str, Any]) -> DepthRequest:
 
 def _present(result: DepthBenchmark, options: dict[str, Any]) -> None:
     if options["as_json"]:
-        from enginescope.render.depth.depth_writers import depth_json
+        from enginescope.render.depth.depth_answer import depth_json
 
         print_json(depth_json(result))
         return
     from enginescope.render.base.text import screen_width, show
-    from enginescope.render.depth.depth_writers import depth_text
+    from enginescope.render.depth.depth_answer import depth_text
 
     width = screen_width()
     show(depth_text(result, tuple(map(str, result.files)), width=width))

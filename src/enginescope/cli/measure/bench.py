@@ -8,15 +8,7 @@ from typing import Any, get_args
 
 import click
 
-from enginescope.cli.compare_options import bench_compare_options, check_bench_options
-from enginescope.cli.machine_options import (
-    conditions_of,
-    machine_options,
-    telemetry_of,
-    telemetry_options,
-    with_clock_named,
-)
-from enginescope.cli.mode_options import mode_of, mode_options
+from enginescope.cli.comparison import bench_compare_options, check_bench_options
 from enginescope.cli.options import (
     COUNT,
     COUNT_OR_DURATION,
@@ -28,6 +20,7 @@ from enginescope.cli.options import (
     RANGE,
     SIZE,
     Finite,
+    add_options,
     card_option,
     json_option,
     option,
@@ -35,10 +28,89 @@ from enginescope.cli.options import (
     store_option,
     tags_option,
 )
-from enginescope.cli.process_options import input_options, on_option, picked, stored_fields
+from enginescope.cli.process_options import (
+    conditions_of,
+    input_options,
+    machine_options,
+    on_option,
+    picked,
+    stored_fields,
+    telemetry_of,
+    telemetry_options,
+    with_clock_named,
+)
 from enginescope.cli.report_output import check_files
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
-from enginescope.records.run.job import ProfileMode, StopRule, WarmUp, Workload
+from enginescope.records.run.job import Mode, ProfileMode, StopRule, WarmUp, Workload
+
+_THREE = {"on": True, "off": False, "auto": None}
+
+#: Add what steers how requests are issued.
+mode_options = add_options(
+    option(
+        "--mode",
+        "mode_kind",
+        type=click.Choice(["latency", "throughput"]),
+        help="Issue one request at a time, or enqueue queries ahead as trtexec does (trt, "
+        "trtexec); on ort-cpu, two threads issue them.",
+    ),
+    option(
+        "--graph",
+        type=click.Choice(list(_THREE)),
+        default="auto",
+        help="Use a CUDA graph; auto: if the engine can be captured.",
+    ),
+    option(
+        "--transfers",
+        type=click.Choice(["on", "off"]),
+        help="Include copies of inputs and outputs in the timed span.  [default: on]",
+    ),
+    option(
+        "--spin/--no-spin",
+        default=None,
+        show_default=False,
+        help="Busy-wait for the GPU, or block until it signals.  [default: spin]",
+    ),
+    option(
+        "--streams",
+        type=click.IntRange(1, 64),
+        help="Number of inference streams in throughput mode.",
+    ),
+    option("--idle", type=DURATION_MS, help="Pause on the host between two queries."),
+    option("--cold", is_flag=True, help="Flush the L2 cache before each timed query."),
+    option(
+        "--rotate", type=click.IntRange(1, 1024), help="Number of input sets to rotate through."
+    ),
+    option(
+        "--decode",
+        type=click.IntRange(2, 1_000_000),
+        help="Generate this many tokens per request: feed present outputs to past inputs (ONNX "
+        "Runtime, TensorRT).",
+    ),
+    option(
+        "--loop",
+        type=click.Choice(["native", "python"]),
+        help="Make the timed calls in C or in Python (trt, ort-cpu).  [default: native, if it can]",
+    ),
+    option("--profile-index", type=FROM_0, help="Select the optimization profile to run."),
+)
+
+
+def mode_of(options: dict[str, Any]) -> Mode:
+    """Return the mode that the options describe."""
+    kind = options["mode_kind"]
+    transfers = options["transfers"]
+    return Mode(
+        kind=kind,
+        in_flight=2 if kind == "throughput" else 1,
+        transfers=None if transfers is None else transfers == "on",
+        cuda_graph=_THREE[options["graph"]],
+        spin_wait=options["spin"],
+        idle_ms=options["idle"],
+        cold=options["cold"] or None,
+        **picked(options, "streams", "rotate", "decode", "loop"),
+    )
+
 
 #: Where the arguments after ``--`` wait between parsing and the verb.
 HANDED_OVER = "enginescope.bench.handed_over"

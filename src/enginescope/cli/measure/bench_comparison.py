@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
-from enginescope.cli.compare_options import terms_of
+from enginescope.cli.comparison import terms_of
 from enginescope.cli.progress import JobProgress, describe, exit_code, job_text, measuring
 from enginescope.cli.report_output import step
 from enginescope.cli.run_output import present
@@ -163,7 +163,7 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
 
 
 def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
-    from enginescope.cli.compare_output import present as present_comparison
+    from enginescope.cli.comparison import present as present_comparison
     from enginescope.render.plan_comparison.compare_tables import Chosen
     from enginescope.services.verdicts.compare import CompareResult
 

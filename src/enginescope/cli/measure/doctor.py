@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.compare_options import continue_option, rounds_option
+from enginescope.cli.comparison import continue_option, rounds_option
 from enginescope.cli.options import DURATION_MS, PATH, Finite, option, page_options
 from enginescope.cli.process_options import input_options, on_option, stored_options
 from enginescope.cli.report_output import print_data

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
-from enginescope.cli.machine_options import conditions_of, machine_options
 from enginescope.cli.measure.bench import warm_up_of
 from enginescope.cli.options import COUNT_OR_DURATION, DURATION_MS, INPUT, option, page_options
 from enginescope.cli.process_options import (
+    conditions_of,
     declared_options,
     input_options,
+    machine_options,
     range_option,
     request_of,
     seed_option,

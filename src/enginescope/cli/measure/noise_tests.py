@@ -15,9 +15,8 @@ from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job, StopRule, Workload
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.noise import measure_noise
+from enginescope.services.measurement.noise import SelfTestRequest, measure_noise, run_self_test
 from enginescope.services.measurement.rounds import InterleavedRequest
-from enginescope.services.measurement.self_test import SelfTestRequest, run_self_test
 
 
 def noise(options: dict[str, Any]) -> int:

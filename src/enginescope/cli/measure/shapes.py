@@ -22,8 +22,7 @@ from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
 from enginescope.records.run.job import Mode
-from enginescope.services.shapes.shapes import sweep_shapes
-from enginescope.services.shapes.sweep import ShapesRequest
+from enginescope.services.shapes.shapes import ShapesRequest, sweep_shapes
 
 
 @verb(

@@ -22,7 +22,7 @@ from enginescope.services.trtexec_session import (
 )
 
 if TYPE_CHECKING:
-    from enginescope.compat.trtexec.check import CheckedLine
+    from enginescope.compat.trtexec.arguments import CheckedLine
     from enginescope.compat.trtexec.log.log import Line
     from enginescope.records.run.job import Job, Watcher
     from enginescope.records.run.run import Run
@@ -44,8 +44,13 @@ class RawCommand(click.Command):
 @click.command("trtexec", cls=RawCommand, add_help_option=False)
 def command(arguments: tuple[str, ...]) -> int:
     """Build, measure and inspect an engine as trtexec does."""
-    from enginescope.compat.trtexec.arguments import help_text, read_arguments, wants_help
-    from enginescope.compat.trtexec.check import check_known, checked_line
+    from enginescope.compat.trtexec.arguments import (
+        check_known,
+        checked_line,
+        help_text,
+        read_arguments,
+        wants_help,
+    )
     from enginescope.compat.trtexec.settings import settings_of
 
     if wants_help(arguments):

@@ -13,11 +13,11 @@ from enginescope.cli.options import EXISTING, FILE, FOLDER, json_option, option,
 from enginescope.cli.report_output import print_data, print_paths
 from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.units import format_bytes
-from enginescope.formats.archive.archive_reader import RUNS
+from enginescope.formats.archive.engine_archive import RUNS
 from enginescope.render.base.data_table import inert_text
 
 if TYPE_CHECKING:
-    from enginescope.formats.archive.archive_reader import Manifest, TeaEntry, TeaSubject
+    from enginescope.formats.archive.engine_archive import Manifest, TeaEntry, TeaSubject
     from enginescope.store.location import StorePlace
 
 
@@ -112,7 +112,7 @@ def create(
 @json_option
 def list_files(archive: Path, check: bool, as_json: bool) -> int:
     """List the files in ARCHIVE; exit with 1 if --check finds a changed file."""
-    from enginescope.formats.archive.archive_reader import check_tea, read_tea
+    from enginescope.formats.archive.engine_archive import check_tea, read_tea
 
     contents = read_tea(archive)
     changed = check_tea(archive) if check else ()

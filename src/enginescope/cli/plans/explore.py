@@ -174,7 +174,7 @@ def command(what: str, **options: Any) -> None:
 def _explore(what: str, options: dict[str, Any]) -> None:
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.cli.verb import naming_flags
-    from enginescope.core.gc_paused import gc_paused
+    from enginescope.core.process_control import gc_paused
     from enginescope.services.plans.explore import explore_and_write
     from enginescope.services.plans.explore_request import ContextFiles, ExploreRequest
     from enginescope.services.plans.plan_input import CompanionFiles

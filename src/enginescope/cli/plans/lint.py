@@ -85,7 +85,7 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
     """
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.cli.verb import naming_flags
-    from enginescope.core.gc_paused import gc_paused
+    from enginescope.core.process_control import gc_paused
     from enginescope.render.plans.findings import findings_json
     from enginescope.services.plans.lint import LintRequest, lint_plans
 

@@ -270,7 +270,7 @@ def push(
     already has is skipped, so a repeated push resumes.
     """
     from enginescope.cli.terminal_observer import TerminalObserver
-    from enginescope.services.store.push import PushRequest, push_runs
+    from enginescope.services.store.export_runs import PushRequest, push_runs
     from enginescope.store.row import Filter
 
     chosen: dict[str, Any] = {name: value or None for name, value in wanted.items()}

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from enginescope.judge.units import format_significant
-from enginescope.render.base.shared_options import told_apart
-from enginescope.render.base.short_names import outcome_word, shorten_apart
+from enginescope.render.base.short_names import outcome_word, shorten_apart, told_apart
 from enginescope.render.base.text_table import shown_text, table
 
 if TYPE_CHECKING:

@@ -117,7 +117,7 @@ def _check_libraries() -> None:
 
 
 def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool) -> Access:
-    from enginescope.core.loopback import is_loopback
+    from enginescope.core.http_pool import is_loopback
     from enginescope.serve.access import OWN_NAMES, Access, check_token
     from enginescope.store.server_tokens import ServerTokens
 

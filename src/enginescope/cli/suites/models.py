@@ -18,7 +18,7 @@ from enginescope.cli.progress import Shown, error_console, live_lines
 from enginescope.cli.report_output import print_data, print_paths
 from enginescope.cli.verb import EXIT_RUN_FAILED, VerbOfVerbs
 from enginescope.core.units import format_bytes
-from enginescope.formats.onnx.onnx_unfold import Fetched
+from enginescope.formats.onnx.onnx_copies import Fetched
 from enginescope.services.suites.models import DownloadObserver
 
 

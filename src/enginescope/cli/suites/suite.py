@@ -200,14 +200,14 @@ def command(source: Path | None, **options: Any) -> int:
     Without SUITE, uses suite.toml.
     """
     if options["init"]:
-        from enginescope.services.suites.resolve import write_example
+        from enginescope.services.suites.request import write_example
 
         path = write_example(source or Path("suite.toml"))
         print(f"{path}: run it with  enginescope suite {path}")
         return 0
     request = _request(source or Path("suite.toml"), options)
     if options["only_list"]:
-        from enginescope.services.suites.resolve import list_cells
+        from enginescope.services.suites.request import list_cells
 
         return _list(list_cells(request), as_json=options["as_json"])
     return _run(request, options)

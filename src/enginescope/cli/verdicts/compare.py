@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.compare_options import across_option, continue_option, rounds_option
+from enginescope.cli.comparison import across_option, continue_option, rounds_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import warn, words
 from enginescope.cli.options import (
@@ -85,10 +85,10 @@ def command(what: tuple[str, ...], **options: Any) -> int:
     check_files(options, *what, *build_logs)
     has_files = any(options[name] for name in ("csv", "markdown", "html", "card"))
     from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
-    from enginescope.cli.compare_output import present
+    from enginescope.cli.comparison import present
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.cli.verb import ending_in_order
-    from enginescope.core.gc_paused import gc_paused
+    from enginescope.core.process_control import gc_paused
     from enginescope.render.plan_comparison.compare_tables import Chosen
     from enginescope.services.verdicts.compare import (
         CompareRequest,

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import click
 
-from enginescope.cli.compare_options import across_option
+from enginescope.cli.comparison import across_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import words
 from enginescope.cli.options import FILE, Finite, json_option, option, page_options, store_option
@@ -97,9 +97,7 @@ def command(
     """
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.progress import exit_code, measuring
-    from enginescope.render.verdicts.gate_answer import gate_answer
-    from enginescope.render.verdicts.gate_junit import gate_junit
-    from enginescope.render.verdicts.gate_sarif import gate_sarif
+    from enginescope.render.verdicts.gate_answer import gate_answer, gate_junit, gate_sarif
     from enginescope.services.measurement.gate import decide_gate
     from enginescope.services.verdicts.gate import GateRequest
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import click
 
-from enginescope.cli.compare_options import rounds_option
+from enginescope.cli.comparison import rounds_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
@@ -29,9 +29,9 @@ from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import refuse_typed, verb
 from enginescope.cli.verdicts.gate import limits_of
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
-from enginescope.formats.archive.archive_reader import MANIFEST
+from enginescope.core.jsonio import sha256_of
+from enginescope.formats.archive.engine_archive import MANIFEST
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.gate import InconclusivePolicy

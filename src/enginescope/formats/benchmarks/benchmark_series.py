@@ -13,7 +13,7 @@ from enginescope.formats.lenient_json import finite_number
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array, Samples
 from enginescope.records.environment import Device, Host
-from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.samples import ReportedSummary
 
 

@@ -23,7 +23,7 @@ from enginescope.formats.lenient_json import Document, whole_number
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Host
-from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary
 
 #: Unit -> milliseconds.

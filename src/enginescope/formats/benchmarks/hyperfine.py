@@ -24,7 +24,7 @@ from enginescope.formats.benchmarks.benchmark_series import (
 from enginescope.formats.lenient_json import Document
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
-from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.plan.build import LogMessage, ToolReport
 
 _MS = 1e3
 

@@ -23,7 +23,7 @@ from enginescope.formats.benchmarks.benchmark_series import (
 from enginescope.formats.lenient_json import Document, whole_number
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device
-from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.plan.build import LogMessage, ToolReport
 
 _MS = 1e3
 #: Metric -> the beginning of its tags, and of the tags of its times; the first that a file has.

@@ -10,8 +10,8 @@ from enginescope.formats import log_facts, log_lines
 from enginescope.formats.build_log.build_log_stages import GraphReader, StageReader, TuningReader
 from enginescope.formats.plan.tensor_format import parse_joined
 from enginescope.judge.notice import Notice
+from enginescope.records.plan.build import LogMessage
 from enginescope.records.plan.build_trace import BuildTrace, ChosenLayer, ChosenTensor
-from enginescope.records.plan.tool_report import LogMessage
 
 _HEADERS = frozenset({"Engine Layer Information:", "Layers:"})
 _SHORT = re.compile(r"^Layer\(([^()]+)\): (.*), Tactic: ([-+\w]+), ?(.*)$")

@@ -1,27 +1,35 @@
-"""What kind of artifact a file holds, by its content and never by its name."""
+"""Find what kind of artifact a file holds, by its content, and which files are of one engine.
+
+JSON values one after another, with or without lines between them; JSON in Markdown and among other
+lines; JSON inside JSON strings; and the texts in JSON, such as the outputs of a notebook or the
+lines of a container's log, which may hold a log or JSON again.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+import msgspec
+
 from enginescope.core.errors import FormatError, foreign
+from enginescope.core.packed_files import plain_path
 from enginescope.core.record import Record, replace
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.benchmarks.google_benchmark import google_results, is_google_benchmark
 from enginescope.formats.benchmarks.hyperfine import hyperfine_results, is_hyperfine
 from enginescope.formats.benchmarks.nvbench import is_nvbench, nvbench_results
-from enginescope.formats.containers import documents_of, joined, may_hold_json, texts_within
-from enginescope.formats.lenient_json import Document
+from enginescope.formats.lenient_json import Document, decode_text, end_of_value, read_json
 from enginescope.formats.log_lines import IS_LOG, log_text
 from enginescope.formats.onnxruntime.ort_profile import is_ort_profile
 from enginescope.formats.plan.plan_json import is_plan
 from enginescope.formats.polygraphy.polygraphy_log import IS_POLYGRAPHY_LOG, parse_polygraphy_logs
-from enginescope.formats.tensors.answer_files import is_outputs
 from enginescope.formats.tensors.output_diff_file import is_output_diff
+from enginescope.formats.tensors.tensor_files import is_outputs
 from enginescope.formats.torch.torch_trace import is_torch_trace
 from enginescope.formats.trex.trex_metadata import is_trex_metadata
 from enginescope.formats.trtexec.exported_profile import is_layer_latencies, is_profile
@@ -33,6 +41,104 @@ from enginescope.formats.trtexec.trtexec_log import (
     parse_trtexec_logs,
 )
 from enginescope.judge.notice import Notice
+
+#: Where a value may begin: at the start of a line, or right behind the value before.
+_START = re.compile(r"(?:^|(?<=[\]}]))[ \t,]*(?=[{\[])", re.MULTILINE)
+#: The same, where the line goes on as JSON does: most texts have no such line.
+_LIKELY = re.compile(r"^[ \t]*(?:\{\s*[\"}]|\[\s*[\[{\"\d-])", re.MULTILINE)
+_STARTS = ("{", "[", '"')
+#: A log's line, not a list.
+_LOG_LINE = re.compile(r"\[(?:\d\d/\d\d/\d{4}-|TRT\]|[A-Z]\] )")
+
+
+def may_hold_json(text: str) -> bool:
+    """Whether a text is JSON, or has some among its lines."""
+    return text.lstrip().startswith(_STARTS) or _LIKELY.search(text) is not None
+
+
+def documents_of(data: bytes, source: str, *, is_log: bool) -> tuple[Document, ...]:
+    """Return the JSON values of a file, in its order; none if it is a log or another text.
+
+    Args:
+        is_log: Whether the text is a known log, so that JSON among its lines is a part of it.
+    """
+    if data.lstrip()[:1] in (b"{", b"[", b'"'):
+        try:
+            return (Document(source=source, value=msgspec.json.decode(data)),)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass
+    text, notices = decode_text(data, source)
+    begin = text[:4096].lstrip()
+    is_json = begin.startswith(_STARTS) and not _LOG_LINE.match(begin)
+    if not is_json and (is_log or _LIKELY.search(text) is None):
+        return ()
+    spans = tuple(_spans(text))
+    if is_json and is_log and not _is_all(text, spans):
+        return ()
+    if is_json and len(spans) < 2:
+        return (read_json(data, source),)
+    documents = tuple(_decoded(text, spans, source, is_lenient=is_json))
+    if not documents:
+        return ()
+    first, *rest = documents
+    return (replace(first, notices=(*notices, *first.notices)), *rest)
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each value; the last may be cut off."""
+    at = 0
+    while match := _START.search(text, at):
+        end = end_of_value(text, match.end())
+        yield match.end(), len(text) if end is None else end
+        at = len(text) if end is None else max(end, match.end() + 1)
+
+
+def _is_all(text: str, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether nothing stands between the values."""
+    ends = [0, *(end for _, end in spans)]
+    starts = [*(start for start, _ in spans), len(text)]
+    return not any(
+        text[end:start].strip(" \t\r\n,") for end, start in zip(ends, starts, strict=True)
+    )
+
+
+def _decoded(
+    text: str, spans: Sequence[tuple[int, int]], source: str, *, is_lenient: bool
+) -> Iterator[Document]:
+    """Yield the values that can be read; among other lines only objects and lists of these."""
+    for start, end in spans:
+        piece = text[start:end].encode("utf-8", "replace")
+        try:
+            if is_lenient:
+                yield read_json(piece, source)
+                continue
+            value = msgspec.json.decode(piece)
+        except (FormatError, msgspec.DecodeError, RecursionError):
+            continue
+        if isinstance(value, dict) or (value and isinstance(value[0], dict)):
+            yield Document(source=source, value=value)
+
+
+def joined(documents: Sequence[Document]) -> Document:
+    """Return values one after another as one list: an object a line, or a layer each."""
+    notices = tuple(notice for document in documents for notice in document.notices)
+    values = [document.value for document in documents]
+    return Document(source=documents[0].source, value=values, notices=notices)
+
+
+def texts_within(value: Any) -> Iterator[str]:
+    """Yield the strings in a value; a list of strings is one text, as in notebooks."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list) and part and all(isinstance(line, str) for line in part):
+            yield "".join(part) if part[0].endswith("\n") else "\n".join(part)
+        elif isinstance(part, (list, dict)):
+            children = list(part.values()) if isinstance(part, dict) else part
+            pending += reversed(children)
+
 
 #: So much of a file is looked at before it is read as a whole.
 HEAD_BYTES = 1 << 20
@@ -184,3 +290,169 @@ def _log_kind(head: str) -> ArtifactKind | None:
 
 def _unknown(reason: str) -> Recognised:
     return Recognised(kind=ArtifactKind.UNKNOWN, reason=reason)
+
+
+# Words in a file's name that say what part of an engine's story it holds.
+_ROLES = frozenset(
+    {
+        *("graph", "plan", "layers", "layer", "layerinfo", "engineinfo", "info", "engine"),
+        *("profile", "profiling", "timing", "timings", "times", "time", "metadata", "perf"),
+        *("build", "run", "bench", "inference", "export", "log", "stdout", "stderr", "output"),
+        "outputs",
+        *("trtexec", "json", "txt", "out", "err", "onnx", "latency", "latencies"),
+    }
+)
+_SEPARATOR = re.compile(r"[._\-\s]+")
+_EXPORTS = {
+    "exportTimes": ArtifactKind.TIMES,
+    "exportProfile": ArtifactKind.PROFILE,
+    "exportLayerInfo": ArtifactKind.PLAN,
+    "exportOutput": ArtifactKind.OUTPUTS,
+}
+_EXPORT = re.compile(rf"--({'|'.join(_EXPORTS)})=(\"[^\"]+\"|'[^']+'|\S+)")
+#: Of these a run has one at most; logs and metadata add up.
+_SINGLE = frozenset(
+    {
+        *(ArtifactKind.PLAN, ArtifactKind.TIMES, ArtifactKind.PROFILE, ArtifactKind.OUTPUTS),
+        ArtifactKind.LAYER_LATENCIES,
+    }
+)
+#: Of operators, not of an engine's layers: each is a run of its own.
+OPERATOR_KINDS = frozenset({ArtifactKind.ORT_PROFILE, ArtifactKind.TORCH_TRACE})
+#: Of more than one engine, or of none: not grouped by name.
+_APART = OPERATOR_KINDS | {ArtifactKind.OUTPUT_DIFF, *BENCHMARK_READERS}
+
+
+#: Folder, stem, process.
+_Key = tuple[Path, str, int | None]
+
+
+class Item(Record, frozen=True, kw_only=True):
+    """A recognized file.
+
+    Attributes:
+        sha256: Of the file as it lies, packed or not.
+        document: Of JSON.
+        notices: From reading `log`.
+        benchmark: One of those in the file.
+        process: Files of one name and process are of one engine.
+        suffix: What the run's name has behind the file's, where a log holds several.
+    """
+
+    path: Path
+    kind: ArtifactKind
+    sha256: str
+    size_bytes: int
+    document: Document | None = None
+    log: TrtexecLog | None = None
+    benchmark: BenchmarkResult | None = None
+    notices: tuple[Notice, ...] = ()
+    process: int | None = None
+    suffix: str = ""
+
+
+class Group(Record, frozen=True, kw_only=True):
+    """The files of one engine, and the name they share."""
+
+    name: str
+    items: tuple[Item, ...]
+
+
+def stem_of(path: Path) -> str:
+    """Return a file's name without the words that say its role; the folder's if nothing is left.
+
+    >>> stem_of(Path("out/mobilenet.qat.onnx.engine.profile.json"))
+    'mobilenet.qat'
+    >>> stem_of(Path("yolo_int8/times.json"))
+    'yolo_int8'
+    """
+    name = plain_path(path).name
+    while name:
+        last = _SEPARATOR.split(name)[-1]
+        if last and last.lower() not in _ROLES:
+            return name
+        name = name[: len(name) - len(last)].rstrip("._- \t")
+    return path.parent.name or path.name
+
+
+def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
+    """Return the files as one group for each engine.
+
+    By folder and stem; then a file that a log's own command line exported joins that log. Profiles
+    of operators stay on their own, and of two files of one kind in a group the second does too.
+    A comparison of outputs joins every engine in its folder.
+    """
+    groups: dict[_Key, list[Item]] = defaultdict(list)
+    alone = [item for item in items if item.kind in OPERATOR_KINDS]
+    for item in items:
+        if item.kind not in _APART:
+            groups[(item.path.parent, stem_of(item.path), item.process)].append(item)
+    _join_exports(groups)
+    engines = []
+    for (_, stem, _), members in groups.items():
+        single, extra = _one_of_each(members)
+        if single:
+            suffix = next((item.suffix for item in single if item.suffix), "")
+            engines.append(Group(name=f"{stem}{suffix}", items=tuple(single)))
+        engines += [Group(name=plain_path(item.path).name, items=(item,)) for item in extra]
+    engines += [Group(name=f"{stem_of(item.path)}{item.suffix}", items=(item,)) for item in alone]
+    engines += [Group(name=item.benchmark.name, items=(item,)) for item in items if item.benchmark]
+    return _with_differences(
+        engines, [item for item in items if item.kind is ArtifactKind.OUTPUT_DIFF]
+    )
+
+
+def _with_differences(groups: Sequence[Group], differences: Sequence[Item]) -> tuple[Group, ...]:
+    """Return the groups with the comparisons of outputs in their folders; others stay alone."""
+    joined = []
+    for group in groups:
+        folders = {item.path.parent for item in group.items}
+        own = tuple(difference for difference in differences if difference.path.parent in folders)
+        joined.append(Group(name=group.name, items=(*group.items, *own)))
+    folders = {item.path.parent for group in groups for item in group.items}
+    left = [difference for difference in differences if difference.path.parent not in folders]
+    return (*joined, *(Group(name=one.path.name, items=(one,)) for one in left))
+
+
+def _join_exports(groups: dict[_Key, list[Item]]) -> None:
+    by_place = {
+        (member.path.parent, plain_path(member.path).name, key[-1]): key
+        for key, members in groups.items()
+        for member in members
+    }
+    for key in list(groups):
+        for log in [one for one in groups[key] if one.log is not None]:
+            for kind, name in exported_names(log):
+                places = ((log.path.parent, name, process) for process in (log.process, None))
+                home = next((by_place[place] for place in places if place in by_place), None)
+                if home is None or home == key or any(one.kind is kind for one in groups[key]):
+                    continue
+                moved = [
+                    one
+                    for one in groups[home]
+                    if plain_path(one.path).name == name and one.kind is kind
+                ]
+                groups[key] += moved
+                groups[home] = [one for one in groups[home] if one not in moved]
+    for key in [key for key, members in groups.items() if not members]:
+        del groups[key]
+
+
+def exported_names(item: Item) -> Iterable[tuple[ArtifactKind, str]]:
+    """Yield kind and file name of what a log's command line exported."""
+    command = (item.log.report.command if item.log else None) or ""
+    for flag, raw in _EXPORT.findall(command):
+        path = raw.strip("\"'")
+        name = PureWindowsPath(path).name if "\\" in path else PurePosixPath(path).name
+        if name:
+            yield _EXPORTS[flag], name
+
+
+def _one_of_each(members: Iterable[Item]) -> tuple[list[Item], list[Item]]:
+    seen: set[ArtifactKind] = set()
+    kept: list[Item] = []
+    extra: list[Item] = []
+    for member in members:
+        (extra if member.kind in _SINGLE and member.kind in seen else kept).append(member)
+        seen.add(member.kind)
+    return kept, extra

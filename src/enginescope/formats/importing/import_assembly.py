@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from enginescope.core.errors import FormatError, foreign
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
-from enginescope.formats.importing.artifact_kinds import ArtifactKind
-from enginescope.formats.importing.import_grouping import OPERATOR_KINDS, Group, Item
+from enginescope.formats.importing.artifact_kinds import OPERATOR_KINDS, ArtifactKind, Group, Item
 from enginescope.formats.importing.import_options import (
     engine_path,
     merge_reports,
@@ -25,15 +24,15 @@ from enginescope.formats.lenient_json import Document
 from enginescope.formats.log_facts import build_failure_hint
 from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
 from enginescope.formats.plan.plan_json import plan_of
-from enginescope.formats.tensors.answer_files import outputs_of
+from enginescope.formats.tensors.tensor_files import outputs_of
 from enginescope.formats.torch.torch_trace import torch_trace_of
 from enginescope.formats.trex.trex_metadata import metadata_of
 from enginescope.formats.trtexec.exported_profile import layer_latencies_of, profile_of
 from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Environment
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Plan, Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import CPU_BACKEND, BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Run, TensorValues
 

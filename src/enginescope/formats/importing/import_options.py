@@ -11,8 +11,8 @@ from typing import Any
 
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Plan
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Workload
 
 _BUILD_SECTIONS = ("Model Options", "Build Options")

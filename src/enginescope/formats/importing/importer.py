@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError, foreign
+from enginescope.core.jsonio import sha256_of
 from enginescope.core.packed_files import packing_of, plain_bytes, plain_head, plain_path
 from enginescope.core.record import Record, replace
 from enginescope.formats.importing.artifact_kinds import (
@@ -19,13 +19,15 @@ from enginescope.formats.importing.artifact_kinds import (
     HEAD_BYTES,
     LOG_READERS,
     NEITHER,
+    OPERATOR_KINDS,
     ArtifactKind,
+    Item,
     Recognised,
+    group_items,
     may_be_known,
     recognise,
 )
 from enginescope.formats.importing.import_assembly import assemble
-from enginescope.formats.importing.import_grouping import OPERATOR_KINDS, Item, group_items
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted

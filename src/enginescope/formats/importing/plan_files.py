@@ -30,8 +30,8 @@ from enginescope.formats.trtexec.exported_profile import is_profile, parse_profi
 from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.judge.notice import Notice
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Plan, Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Artifact
 
 _FOREIGN_KINDS = {

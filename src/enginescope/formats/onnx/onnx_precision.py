@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, FormatError
+from enginescope.core.jsonio import sha256_of
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.records.tensor import DataType

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
+from enginescope.formats.onnx.onnx_copies import write_copy
 from enginescope.formats.onnx.onnx_graph import inferred, reads
-from enginescope.formats.onnx.onnx_marks import write_copy
 from enginescope.formats.onnx.onnx_precision import inner_graphs, load_without_weights
 
 #: Explicit bits of the mantissa, where arithmetic in FP32 rounds to them.

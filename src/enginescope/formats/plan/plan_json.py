@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from enginescope.core.errors import FormatError
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.core.record import replace
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.plan.plan_layer import LayerReader

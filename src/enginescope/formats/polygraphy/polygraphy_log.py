@@ -11,7 +11,7 @@ from enginescope.core.errors import FormatError
 from enginescope.formats import log_facts, log_lines
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
 from enginescope.judge.notice import Notice
-from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.samples import ReportedSummary
 

@@ -1,20 +1,36 @@
-"""Values of tensors in files: npy, npz, raw bytes, ONNX protobuf, and data sets of the latter."""
+"""Tensors in files: npy, npz, raw bytes, ONNX protobuf, data sets, and outputs of one sample.
+
+Also reference outputs that lie in files: of a data set, or by sample in a folder.
+
+Values of outputs as ``trtexec --exportOutput`` writes them: name, shape as text, flat values.
+
+The file has no types before ours wrote one, and six digits: whole numbers throughout are read as
+INT64, others as FP32, whose rounding is of the same size.
+"""
 
 from __future__ import annotations
 
 import io
 import math
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 
 from enginescope.core.errors import FormatError
-from enginescope.core.jsonio import read_bytes
+from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.optional import require
+from enginescope.core.record import Record
+from enginescope.formats.lenient_json import Document, read_json
+from enginescope.judge.notice import Notice
+from enginescope.records.run.run import TensorValues
+from enginescope.records.run.sample_set import Sample, SkippedSample
+from enginescope.records.tensor import NUMPY, DataType
 
 Array: TypeAlias = Any
 
@@ -157,3 +173,240 @@ def _from_raw(path: Path, data: bytes, dtype: Any, shape: Sequence[int] | None) 
             expected=f"{size:,} bytes: {kind} in {'x'.join(str(dim) for dim in shape) or 'scalar'}",
         )
     return np.frombuffer(data, dtype=kind).reshape(tuple(shape)).copy()
+
+
+_KEYS = frozenset({"name", "dimensions", "values"})
+_TYPES = {
+    dtype.value.lower(): dtype
+    for dtype in (
+        *(DataType.FP32, DataType.FP16, DataType.INT64, DataType.INT32),
+        *(DataType.INT8, DataType.UINT8, DataType.BOOL),
+    )
+}
+_ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+def is_outputs(value: Any) -> bool:
+    """Whether the values of a JSON file are outputs with their values."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, dict) and one.keys() >= _KEYS for one in value)
+        and all(isinstance(one["values"], list) for one in value)
+    )
+
+
+def outputs_of(document: Document) -> tuple[tuple[TensorValues, ...], tuple[Notice, ...]]:
+    """Return the outputs, by name: the file's own order is that of a hash table."""
+    found = tuple(_tensor(one, document.source) for one in document.value)
+    lost = sum(one["values"].count(None) for one in document.value if "nonFinite" not in one)
+    notices = document.notices
+    if lost:
+        notices += (
+            Notice(
+                "W-OUTPUTS-NOT-FINITE",
+                f"{document.source} has {lost:,} values that are not numbers; "
+                "enginescope reads them as NaN",
+                {"file": document.source, "count": lost},
+            ),
+        )
+    return tuple(sorted(found, key=lambda one: one.name)), notices
+
+
+def _tensor(record: dict[str, Any], source: str) -> TensorValues:
+    name, values = str(record["name"]), record["values"]
+    shape = _shape(record["dimensions"], name, source)
+    if len(values) != math.prod(shape):
+        raise FormatError(
+            source,
+            where=name,
+            why=f"it has {len(values):,} values",
+            expected=f"{math.prod(shape):,} for {record['dimensions'] or 'a scalar'}",
+        )
+    dtype = _type(record, values)
+    if not all(value is None or isinstance(value, (int, float)) for value in values):
+        raise FormatError(source, where=name, why="its values are not numbers")
+    try:
+        data = np.array([math.nan if value is None else value for value in values])
+        with np.errstate(over="ignore", invalid="ignore"):
+            data = data.astype(NUMPY[dtype]).reshape(shape)
+    except (ValueError, OverflowError):
+        raise FormatError(source, where=name, why="its values do not fit their type") from None
+    for word, places in (record.get("nonFinite") or {}).items():
+        data.reshape(-1)[places] = _ODD.get(word, math.nan)
+    return TensorValues(name=name, dtype=dtype, shape=shape, data=data)
+
+
+def _shape(text: Any, name: str, source: str) -> tuple[int, ...]:
+    parts = [one for one in str(text).split("x") if one]
+    if str(text) in ("scalar", "()"):
+        return ()
+    if not all(part.isdecimal() for part in parts):
+        raise FormatError(
+            source, where=name, why=f"{text!r} is not a shape", expected="as in 1x1000"
+        )
+    return tuple(map(int, parts))
+
+
+def _type(record: dict[str, Any], values: list[Any]) -> DataType:
+    known = _TYPES.get(str(record.get("type")))
+    if known is not None:
+        return known
+    is_whole = "type" not in record and all(isinstance(value, int) for value in values)
+    return _TYPES["int64" if is_whole and values else "fp32"]
+
+
+#: Member that says each tensor's type and shape; others are the tensors, by name.
+_INDEX = "enginescope.tensors"
+#: In a folder of answers: the samples that have none, since their files cannot be read.
+_SKIPPED = "skipped.json"
+_BY_NUMPY = {name: dtype for dtype, name in NUMPY.items()}
+
+
+class _Entry(Record, frozen=True, kw_only=True):
+    name: str
+    dtype: DataType
+    shape: tuple[int, ...]
+
+
+def answer_file(folder: Path, sample: int) -> Path:
+    """Return where the tensors of a sample lie, numbered from 0."""
+    return folder / f"{sample:06}.npz"
+
+
+def write_skipped(folder: Path, skipped: Sequence[SkippedSample]) -> None:
+    """Write which samples have no outputs in `folder`, and why; nothing where all have some."""
+    if skipped:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(folder / _SKIPPED, encode(skipped))
+
+
+def read_skipped(folder: Path) -> tuple[SkippedSample, ...]:
+    """Return the samples that have no outputs in `folder`."""
+    path = folder / _SKIPPED
+    if not path.is_file():
+        return ()
+    return decode(read_bytes(path), tuple[SkippedSample, ...], source=str(path))
+
+
+def write_answers(path: Path, tensors: Sequence[TensorValues]) -> None:
+    """Write the tensors of one sample; texts as NumPy's own, so that nothing needs pickle."""
+    index = [_Entry(name=tensor.name, dtype=tensor.dtype, shape=tensor.shape) for tensor in tensors]
+    members = {tensor.name: _plain(tensor) for tensor in tensors}
+    members[_INDEX] = np.frombuffer(msgspec.json.encode(index), dtype=np.uint8)
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **members)
+
+
+def read_answers(path: Path) -> tuple[TensorValues, ...]:
+    """Return the tensors of one sample, in the order in which the model gives them."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+            if _INDEX not in held.files:
+                return tuple(tensor_of(name, held[name]) for name in held.files)
+            index = msgspec.json.decode(held[_INDEX].tobytes(), type=tuple[_Entry, ...])
+            return tuple(
+                TensorValues(name=one.name, dtype=one.dtype, shape=one.shape, data=held[one.name])
+                for one in index
+            )
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, msgspec.MsgspecError) as error:
+        raise FormatError(str(path), why=f"cannot be read ({error})") from None
+
+
+def tensor_of(name: str, array: Any) -> TensorValues:
+    """Return an array as a tensor of NumPy's type; texts as NumPy's own."""
+    dtype = _BY_NUMPY.get(array.dtype.name)
+    if dtype is None:
+        is_text = array.dtype.kind in "OUS"
+        if not is_text and array.dtype.name == "bfloat16":
+            return TensorValues(
+                name=name, dtype=DataType.BF16, shape=array.shape, data=array.view(np.uint16)
+            )
+        if not is_text:
+            raise FormatError(name, why=f"values of type {array.dtype} cannot be compared")
+        texts = np.asarray(array, dtype=str)
+        return TensorValues(name=name, dtype=DataType.STRING, shape=texts.shape, data=texts)
+    return TensorValues(name=name, dtype=dtype, shape=array.shape, data=array)
+
+
+def _plain(one: TensorValues) -> Any:
+    if one.data.dtype.kind == "O":
+        return np.asarray(one.data, dtype=str)
+    return one.data
+
+
+#: Files with one array, which is the only output's, or the output's that the file is named like.
+_ARRAYS = (".npy", ".pb")
+
+
+def has_expected(sample: Sample) -> bool:
+    """Whether a sample is a data set with outputs beside its inputs."""
+    return sample.data_set is not None and _has_outputs(Path(sample.data_set))
+
+
+def expected_answers(sample: Sample, outputs: Sequence[str]) -> tuple[TensorValues, ...]:
+    """Return the outputs in a sample's data set, by the model's names."""
+    return _of_data_set(Path(sample.data_set or ""), outputs)
+
+
+def stored_answers(
+    folder: Path, number: int, sample: Sample, outputs: Sequence[str]
+) -> tuple[TensorValues, ...]:
+    """Return a sample's outputs from a folder: by the sample's name, else by its number.
+
+    ``NAME.npz`` holds arrays by output, ``NAME.npy`` and ``NAME.pb`` the only output, ``NAME.json``
+    what ``trtexec --exportOutput`` wrote; a folder ``NAME`` holds ``output_*.pb``, or
+    ``OUTPUT.npy`` and ``OUTPUT.pb``. ``000000.npz`` and on are numbered.
+    """
+    for stem in dict.fromkeys((sample.name, Path(sample.name).stem)):
+        found = _named(folder, stem, outputs) if stem else None
+        if found is not None:
+            return found
+    numbered = answer_file(folder, number)
+    if numbered.is_file():
+        return read_answers(numbered)
+    if number == 0 and _has_outputs(folder):
+        return _of_data_set(folder, outputs)
+    wanted = dict.fromkeys((f"{Path(sample.name).stem}.npz", numbered.name))
+    raise FormatError(
+        str(folder),
+        why=f"it holds no outputs of sample {number} ({sample.name})",
+        expected=", or ".join(wanted),
+    )
+
+
+def _named(folder: Path, stem: str, outputs: Sequence[str]) -> tuple[TensorValues, ...] | None:
+    if (folder / f"{stem}.npz").is_file():
+        return read_answers(folder / f"{stem}.npz")
+    for suffix in _ARRAYS if len(outputs) == 1 else ():
+        found = folder / f"{stem}{suffix}"
+        if found.is_file():
+            return (tensor_of(outputs[0], load_tensor(found)),)
+    exported = folder / f"{stem}.json"
+    if exported.is_file():
+        return _exported(exported)
+    return _of_folder(folder / stem, outputs) if (folder / stem).is_dir() else None
+
+
+def _exported(path: Path) -> tuple[TensorValues, ...]:
+    document = read_json(read_bytes(path), str(path))
+    if not is_outputs(document.value):
+        raise FormatError(str(path), why="no outputs", expected="what trtexec --exportOutput wrote")
+    return outputs_of(document)[0]
+
+
+def _of_folder(folder: Path, outputs: Sequence[str]) -> tuple[TensorValues, ...] | None:
+    if _has_outputs(folder):
+        return _of_data_set(folder, outputs)
+    by_name = {one.stem: one for one in folder.iterdir() if one.suffix in _ARRAYS}
+    found = [tensor_of(name, load_tensor(by_name[name])) for name in outputs if name in by_name]
+    return tuple(found) or None
+
+
+def _of_data_set(folder: Path, outputs: Sequence[str]) -> tuple[TensorValues, ...]:
+    arrays = load_data_set(folder, outputs, role="output")
+    return tuple(tensor_of(name, array) for name, array in arrays.items())
+
+
+def _has_outputs(folder: Path) -> bool:
+    return any(folder.glob("output_*.pb"))

@@ -16,8 +16,7 @@ from enginescope.formats.lenient_json import Document, finite_number, read_json,
 from enginescope.formats.log_facts import SUMMARY_METRICS, device_of
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.plan.build import BuildReport
-from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.plan.build import BuildReport, ToolReport
 from enginescope.records.samples import ReportedSummary
 
 _PERFORMANCE = "performance_summary"

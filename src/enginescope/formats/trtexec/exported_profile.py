@@ -13,7 +13,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from enginescope.core.errors import FormatError
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.formats.lenient_json import (
     MAX_INT,
     Document,

@@ -23,8 +23,8 @@ from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.trtexec.time_columns import METRICS, time_columns
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array, Samples, frozen
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.samples import QueryTrace, ReportedSummary
 
 _MIN_VALUES = 32

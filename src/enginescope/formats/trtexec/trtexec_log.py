@@ -25,8 +25,8 @@ from enginescope.formats.log_lines import (
 )
 from enginescope.formats.plan.plan_json import IS_LAYER, inspected_plan
 from enginescope.judge.notice import Notice
+from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.plan.plan import Profile
-from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary
 
 _LEVELS = {"W": "warning", "E": "error", "F": "fatal"}

@@ -1,13 +1,14 @@
-"""How an engine was built or a model prepared, and the device memory that it takes."""
+"""How an engine was built or a model prepared, and what another tool's log says of itself."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 from enginescope.judge.notice import Notice
+from enginescope.records.environment import Device
 from enginescope.records.progress import Phase
+from enginescope.records.samples import ReportedSummary
 
 
 class BuildReport(Result, Record, frozen=True, kw_only=True):
@@ -135,3 +136,47 @@ class Preparation(Record, frozen=True, kw_only=True):
     peak_device_bytes: int | None = None
     from_cache: bool = False
     notices: tuple[Notice, ...] = ()
+
+
+class LogMessage(Record, frozen=True, kw_only=True):
+    """A warning or error another tool logged."""
+
+    level: str
+    text: str
+    line: int | None = None
+
+
+class ToolReport(Record, frozen=True, kw_only=True):
+    """Facts from a build or a timing log, as the tool stated them.
+
+    Attributes:
+        tool: ``"trtexec"``, …
+        tool_version: As printed, such as ``"8.6.0"``.
+        command: Its command line.
+        passed: Its own verdict.
+        options: Per section ("Build Options", "Inference Options", …), values kept whole.
+        device_facts: The device section, values kept whole.
+        throughput_per_s: Queries per second, as printed.
+        engine_bytes, context_memory_bytes: As exact as the log says it.
+        memory: Named totals from the log, bytes.
+    """
+
+    tool: str
+    tool_version: str | None = None
+    command: str | None = None
+    passed: bool | None = None
+    options: dict[str, dict[str, str]] = {}
+    device: Device | None = None
+    device_facts: dict[str, str] = {}
+    summaries: tuple[ReportedSummary, ...] = ()
+    throughput_per_s: float | None = None
+    host_walltime_s: float | None = None
+    total_gpu_compute_s: float | None = None
+    build_s: float | None = None
+    parse_s: float | None = None
+    deserialize_s: float | None = None
+    load_s: float | None = None
+    engine_bytes: int | None = None
+    context_memory_bytes: int | None = None
+    memory: dict[str, int] = {}
+    messages: tuple[LogMessage, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from enginescope.core.record import Record
-from enginescope.records.plan.tool_report import LogMessage
+from enginescope.records.plan.build import LogMessage
 from enginescope.records.tensor import DataType
 
 

@@ -12,8 +12,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.records.progress import Progress
-from enginescope.records.run.contention import ContentionRule
-from enginescope.records.run.load import LoadRule
+from enginescope.records.run.load_and_contention import ContentionRule, LoadRule
 from enginescope.records.run.sample_set import AnswerRequest
 
 Depth = Literal["off", "clock", "full"]

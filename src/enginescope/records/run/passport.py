@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.plan.build import BuildReport
+from enginescope.records.plan.build import BuildReport, ToolReport
 from enginescope.records.plan.plan import IOTensor
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Artifact
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from enginescope.core.record import Record
 from enginescope.judge.comparison.looks import Tally, tally_of
 from enginescope.judge.comparison.steady_rounds import uncertainty_pct
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import Measured
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import frozen
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.run import OutcomeKind, Run
 

@@ -14,14 +14,12 @@ from enginescope.core.record import Record, replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.records.environment import Commit, Environment
-from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
+from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation, ToolReport
 from enginescope.records.plan.plan import Plan, Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Phase as Phase
 from enginescope.records.progress import RoundPosition
-from enginescope.records.run.contention import ContentionOutcome
 from enginescope.records.run.job import InputShape, Job
-from enginescope.records.run.load import LoadOutcome
+from enginescope.records.run.load_and_contention import ContentionOutcome, LoadOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry, Telemetry
 from enginescope.records.samples import QueryTrace, ReportedSummary
 from enginescope.records.tensor import DataType, Tensor

@@ -5,11 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 from enginescope.judge.samples import Interval
 from enginescope.judge.verdict import RatioEstimate, VerdictKind
-from enginescope.records.run.contention import Share
+from enginescope.records.run.load_and_contention import Share
 from enginescope.records.run.rounds import RoundsReport
 
 #: NVIDIA's Multi-Process Service. ``serves``: its server computed for the GPU. ``running``: its

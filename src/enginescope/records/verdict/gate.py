@@ -5,12 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
-from enginescope.judge.comparison.sessions import SessionShift
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.core.record import Record, Result
+from enginescope.judge.comparison.run_to_run import SessionShift
 from enginescope.judge.notice import Notice
-from enginescope.judge.verdict import Verdict
+from enginescope.judge.verdict import EvidenceLevel, Verdict
 
 
 class GateOutcome(Enum):

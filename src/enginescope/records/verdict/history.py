@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
-from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.verdict import RatioEstimate
+from enginescope.core.record import Record, Result
+from enginescope.judge.verdict import EvidenceLevel, RatioEstimate
 
 
 class FactChange(Record, frozen=True, kw_only=True):

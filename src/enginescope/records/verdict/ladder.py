@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 from enginescope.judge.samples import Interval
 from enginescope.records.run.rounds import RoundsReport
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.core.record import Record, Result
 from enginescope.judge.samples import Percentile, Summary
-from enginescope.records.run.load import LoadRule, Scenario
+from enginescope.judge.verdict import EvidenceLevel
+from enginescope.records.run.load_and_contention import LoadRule, Scenario
 from enginescope.records.run.rounds import MadeReport
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.core.record import Record, Result
 from enginescope.judge.stats.nested_variance import Allocation, Level, LevelCosts, VarianceComponent
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.run.rounds import StoredReport
 
 

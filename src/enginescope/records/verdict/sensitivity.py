@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.core.record import Record, Result
 from enginescope.judge.samples import Interval
-from enginescope.judge.verdict import RatioEstimate, VerdictKind
+from enginescope.judge.verdict import EvidenceLevel, RatioEstimate, VerdictKind
 from enginescope.records.run.rounds import MadeReport
 
 #: The lower precision.

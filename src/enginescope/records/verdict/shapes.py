@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 from enginescope.judge.samples import Interval
 from enginescope.records.notice import is_unstable
 from enginescope.records.run.job import InputShape

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from enginescope.analysis.claims.percentile import SHOWN, mark_text, percentile_name, shown_texts
+from enginescope.analysis.claims.run_claims import SHOWN, mark_text, percentile_name, shown_texts
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record, replace
 from enginescope.core.units import format_bytes

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from enginescope.analysis.claims.percentile import SHOWN, percentile_name, range_or_mark
-from enginescope.analysis.claims.saving import Saving
+from enginescope.analysis.claims.layer_claims import Saving
+from enginescope.analysis.claims.run_claims import SHOWN, percentile_name, range_or_mark
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Pipeline, RoundTrip

@@ -1,11 +1,15 @@
-"""Names that fit: the part that siblings share is left out, and names that differ look different.
+"""Names that fit: what siblings or options share is said once, and what differs looks different.
 
 `assets/data.js` has the same rule for what the page shows.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
+
+from enginescope.core.record import Record, replace
 
 #: Characters kept before the first that differs.
 _CONTEXT = 10
@@ -80,3 +84,106 @@ def _numbered(text: str, limit: int, number: int) -> str:
 def _cut(text: str, limit: int, head: int) -> str:
     tail = limit - 1 - head
     return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
+#: A model and its backend.
+BETWEEN = " · "
+#: Characters of a backend's name in a table.
+NAME_LENGTH = 34
+_NAME_ENDS = re.compile(r"[:@? ]")
+#: The id of a run, which follows the options.
+_ID = re.compile(r" \([0-9a-f]{6,12}\)$")
+
+
+class ToldApart(Record, frozen=True, kw_only=True):
+    """Labels without what they share.
+
+    Attributes:
+        labels: As many as were given, in their order.
+        shared: What was left out, to be said once: ``options of all: device=1 & tf32=0``; ``None``:
+            nothing was.
+    """
+
+    labels: tuple[str, ...]
+    shared: str | None = None
+
+
+class _Label(NamedTuple):
+    before: str
+    options: tuple[str, ...]
+    id: str
+
+    @property
+    def backend(self) -> str:
+        """The backend's name, without its precision."""
+        return _NAME_ENDS.split(self.before.rpartition(BETWEEN)[2], maxsplit=1)[0]
+
+    @property
+    def text(self) -> str:
+        """The label with what is left of its options."""
+        options = f"?{'&'.join(self.options)}" if self.options else ""
+        return f"{self.before}{options}{self.id}"
+
+
+def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
+    """Return labels without the options that all of them share, or all of one backend.
+
+    Args:
+        texts: ``trt:fp16?workspace=1GiB``, or ``net.onnx · trt:fp16?workspace=1GiB``. Of a single
+            one, and of a backend that only one of them is on, all options stay: they are what it
+            is.
+        limit: Characters. A longer label whose name no other has is told apart by that: its options
+            are left out too, ``trt:fp16?…``.
+    """
+    labels = [_read(one) for one in texts]
+    said = []
+    for name in (None, *dict.fromkeys(label.backend for label in labels)):
+        group = [label for label in labels if name is None or label.backend == name]
+        held = group[0].options if len(group) > 1 else ()
+        shared = [one for one in held if all(one in label.options for label in group)]
+        if shared:
+            for at, label in enumerate(labels):
+                if label in group:
+                    left = tuple(one for one in label.options if one not in shared)
+                    labels[at] = label._replace(options=left)
+            said.append(f"options of {f'all {name}' if name else 'all'}: {' & '.join(shared)}")
+    texts_of = {key: _within(key, labels, limit) for key in dict.fromkeys(labels)}
+    said += [
+        f"options of {one.before}: {' & '.join(one.options)}"
+        for one, text in texts_of.items()
+        if text != one.text
+    ]
+    made = tuple(texts_of[label] for label in labels)
+    if len(set(made)) < len(set(texts)):  # the same options in another order
+        return ToldApart(labels=tuple(texts))
+    return ToldApart(labels=made, shared="; ".join(said) or None)
+
+
+def jobs_apart(names: Sequence[str]) -> ToldApart:
+    """Return names of jobs, ``net.onnx · trt?workspace=1GiB · batch 1``, with short backends."""
+    jobs = [name.split(BETWEEN, 2) for name in names]
+    apart = told_apart([job[1] if len(job) > 1 else "" for job in jobs], NAME_LENGTH)
+    pairs = zip(jobs, apart.labels, strict=True)
+    short = (BETWEEN.join((job[0], *([spec] if spec else ()), *job[2:])) for job, spec in pairs)
+    return replace(apart, labels=tuple(short))
+
+
+def on_text(backend: str) -> str:
+    """Return what all were on, in words that may be broken: ``on trt with tf32=0 & device=1``."""
+    label = _read(backend)
+    return f"on {label.before}" + (f" with {' & '.join(label.options)}" if label.options else "")
+
+
+def _within(label: _Label, others: Sequence[_Label], limit: int | None) -> str:
+    named_alike = {other for other in others if other.before == label.before}
+    if limit is None or len(label.text) <= limit or len(named_alike) > 1:
+        return label.text
+    return f"{label.before}?…{label.id}"
+
+
+def _read(text: str) -> _Label:
+    model, between, spec = text.rpartition(BETWEEN)
+    name, _, options = _ID.sub("", spec).partition("?")
+    found = _ID.search(spec)
+    held = tuple(options.split("&")) if options else ()
+    return _Label(f"{model}{between}{name}", held, found[0] if found else "")

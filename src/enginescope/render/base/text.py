@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from enginescope.analysis.claims.percentile import SHOWN, cell, note, value_text
+from enginescope.analysis.claims.run_claims import SHOWN, cell, note, value_text
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
@@ -23,6 +23,7 @@ from enginescope.judge.units import counted, format_ms, format_significant, rang
 from enginescope.records.notice import Hint, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.base.device_phrases import clock_parts, energy_parts, provider_rows
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
 from enginescope.render.base.figures import (
     TextTable,
@@ -32,7 +33,6 @@ from enginescope.render.base.figures import (
     printed_note,
     printed_rows,
 )
-from enginescope.render.base.gpu_phrases import clock_parts, energy_parts
 from enginescope.render.base.phrases import (
     count_text,
     interval_text,
@@ -43,8 +43,7 @@ from enginescope.render.base.phrases import (
     shorten_apart,
     throughput_text,
 )
-from enginescope.render.base.provider_phrases import provider_rows
-from enginescope.render.base.shared_options import told_apart
+from enginescope.render.base.short_names import told_apart
 from enginescope.render.base.text_table import as_text as as_text
 from enginescope.render.base.text_table import screen_width as screen_width
 from enginescope.render.base.text_table import shown_text

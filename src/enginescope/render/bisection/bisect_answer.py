@@ -8,7 +8,7 @@ from typing import Any
 from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep, telling_steps
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrial, PrecisionTrials
 from enginescope.judge.units import format_ms, format_significant
-from enginescope.render.accuracy.validate_phrases import error_text
+from enginescope.render.accuracy.compared_outputs import error_text
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable, interval_cell
 from enginescope.render.base.palette import BLUE, GREY, ORANGE, VERMILLION

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enginescope.analysis.claims.percentile import (
+from enginescope.analysis.claims.run_claims import (
     SHOWN,
     mark_text,
     percentile_name,

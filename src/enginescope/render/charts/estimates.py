@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.judge.difference import NOT_DETECTED
 from enginescope.judge.units import range_text
-from enginescope.judge.verdict import RatioEstimate
+from enginescope.judge.verdict import NOT_DETECTED, RatioEstimate
 from enginescope.render.base.data_table import ends_of
 from enginescope.render.base.palette import BETTER, BLUE, GREY, SKY, WORSE
 from enginescope.render.charts.bars import labels_of, row_axis, rows_height

@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 from enginescope._version import __version__
-from enginescope.analysis.build_log.build_choices import Choice, ChoicePair
-from enginescope.analysis.plan_comparison.comparison import Comparison
-from enginescope.analysis.plan_comparison.difference_causes import cause_of
-from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
-from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
-from enginescope.analysis.plan_comparison.plans_overview import layer_columns, plan_columns
+from enginescope.analysis.build_log.build_log_summary import Choice, ChoicePair
+from enginescope.analysis.plan_comparison.comparison import Comparison, LayerComparison
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, cause_of
+from enginescope.analysis.plan_comparison.plans_overview import (
+    PlanSummary,
+    layer_columns,
+    plan_columns,
+)
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
 from enginescope.core.record import replace

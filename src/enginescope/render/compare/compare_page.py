@@ -8,23 +8,21 @@ from typing import Any
 
 from markupsafe import Markup
 
-from enginescope.analysis.build_log.build_choices import ChoicePair
+from enginescope.analysis.build_log.build_log_summary import ChoicePair
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.layers.layer_table import attribute
-from enginescope.analysis.plan_comparison.comparison import Comparison
+from enginescope.analysis.plan_comparison.comparison import Comparison, LayerComparison
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide
-from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.analysis.plan_comparison.plan_summary import ComparedPlan
-from enginescope.analysis.plan_comparison.plans_overview import layer_columns
+from enginescope.analysis.plan_comparison.plans_overview import ComparedPlan, layer_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.core.record import replace
 from enginescope.judge.units import format_ms
 from enginescope.render.base.data_table import DataTable, column, places_for
 from enginescope.render.base.facts import made_text
 from enginescope.render.base.figures import UNKNOWN, TextTable
+from enginescope.render.charts.bars import Bar, waterfall_chart
 from enginescope.render.charts.overlay import process_medians
-from enginescope.render.charts.waterfall import Bar, waterfall_chart
 from enginescope.render.compare.compare_answer import (
     compare_answer,
     compare_csv,
@@ -33,9 +31,8 @@ from enginescope.render.compare.compare_answer import (
 )
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import canvas, container, packed
-from enginescope.render.html.answer_page import Part, written_page
+from enginescope.render.html.answer_page import Part, Slide, written_page
 from enginescope.render.html.images import Chart, ChartTable
-from enginescope.render.html.slide import Slide
 from enginescope.render.plan_comparison.compare_phrases import changes_text, evidence_text
 from enginescope.render.plan_comparison.compare_tables import (
     EXPLAINED,

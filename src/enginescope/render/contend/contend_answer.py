@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.claims.percentile import level_cell, note
-from enginescope.judge.difference import NOT_DETECTED
+from enginescope.analysis.claims.run_claims import level_cell, note
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import format_significant, listed
-from enginescope.judge.verdict import RatioEstimate, VerdictKind
+from enginescope.judge.verdict import NOT_DETECTED, RatioEstimate, VerdictKind
 from enginescope.records.verdict.contend import (
     ContenderSet,
     ContenderTimes,

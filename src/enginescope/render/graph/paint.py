@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, replace
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.plan.plan import Attribution

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from enginescope.judge.difference import none_above
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import listed, signed
+from enginescope.judge.verdict import none_above
 from enginescope.records.verdict.ladder import LadderReport, LadderStep, Placement, Rung, RungKey
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import rounds_text, unstable_mark
-from enginescope.render.charts.waterfall import Bar, waterfall_chart
+from enginescope.render.charts.bars import Bar, waterfall_chart
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, ChartTable
 

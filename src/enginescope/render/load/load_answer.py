@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.claims import percentile as claims
-from enginescope.analysis.claims.percentile import percentile_name
+from enginescope.analysis.claims import run_claims as claims
+from enginescope.analysis.claims.run_claims import percentile_name
 from enginescope.analysis.load.trials import ERROR, HEADLINE
 from enginescope.core.record import replace
 from enginescope.judge.samples import Summary
 from enginescope.judge.stats.early_stopping import decisive_queries
 from enginescope.judge.units import format_ms, format_significant
-from enginescope.records.run.load import LoadRule
+from enginescope.records.run.load_and_contention import LoadRule
 from enginescope.records.verdict.load import (
     LoadGenFigures,
     LoadKind,

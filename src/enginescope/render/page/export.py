@@ -19,7 +19,7 @@ from enginescope.records.run.telemetry import CHANNELS, GpuTelemetry, held_by
 from enginescope.render.base.data_table import csv_bytes, ends_of
 
 if TYPE_CHECKING:
-    from enginescope.render.validation.report_answers import ReportedAnswers
+    from enginescope.render.validation.validate_answer import ReportedAnswers
 
 #: Version of both documents' shape.
 REPORT_SCHEMA = 1
@@ -56,7 +56,7 @@ def report_json(
     document = _document([_run_report(view, topk) for view in views])
     if not answers:
         return encode(document)
-    from enginescope.render.validation.report_answers import answers_data
+    from enginescope.render.validation.validate_answer import answers_data
 
     return encode({**document, "answers": answers_data(answers)})
 

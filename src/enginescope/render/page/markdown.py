@@ -22,7 +22,7 @@ from enginescope.render.page.tabs import tabs_of
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.plans.plan_tables import text_table
 from enginescope.render.sections.section import Section, known
-from enginescope.render.validation.report_answers import ReportedAnswers, answers_parts
+from enginescope.render.validation.validate_answer import ReportedAnswers, answers_parts
 
 
 def report_markdown(

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from enginescope.analysis.claims import percentile
+from enginescope.analysis.claims import run_claims
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import differences, varying_conditions
 from enginescope.judge.units import format_ms
 from enginescope.render.base.facts import backend_text
 from enginescope.render.base.figures import UNKNOWN, TextTable, cells_without_samples, interval_cell
 from enginescope.render.base.phrases import in_text, outcome_text
-from enginescope.render.base.shared_options import BETWEEN, told_apart
+from enginescope.render.base.short_names import BETWEEN, told_apart
 from enginescope.render.charts.estimates import latency_medians
 from enginescope.render.charts.overlay import MOST_OVERLAID, overlay
 from enginescope.render.html.images import Chart
@@ -51,7 +51,7 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...] = ()) -> Te
         *(f"{title[:1].upper()}{title[1:]}" for title in varying),
     )
     return TextTable(
-        title=f"All runs of this report; {percentile.MARKED}"
+        title=f"All runs of this report; {run_claims.MARKED}"
         + (f"; conditions differ: {', '.join(varying)}" if varying else "")
         + (f"; {apart.shared}" if apart.shared else ""),
         headers=headers,
@@ -68,7 +68,7 @@ def _cells(view: RunView) -> tuple[str, str, str, str]:
     return (
         format_ms(latency.median_ms),
         interval_cell(latency.median_interval),
-        percentile.cell(latency.percentile(99), format_ms),
+        run_claims.cell(latency.percentile(99), format_ms),
         f"{latency.n:,}",
     )
 

@@ -23,12 +23,17 @@ from enginescope.render.plans.plan_headline import (
     plan_about,
     plan_title,
 )
-from enginescope.render.sections.findings import Worst, worst_findings
-from enginescope.render.sections.first_screen import FirstScreen, first_screen, icicle_data
+from enginescope.render.sections.first_screen import (
+    FirstScreen,
+    Worst,
+    first_screen,
+    icicle_data,
+    worst_findings,
+)
 from enginescope.render.sections.section import Section
 
 if TYPE_CHECKING:
-    from enginescope.render.validation.report_answers import ReportedAnswers
+    from enginescope.render.validation.validate_answer import ReportedAnswers
 
 
 #: Above this many layers the page leaves their files out: its tables save the same.
@@ -123,7 +128,7 @@ def _overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, A
 def _compared(answers: Sequence[ReportedAnswers]) -> tuple[Part, ...]:
     if not answers:  # a plan alone needs none of the code that compares outputs
         return ()
-    from enginescope.render.validation.report_answers import answers_parts
+    from enginescope.render.validation.validate_answer import answers_parts
 
     return tuple(answers_parts(answers))
 

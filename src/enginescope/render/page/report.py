@@ -10,8 +10,7 @@ from typing import TypeAlias
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.core.jsonio import write_atomic
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.units import format_ms
 from enginescope.render.base.facts import backend_text, subject_line
@@ -20,14 +19,14 @@ from enginescope.render.base.phrases import count_text, interval_text, metric_ti
 from enginescope.render.charts.bars import layer_bars
 from enginescope.render.charts.distribution import latency_distribution, percentiles
 from enginescope.render.charts.telemetry import telemetry_picture
+from enginescope.render.html.answer_page import Slide
 from enginescope.render.html.images import Chart, png_bytes
-from enginescope.render.html.slide import Slide
 from enginescope.render.page.export import data_files
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.findings import first_change
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.validation.report_answers import ReportedAnswers, answers_kept
+from enginescope.render.validation.validate_answer import ReportedAnswers, answers_kept
 
 #: Kinds of files a report can have.
 FORMATS = ("json", "csv", "md", "html", "png")

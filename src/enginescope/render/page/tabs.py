@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 from enginescope.core.record import Record
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.build import build, tool_report
-from enginescope.render.sections.findings import findings
+from enginescope.render.sections.first_screen import findings
 from enginescope.render.sections.graph import graph
 from enginescope.render.sections.layers import (
     layers,
@@ -16,9 +15,11 @@ from enginescope.render.sections.layers import (
     onnx_nodes,
     precisions,
     reformat_layers,
+    roofline_of,
     tactics,
 )
 from enginescope.render.sections.measurement import (
+    build,
     distribution,
     gpu,
     load,
@@ -26,11 +27,11 @@ from enginescope.render.sections.measurement import (
     method,
     percentiles,
     providers,
+    timeline,
+    tool_report,
     where_the_time_goes,
 )
-from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section, known
-from enginescope.render.sections.timeline import timeline
 
 _Makes: TypeAlias = tuple[Callable[[PageSubject], "Section | None"], ...]
 GRAPH, SAMPLES = "Graph", "Samples"

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from enginescope.analysis.plan_comparison.comparison import Comparison, differing_modes, listed
-from enginescope.analysis.plan_comparison.difference_causes import Cause, Explanation
-from enginescope.analysis.plan_comparison.layer_changes import Change, ComparedLayers, Relation
-from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.analysis.plan_comparison.plan_summary import LatencyFigure, PlanSummary
+from enginescope.analysis.plan_comparison.comparison import (
+    Comparison,
+    LayerComparison,
+    differing_modes,
+    listed,
+)
+from enginescope.analysis.plan_comparison.layer_changes import (
+    Cause,
+    Change,
+    ComparedLayers,
+    Explanation,
+    Relation,
+)
+from enginescope.analysis.plan_comparison.plans_overview import LatencyFigure, PlanSummary
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import format_ms, format_significant, range_text

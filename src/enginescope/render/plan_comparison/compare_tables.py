@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.layers.reformats import ReformatLayer
-from enginescope.analysis.plan_comparison.comparison import Comparison
-from enginescope.analysis.plan_comparison.difference_causes import share_of
-from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
-from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
+from enginescope.analysis.plan_comparison.comparison import Comparison, LayerComparison
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, share_of
 from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known

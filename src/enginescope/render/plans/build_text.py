@@ -11,8 +11,11 @@ from collections.abc import Iterable, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from enginescope.analysis.build_log.build_choices import Choice, ChoicePair, Option, choices
 from enginescope.analysis.build_log.build_log_summary import (
+    Choice,
+    ChoicePair,
+    Option,
+    choices,
     fusion_groups,
     reformat_costs,
     step_changes,
@@ -23,9 +26,8 @@ from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.judge.units import format_significant, signed, with_sign
-from enginescope.records.plan.build import BuildReport
+from enginescope.records.plan.build import BuildReport, LogMessage
 from enginescope.records.plan.build_trace import BuildTrace, ChosenTensor, TimingCacheUse
-from enginescope.records.plan.tool_report import LogMessage
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.base.data_table import (
     UNKNOWN,

@@ -8,8 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from enginescope.analysis.layers.reformats import ReformatShare
-from enginescope.analysis.plans.exploration import Exploration, ordered
-from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.plans.plan_view import Exploration, PlanView, ordered
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build_trace import BuildTrace

@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import Any
 
 from enginescope._version import __version__
-from enginescope.analysis.plans.exploration import Exploration, ExploredLayer
+from enginescope.analysis.plans.plan_view import Exploration, ExploredLayer
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
 from enginescope.judge.notice import Notice

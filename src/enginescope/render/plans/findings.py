@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from enginescope._version import __version__
-from enginescope.analysis.claims.saving import Saving, together
+from enginescope.analysis.claims.layer_claims import Saving, together
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.judge.units import format_ms, format_significant

@@ -10,9 +10,8 @@ from rich.text import Text
 from enginescope.core.units import format_bytes
 from enginescope.formats.importing.import_options import is_of_build, precision_of
 from enginescope.judge.units import counted, format_ms
-from enginescope.records.plan.build import BuildReport
+from enginescope.records.plan.build import BuildReport, ToolReport
 from enginescope.records.plan.plan import IOTensor
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.passport import EngineValidation, Passport, PassportRun, PrecisionShare
 from enginescope.render.base.data_table import printable
 from enginescope.render.base.facts import device_text, shape_text, tensor_text

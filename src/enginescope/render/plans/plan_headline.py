@@ -16,9 +16,9 @@ from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
 from enginescope.analysis.plans.plan_columns import PlanTotals
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
+from enginescope.analysis.roofline.roofline import GpuLimits, gpu_limits
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.formats.plan.overlay_file import Overlay

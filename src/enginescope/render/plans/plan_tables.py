@@ -11,8 +11,7 @@ from typing import TypeAlias
 from enginescope.analysis.layers.layer_table import TacticShare, TimeShare
 from enginescope.analysis.layers.reformats import ReformatLayer, ReformatShare
 from enginescope.analysis.onnx.onnx_map import OnnxMap
-from enginescope.analysis.plans.exploration import ExploredLayer
-from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.plans.plan_view import ExploredLayer, PlanView
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import replace
 from enginescope.core.units import format_bytes

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted
-from enginescope.records.verdict.reproduction import (
+from enginescope.records.verdict.upgrade import (
     Agreement,
     OutputChange,
     OutputReason,
     ReproducedModel,
     ReproducedRow,
     Reproduction,
+    UpgradeRow,
 )
-from enginescope.records.verdict.upgrade import UpgradeRow
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable

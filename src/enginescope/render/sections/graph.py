@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from enginescope.analysis.graph.folding.fold import folded
 from enginescope.analysis.graph.plan_graph import PlanGraph
-from enginescope.analysis.roofline.gpu_limits import GpuLimits
+from enginescope.analysis.roofline.roofline import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.judge.units import counted, format_ms
 from enginescope.records.plan.plan import Attribution
 from enginescope.render.graph.node_labels import Times, times_of

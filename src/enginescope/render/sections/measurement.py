@@ -1,24 +1,60 @@
-"""Sections of a measured run: latency, throughput, GPU, providers, machine."""
+"""Sections of a run: its build, latency, throughput, time line, GPU, providers, machine."""
 
 from __future__ import annotations
 
-from enginescope.analysis.claims.percentile import highest, value_text
+from collections.abc import Sequence
+
+from enginescope.analysis.claims.run_claims import highest, value_text
 from enginescope.analysis.load.trials import trial_of
 from enginescope.analysis.runs.provider_work import ProviderWork, is_shared, provider_work
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.throughput import (
+    PARTS,
+    PartSpan,
+    clocks_differ_ms,
+    part_spans,
+    typical_query,
+)
+from enginescope.core.record import replace
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import format_ms, format_significant
+from enginescope.records.plan.build import BuildReport, ToolReport
+from enginescope.records.samples import QueryTrace
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import DataTable, column, data_table
-from enginescope.render.base.facts import machine_facts, method_facts, phase_facts
-from enginescope.render.base.figures import percentile_rows, summary_rows
-from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
+from enginescope.render.base.device_phrases import (
+    caveat,
+    energy_sentences,
+    gpu_facts,
+    provider_facts,
+)
+from enginescope.render.base.facts import Facts, machine_facts, method_facts, phase_facts
+from enginescope.render.base.figures import percentile_rows, reported_rows, summary_rows
+from enginescope.render.base.palette import BLUE, OTHER
 from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
-from enginescope.render.base.provider_phrases import caveat, provider_facts
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.distribution import percentiles as percentile_chart
 from enginescope.render.charts.series import latency_series, memory_series
 from enginescope.render.charts.telemetry import telemetry_charts
+from enginescope.render.html.images import (
+    X_TICKS,
+    Chart,
+    ChartTable,
+    Spec,
+    marks,
+    quantity,
+    tooltip,
+    zoomable,
+)
 from enginescope.render.load.load_answer import parts_chart, parts_table, trial_text
+from enginescope.render.plans.build_text import (
+    build_fact_rows,
+    build_facts,
+    build_tables,
+    message_table,
+)
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.section import Section, known
+from enginescope.render.sections.section import Section, capitalized, known
 
 
 def percentiles(subject: PageSubject) -> Section | None:
@@ -223,3 +259,196 @@ def method(subject: PageSubject) -> Section:
             "phases": phase_facts(run),
         },
     )
+
+
+_LANE = 24
+#: Requests that are drawn before and after the one in the middle.
+_BESIDE = 2
+
+
+def timeline(subject: PageSubject) -> Section | None:
+    """One request with its parts on a scale; ``None`` without recorded stamps."""
+    chart = request_timeline(subject.view.run.trace)
+    return Section(key="timeline", title="Time line", charts=(chart,)) if chart else None
+
+
+def request_timeline(trace: QueryTrace | None) -> Chart | None:
+    """One typical request with its neighbors, by recorded stamps; ``None`` without any."""
+    if not trace:
+        return None
+    count, chosen = len(trace), typical_query(trace)
+    queries = range(max(0, chosen - _BESIDE), min(count, chosen + _BESIDE + 1))
+    spans = part_spans(trace, queries)
+    own = [one for one in spans if one.query == chosen]
+    if not own:
+        return None
+    zero_ms = min(one.start_ms for one in own)
+    streams = {one.stream for one in spans}
+    lanes = [_lane(one, streams) for one in spans]
+    rows = [
+        {
+            "lane": lane,
+            "request": f"{one.query + 1:,} of {count:,}",
+            "start": one.start_ms - zero_ms,
+            "end": one.end_ms - zero_ms,
+            "took": format_ms(one.end_ms - one.start_ms, 3),
+            "fill": BLUE if one.query == chosen else OTHER,
+        }
+        for one, lane in zip(spans, lanes, strict=True)
+    ]
+    times = [(one.start_ms - zero_ms, one.end_ms - zero_ms) for one in spans]
+    order = sorted(set(lanes), key=_lane_order)
+    return Chart(
+        key="request_timeline",
+        title=_title(own, count),
+        subtitle=_subtitle(trace, chosen),
+        spec=_spec(rows, order, f"time since request {chosen + 1:,} began, ms"),
+        table=ChartTable(
+            headers=("Request", "Part", "Begins, ms", "Ends, ms", "Takes, ms"),
+            rows=tuple(
+                (f"{one.query + 1:,}", lane, *(f"{ms:.3f}" for ms in (start, end, end - start)))
+                for one, lane, (start, end) in zip(spans, lanes, times, strict=True)
+            ),
+        ),
+        height=_LANE * len(order),
+        is_wide=True,
+    )
+
+
+def _spec(rows: list[Spec], order: Sequence[str], title: str) -> Spec:
+    """Return bars that zoom; their edge is drawn, so that short ones are seen."""
+    axis = {"title": None, "ticks": False, "domain": False, "labelLimit": 160}
+    color = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
+    tips = tooltip(
+        lane="part", request="request", took="takes", start="begins, ms#", end="ends, ms#"
+    )
+    bars = marks(
+        rows,
+        {"type": "bar", "height": {"band": 0.8}, "clip": True},
+        x=quantity("start", title, scale={"nice": False}, axis=X_TICKS),
+        x2={"field": "end"},
+        y={"field": "lane", "type": "nominal", "sort": list(order), "axis": axis},
+        fill=color,
+        stroke=color,
+        tooltip=tips,
+    )
+    return zoomable([bars])
+
+
+def _lane(span: PartSpan, streams: set[int | None]) -> str:
+    name = "enqueue (host)" if span.part == "enqueue" else span.part
+    return name if len(streams) == 1 else f"stream {span.stream} · {name}"
+
+
+def _lane_order(lane: str) -> tuple[str, int]:
+    stream, _, name = lane.rpartition(" · ")
+    return stream, list(PARTS).index(name.partition(" ")[0])
+
+
+def _title(own: Sequence[PartSpan], count: int) -> str:
+    longest = max(own, key=lambda one: one.end_ms - one.start_ms)
+    on_gpu = [one for one in own if one.part != "enqueue"] or own
+    whole_ms = max(one.end_ms for one in on_gpu) - min(one.start_ms for one in on_gpu)
+    share = format_significant(100 * (longest.end_ms - longest.start_ms) / whole_ms, 3)
+    return f"One request of {count:,}: {format_ms(whole_ms, 3)}, {longest.part} {share} % of it"
+
+
+def _subtitle(trace: QueryTrace, chosen: int) -> tuple[str, ...]:
+    request = f"Request {chosen + 1:,}, blue, takes about the median time"
+    first = f"Recorded stamps. {request}; its neighbors are gray"
+    differ_ms = clocks_differ_ms(trace)
+    if differ_ms is None:
+        return (first,)
+    return first, (
+        "Enqueue is on the host's clock, the rest on the GPU's: the clocks differ by at least "
+        f"{format_ms(differ_ms, 3)}, since work begins before it is enqueued"
+    )
+
+
+_NO_LOG = (
+    "No build log, so fusions and tactics are unknown. Build with a verbose "
+    "log (trtexec --verbose, enginescope build) and name it: enginescope explore … --build-log "
+    "LOG --html FILE."
+)
+
+
+def build(subject: PageSubject) -> Section | None:
+    """Steps, fusions, choices, tuning, memory, messages; ``None`` for a run without a plan."""
+    run, story = subject.view.run, subject.story
+    pairs = _facts(run.build) if run.build else ()
+    if run.plan is None and not pairs and story is None:
+        return None
+    section = Section(key="build", title="Build", pairs=pairs)
+    if story is None:
+        answer = ", ".join(f"{name.lower()} {value}" for name, value in pairs[:2]) or None
+        notes, empty = (_NO_LOG,), None if pairs else _NO_LOG
+        return replace(section, answer=answer, empty=empty, notes=notes)
+    rows = [table for table in build_fact_rows(story) if table.rows]
+    tables = known(*build_tables(story), message_table("build-messages", story.messages))
+    nothing = f"{story.source} has nothing about a build: is the log verbose?"
+    return replace(
+        section,
+        answer=f"by {story.source}",
+        empty=None if rows or tables else nothing,
+        figures=tuple(map(capitalized, rows)),
+        tables=tables,
+    )
+
+
+def _facts(report: BuildReport) -> Facts:
+    asked = (("Requested precision", report.precision), ("Command", report.command))
+    made = ((name.capitalize(), text) for name, text in build_facts(report))
+    return stated(*made, *asked, *report.options.items())
+
+
+def tool_report(subject: PageSubject) -> Section | None:
+    """Printed figures beside ours, options, memory, warnings; ``None`` for our own runs."""
+    tool = subject.view.run.tool
+    if tool is None:
+        return None
+    version = f" {tool.tool_version}" if tool.tool_version else ""
+    silent = "It logged no warnings, or its log was not imported."
+    groups = {**tool.options, "Device": tool.device_facts}
+    rows = [(name, text, group) for group, some in groups.items() for name, text in some.items()]
+    options = data_table(
+        "tool-options",
+        "Options and device, as it printed them",
+        ("option", "options"),
+        (
+            column("Option", (name for name, _, _ in rows)),
+            column("Value", (text for _, text, _ in rows)),
+            column("Of", (group for _, _, group in rows), is_choice=True),
+        ),
+    )
+    return Section(
+        key="tool",
+        title=f"What {tool.tool}{version} says",
+        pairs=_tool_facts(tool),
+        notes=() if tool.messages else (silent,),
+        figures=known(reported_rows(subject.view)),
+        tables=known(message_table("tool-messages", tool.messages), options),
+    )
+
+
+def _tool_facts(tool: ToolReport) -> Facts:
+    sizes = {"Engine": tool.engine_bytes, "Context memory": tool.context_memory_bytes}
+    pairs = (
+        ("Verdict", None if tool.passed is None else "passed" if tool.passed else "failed"),
+        ("Throughput, queries/s", _number(tool.throughput_per_s)),
+        ("Host wall time, s", _number(tool.host_walltime_s)),
+        ("Total GPU compute time, s", _number(tool.total_gpu_compute_s)),
+        ("Build, s", _number(tool.build_s)),
+        ("Parse, s", _number(tool.parse_s)),
+        ("Deserialize, s", _number(tool.deserialize_s)),
+        ("Load, s", _number(tool.load_s)),
+        *(
+            (name, format_bytes(size))
+            for name, size in {**sizes, **tool.memory}.items()
+            if size is not None
+        ),
+    )
+    return tuple((name, value) for name, value in pairs if value is not None)
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else format_significant(value, 6)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from enginescope.judge.difference import none_above
 from enginescope.judge.units import counted, format_significant, format_span
-from enginescope.judge.verdict import VerdictKind
+from enginescope.judge.verdict import VerdictKind, none_above
 from enginescope.records.progress import COMPARISON_TAG
-from enginescope.records.verdict.self_test import Detection, SelfTest
+from enginescope.records.verdict.noise import Detection, SelfTest
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shlex import quote
 
-from enginescope.judge.difference import excluded_pct, none_above
 from enginescope.judge.units import counted, format_ms, format_significant
+from enginescope.judge.verdict import excluded_pct, none_above
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
     LayerTime,

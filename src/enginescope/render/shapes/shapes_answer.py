@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 
-from enginescope.judge.difference import none_above
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import format_significant, range_text, with_sign
+from enginescope.judge.verdict import none_above
 from enginescope.records.run.job import InputShape
 from enginescope.records.verdict.shapes import (
     CostKind,

@@ -7,17 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from enginescope.analysis.suites.suite_perf_tables import case_name
-from enginescope.analysis.suites.suite_table import baselines, lost_fp16, speed_ups
-from enginescope.analysis.suites.suite_wins import Win, wins
+from enginescope.analysis.suites.suite_table import Win, baselines, lost_fp16, speed_ups, wins
+from enginescope.analysis.suites.suite_view import case_name
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
 from enginescope.core.record import Record, replace
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
+from enginescope.render.base.device_phrases import short_name
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.provider_phrases import short_name
-from enginescope.render.base.shared_options import NAME_LENGTH, told_apart
+from enginescope.render.base.short_names import NAME_LENGTH, told_apart
 from enginescope.render.base.text_table import shorten_apart
 
 #: What stands for a cell that is not done yet.

@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from enginescope.analysis.suites.suite_table import case_of, cell_columns, tidy_columns
-from enginescope.analysis.suites.suite_wins import Win, wins
+from enginescope.analysis.suites.suite_table import Win, case_of, cell_columns, tidy_columns, wins
 from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataColumn, DataTable, column, csv_bytes, data_table

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enginescope.judge.difference import excluded_pct, none_above
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.judge.verdict import VerdictKind
+from enginescope.judge.verdict import VerdictKind, excluded_pct, none_above
 from enginescope.records.verdict.tune import (
     Alternative,
     Confirmation,

@@ -1,4 +1,4 @@
-"""The answer of a comparison of outputs, for terminal, Markdown, page and JSON alike."""
+"""The answer of a comparison of outputs: for terminal, Markdown, page, JSON and reports."""
 
 from __future__ import annotations
 
@@ -11,11 +11,19 @@ from enginescope._version import __version__
 from enginescope.analysis.accuracy.output_diff import OutputDiff, SampleDiff
 from enginescope.analysis.errors.element_errors import ULP_EDGES
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES
-from enginescope.analysis.validation.validation import ValidatedSide, Validation
+from enginescope.analysis.validation.validation import (
+    ValidatedSide,
+    Validation,
+    answers_of_runs,
+    run_label,
+)
 from enginescope.core.jsonio import encode
-from enginescope.render.accuracy.output_charts import MOST_DRAWN, output_charts
-from enginescope.render.accuracy.task_answer import task_data, task_part, task_samples_data
-from enginescope.render.accuracy.validate_phrases import (
+from enginescope.core.record import Record
+from enginescope.formats.tensors.output_diff_file import ForeignDifference
+from enginescope.judge.units import counted
+from enginescope.records.run.run import Run
+from enginescope.render.accuracy.compared_outputs import (
+    MOST_DRAWN,
     WorstAnswer,
     answer,
     bindings_text,
@@ -24,12 +32,14 @@ from enginescope.render.accuracy.validate_phrases import (
     difference_text,
     error_text,
     limits_text,
+    output_charts,
     panels_of,
     reason_texts,
     side_answer,
     suggestion_texts,
     worst_text,
 )
+from enginescope.render.accuracy.task_answer import task_data, task_part, task_samples_data
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable, figure
 from enginescope.render.bisection.bisect_answer import (
@@ -335,3 +345,105 @@ def _sample(one: SampleDiff) -> dict[str, Any]:
 
 def _json_figures(figures: Any) -> dict[str, Any]:
     return dict(msgspec.to_builtins(figures)) if figures is not None else {}
+
+
+class ReportedAnswers(Record, frozen=True, kw_only=True):
+    """A comparison of outputs that a report carries.
+
+    Attributes:
+        source: The file, or what it was made of.
+        worst: Values of each side's worst sample, where they are at hand.
+        foreign: What another tool found; nothing is judged.
+    """
+
+    source: str
+    validation: Validation | None = None
+    worst: tuple[WorstAnswer, ...] = ()
+    foreign: tuple[ForeignDifference, ...] = ()
+
+
+def answers_kept(runs: Sequence[Run]) -> ReportedAnswers | None:
+    """Return the comparison of the outputs that runs kept; ``None`` for fewer than two."""
+    found = answers_of_runs(runs)
+    if found is None:
+        return None
+    by_label = {run_label(run): run.answers for run in runs}
+    worst = []
+    for side in found.sides:
+        one = side.diff.worst if side.diff else None
+        if one is None or one.figures is None:
+            continue
+        reference, candidate = (
+            next(values for values in by_label[label] if values.name == one.output)
+            for label in (found.reference, side.label)
+        )
+        worst.append(
+            WorstAnswer(
+                side=side.label, sample=0, name=one.name, reference=reference, candidate=candidate
+            )
+        )
+    return ReportedAnswers(
+        source="the outputs that the runs kept", validation=found, worst=tuple(worst)
+    )
+
+
+def answers_parts(found: Sequence[ReportedAnswers]) -> Iterator[Part]:
+    """Yield what a report says of each comparison."""
+    for at, one in enumerate(found, start=1):
+        key, title, source = f"answers-{at}", "Outputs compared", ("from", one.source)
+        validation = one.validation
+        if validation is None:
+            yield Part(
+                key=key,
+                title=title,
+                label=title,
+                answer=f"{counted(len(one.foreign), 'output')}, not judged",
+                facts=(source,),
+                tables=(_foreign(one.foreign),),
+            )
+            continue
+        is_alone = len(validation.sides) == 1
+        sides = (
+            side_part(
+                f"{key}-side-{number}",
+                side,
+                [worst for worst in one.worst if worst.side == side.label],
+                is_alone=is_alone,
+            )
+            for number, side in enumerate(validation.sides, start=1)
+        )
+        yield Part(
+            key=key,
+            title=title,
+            label=title,
+            answer=answer(validation),
+            facts=(*validation_facts(validation), source),
+            notices=validation.notices,
+            parts=tuple(sides),
+        )
+
+
+def _foreign(found: Sequence[ForeignDifference]) -> TextTable:
+    names = tuple(dict.fromkeys(name for one in found for name, _ in one.figures))
+    rows = []
+    for one in found:
+        own = dict(one.figures)
+        rows.append((one.output, *(error_text(own.get(name)) for name in names)))
+    return TextTable(
+        title="As another tool wrote it",
+        headers=("output", *names),
+        rows=tuple(rows),
+        numbers=names,
+    )
+
+
+def answers_data(found: Sequence[ReportedAnswers]) -> list[dict[str, Any]]:
+    """Return the comparisons for ``report.json``: as ``output_diff.json`` has them."""
+    return [_data(one) for one in found]
+
+
+def _data(one: ReportedAnswers) -> dict[str, Any]:
+    if one.validation is not None:
+        return {"source": one.source, **output_diff_data(one.validation)}
+    outputs = [{"name": each.output, **dict(each.figures)} for each in one.foreign]
+    return {"source": one.source, "passes": None, "outputs": outputs}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from msgspec import to_builtins
 
@@ -18,7 +21,8 @@ from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.render.base.answer_tables import answer_json, stated
 from enginescope.render.base.data_table import UNKNOWN, ends_of
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.shared_options import jobs_apart
+from enginescope.render.base.sarif import sarif_log, sarif_result, sarif_rule
+from enginescope.render.base.short_names import jobs_apart
 from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
@@ -371,3 +375,190 @@ def _chart(report: GateReport) -> Chart | None:
     axis, title = "change, %", f"Change against {report.baseline}"
     lines = "intervals of the gate's confidence"
     return estimate_chart("gate_changes", title, changes, axis=axis, reference=0.0, lines=lines)
+
+
+#: What XML 1.0 cannot hold, however it is written.
+_NO_CHARACTER = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SUITE = "enginescope gate"
+#: Neither passed nor failed: there was nothing to compare with the baseline.
+_SKIPPED = frozenset({GateOutcome.STILL_FAILING, GateOutcome.NO_BASELINE, GateOutcome.NEW})
+
+
+def gate_junit(report: GateReport) -> bytes:
+    """Return one suite with a test case for each job and metric.
+
+    What regressed, is lost or cannot be compared is a failure, what does not run any more an
+    error; an inconclusive one is a failure of its own type. There is no ``time``: a row compares
+    processes of two sides, and has no duration of its own.
+    """
+    suites = ET.Element("testsuites", {"name": _SUITE})
+    suite = ET.SubElement(suites, "testsuite", {"name": _SUITE})
+    properties = ET.SubElement(suite, "properties")
+    for name, text in (("answer", answer_text(report)), ("checked", checked_text(report))):
+        ET.SubElement(properties, "property", {"name": name, "value": _text(text)})
+    kinds = [_case(suite, report, row) for row in report.rows]
+    counts = {
+        "tests": len(kinds),
+        "failures": kinds.count("failure"),
+        "errors": kinds.count("error"),
+        "skipped": kinds.count("skipped"),
+    }
+    for name, count in counts.items():
+        suite.set(name, str(count))
+        if name != "skipped":  # the outer element has no such attribute
+            suites.set(name, str(count))
+    suite.set("timestamp", (report.measured or "1970-01-01T00:00:00")[:19])
+    suite.set("hostname", _text(report.host or "unknown"))
+    ET.indent(suites)
+    document: bytes = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _case(suite: ET.Element, report: GateReport, row: GateRow) -> str | None:
+    """Add a row to the suite, and return what it counts as."""
+    name = metric_text(row) if row.metric else "run"
+    case = ET.SubElement(suite, "testcase", {"classname": _text(row.job), "name": _text(name)})
+    kind = _kind(report, row)
+    notices = [f"{notice.message} ({notice.code})" for notice in shown_notices(report, row)]
+    if kind is not None:
+        said = ET.SubElement(case, kind, {"message": _text(sentence(row))})
+        if kind != "skipped":
+            said.set("type", row.outcome.value)
+            lines = [row.job, figures_sentence(row), *details(row), *notices]
+            said.text = _text("\n".join(line for line in lines if line))
+            return kind
+    figures = figures_sentence(row)
+    told = [outcome_text(row.outcome), *([figures] if figures else []), *notices]
+    ET.SubElement(case, "system-out").text = _text("\n".join(told))
+    return kind
+
+
+def _kind(report: GateReport, row: GateRow) -> str | None:
+    if row.outcome is GateOutcome.NEW_FAILURE:
+        return "error"
+    if report.fails(row):
+        return "failure"
+    return "skipped" if row.outcome in _SKIPPED else None
+
+
+def _text(text: str) -> str:
+    """Return `text` with what XML cannot hold as the sign for a lost character."""
+    return _NO_CHARACTER.sub("\ufffd", text)
+
+
+_FLAKY = "GATE006"
+_CODES = {
+    GateOutcome.REGRESSION: "GATE001",
+    GateOutcome.NEW_FAILURE: "GATE002",
+    GateOutcome.LOST: "GATE003",
+    GateOutcome.INCOMPARABLE: "GATE004",
+    GateOutcome.INCONCLUSIVE: "GATE005",
+    GateOutcome.UNSTABLE: "GATE007",
+}
+
+
+def gate_sarif(report: GateReport, *, root: str | None = None) -> bytes:
+    """Return what fails or is open as results; the file of a job's model is its place.
+
+    Args:
+        root: Models below this folder are named relative to it, as code hosts want them.
+    """
+    about = {"answer": answer_text(report), "checked": checked_text(report)}
+    return sarif_log([list(_results(report, root))], _rules(report), properties=about)
+
+
+def _results(report: GateReport, root: str | None) -> Iterator[dict[str, Any]]:
+    for row in report.rows:
+        if row.outcome in _CODES:
+            level = _open_level(report) if row.outcome is GateOutcome.INCONCLUSIVE else "error"
+            yield _result(row, _CODES[row.outcome], level, f"{row.job}: {sentence(row)}.", root)
+        for notice in row.notices:
+            if notice.code == "W-FLAKY-BASELINE":
+                yield _result(row, _FLAKY, "warning", f"{row.job}: {notice.message}.", root)
+
+
+def _result(row: GateRow, rule: str, level: str, message: str, root: str | None) -> dict[str, Any]:
+    return sarif_result(
+        *(rule, level, message),
+        subject=f"{row.job}/{row.metric or 'run'}",
+        places=((row.job, f"{row.model}/{row.backend}"),),
+        kind="module",
+        file=_below(row.path, root),
+        properties={
+            "metric": row.metric,
+            "limit_pct": row.limit_pct,
+            "change_pct": change_pct(row.verdict),
+            "baseline_runs": row.baseline,
+            "current_runs": row.current,
+        },
+    )
+
+
+def _below(path: str | None, root: str | None) -> str | None:
+    if path is None or root is None:
+        return path
+    pure = PurePath(path)
+    return pure.relative_to(root).as_posix() if pure.is_relative_to(root) else path
+
+
+def _open_level(report: GateReport) -> str:
+    return "note" if report.terms.inconclusive == "pass" else "error"
+
+
+def _rules(report: GateReport) -> list[dict[str, Any]]:
+    levels = {"GATE005": _open_level(report), _FLAKY: "warning"}
+    return [sarif_rule(*one, level=levels.get(one[0], "error")) for one in RULES]
+
+
+#: Code, name, what it says in short, in full, and what to do.
+RULES = (
+    (
+        "GATE001",
+        "regression",
+        "A metric is worse than its limit allows.",
+        "The ratio is beyond the limit, and its interval excludes 1 at the confidence shown.",
+        "Look for the cause: enginescope compare BASELINE CURRENT, enginescope history MODEL.",
+    ),
+    (
+        "GATE002",
+        "new-failure",
+        "A job fails that did not fail in the baseline.",
+        "At least one process of the job ended in a failure, and none did in the baseline.",
+        "Read its log: enginescope runs show RUN.",
+    ),
+    (
+        "GATE003",
+        "lost-coverage",
+        "The baseline has a job or a figure that the current runs lack.",
+        "A job that is no longer measured cannot show a regression.",
+        "Measure it, or remove it from the baseline.",
+    ),
+    (
+        "GATE004",
+        "incomparable",
+        "A job was measured under other conditions than its baseline.",
+        "Another GPU, driver, processor, precision, shape or mode changes figures too.",
+        "Measure the baseline here, or compare different conditions on purpose with --across.",
+    ),
+    (
+        "GATE005",
+        "inconclusive",
+        "Inconclusive: the figure may or may not be worse than its limit.",
+        "The interval of the ratio exceeds the limit, or there is no interval.",
+        "Measure more processes of either side.",
+    ),
+    (
+        "GATE006",
+        "flaky-baseline",
+        "The baseline itself is not steady.",
+        "Its run-to-run variation is larger than usual, or its samples drift or are bimodal.",
+        "Measure the baseline again on a quiet machine, with more processes.",
+    ),
+    (
+        "GATE007",
+        "unstable",
+        "The current side is unstable by itself.",
+        "Its processes are disturbed in more rounds than the baseline's, beyond chance.",
+        "Look for what changes between processes: threads, allocation, clocks.",
+    ),
+)

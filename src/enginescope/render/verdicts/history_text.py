@@ -18,7 +18,7 @@ from enginescope.records.verdict.history import (
     Level,
     LevelChange,
 )
-from enginescope.render.base.shared_options import NAME_LENGTH, told_apart
+from enginescope.render.base.short_names import NAME_LENGTH, told_apart
 from enginescope.render.verdicts.verdict_phrases import metric_words, value_text
 
 #: Facts of one change that are told; the page and JSON have all.

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 
 from enginescope.core.units import format_bytes
-from enginescope.judge.difference import none_above
 from enginescope.judge.stats.nested_variance import VarianceComponent
 from enginescope.judge.units import counted, format_ms, format_significant, format_span, signed
+from enginescope.judge.verdict import none_above
 from enginescope.records.verdict.lottery import DrawnBuild, LayerDraw, LotteryReport
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable

@@ -7,11 +7,11 @@ import math
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
-from enginescope.judge.comparison.noise import POWER
 from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.run_to_run import POWER
 from enginescope.judge.units import format_significant, format_span
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.noise import NoiseFloor
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from enginescope.analysis.plan_comparison.difference_causes import Cause
+from enginescope.analysis.plan_comparison.layer_changes import Cause
+from enginescope.analysis.verdicts.evidence_levels import THROUGHPUT, printed_cause
 from enginescope.analysis.verdicts.model_mean import upgrade_means
-from enginescope.analysis.verdicts.printed_verdicts import THROUGHPUT, printed_cause
 from enginescope.core.record import replace
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.units import counted, format_ms
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,

@@ -11,27 +11,27 @@ import msgspec
 import numpy as np
 
 from enginescope.analysis.verdicts.compared_figures import TAILS
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
     MeasuredSide,
+    RankedSide,
     meant_conditions,
+    ranking_of,
 )
-from enginescope.analysis.verdicts.ranking import RankedSide, ranking_of
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
-from enginescope.judge.difference import reason_text
 from enginescope.judge.units import format_ms, listed
-from enginescope.judge.verdict import Reason, Verdict, VerdictKind
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind, reason_text
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.rounds import plan_of
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, csv_bytes, printable
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.shared_options import told_apart
+from enginescope.render.base.short_names import told_apart
 from enginescope.render.charts.overlay import side_distributions
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.verdicts.verdict_phrases import (

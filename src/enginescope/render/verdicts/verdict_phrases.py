@@ -13,6 +13,13 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import OF_MEAN
 from enginescope.analysis.verdicts.comparability import IN_NAMES
 from enginescope.analysis.verdicts.compared_figures import FIGURES, GATE_METRICS, TAILS
+from enginescope.analysis.verdicts.evidence_levels import (
+    ENQUEUE,
+    GPU_COMPUTE,
+    THROUGHPUT,
+    printed_cause,
+)
+from enginescope.analysis.verdicts.evidence_levels import change_pct as printed_change_pct
 from enginescope.analysis.verdicts.measured_notices import instability_text
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
@@ -20,16 +27,9 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredSide,
 )
 from enginescope.analysis.verdicts.model_mean import ModelMean
-from enginescope.analysis.verdicts.printed_verdicts import (
-    ENQUEUE,
-    GPU_COMPUTE,
-    THROUGHPUT,
-    printed_cause,
-)
-from enginescope.analysis.verdicts.printed_verdicts import change_pct as printed_change_pct
 from enginescope.core.errors import UsageError
 from enginescope.core.units import format_bytes
-from enginescope.judge import difference
+from enginescope.judge import verdict as difference
 from enginescope.judge.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import counted, format_ms, format_significant, signed_pct

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from enginescope.analysis.layers.reformats import is_whole_part
-from enginescope.analysis.report_card.layer_groups import operations_of
+from enginescope.analysis.report_card.card_data import operations_of
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Severity, rule

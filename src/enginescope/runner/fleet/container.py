@@ -21,16 +21,16 @@ from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.fleet.cell_task import (
+from enginescope.runner.fleet.environment import FINGERPRINT, Reply, checked_conditions
+from enginescope.runner.fleet.machines import (
     REMOTE_CELL,
     FleetWatch,
     Lost,
     longest_s,
     packed_task,
     unpacked_returned,
+    uses_gpu,
 )
-from enginescope.runner.fleet.environment import FINGERPRINT, Reply, checked_conditions
-from enginescope.runner.fleet.machines import uses_gpu
 
 #: How long Docker may take for an answer, and how long a container to say what is in it.
 _ANSWER_S, _CONDITIONS_S = 30.0, 120.0

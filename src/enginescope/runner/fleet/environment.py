@@ -16,7 +16,7 @@ from enginescope.core.errors import BackendError, FormatError, UsageError
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.fleet.cell_task import (
+from enginescope.runner.fleet.machines import (
     REMOTE_CELL,
     CellTaskResult,
     Lost,

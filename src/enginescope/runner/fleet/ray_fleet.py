@@ -24,14 +24,18 @@ from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.fleet.cell_task import (
+from enginescope.runner.fleet.machines import (
     Doing,
     FleetWatch,
     Lost,
+    Machine,
+    Share,
     packed_task,
+    place_for,
+    suits,
     unpacked_returned,
+    uses_gpu,
 )
-from enginescope.runner.fleet.machines import Machine, Share, place_for, suits, uses_gpu
 
 #: A cell is given up when its machine was lost so often.
 LOSSES = 2

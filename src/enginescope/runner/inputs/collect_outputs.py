@@ -1,18 +1,22 @@
-"""Outputs of one side, from a fresh process."""
+"""Ask a fresh process: for the outputs of one side, or for what an engine consists of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
 
-from enginescope.backends.base import Answering
-from enginescope.backends.registry import backends_that, load_backend
+from enginescope.backends.base import Answering, Inspecting
+from enginescope.backends.registry import backends_that, load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError, disk_full_as_error
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import Job, Mode, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner.assemble import assemble
 from enginescope.runner.isolate import run_isolated
+from enginescope.runner.jobs import check_demands, runtime_of, subject_of
 from enginescope.runner.session import engine_of, with_preparation
 
 
@@ -61,3 +65,30 @@ def raise_unless_ok(outcome: Outcome, what: str) -> None:
     kind = UnsupportedError if outcome.kind is OutcomeKind.UNSUPPORTED else BackendError
     error = kind(what, why=outcome.message or outcome.detail, hint=outcome.hint)
     raise error from EndedBadly(outcome)
+
+
+def inspect_engine(
+    path: Path, on: str | None = None, *, on_started: Callable[[], None] = lambda: None
+) -> Run:
+    """Return a run without samples: an engine's plan, its GPU and versions, and what was noticed.
+
+    Args:
+        on: Backend specification; its options load the engine, as ``trt?plugins=libmine.so``; by
+            default the TensorRT that the engine's header names.
+        on_started: Called when nothing is missing, before the engine is loaded: that may take a
+            while.
+    """
+    spec = parse_backend(on or runtime_of(path))
+    if not isinstance(load_backend(spec.name), Inspecting):
+        raise UsageError(f"{spec.name} cannot inspect an engine", hint="trt can")
+    subject = replace(subject_of(path), kind="engine")
+    check_demands(spec, Mode())
+    job = Job(subject=subject, backend=spec, workload=Workload(mode=Mode(kind="latency")))
+    on_started()
+    with temporary_folder() as folder:
+        ended = run_isolated(job, folder, lambda _: None, "inspect")
+        run = assemble(job, ended, folder)
+    raise_unless_ok(run.outcome, f"{path} cannot be inspected")
+    created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
+    # the memory of a process that only asked is not a figure of the engine, and its files are gone
+    return replace(run, created=created, telemetry=None, peak_memory_bytes=None, artifacts=())

@@ -15,8 +15,8 @@ from enginescope.backends.base import (
     Measured,
     ProgressSink,
 )
-from enginescope.backends.changing import Changing, measure_changes
 from enginescope.backends.profile_bounds import with_range_hint
+from enginescope.backends.varying_shapes import Changing, measure_changes
 from enginescope.core.errors import (
     BackendError,
     EnginescopeError,
@@ -25,7 +25,7 @@ from enginescope.core.errors import (
     os_errors_as,
 )
 from enginescope.core.record import replace
-from enginescope.formats.tensors.answer_files import answer_file, write_answers, write_skipped
+from enginescope.formats.tensors.tensor_files import answer_file, write_answers, write_skipped
 from enginescope.judge.notice import Notice
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, ShapeRule

@@ -20,7 +20,7 @@ import msgspec
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record
 from enginescope.probe.clock import Holding, Taken, holding_of, take
-from enginescope.probe.gpu_clocks import (
+from enginescope.probe.nvml import (
     SmClock,
     is_limited_by_setting,
     lock_clocks,

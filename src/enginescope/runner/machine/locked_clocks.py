@@ -13,7 +13,7 @@ import msgspec
 
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.probe.clock import take
-from enginescope.probe.gpu_clocks import SmClock, reset_command
+from enginescope.probe.nvml import SmClock, reset_command
 from enginescope.records.environment import ClockLock
 from enginescope.runner.environment_fingerprint import interpreter
 from enginescope.runner.machine.clock_guard import GuardAnswer, GuardTask, set_free

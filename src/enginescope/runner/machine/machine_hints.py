@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 
 from enginescope.probe.clock import is_left_behind
-from enginescope.probe.gpu_clocks import persistence_enabled, reset_command
 from enginescope.probe.host import CpuQuota, quota_files, read_quota, steal_pct_since_boot
+from enginescope.probe.nvml import persistence_enabled, reset_command
 from enginescope.records.environment import Environment
 from enginescope.records.notice import Hint
 

@@ -13,8 +13,7 @@ from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.core.errors import UsageError, os_errors_as
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import Preprocessing
-from enginescope.render.depth.depth_figures import depth_figures
-from enginescope.render.depth.depth_writers import depth_json
+from enginescope.render.depth.depth_answer import depth_figures, depth_json
 from enginescope.services.accuracy.depth_run import DepthRun
 from enginescope.services.accuracy.output_files import output_folder
 from enginescope.services.accuracy.request import (
@@ -25,8 +24,7 @@ from enginescope.services.accuracy.request import (
     depth_workload,
 )
 from enginescope.services.output_files import write_each
-from enginescope.services.own_command import stored_fields
-from enginescope.services.store_access import writable_store
+from enginescope.services.store_access import stored_fields, writable_store
 
 _Path: TypeAlias = str | PathLike[str]
 

@@ -14,14 +14,13 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.box_outputs import first_maps
 from enginescope.analysis.tasks.depth import DepthTask
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
-from enginescope.analysis.tasks.pairing import base_name
-from enginescope.analysis.tasks.task_scoring import TaskReport, TaskScoring
+from enginescope.analysis.tasks.task_scoring import TaskReport, TaskScoring, base_name
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.optional import require
+from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import replace
-from enginescope.core.signals import deferred_signals
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.formats.tensors.answer_files import answer_file, read_answers, read_skipped
+from enginescope.formats.tensors.tensor_files import answer_file, read_answers, read_skipped
 from enginescope.records.run.job import CPU_BACKEND, BackendSpec, InputFile, InputShape, Job
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample

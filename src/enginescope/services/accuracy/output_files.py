@@ -26,7 +26,7 @@ from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.output_files import write_each
 
 if TYPE_CHECKING:
-    from enginescope.render.accuracy.validate_phrases import WorstAnswer
+    from enginescope.render.accuracy.compared_outputs import WorstAnswer
     from enginescope.services.accuracy.validation_run import ValidationRun
 
 #: Outputs, beside the one farthest from its reference, that are looked at for maps.
@@ -104,7 +104,7 @@ def write_files(found: Validation, doing: ValidationRun, output: Path) -> Valida
 
 def _worst_of(side: ValidatedSide, doing: ValidationRun) -> Iterator[WorstAnswer]:
     """Yield the values farthest from the reference, then those of other outputs that are maps."""
-    from enginescope.render.accuracy.validate_phrases import WorstAnswer, panels_of
+    from enginescope.render.accuracy.compared_outputs import WorstAnswer, panels_of
 
     if side.diff is None:
         return

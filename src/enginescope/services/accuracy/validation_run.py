@@ -27,7 +27,7 @@ from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.units import format_bytes
-from enginescope.formats.tensors.answer_files import (
+from enginescope.formats.tensors.tensor_files import (
     answer_file,
     expected_answers,
     read_answers,
@@ -42,8 +42,7 @@ from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sam
 from enginescope.records.tensor import Tensor
 from enginescope.runner.inputs.collect_outputs import answered
 from enginescope.runner.inputs.sample_feeds import check_names_among
-from enginescope.services.accuracy.rounded_reference import RoundedReference
-from enginescope.services.accuracy.sides import Side, Sides, tolerance_name
+from enginescope.services.accuracy.sides import RoundedReference, Side, Sides, tolerance_name
 
 
 class Plan(Record, frozen=True, kw_only=True):

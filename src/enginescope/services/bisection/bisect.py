@@ -12,7 +12,7 @@ import numpy as np
 
 from enginescope.analysis.accuracy.output_diff import SampleDiff, SideDiff
 from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep
-from enginescope.analysis.bisection.tensor_errors import LARGEST
+from enginescope.analysis.bisection.tensor_pairs import LARGEST
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import DISK_FULL, ValidatedSide, Validation
 from enginescope.backends.registry import parse_backend

@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.core.record import Record, replace
+from enginescope.formats.onnx.onnx_copies import (
+    DECISION,
+    Decision,
+    asking_onnx,
+    marked_onnx,
+    unfolded_onnx,
+)
 from enginescope.formats.onnx.onnx_graph import FlowTensor, OnnxFlow, read_onnx_flow
-from enginescope.formats.onnx.onnx_marks import marked_onnx
-from enginescope.formats.onnx.onnx_unfold import DECISION, Decision, asking_onnx, unfolded_onnx
-from enginescope.formats.tensors.answer_files import answer_file, read_answers
+from enginescope.formats.tensors.tensor_files import answer_file, read_answers
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues

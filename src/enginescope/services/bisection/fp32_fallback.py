@@ -22,7 +22,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import DiskFullError, EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_precision import node_names, onnx_precision
-from enginescope.formats.tensors.answer_files import answer_file, read_answers
+from enginescope.formats.tensors.tensor_files import answer_file, read_answers
 from enginescope.records.run.job import (
     BackendSpec,
     InputFile,

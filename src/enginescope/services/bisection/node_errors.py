@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.bisection.error_growth import Bisected
-from enginescope.analysis.bisection.error_start import started
-from enginescope.analysis.bisection.tensor_errors import LARGEST, TensorErrors
-from enginescope.analysis.bisection.tensor_pairs import TensorPair
+from enginescope.analysis.bisection.error_growth import Bisected, started
+from enginescope.analysis.bisection.tensor_pairs import LARGEST, TensorErrors, TensorPair
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import BackendError
 from enginescope.core.record import replace
-from enginescope.formats.onnx.onnx_marks import GIVEN, split_model_at
-from enginescope.formats.tensors.answer_files import answer_file, write_answers
+from enginescope.formats.onnx.onnx_copies import GIVEN, split_model_at
+from enginescope.formats.tensors.tensor_files import answer_file, write_answers
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Workload
 from enginescope.records.run.run import TensorValues

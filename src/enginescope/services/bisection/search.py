@@ -11,17 +11,26 @@ from msgspec import field
 
 from enginescope.analysis.accuracy.binding_check import renamed
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.bisection.bisection import Bisection
-from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, growth_of
-from enginescope.analysis.bisection.error_start import started
-from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErrors
-from enginescope.analysis.bisection.tensor_pairs import TensorPair, TensorPairs, paired_tensors
+from enginescope.analysis.bisection.error_growth import (
+    BeyondRange,
+    Bisected,
+    Bisection,
+    growth_of,
+    started,
+)
+from enginescope.analysis.bisection.tensor_pairs import (
+    TensorError,
+    TensorErrors,
+    TensorPair,
+    TensorPairs,
+    paired_tensors,
+)
 from enginescope.analysis.bisection.tensor_ranges import KnownTensor, beyond_range, known_tensor
 from enginescope.analysis.errors.output_tolerance import Tolerance, ToleranceRequest, tolerance_for
 from enginescope.core.errors import BackendError, DiskFullError
 from enginescope.core.record import Record
+from enginescope.formats.onnx.onnx_copies import GivenTensor
 from enginescope.formats.onnx.onnx_graph import FlowTensor, read_onnx_flow
-from enginescope.formats.onnx.onnx_marks import GivenTensor
 from enginescope.formats.onnx.onnx_precision import large_weights
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job

@@ -15,8 +15,8 @@ from enginescope.core.record import replace
 from enginescope.judge.experiment import Ended
 from enginescope.probe.processes import mps_daemon_runs
 from enginescope.records.progress import side_label, side_number
-from enginescope.records.run.contention import ContentionRule, Share
 from enginescope.records.run.job import Job, Limits, Watcher, Workload
+from enginescope.records.run.load_and_contention import ContentionRule, Share
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
@@ -30,11 +30,9 @@ from enginescope.services.measurement.jobs import (
     jobs_of,
     raise_unless_ok,
 )
-from enginescope.services.measurement.merged_notices import merged_notices
-from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.observer import MeasurementObserver, merged_notices
 from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds, used_rounds
-from enginescope.services.own_command import stored_fields
-from enginescope.services.store_access import writable_store
+from enginescope.services.store_access import stored_fields, writable_store
 
 if TYPE_CHECKING:
     from enginescope.runner.session import Sink

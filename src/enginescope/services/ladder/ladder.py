@@ -15,7 +15,7 @@ from enginescope.analysis.ladder.rungs import (
     placed,
     read_figure,
 )
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.backends.registry import CPU_BACKEND, ENGINE_BACKEND, load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
@@ -36,8 +36,7 @@ from enginescope.services.measurement.jobs import (
     jobs_of,
     raise_unless_ok,
 )
-from enginescope.services.measurement.merged_notices import merged_notices
-from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.observer import MeasurementObserver, merged_notices
 from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds, used_rounds
 from enginescope.services.store_access import writable_store
 

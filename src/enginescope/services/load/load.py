@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.load.trials import ERROR, loadgen_figures, step_of, trial_of
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
@@ -20,7 +20,7 @@ from enginescope.judge.stats.early_stopping import decisive_queries
 from enginescope.judge.units import counted, format_significant
 from enginescope.records.notice import weightiest
 from enginescope.records.run.job import Job, Limits, Subject
-from enginescope.records.run.load import LoadRule
+from enginescope.records.run.load_and_contention import LoadRule
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial, Slo
 from enginescope.render.load.load_answer import rate_of, rate_text
 from enginescope.services.load.request import (
@@ -37,8 +37,7 @@ from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_un
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
-from enginescope.services.own_command import made_now
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import made_now, place_of
 from enginescope.services.verdicts.run_selection import tagged_runs
 
 if TYPE_CHECKING:

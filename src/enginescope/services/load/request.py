@@ -14,9 +14,9 @@ from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.core.units import parse_duration_ms
 from enginescope.formats.arrival_trace import read_arrival_trace
-from enginescope.probe.gpu_clocks import SmClock
+from enginescope.probe.nvml import SmClock
 from enginescope.records.run.job import Conditions, Workload
-from enginescope.records.run.load import Arrivals, LoadRule, Scenario
+from enginescope.records.run.load_and_contention import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import Slo
 from enginescope.services.measurement.declared import EXISTING_FILE, File, Param
 from enginescope.services.measurement.jobs import MeasureRequest

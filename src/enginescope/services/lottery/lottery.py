@@ -11,9 +11,8 @@ from typing import Annotated
 from enginescope.analysis.lottery.lottery_report import Draw, OutputTally, TimedRun, lottery_report
 from enginescope.backends.base import Builder, StoringBuilds
 from enginescope.backends.registry import backend_of, backends_that
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, EnginescopeError, UsageError
-from enginescope.core.jsonio import decode, encode, write_atomic
+from enginescope.core.jsonio import decode, encode, sha256_of, write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.judge.experiment import SPARE_SHARE, Entry

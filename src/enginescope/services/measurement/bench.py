@@ -9,8 +9,8 @@ from pathlib import Path
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import MissingDependencyError
+from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record
-from enginescope.core.signals import deferred_signals
 from enginescope.records.run.job import (
     Conditions,
     Depth,
@@ -29,7 +29,7 @@ from enginescope.services.measurement.jobs import (
     telemetry_rule,
 )
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import stored_fields
 
 
 class BenchRequest(JobRequest, frozen=True, kw_only=True):

@@ -14,8 +14,7 @@ from enginescope.records.run.job import BackendSpec, Limits, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of, writable_store
+from enginescope.services.store_access import own_command, place_of, writable_store
 from enginescope.store.location import StorePlace
 
 
@@ -55,8 +54,7 @@ class BuildResult(Record, frozen=True, kw_only=True):
 
 def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildResult:
     """Build the engine of `request`; a build that fails is a run with its outcome."""
-    from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
-    from enginescope.formats.plan.passport_file import PASSPORT_ENDING
+    from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, PASSPORT_ENDING
     from enginescope.runner.jobs import limits_for, make_jobs
     from enginescope.runner.session import build_engines
     from enginescope.services.output_files import check_outputs

@@ -35,8 +35,7 @@ from enginescope.services.measurement.rounds import (
     run_rounds,
     successful,
 )
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of, writable_store
+from enginescope.services.store_access import own_command, place_of, writable_store
 from enginescope.services.verdicts.compare_inputs import named_sides, sides_of_comparison
 from enginescope.store.machine_records import FLOORS, SPREADS
 

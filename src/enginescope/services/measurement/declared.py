@@ -32,7 +32,7 @@ import msgspec
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.own_command import own_command
+from enginescope.services.store_access import own_command
 
 P = ParamSpec("P")
 Q = TypeVar("Q", bound=Record)

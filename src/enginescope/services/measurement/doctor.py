@@ -10,13 +10,12 @@ from enginescope.backends.native_loop import LIBRARY, library
 from enginescope.backends.registry import backend_names, load_backend
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.optional import is_installed
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result
 from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
 from enginescope.records.environment import Environment
 from enginescope.records.notice import Hint
-from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.noise import SelfTest
 from enginescope.runner.machine.machine_hints import machine_hints
 from enginescope.services.observer import Observer
 from enginescope.services.store_access import place_of

@@ -38,8 +38,7 @@ from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import change_since, newest_recorded
 from enginescope.services.measurement.rounds import InterleavedResult, Pacing, Sides, run_rounds
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import own_command, place_of
 from enginescope.services.verdicts.gate import GateQuestion, GateRequest
 from enginescope.services.verdicts.run_selection import MEASURED_AGAIN, input_of
 

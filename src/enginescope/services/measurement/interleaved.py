@@ -33,8 +33,7 @@ from enginescope.services.measurement.rounds import (
     run_rounds,
     successful,
 )
-from enginescope.services.own_command import stored_fields
-from enginescope.services.store_access import writable_store
+from enginescope.services.store_access import stored_fields, writable_store
 
 #: What a process is timed for where nothing else is asked for. Processes of the same work differ by
 #: more than the median of a second is uncertain, so that more of them tell more than longer ones;

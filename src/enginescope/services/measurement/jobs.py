@@ -23,7 +23,7 @@ from enginescope.services.measurement.declared import File, Param, check_declare
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
-    from enginescope.probe.gpu_clocks import SmClock
+    from enginescope.probe.nvml import SmClock
     from enginescope.records.run.run import Run
     from enginescope.services.measurement.observer import MeasurementObserver
     from enginescope.store.archive import Store
@@ -186,7 +186,7 @@ def held_clocks(
     if request.clock is None:
         yield
         return
-    from enginescope.runner.machine.gpu_notices import gpus_of
+    from enginescope.runner.machine.gpu_condition import gpus_of
     from enginescope.runner.machine.locked_clocks import locked_clocks
 
     gpus = gpus_of(jobs)
@@ -244,7 +244,7 @@ def _under_conditions(jobs: tuple[Job, ...], conditions: Conditions) -> tuple[Jo
 
 def _check_thermometer(jobs: Sequence[Job]) -> None:
     from enginescope.probe.nvml import gpu_temperature_c
-    from enginescope.runner.machine.gpu_notices import gpus_of
+    from enginescope.runner.machine.gpu_condition import gpus_of
 
     gpus = gpus_of(jobs)
     if not gpus:

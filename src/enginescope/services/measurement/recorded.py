@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import EnginescopeError, UsageError
-from enginescope.core.jsonio import encode
+from enginescope.core.jsonio import encode, sha256_of
 from enginescope.core.temporary_folder import locked
 from enginescope.records.progress import COMPARISON_TAG, side_label, side_number
 from enginescope.records.run.run import OutcomeKind, Run

@@ -10,10 +10,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.core.errors import UsageError
+from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
-from enginescope.core.signals import deferred_signals
 from enginescope.judge.comparison.looks import Tally
 from enginescope.judge.comparison.looks import looks_up_to as looks_up_to
 from enginescope.judge.comparison.ratio import LOOKS
@@ -42,7 +42,7 @@ from enginescope.records.run.run import Run
 from enginescope.services.measurement.jobs import LEAST_ROUNDS, JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
-from enginescope.services.own_command import made_now
+from enginescope.services.store_access import made_now
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:

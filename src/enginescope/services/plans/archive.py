@@ -7,20 +7,21 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import EnginescopeError, UsageError, os_errors_as
-from enginescope.core.record import Record
-from enginescope.core.result import Result
+from enginescope.core.jsonio import sha256_of
+from enginescope.core.record import Record, Result
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.archive.archive_reader import (
+from enginescope.formats.archive.engine_archive import (
     RUN_DOCUMENT,
     RUNS,
     Manifest,
+    TeaFile,
     TeaSubject,
     extract_tea,
     read_tea,
+    tea_file,
+    write_tea,
 )
-from enginescope.formats.archive.archive_writer import TeaFile, tea_file, write_tea
 from enginescope.formats.importing.artifact_kinds import ArtifactKind
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import neighbours

@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.graph.plan_viewer import explorer_graph, explorer_times, viewer_graph
-from enginescope.analysis.onnx.onnx_export import model_explorer_data, node_notes
-from enginescope.analysis.plans.exploration import ORDERS, ordered
-from enginescope.analysis.plans.exploration import explore as explore_plan
-from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.onnx.onnx_map import model_explorer_data, node_notes
+from enginescope.analysis.plans.plan_view import ORDERS, PlanView, ordered
+from enginescope.analysis.plans.plan_view import explore as explore_plan
 from enginescope.core.errors import UsageError
-from enginescope.core.gc_paused import gc_paused
 from enginescope.core.jsonio import encode
+from enginescope.core.process_control import gc_paused
 from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.onnx.onnx_graph import annotated_onnx
-from enginescope.formats.onnx.viewer_model import viewer_model
+from enginescope.formats.onnx.onnx_graph import annotated_onnx, viewer_model
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans.explore_request import (
@@ -297,7 +295,7 @@ def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
 
 
 def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
-    from enginescope.render.plans.perfetto import perfetto_trace
+    from enginescope.render.plans.explore_data import perfetto_trace
 
     run = explored.source.as_run()
     if explored.found.time is None and run.trace is None and run.headline is None:
@@ -313,7 +311,7 @@ def _html(explored: Explored, _: ExploreRequest) -> bytes:
 
 
 def _card(explored: Explored, _: ExploreRequest) -> bytes:
-    from enginescope.render.html.slide import slide_png
+    from enginescope.render.html.answer_page import slide_png
     from enginescope.render.page.report import subject_slide
 
     return slide_png(subject_slide([explored.subject]))

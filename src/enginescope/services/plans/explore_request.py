@@ -11,14 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from enginescope.analysis.plans.exploration import Exploration, ExploredLayer
-from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.gpu_limits import GpuLimits, limits_of, other_gpu
+from enginescope.analysis.plans.plan_view import Exploration, ExploredLayer, PlanView
+from enginescope.analysis.roofline.roofline import GpuLimits, limits_of, other_gpu
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes
-from enginescope.core.record import Record, replace
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result, replace
 from enginescope.formats.onnx.onnx_graph import onnx_graph_of_plan
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
@@ -130,7 +128,7 @@ def _view(view: V, files: ContextFiles, devices: Sequence[Device]) -> V:
 
 
 def _match_notices(view: PlanView, model: Path | None) -> tuple[Notice, ...]:
-    from enginescope.analysis.onnx.onnx_export import onnx_match_notice
+    from enginescope.analysis.onnx.onnx_map import onnx_match_notice
 
     if model is None or view.onnx_map is None:
         return ()

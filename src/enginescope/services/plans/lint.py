@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from enginescope.analysis.roofline.gpu_limits import limits_of, other_gpu
+from enginescope.analysis.roofline.roofline import limits_of, other_gpu
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, replace
 from enginescope.records.environment import Device
 from enginescope.render.plans.findings import Linted, findings_sarif

@@ -7,17 +7,22 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from enginescope.analysis.plans.exploration import explore
-from enginescope.core.digest import sha256_of
+from enginescope.analysis.plans.plan_view import explore
 from enginescope.core.errors import UsageError
-from enginescope.core.jsonio import encode
+from enginescope.core.jsonio import encode, sha256_of
 from enginescope.core.packed_files import plain_head
 from enginescope.core.record import Record, replace
 from enginescope.formats.importing.import_options import merge_reports
 from enginescope.formats.importing.plan_files import PlanFiles, build_report, read_beside_engine
-from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, header_of, is_engine_file
-from enginescope.formats.plan.passport_file import PASSPORT_ENDING, read_passport, with_passport
-from enginescope.judge.evidence import EvidenceLevel
+from enginescope.formats.plan.engine_file import (
+    ENGINE_SUFFIXES,
+    PASSPORT_ENDING,
+    header_of,
+    is_engine_file,
+    read_passport,
+    with_passport,
+)
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import COMPARISON_TAG

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from enginescope.analysis.claims.layer_time import WholeRequest
+from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.analysis.layers.layer_sum import (
     of_plan_profile,
     plan_profiles,
@@ -29,7 +29,7 @@ from enginescope.core.errors import (
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.core.units import format_bytes
-from enginescope.formats.archive.archive_reader import (
+from enginescope.formats.archive.engine_archive import (
     OPAQUE,
     RUN_DOCUMENT,
     TeaContents,
@@ -48,8 +48,8 @@ from enginescope.formats.plan.engine_file import EngineHeader, header_of
 from enginescope.formats.trtexec.exported_times import ExportedTimes
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Plan, Profile
-from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Artifact, Run
 from enginescope.services.observer import PlanObserver
 from enginescope.store.archive import load_path
@@ -225,7 +225,7 @@ def _beside_engine(
 
 
 def _inspected(path: Path, label: str, observer: PlanObserver) -> Run:
-    from enginescope.runner.inspection import inspect_engine
+    from enginescope.runner.inputs.collect_outputs import inspect_engine
 
     text = f"asking TensorRT about {label} …"
     try:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError, os_errors_as
-from enginescope.core.record import Record, replace
-from enginescope.core.result import Result
+from enginescope.core.record import Record, Result, replace
 from enginescope.formats.trex.trex_metadata import log_metadata
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
-from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.archive import ArchiveRequest, create_archive

@@ -16,11 +16,11 @@ from enginescope.core.record import Record, replace
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.tensors.output_diff_file import foreign_differences, is_ours
 from enginescope.judge.units import counted
-from enginescope.render.html.slide import slide_png
+from enginescope.render.html.answer_page import slide_png
 from enginescope.render.page.report import TOPK, WrittenReport, subject_slide
 from enginescope.render.page.report import write_report as write_files
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.validation.report_answers import ReportedAnswers
+from enginescope.render.validation.validate_answer import ReportedAnswers
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import write_file
 from enginescope.services.plans.explore_request import ContextFiles, page_subject, read_context

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.gpu_limits import GpuLimits
+from enginescope.analysis.roofline.roofline import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import PACKED_SUFFIXES, ZIP_TAGS, is_tar, plain_head

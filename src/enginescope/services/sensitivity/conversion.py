@@ -17,10 +17,9 @@ from enginescope.analysis.errors.output_tolerance import (
     tolerance_for,
     tolerance_named,
 )
-from enginescope.analysis.sensitivity.layers import LayerNodes, layers_of
-from enginescope.core.digest import sha256_of
+from enginescope.analysis.sensitivity.layer_ranking import LayerNodes, layers_of
 from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
-from enginescope.core.jsonio import decode, encode, write_atomic
+from enginescope.core.jsonio import decode, encode, sha256_of, write_atomic
 from enginescope.core.record import copied, replace
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.formats.onnx.onnx_precision import (
@@ -30,7 +29,7 @@ from enginescope.formats.onnx.onnx_precision import (
     node_name,
     onnx_precision,
 )
-from enginescope.formats.tensors.answer_files import answer_file, read_answers
+from enginescope.formats.tensors.tensor_files import answer_file, read_answers
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import CPU_BACKEND, Job
 from enginescope.records.run.sample_set import AnswerRequest, Sample
@@ -131,7 +130,7 @@ class Conversion:
         return replace(job, subject=subject, engine_cache=str(home))
 
     def _quantize(self, names: Sequence[str], target: Path) -> None:
-        from enginescope.backends.onnxruntime.convert.int8 import quantize
+        from enginescope.backends.onnxruntime.convert.mixed_precision import quantize
 
         wanted = set(names)
         layers = [layer for layer in self._layers if layer.name in wanted]

@@ -7,21 +7,21 @@ from statistics import median
 from time import perf_counter
 from typing import Annotated
 
-from enginescope.analysis.sensitivity.layers import LayerNodes
-from enginescope.analysis.sensitivity.ranking import (
+from enginescope.analysis.sensitivity.layer_ranking import (
+    LayerNodes,
     badness,
     conversion_order,
     prefix_sizes,
     ranked,
     saved_time,
 )
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
-from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.units import counted, format_span
+from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run

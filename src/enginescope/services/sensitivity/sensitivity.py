@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
-from enginescope.analysis.sensitivity.layers import LayerNodes
-from enginescope.analysis.sensitivity.ranking import front_of, proposed
+from enginescope.analysis.sensitivity.layer_ranking import LayerNodes, front_of, proposed
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
@@ -31,18 +30,16 @@ from enginescope.services.bisection.search import FP16_ON_CPU
 from enginescope.services.measurement.declared import python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import jobs_of
-from enginescope.services.measurement.merged_notices import merged_notices
-from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.observer import MeasurementObserver, merged_notices
 from enginescope.services.measurement.recorded import kept_folder
 from enginescope.services.measurement.rounds import interrupted_notice
-from enginescope.services.own_command import made_now
 from enginescope.services.sensitivity.conversion import Conversion, Outputs, read_layers
 from enginescope.services.sensitivity.search import (
     SensitivityRequest,
     SensitivitySearch,
     check_sensitivity_request,
 )
-from enginescope.services.store_access import writable_store
+from enginescope.services.store_access import made_now, writable_store
 from enginescope.store.archive import Store
 
 #: Shares of the maximum time at whose ends a step ends: outputs of layers, their times, outputs of

@@ -1,4 +1,4 @@
-"""Export stored runs: a zip file of one, or samples in the JSON of another benchmark tool."""
+"""Export stored runs as files, and send them to a server."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
+from enginescope.records.suite.suite import SuiteChange
 from enginescope.services.observer import Observer
 from enginescope.services.output_files import write_file
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import place_of, selected_rows
 from enginescope.store.location import StorePlace
+from enginescope.store.row import Filter
 
 if TYPE_CHECKING:
     from enginescope.formats.benchmarks.benchmark_series import ExportedSeries
     from enginescope.records.run.run import Run
+    from enginescope.records.suite.suite import SuiteResult
+    from enginescope.store.archive import Store
+    from enginescope.store.remote import RemoteStore
+
 
 ExportFormat = Literal["zip", "hyperfine", "google-benchmark", "nvbench"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
@@ -131,3 +138,151 @@ def export_run(
     """
     request = ExportRequest(run=fspath(run), file=Path(file), format=format, store=place_of(store))
     return export_stored(request, Observer())
+
+
+#: Rows of one request.
+_BATCH = 100
+
+
+class PushObserver(Observer):
+    """Receives warnings, and the progress of a push."""
+
+    def sent(self, number: int, total: int) -> None:
+        """Report that run `number` of `total` is sent or refused."""
+
+
+class PushRequest(Record, frozen=True, kw_only=True):
+    """Which runs to send where.
+
+    Attributes:
+        names: Runs, or none: those that `wanted` chooses.
+        suite: Name or folder of a suite: its plan, its rows, and the runs of its rows.
+        store: The store that has the runs.
+    """
+
+    url: str
+    token: str
+    names: tuple[str, ...] = ()
+    wanted: Filter = Filter()
+    suite: str | None = None
+    store: StorePlace | None = None
+
+
+class RefusedRun(Record, frozen=True, kw_only=True):
+    """A run that was not sent."""
+
+    run: str
+    why: str
+
+
+class PushReport(Record, frozen=True, kw_only=True):
+    """Result of a push: ids of runs.
+
+    Attributes:
+        server: Its URL.
+        there: Number of runs that the server had.
+        rows: Number of rows of a suite that were sent.
+    """
+
+    server: str
+    sent: tuple[str, ...]
+    left_out: tuple[RefusedRun, ...]
+    there: int
+    rows: int = 0
+
+
+def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
+    """Send the runs that the server does not have, the oldest first."""
+    from enginescope.store.archive import Store
+    from enginescope.store.remote import RemoteStore
+
+    store, server = Store(request.store), RemoteStore(request.url, request.token)
+    warn_if_plain(server, observer)
+    suite = _suite(request, store)
+    ids = _chosen(store, request, observer) if suite is None else _runs_of(suite, store)
+    server.check()
+    missing = server.missing(ids)
+    sent: list[str] = []
+    refused: list[RefusedRun] = []
+    with temporary_folder() as folder:
+        for number, run_id in enumerate(missing, 1):
+            why = send_run(store, server, run_id, folder / f"{run_id}.zip")
+            if why is None:
+                sent.append(run_id)
+            else:
+                refused.append(RefusedRun(run=run_id, why=why))
+            observer.sent(number, len(missing))
+    return PushReport(
+        server=str(server),
+        sent=tuple(sent),
+        left_out=tuple(refused),
+        there=len(ids) - len(missing),
+        rows=_send_rows(suite, server) if suite is not None else 0,
+    )
+
+
+def warn_if_plain(server: RemoteStore, observer: Observer) -> None:
+    """Warn if others on the way to a server can read what is sent."""
+    from enginescope.core.http_pool import is_loopback
+
+    if server.is_plain and not is_loopback(server.host):
+        observer.warn("http:// can be read on its way, the token too; https:// cannot")
+
+
+def _suite(request: PushRequest, store: Store) -> SuiteResult | None:
+    from enginescope.store.suite_folder import suite_named
+
+    if request.suite is None:
+        return None
+    if request.names or request.wanted != Filter():
+        raise UsageError("a suite, and runs or options that choose runs", hint="give either")
+    folder = suite_named(request.suite, store.suite_home())
+    if folder is None:
+        raise UsageError(f"no suite {request.suite!r}", why=f"in {store.place}")
+    return folder.result()
+
+
+def _runs_of(suite: SuiteResult, store: Store) -> list[str]:
+    ids = dict.fromkeys(run for row in suite.rows for run in row.run_ids)
+    return [run for run in ids if store.has(run)]
+
+
+def _send_rows(suite: SuiteResult, server: RemoteStore) -> int:
+    server.put_suite(suite.name, SuiteChange(plan=suite.plan))
+    ended = server.suite_ended(suite.name)
+    rows = [row for row in suite.rows if ended.get(row.cell.key, "") < row.ended]
+    for start in range(0, len(rows), _BATCH):
+        server.put_suite(suite.name, SuiteChange(rows=tuple(rows[start : start + _BATCH])))
+    return len(rows)
+
+
+def _chosen(store: Store, request: PushRequest, observer: PushObserver) -> list[str]:
+    if request.names and request.wanted != Filter():
+        raise UsageError("runs by name, and options that choose others", hint="give either")
+    if request.names:
+        return list(dict.fromkeys(store.id_of(name) for name in request.names))
+    rows = selected_rows(store, request.wanted, observer.warn)
+    if not rows:
+        raise UsageError("no such runs", why=f"in {store.place}")
+    return [row.id for row in reversed(rows)]  # the oldest first, as they were measured
+
+
+def send_run(store: Store, server: RemoteStore, run_id: str, file: Path) -> str | None:
+    """Send a run; return why the server, or a check of the run, refuses it.
+
+    Args:
+        file: Temporary file of the run.
+    """
+    try:
+        store.load_id(run_id)  # a damaged run is not sent
+        server.put(run_id, store.export(run_id, file))
+    except FormatError as error:
+        return str(error)
+    except StoreError as error:
+        why = error.why or ""
+        if not store.has(run_id) or not why.startswith(("not a run", "more than")):
+            raise  # the server would refuse every run
+        return why
+    finally:
+        file.unlink(missing_ok=True)
+    return None

@@ -18,7 +18,7 @@ from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, EnginescopeError, StoreError, UnsupportedError
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.formats.tensors.answer_files import has_expected
+from enginescope.formats.tensors.tensor_files import has_expected
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import CPU_BACKEND, Job, Watcher
 from enginescope.records.run.run import Run
@@ -29,7 +29,7 @@ from enginescope.runner.inputs.collect_outputs import EndedBadly
 from enginescope.runner.inputs.sample_feeds import random_samples, samples_in
 from enginescope.runner.jobs import subject_of
 from enginescope.runner.session import Sink
-from enginescope.runner.suites.suite_run import measure_cell, refusal_of
+from enginescope.runner.suites.suite_cells import measure_cell, refusal_of
 from enginescope.services.accuracy.sides import EXPECTED, REFERENCE, Side, Sides
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.suites.reference_cache import ReferenceCache

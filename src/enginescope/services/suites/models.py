@@ -17,13 +17,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import EnginescopeError, FormatError, UsageError, os_errors_as
 from enginescope.core.http_pool import http_pool, http_retries, reason_of_http
-from enginescope.core.jsonio import write_atomic
+from enginescope.core.jsonio import sha256_of, write_atomic
 from enginescope.core.packed_files import copy_member, opened_zip, safe_members, tar_files
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink, read_links
+from enginescope.formats.onnx.onnx_copies import Fetched, ModelLink, read_links
 from enginescope.runner.inputs.sample_models import SAMPLES as SAMPLE_MODELS
 from enginescope.runner.inputs.sample_models import SLOWER_SAMPLE, sample_models
 from enginescope.runner.suites.suite_plan import LIGHT, SAMPLES, FoundModel, models_named

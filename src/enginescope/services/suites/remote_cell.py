@@ -16,14 +16,13 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from enginescope.core.digest import sha256_of
-from enginescope.core.jsonio import write_atomic
+from enginescope.core.jsonio import sha256_of, write_atomic
+from enginescope.core.process_control import end_with_input
 from enginescope.core.record import replace
-from enginescope.core.signals import end_with_input
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
-from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_task
+from enginescope.runner.fleet.machines import CellTaskResult, packed_returned, unpacked_task
 from enginescope.services.suites.cell import CellContext, now, run_cell
 from enginescope.services.suites.reference_cache import shared_references
 from enginescope.store.archive import Store

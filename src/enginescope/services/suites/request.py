@@ -1,28 +1,52 @@
-"""What a suite run is asked for: the suite, values that replace its file's, and the place.
+"""What a suite run is asked for, and the suite, cells and folder that this means.
 
 Fleets: machines that run cells in place of this process.
 """
 
 from __future__ import annotations
 
+import shlex
+from importlib.resources import files
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import msgspec
+
+from enginescope.analysis.errors.output_tolerance import request_of, tolerance_named
+from enginescope.backends.registry import parse_backend, read_spec
+from enginescope.core.errors import UsageError, foreign, os_errors_as
+from enginescope.core.jsonio import write_atomic
 from enginescope.core.optional import is_installed, require
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.formats.suites.suite_file import (
+    SUITE_SUFFIXES,
+    GeneralPart,
+    SuiteFile,
+    TimingPart,
+    ValidationPart,
+    read_suite_file,
+    suite_file,
+)
 from enginescope.records.progress import Progress
 from enginescope.records.suite.suite import (
     Cell,
     CellRow,
     ResumeState,
+    Suite,
     SuiteInput,
     SuiteMode,
     SuitePlan,
     SuiteResult,
 )
-from enginescope.runner.fleet.cell_task import REFERENCES, Fleet
+from enginescope.runner.fleet.machines import REFERENCES, Fleet
+from enginescope.runner.suites.suite_cells import cells_of
+from enginescope.runner.suites.suite_plan import MODEL_SUFFIXES, suite_of
 from enginescope.services.observer import Observer
+from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
+from enginescope.store.run_names import is_tag
+from enginescope.store.suite_folder import SUITES, SuiteFolder
 
 
 class ThisMachine(Record, frozen=True, kw_only=True):
@@ -170,3 +194,162 @@ class SuiteObserver(Observer):
 
     def table_skipped(self, name: str, why: str) -> None:
         """Report a table that was not written, as an optional package is not installed."""
+
+
+def list_cells(request: SuiteRequest) -> tuple[Cell, ...]:
+    """Return the cells of a suite, and run none; raise as `resolve_suite` does."""
+    store = Store(request.store)
+    return cells_in(resolve_suite(request, store), store)
+
+
+def cells_in(suite: Suite, store: Store) -> tuple[Cell, ...]:
+    """Return the cells of a suite; engines that they build go into the store's cache."""
+    return cells_of(suite, engine_cache=store.path / "engines")
+
+
+def folder_for(suite: Suite, request: SuiteRequest, store: Store) -> SuiteFolder:
+    if not is_tag(suite.name):
+        raise UsageError(
+            f"suite name {suite.name!r}",
+            why="its runs have it as a tag: no blanks, no slashes, not latest",
+            hint="--name NAME",
+        )
+    return SuiteFolder(request.folder or store.suite_home() / SUITES / suite.name)
+
+
+def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
+    """Return the suite of a file or folder, with the values of the request in place of its keys."""
+    source = request.source
+    if source.is_dir():
+        models = (str(source.resolve()),)
+        file, base = SuiteFile(suite=GeneralPart(models=models)), Path.cwd()
+        name = source.resolve().name
+    elif source.is_file() and source.suffix.lower() in MODEL_SUFFIXES:
+        raise UsageError(
+            f"suite {source}",
+            why="it is a model, and a suite is a file of settings or a folder of models",
+            hint=f"{shlex.join(['enginescope', 'bench', str(source)])} measures one model",
+        )
+    elif source.is_file():
+        file, base, name = read_suite_file(source), source.resolve().parent, source.stem
+    else:
+        raise UsageError(
+            f"suite {source}",
+            why="no such file or folder",
+            hint="enginescope suite --init writes an example",
+        )
+    file = _replaced(file, request)
+    with foreign(str(source), "paths of models, data sets and Pythons"):
+        suite = suite_of(file, base, name=name, samples=store.path / "samples")
+    _check_validation(suite)
+    if not isinstance(request.place, ThisMachine):
+        _check_remote(suite)
+    return suite
+
+
+def _replaced(file: SuiteFile, request: SuiteRequest) -> SuiteFile:
+    """Return the file with the values of the request.
+
+    Backends, batches and limits hold for every model; ``exclude`` adds to the file's patterns.
+    """
+    exclude = (*file.suite.exclude, *request.exclude)
+    general = replace(file.suite, **{**_values(request, GeneralPart), "exclude": exclude})
+    models = file.model
+    if request.backends:
+        general = replace(general, precisions=())
+        models = tuple(replace(model, backends=(), precisions=()) for model in models)
+    if request.batches:
+        models = tuple(replace(model, batches=()) for model in models)
+    for limit in ("timeout", "memory_limit"):
+        if getattr(request, limit):
+            models = tuple(replace(model, **{limit: None}) for model in models)
+    validation = _values(request, ValidationPart)
+    if request.reference is not None and Path(request.reference).exists():
+        validation["reference"] = str(Path(request.reference).absolute())
+    replaced = replace(
+        file,
+        environments={**file.environments, **request.environments},
+        suite=general,
+        model=models,
+        timing=replace(file.timing, **_values(request, TimingPart)),
+        validation=replace(file.validation, **_limits_to_clear(validation), **validation),
+    )
+    # the types of the file's keys say which values there can be
+    tables = msgspec.to_builtins(replaced)
+    return suite_file({**tables, "model": list(tables["model"])}, source="SuiteRequest")
+
+
+def _values(request: SuiteRequest, part: type[Record]) -> dict[str, Any]:
+    values = {name: getattr(request, name, None) for name in part.__struct_fields__}
+    return {name: value for name, value in values.items() if value not in (None, ())}
+
+
+def _limits_to_clear(validation: dict[str, Any]) -> dict[str, None]:
+    """Return the limits of the file that the request's limits replace."""
+    if "tolerance" in validation:
+        return {name: None for name in ("rtol", "atol") if name not in validation}
+    return {"tolerance": None} if {"rtol", "atol"} & set(validation) else {}
+
+
+def _check_validation(suite: Suite) -> None:
+    """Raise for an unknown tolerance or reference: every cell would fail alike."""
+    if suite.mode == "benchmark":
+        return
+    checking = suite.checking
+    general = request_of(checking).in_place_of_rows()
+    if checking.tolerance is not None and general is not None:
+        raise UsageError(
+            f"tolerance {checking.tolerance} and {general} {getattr(checking, general):g}",
+            why=f"{general} for all outputs already covers it",
+            hint="one of them",
+        )
+    if checking.tolerance is not None:
+        tolerance_named(checking.tolerance)
+    reference = checking.reference
+    if reference is None or (Path(reference).is_absolute() and Path(reference).exists()):
+        return
+    path = Path(reference.partition("?")[0])
+    if len(path.parts) > 1 or path.suffix.lower() in (".onnx", *ENGINE_SUFFIXES):
+        raise UsageError(
+            f"reference {reference}",
+            why="no such file or folder",
+            hint="paths in a suite start at its file; on the command line, at this folder",
+        )
+    if read_spec(reference).environment is not None:
+        raise UsageError(
+            f"reference {reference}",
+            why="a cell's reference runs in the Python of the cell",
+            hint="remove the @",
+        )
+    parse_backend(reference)
+
+
+def _check_remote(suite: Suite) -> None:
+    specs = [spec for model in suite.models for spec in model.backends]
+    named = next((spec for spec in specs if read_spec(spec).environment), None)
+    if named is not None:
+        raise UsageError(
+            f"backend {named}",
+            why="environments belong to this machine, and the cells run on other machines",
+            hint="a fleet or an image has its own versions: remove the @",
+        )
+
+
+def example() -> str:
+    """Return the commented example of a suite file."""
+    return files("enginescope.services.suites").joinpath("example.toml").read_text("utf-8")
+
+
+def write_example(path: Path) -> Path:
+    """Write the example to a new file, in a folder ``suite.toml``; return its path."""
+    if path.is_dir():
+        path /= "suite.toml"
+    if path.suffix.lower() in SUITE_SUFFIXES - {".toml"}:
+        raise UsageError(
+            f"--init {path}", why="the example is TOML", hint=f"--init {path.with_suffix('.toml')}"
+        )
+    if path.exists():
+        raise UsageError(f"{path} already exists", hint="name another file: --init FILE")
+    with os_errors_as(UsageError, f"cannot write {path}"):
+        write_atomic(path, example().encode())
+    return path

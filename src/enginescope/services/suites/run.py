@@ -7,9 +7,8 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from enginescope.analysis.frames import to_parquet
-from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import NUMBERS, tidy_columns
-from enginescope.analysis.suites.suite_view import SuiteView
+from enginescope.analysis.suites.suite_view import SuiteView, perf_tables
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import MissingDependencyError, StoreError, UsageError, os_errors_as
 from enginescope.core.jsonio import write_atomic
@@ -20,13 +19,18 @@ from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.suites.suite_page import suite_files, suite_page
 from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.fleet.environment import Environment
-from enginescope.runner.suites.suite_cells import Fingerprints, resume_state
-from enginescope.runner.suites.suite_run import worker_slots
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of, store_at
+from enginescope.runner.suites.suite_cells import Fingerprints, resume_state, worker_slots
+from enginescope.services.store_access import own_command, place_of, store_at
 from enginescope.services.suites.cell import now
-from enginescope.services.suites.request import SuiteObserver, SuiteRequest, ThisMachine, fleet_for
-from enginescope.services.suites.resolve import cells_in, folder_for, resolve_suite
+from enginescope.services.suites.request import (
+    SuiteObserver,
+    SuiteRequest,
+    ThisMachine,
+    cells_in,
+    fleet_for,
+    folder_for,
+    resolve_suite,
+)
 from enginescope.services.suites.session import FleetSession, SuiteSession
 from enginescope.services.suites.stream import SuiteStream, outbox_of, sink_for
 from enginescope.store.archive import Store

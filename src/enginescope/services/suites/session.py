@@ -18,10 +18,9 @@ from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuitePlan
-from enginescope.runner.fleet.cell_task import REFERENCES, CellTaskResult, Fleet, FleetWatch, Lost
 from enginescope.runner.fleet.environment import Environment
-from enginescope.runner.suites.suite_cells import Fingerprints
-from enginescope.runner.suites.suite_run import WorkerSlots, run_cells
+from enginescope.runner.fleet.machines import REFERENCES, CellTaskResult, Fleet, FleetWatch, Lost
+from enginescope.runner.suites.suite_cells import Fingerprints, WorkerSlots, run_cells
 from enginescope.services.suites.cell import CellContext, now, run_cell
 from enginescope.services.suites.reference_cache import MOST_ENTRIES, ReferenceCache
 from enginescope.services.suites.request import SuiteObserver

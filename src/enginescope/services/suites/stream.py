@@ -20,7 +20,7 @@ from enginescope.core.errors import EnginescopeError, FormatError, StoreError, U
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import CellRow, Claim, SuiteChange, SuitePlan
 from enginescope.services.observer import Observer
-from enginescope.services.store.push import RefusedRun, send_run, warn_if_plain
+from enginescope.services.store.export_runs import RefusedRun, send_run, warn_if_plain
 from enginescope.services.suites.request import PushTarget, SuiteObserver, SuiteRequest
 from enginescope.store.archive import Store
 from enginescope.store.folder_store import SuiteShelf

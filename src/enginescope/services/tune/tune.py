@@ -6,8 +6,8 @@ import math
 from time import perf_counter
 
 from enginescope.analysis.tune.halving import confirmed
-from enginescope.analysis.verdicts.carried_notices import carried_notices
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.evidence_levels import evidence_level
+from enginescope.analysis.verdicts.measured_notices import carried_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import LOOKS
@@ -28,8 +28,7 @@ from enginescope.services.measurement.rounds import (
     looks_up_to,
     used_rounds,
 )
-from enginescope.services.own_command import made_now
-from enginescope.services.store_access import writable_store
+from enginescope.services.store_access import made_now, writable_store
 from enginescope.services.tune.alternatives import TuneRequest, alternatives_of
 from enginescope.services.tune.outputs import check_outputs
 from enginescope.services.tune.search import Search, value_of

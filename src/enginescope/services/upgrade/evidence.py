@@ -12,17 +12,20 @@ from pathlib import Path
 
 from enginescope.analysis.upgrade.reproduced import output_hash, reproduced_outputs
 from enginescope.analysis.upgrade.rows import output_gap
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError, reason_of
-from enginescope.core.jsonio import decode, encode, read_bytes
+from enginescope.core.jsonio import decode, encode, read_bytes, sha256_of
 from enginescope.core.record import Record, copied, replace
-from enginescope.formats.archive.archive_reader import RUNS
-from enginescope.formats.archive.archive_writer import FolderArchive, check_folder, write_manifest
+from enginescope.formats.archive.engine_archive import (
+    RUNS,
+    FolderArchive,
+    check_folder,
+    write_manifest,
+)
 from enginescope.formats.onnx.onnx_precision import external_files
-from enginescope.formats.tensors.answer_files import read_answers, write_answers
+from enginescope.formats.tensors.tensor_files import read_answers, write_answers
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import Sample
-from enginescope.records.verdict.reproduction import (
+from enginescope.records.verdict.upgrade import (
     BUNDLE_SCHEMA,
     BundledInput,
     BundledOutputs,
@@ -31,9 +34,9 @@ from enginescope.records.verdict.reproduction import (
     BundledTensor,
     EvidenceBundle,
     ReproducedOutputs,
+    UpgradeReport,
     UpgradeSettings,
 )
-from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.runner.inputs.sample_feeds import data_sets_beside
 from enginescope.services.accuracy.sides import Side
 from enginescope.services.accuracy.validation_run import ValidationRun

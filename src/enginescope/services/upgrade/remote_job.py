@@ -14,12 +14,12 @@ import msgspec
 
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import write_atomic
+from enginescope.core.process_control import end_with_input
 from enginescope.core.record import Record, replace
-from enginescope.core.signals import end_with_input
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
-from enginescope.runner.fleet.cell_task import unpacked
+from enginescope.runner.fleet.machines import unpacked
 from enginescope.runner.inputs.collect_outputs import answered
 from enginescope.runner.session import run_jobs
 from enginescope.store.archive import Store

@@ -9,12 +9,10 @@ from enginescope.analysis.upgrade.reproduced import environment_changes, reprodu
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
 from enginescope.core.record import Record, copied, replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.verdict.reproduction import Reproduction
-from enginescope.records.verdict.upgrade import Stack, UpgradeReport
+from enginescope.records.verdict.upgrade import Reproduction, Stack, UpgradeReport
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.own_command import made_now, own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import made_now, own_command, place_of
 from enginescope.services.upgrade.evidence import (
     Evidence,
     KeptOutputs,

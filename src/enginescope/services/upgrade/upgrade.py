@@ -9,12 +9,12 @@ from pathlib import Path
 
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.upgrade.layer_differences import layer_differences
 from enginescope.analysis.upgrade.rows import (
     LibraryMemory,
     failed_row,
     is_settled,
     latency_limit_pct,
+    layer_differences,
     look_confidence,
     metric_rows,
     open_row,
@@ -24,7 +24,7 @@ from enginescope.analysis.upgrade.rows import (
 from enginescope.analysis.verdicts import job_identity
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import process_value
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
@@ -58,8 +58,7 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, looks_up_to, run_rounds
-from enginescope.services.own_command import made_now, stored_fields
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import made_now, place_of, stored_fields
 from enginescope.services.upgrade.evidence import (
     MOST_BYTES,
     KeptOutputs,
@@ -67,12 +66,6 @@ from enginescope.services.upgrade.evidence import (
     recorded_side,
     side_of_bundle,
     write_evidence,
-)
-from enginescope.services.upgrade.outputs import (
-    ComparedOutputs,
-    compare_outputs,
-    no_outputs,
-    on_stack,
 )
 from enginescope.services.upgrade.request import (
     REPEATS,
@@ -83,8 +76,12 @@ from enginescope.services.upgrade.request import (
 from enginescope.services.upgrade.stacks import (
     NEW,
     OLD,
+    ComparedOutputs,
     StackRunner,
+    compare_outputs,
     is_own,
+    no_outputs,
+    on_stack,
     parse_stack,
     with_versions,
 )

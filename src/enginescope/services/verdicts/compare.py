@@ -42,7 +42,7 @@ from enginescope.store.location import StorePlace
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
-    from enginescope.analysis.build_log.build_choices import ChoicePair
+    from enginescope.analysis.build_log.build_log_summary import ChoicePair
     from enginescope.analysis.plan_comparison.comparison import Comparison
     from enginescope.services.verdicts.run_selection import Named, RunsInput
 
@@ -285,7 +285,7 @@ def _plans(sides: Sequence[ComparedSide], request: CompareRequest) -> Comparison
 
 
 def _choices(build_logs: Sequence[Path], observer: PlanObserver) -> tuple[ChoicePair, ...]:
-    from enginescope.analysis.build_log.build_choices import compare_choices
+    from enginescope.analysis.build_log.build_log_summary import compare_choices
     from enginescope.formats.build_log.build_log import build_story_of
 
     stories = []

@@ -10,8 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from string import ascii_uppercase
 
+from enginescope.analysis.verdicts.evidence_levels import has_printed
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide
-from enginescope.analysis.verdicts.printed_verdicts import has_printed
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes, plain_head
 from enginescope.formats.importing.artifact_kinds import (

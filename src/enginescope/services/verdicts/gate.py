@@ -98,7 +98,7 @@ class GateQuestion:
     def checked(self, report: GateReport) -> GateReport:
         """Return the report with the cells of suites; raise `UsageError` if nothing compares."""
         from enginescope.analysis.gate.gate import check_compared
-        from enginescope.analysis.suites.suite_gate import with_cells
+        from enginescope.analysis.suites.suite_row import with_cells
 
         return check_compared(with_cells(report, *self._cells), self.baseline, self.current)
 

@@ -18,7 +18,7 @@ from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
     from enginescope.store.run_folder import Broken, ReindexReport, Scan
-    from enginescope.store.sql.index import Index
+    from enginescope.store.sql.database import Index
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ class Listing:
 
     @cached_property
     def _index(self) -> Index:
-        from enginescope.store.sql.index import Index
+        from enginescope.store.sql.database import Index
 
         return Index(self._url) if self._url else Index.in_folder(self._store)
 

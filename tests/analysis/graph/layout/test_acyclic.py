@@ -4,7 +4,7 @@ from graphlib import TopologicalSorter
 
 from hypothesis import given
 
-from enginescope.analysis.graph.layout.coordinates import against_flow
+from enginescope.analysis.graph.layout.node_places import against_flow
 from tests.analysis.graph.layout.graphs import graphs
 
 

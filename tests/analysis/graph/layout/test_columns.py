@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from enginescope.analysis.graph.layout import columns
+from enginescope.analysis.graph.layout import layered
 from enginescope.analysis.graph.layout.layered import ASPECT, LaidOut, Spacing, lay_out
 from tests.analysis.graph.layout.graphs import assert_sound, boxes, graphs
 
@@ -71,7 +71,7 @@ def test_lines_between_columns_have_lanes_of_their_own() -> None:
 def test_any_graph_can_be_wrapped(
     monkeypatch: pytest.MonkeyPatch, graph: tuple[int, list[tuple[int, int]]]
 ) -> None:
-    monkeypatch.setattr(columns, "LEAST_HEIGHT", 0.0)
+    monkeypatch.setattr(layered, "LEAST_HEIGHT", 0.0)
     given_boxes = boxes(*graph)
     found = lay_out(given_boxes, Spacing(aspect=6.0))
     assert_sound(given_boxes, found)

@@ -4,9 +4,8 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 
-from enginescope.analysis.graph.layout.coordinates import _balanced as balanced
-from enginescope.analysis.graph.layout.coordinates import horizontal
-from enginescope.analysis.graph.layout.ordering import ordered
+from enginescope.analysis.graph.layout.node_places import _balanced as balanced
+from enginescope.analysis.graph.layout.node_places import horizontal, ordered
 from tests.analysis.graph.layout.graphs import graphs
 from tests.analysis.graph.layout.test_ordering import graph_of
 

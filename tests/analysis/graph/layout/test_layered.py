@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from enginescope.analysis.graph.layout import ordering
+from enginescope.analysis.graph.layout import node_places
 from enginescope.analysis.graph.layout.layered import Boxes, Spacing, lay_out
 from tests.analysis.graph.layout.graphs import assert_sound, boxes, graphs
 
@@ -73,7 +73,7 @@ def test_edges_of_one_source_share_their_bends() -> None:
 def test_what_would_need_too_many_bends_runs_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = [(node, node + 1) for node in range(19)] + [(0, 19), (1, 18), (15, 17)]
     free = lay_out(boxes(20, edges), Spacing(aspect=None))
-    monkeypatch.setattr(ordering, "_MAX_BENDS", 0)
+    monkeypatch.setattr(node_places, "_MAX_BENDS", 0)
     tight = lay_out(boxes(20, edges), Spacing(aspect=None))
     assert_sound(boxes(20, edges), tight)
     outer, inner, short = (float(tight.route(edge)[:, 0].max()) for edge in (19, 20, 21))

@@ -4,7 +4,7 @@ from itertools import permutations, product
 
 from hypothesis import given, settings
 
-from enginescope.analysis.graph.layout.ordering import Layers, crossings, layered, ordered
+from enginescope.analysis.graph.layout.node_places import Layers, crossings, layered, ordered
 from tests.analysis.graph.layout.graphs import graphs
 from tests.analysis.graph.layout.test_ranking import ranked
 

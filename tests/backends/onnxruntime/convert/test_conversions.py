@@ -8,9 +8,9 @@ from pathlib import Path
 import onnx
 import pytest
 
-from enginescope.backends.onnxruntime.convert.autocast import autocast_model
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options
-from enginescope.backends.onnxruntime.convert.model_io import inferred_model
+from enginescope.backends.onnxruntime.convert.mixed_precision import autocast_model
+from enginescope.backends.onnxruntime.convert.model_files import inferred_model
 from enginescope.backends.onnxruntime.providers.opening import parse_reasons
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.formats.lenient_json import Document

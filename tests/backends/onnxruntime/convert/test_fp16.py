@@ -12,8 +12,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from enginescope.backends.onnxruntime.convert import fp16, model_io
-from enginescope.backends.onnxruntime.convert import model_cache as kept_models
+from enginescope.backends.onnxruntime.convert import fp16, model_files
+from enginescope.backends.onnxruntime.convert import model_files as kept_models
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from tests.backends.onnxruntime import models
@@ -315,7 +315,9 @@ def external(folder: Path) -> Path:
 
 
 def test_weights_in_a_file_of_their_own(tmp_path, folder, monkeypatch) -> None:
-    monkeypatch.setattr(model_io, "_SMALL_BYTES", 64)  # the shape is read first, the weights last
+    monkeypatch.setattr(
+        model_files, "_SMALL_BYTES", 64
+    )  # the shape is read first, the weights last
     source = external(folder)
     made = fp16_model(source, tmp_path / "cache")
     assert close(answer(made.path, x=X), answer(tmp_path / "whole.onnx", x=X))
@@ -325,7 +327,7 @@ def test_weights_in_a_file_of_their_own(tmp_path, folder, monkeypatch) -> None:
 def test_large_weights_are_written_apart(convnet, tmp_path, monkeypatch) -> None:
     image = np.random.default_rng(5).random((1, 3, 96, 96)).astype(np.float32)
     whole = fp16_model(convnet, tmp_path / "whole")
-    monkeypatch.setattr(model_io, "_APART_BYTES", 16)
+    monkeypatch.setattr(model_files, "_APART_BYTES", 16)
     apart = fp16_model(convnet, tmp_path / "apart")
     data = Path(f"{apart.path}.data")
     assert data.stat().st_size > Path(apart.path).stat().st_size
@@ -411,7 +413,7 @@ def test_an_entry_that_is_not_whole_is_made_anew(tmp_path, spoil) -> None:
 
 def test_weights_that_are_not_what_was_kept(convnet, tmp_path, monkeypatch) -> None:
     """They lie in a file of their own, of the same size as before."""
-    monkeypatch.setattr(model_io, "_APART_BYTES", 1)
+    monkeypatch.setattr(model_files, "_APART_BYTES", 1)
     first = Path(fp16_model(convnet, tmp_path / "cache").path)
     (weights_file,) = first.parent.glob("*.data")
     whole = weights_file.read_bytes()

@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 
 from enginescope.backends.onnxruntime import backend
-from enginescope.backends.onnxruntime.providers import missing, placement, providers
+from enginescope.backends.onnxruntime.providers import placement, providers
 from enginescope.backends.onnxruntime.providers.providers import CUDA, TENSORRT_RTX, provider_called
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
@@ -54,8 +54,8 @@ OPENVINO = provider_called("OpenVINOExecutionProvider")
     ],
 )
 def test_which_wheel(monkeypatch, wheels, provider, hint) -> None:
-    monkeypatch.setattr(missing, "installed_wheels", lambda: wheels)
-    assert hint in missing.wheel_hint(provider)
+    monkeypatch.setattr(providers, "installed_wheels", lambda: wheels)
+    assert hint in providers.wheel_hint(provider)
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_which_wheel(monkeypatch, wheels, provider, hint) -> None:
     ],
 )
 def test_which_library(library, hint) -> None:
-    assert hint in missing.library_hint(library, 12)
+    assert hint in providers.library_hint(library, 12)
 
 
 def test_what_doctor_says_of_a_library() -> None:
     ort = SimpleNamespace(cuda_version="12.8")
-    hint = missing.library_hint_for(ort, "library libnvinfer.so.10 is missing")
+    hint = providers.library_hint_for(ort, "library libnvinfer.so.10 is missing")
     assert "tensorrt-cu12<11" in hint
-    assert "print_debug_info" in missing.library_hint_for(ort, "starting it kills the process")
+    assert "print_debug_info" in providers.library_hint_for(ort, "starting it kills the process")
 
 
 def test_the_library_is_found_by_loading(tmp_path, monkeypatch) -> None:
@@ -85,9 +85,9 @@ def test_the_library_is_found_by_loading(tmp_path, monkeypatch) -> None:
     def load(path):
         raise OSError("libcublas.so.13: cannot open shared object file: No such file or directory")
 
-    monkeypatch.setattr(missing.ctypes, "CDLL", load)
+    monkeypatch.setattr(providers.ctypes, "CDLL", load)
     ort = SimpleNamespace(__file__=str(tmp_path / "__init__.py"), cuda_version="13.0")
-    error = missing.did_not_start(ort, CUDA)
+    error = providers.did_not_start(ort, CUDA)
     assert error.why == "library libcublas.so.13 is missing"
 
 
@@ -96,10 +96,10 @@ def test_a_name_that_is_nearly_one_that_is_there(name) -> None:
     ort = SimpleNamespace(
         __version__="1.31.1", get_available_providers=lambda: ["CPUExecutionProvider"]
     )
-    assert missing.not_built_in(ort, provider_called(name)).hint == (
+    assert providers.not_built_in(ort, provider_called(name)).hint == (
         "did you mean ort:CPUExecutionProvider?"
     )
-    other = missing.not_built_in(ort, provider_called("OpenVINOExecutionProvider"))
+    other = providers.not_built_in(ort, provider_called("OpenVINOExecutionProvider"))
     assert "onnxruntime-openvino" in (other.hint or "")
 
 

@@ -11,7 +11,7 @@ import pytest
 from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, spans_of
 from enginescope.backends.tensorrt.libraries import load
-from enginescope.backends.tensorrt.run.decoding import TrtDecodeSession
+from enginescope.backends.tensorrt.run.varying_shapes import TrtDecodeSession
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.run.job import DimSize, Job, Mode, Workload

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.runs.throughput import pipeline, round_trip
-from enginescope.backends.tensorrt.run.throughput import PIPELINE_FILL
+from enginescope.backends.tensorrt.run.request_loops import PIPELINE_FILL
 from enginescope.core.errors import BackendError
 from enginescope.core.record import replace
 from enginescope.records.run.job import Mode

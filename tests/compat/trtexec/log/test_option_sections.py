@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.compat.trtexec.log.option_sections import option_lines
+from enginescope.compat.trtexec.log.log import option_lines
 from tests.compat.trtexec.runs import settings
 
 

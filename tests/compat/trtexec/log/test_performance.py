@@ -2,11 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.compat.trtexec.log.performance import (
-    performance_lines,
-    unstable_from_pct,
-    wall_ms_of,
-)
+from enginescope.compat.trtexec.log.report import performance_lines, unstable_from_pct, wall_ms_of
 from enginescope.core.record import replace
 from tests.compat.trtexec.runs import N, measured, settings, version
 

@@ -11,10 +11,8 @@ import pytest
 
 from enginescope.compat.trtexec.arguments import read_arguments
 from enginescope.compat.trtexec.files import KeptTexts
-from enginescope.compat.trtexec.log.log import Line, device_lines, printed, status
-from enginescope.compat.trtexec.log.option_sections import option_lines
-from enginescope.compat.trtexec.log.performance import HEADINGS
-from enginescope.compat.trtexec.log.report import run_lines
+from enginescope.compat.trtexec.log.log import Line, device_lines, option_lines, printed, status
+from enginescope.compat.trtexec.log.report import HEADINGS, run_lines
 from enginescope.compat.trtexec.settings import Settings, settings_of
 from enginescope.core.record import replace
 from enginescope.formats.importing.importer import import_artifacts

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.analysis.claims.layer_time import WholeRequest
+from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
 from tests.rules.made import findings, layer, plan, timed

@@ -11,7 +11,7 @@ from enginescope.analysis.graph.folding.flow_order import NodeTraits, by_module,
 from enginescope.analysis.graph.folding.levels import FOLDINGS, Group, Member
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, replace
 
 # Less is not worth a group.

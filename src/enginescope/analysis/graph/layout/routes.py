@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from enginescope.analysis.graph.layout.ordering import Layers
+from enginescope.analysis.graph.layout.node_places import Layers
 
 Point = tuple[float, float]
 

@@ -21,17 +21,15 @@ from enginescope.backends.onnxruntime.convert.fp16_repair import (
     take_out_listed_weights,
     take_out_repeated_outputs,
 )
-from enginescope.backends.onnxruntime.convert.model_cache import (
+from enginescope.backends.onnxruntime.convert.model_files import (
     MadeModel,
+    blocking_hint,
     kept,
     key_of,
     lacking_operators,
-    versions_of,
-)
-from enginescope.backends.onnxruntime.convert.model_io import (
-    blocking_hint,
     read_model,
     state_types,
+    versions_of,
     write_model,
 )
 from enginescope.backends.onnxruntime.options import fp16_way, session_options, write_graph

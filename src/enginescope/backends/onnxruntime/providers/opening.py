@@ -21,17 +21,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from enginescope.backends.onnxruntime.options import fp16_way, provider_part
-from enginescope.backends.onnxruntime.providers.missing import (
-    did_not_start,
-    not_built_in,
-    translated,
-)
 from enginescope.backends.onnxruntime.providers.providers import (
     CUDA_NAME,
     Provider,
     devices_of,
+    did_not_start,
     library_of,
+    not_built_in,
     spelled,
+    translated,
 )
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError, UsageError
 from enginescope.core.record import Record

@@ -22,13 +22,14 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from typing import Any
 
-from enginescope.backends.onnxruntime.providers.missing import did_not_start, translated
 from enginescope.backends.onnxruntime.providers.opening import Setup, preload
 from enginescope.backends.onnxruntime.providers.providers import (
     Provider,
     devices_of,
+    did_not_start,
     library_of,
     provider_called,
+    translated,
     unknown,
 )
 from enginescope.core.errors import BackendError, UnsupportedError

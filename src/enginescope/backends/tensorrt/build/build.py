@@ -13,13 +13,13 @@ from typing import Any
 
 from enginescope.backends.base import Measured, ProgressSink
 from enginescope.backends.tensorrt.build import engine_cache
-from enginescope.backends.tensorrt.build.calibration import set_calibrator
 from enginescope.backends.tensorrt.build.config import Target, apply_options
 from enginescope.backends.tensorrt.build.engine_cache import cache_file, load_cache, save_cache
 from enginescope.backends.tensorrt.build.network import (
     load_plugins,
     make_network,
     parse_onnx,
+    set_calibrator,
     set_io_formats,
 )
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
@@ -30,12 +30,12 @@ from enginescope.backends.tensorrt.libraries import (
     inspect,
     installed_version,
     is_out_of_memory,
+    is_served,
     make_logger,
+    served_text,
 )
-from enginescope.backends.tensorrt.rtx import is_served, served_text
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
-from enginescope.core.jsonio import encode
+from enginescope.core.jsonio import encode, sha256_of
 from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.formats.lenient_json import Document

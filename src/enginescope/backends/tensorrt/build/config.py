@@ -6,8 +6,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
-from enginescope.backends.tensorrt.libraries import Libraries, member
-from enginescope.backends.tensorrt.rtx import compute_capabilities
+from enginescope.backends.tensorrt.libraries import Libraries, compute_capabilities, member
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.formats.trtexec.trtexec_flags import OPTIONS

@@ -16,9 +16,8 @@ from typing import Any
 
 import msgspec
 
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.jsonio import decode, encode, read_bytes, sha256_of, write_atomic
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
 from enginescope.formats.trtexec.trtexec_flags import build_options, read_shapes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from enginescope.backends.decoding import prompt_of
 from enginescope.backends.profile_bounds import dims_text, is_in_order
+from enginescope.backends.varying_shapes import prompt_of
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean

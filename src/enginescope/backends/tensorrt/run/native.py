@@ -14,8 +14,11 @@ import numpy as np
 from enginescope.backends.native_loop import Call, Kind, Program, Turn, extend, milliseconds
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, Origin
-from enginescope.backends.tensorrt.run.latency import LatencyRecorder
-from enginescope.backends.tensorrt.run.throughput import PIPELINE_FILL, ThroughputRecorder
+from enginescope.backends.tensorrt.run.request_loops import (
+    PIPELINE_FILL,
+    LatencyRecorder,
+    ThroughputRecorder,
+)
 from enginescope.judge.samples import Array
 from enginescope.records.run.job import Mode
 

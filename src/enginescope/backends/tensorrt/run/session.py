@@ -27,9 +27,8 @@ from enginescope.backends.tensorrt.run.engine import (
     tensors_of,
 )
 from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, LaneParts, Origin
-from enginescope.backends.tensorrt.run.latency import LatencyRecorder
 from enginescope.backends.tensorrt.run.native import NativeLatency, NativeThroughput
-from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
+from enginescope.backends.tensorrt.run.request_loops import LatencyRecorder, ThroughputRecorder
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.formats.trtexec.trtexec_flags import read_options

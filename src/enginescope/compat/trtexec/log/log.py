@@ -1,4 +1,4 @@
-"""Lines of a log as trtexec has them.
+"""Lines of a log as trtexec has them, and the sections in which it repeats its options.
 
 The section on the GPU, and the version line after it.
 """
@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from enginescope.compat.trtexec.arguments import Version
+from enginescope.compat.trtexec.arguments import Arguments, Version
+from enginescope.compat.trtexec.settings import Settings, Shapes, dims_text
+from enginescope.formats.trtexec.trtexec_flags import MEMORY_POOLS
 from enginescope.records.environment import Device
 
 Level = Literal["I", "W", "E", "V"]
@@ -118,3 +120,279 @@ def _selected(device: Device, index: int, *, lists_all: bool) -> Iterator[str]:
             "Note: The application clock rates do not reflect the actual clock rates that the GPU "
             "is currently running at."
         )
+
+
+_SOURCES = {
+    "CUBLAS": "cublas",
+    "CUBLAS_LT": "cublasLt",
+    "CUDNN": "cudnn",
+    "EDGE_MASK_CONVOLUTIONS": "edge mask convolutions",
+    "JIT_CONVOLUTIONS": "JIT convolutions",
+}
+_VERBOSITY = {"layer_names_only": 0, "none": 1, "detailed": 2}
+
+
+def option_lines(settings: Settings) -> tuple[Line, ...]:
+    """Return all sections of options, in trtexec's order."""
+    texts = [
+        *_model(settings),
+        *_build(settings),
+        *_system(settings.arguments),
+        *_inference(settings),
+        *_reporting(settings),
+    ]
+    return info(*map(on_one_line, texts))
+
+
+def _model(settings: Settings) -> Iterator[str]:
+    yield "=== Model Options ==="
+    yield f"Format: {'ONNX' if settings.onnx else '*'}"
+    yield f"Model: {settings.onnx or ''}"
+    yield "Output:"
+
+
+def _build(settings: Settings) -> Iterator[str]:
+    arguments = settings.arguments
+    version = arguments.version
+    if settings.load_engine is not None and version.major >= 9:
+        yield ""
+        return
+    yield "=== Build Options ==="
+    if version.major < 9:
+        yield f"Max batch: {_batch(settings, 'explicit batch')}"
+    yield f"Memory Pools: {_pools(settings)}"
+    if version.major < 10:
+        yield "minTiming: 1"
+    yield f"avgTiming: {arguments.text('--avgTiming', '8')}"
+    yield f"Precision: {_precision(settings)}"
+    if version.major < 11:
+        yield f"LayerPrecisions: {arguments.text('--layerPrecisions')}"
+    yield f"Layer Device Types: {arguments.text('--layerDeviceTypes')}"
+    if version.major < 11:
+        yield f"Calibration: {_calibration(settings)}"
+    yield f"Refit: {enabled(settings.options.get('refit') == '1')}"
+    if version.major >= 10:
+        yield f"Strip weights: {enabled(settings.options.get('strip_plan') == '1')}"
+    yield f"Version Compatible: {enabled(arguments.has('--versionCompatible'))}"
+    yield _instance_norm(arguments)
+    yield f"TensorRT runtime: {arguments.text('--useRuntime', 'full')}"
+    yield "Lean DLL Path: "
+    yield f"Tempfile Controls: {_tempfile_controls(arguments)}"
+    yield f"Exclude Lean Runtime: {enabled(arguments.has('--excludeLeanRuntime'))}"
+    yield f"Sparsity: {_sparsity(arguments)}"
+    yield "Safe mode: Disabled"
+    yield "Build DLA standalone loadable: Disabled"
+    yield f"Allow GPU fallback for DLA: {enabled(arguments.has('--allowGPUFallback'))}"
+    yield f"DirectIO mode: {enabled(arguments.has('--directIO'))}"
+    if version.major < 11:
+        yield "Restricted mode: Disabled"
+    yield f"Skip inference: {enabled(settings.skip_inference)}"
+    yield f"Save engine: {settings.save_engine or ''}"
+    yield f"Load engine: {settings.load_engine or ''}"
+    yield f"Profiling verbosity: {_VERBOSITY[settings.options['profiling_verbosity']]}"
+    yield from _tactics_and_caches(arguments)
+    yield from _later_build_keys(settings)
+    yield from _formats(arguments)
+    yield from _build_shapes(settings)
+    if version.major < 11:
+        yield "Input calibration shapes: model"
+
+
+def _tactics_and_caches(arguments: Arguments) -> Iterator[str]:
+    cache = arguments.text("--timingCacheFile")
+    mode = "global" if cache else "local"
+    sources = arguments.text("--tacticSources")
+    yield f"Tactic sources: {_sources(sources) if sources else 'Using default tactic sources'}"
+    mode = "disable" if arguments.has("--noBuilderCache") else mode
+    yield f"timingCacheMode: {mode}"
+    yield f"timingCacheFile: {cache}"
+    if arguments.version.major < 10:
+        yield "Heuristic: Disabled"
+        return
+    yield f"Enable Compilation Cache: {enabled(not arguments.has('--noCompilationCache'))}"
+    if arguments.version.at_least(10, 6):
+        yield f"Enable Monitor Memory: {enabled(arguments.has('--monitorMemory'))}"
+    yield f"errorOnTimingCacheMiss: {enabled(arguments.has('--errorOnTimingCacheMiss'))}"
+
+
+def _later_build_keys(settings: Settings) -> Iterator[str]:
+    arguments = settings.arguments
+    version = arguments.version
+    yield f"Preview Features: {arguments.text('--preview') or 'Use default preview flags.'}"
+    yield f"MaxAuxStreams: {arguments.text('--maxAuxStreams', '-1')}"
+    yield f"BuilderOptimizationLevel: {arguments.text('--builderOptimizationLevel', '-1')}"
+    if version.major < 10:
+        return
+    if version.at_least(10, 4):
+        yield f"MaxTactics: {arguments.text('--maxTactics', '-1')}"
+    if version.major < 11:
+        yield "Calibration Profile Index: 0"
+    yield f"Weight Streaming: {enabled(arguments.has('--allowWeightStreaming'))}"
+    if version.at_least(10, 2):
+        windows = arguments.text("--runtimePlatform").lower() == "windowsamd64"
+        yield f"Runtime Platform: {'Windows AMD64' if windows else 'Same As Build'}"
+    yield "Debug Tensors: "
+    if version.at_least(10, 12):
+        independent = arguments.has("--distributiveIndependence")
+        yield f"Distributive Independence: {enabled(independent)}"
+
+
+def _formats(arguments: Arguments) -> Iterator[str]:
+    default = "CHW" if arguments.version.major >= 11 else "fp32:CHW"
+    for title, flag in (("Input(s)", "--inputIOFormats"), ("Output(s)", "--outputIOFormats")):
+        given = [one for one in arguments.text(flag).split(",") if one]
+        if not given:
+            yield f"{title}s format: {default}"
+        for one in given:
+            yield f"{title}: {one}"
+
+
+def _build_shapes(settings: Settings) -> Iterator[str]:
+    if not settings.profiles:
+        yield "Input build shapes: model"
+    for index, profile in enumerate(settings.profiles):
+        place = f" (profile {index})" if settings.arguments.version.major >= 9 else ""
+        for low, best, high in zip(profile.minimum, profile.optimum, profile.maximum, strict=True):
+            dims = "+".join(dims_text(one.dims) for one in (low, best, high))
+            yield f"Input build shape{place}: {low.name}={dims}"
+
+
+def _system(arguments: Arguments) -> Iterator[str]:
+    yield "=== System Options ==="
+    yield f"Device: {arguments.text('--device', '0')}"
+    yield f"DLACore: {arguments.text('--useDLACore')}"
+    yield " ".join(("Plugins:", *arguments.texts("--staticPlugins")))
+    yield " ".join(("setPluginsToSerialize:", *arguments.texts("--setPluginsToSerialize")))
+    yield " ".join(("dynamicPlugins:", *arguments.texts("--dynamicPlugins")))
+    yield "ignoreParsedPluginLibs: 0"
+    yield ""
+
+
+def _inference(settings: Settings) -> Iterator[str]:
+    timing, arguments = settings.timing, settings.arguments
+    version = arguments.version
+    yield "=== Inference Options ==="
+    yield f"Batch: {_batch(settings, 'Explicit')}"
+    yield from _run_shapes(settings)
+    yield f"Iterations: {timing.iterations}"
+    warm_up = number(timing.warm_up_ms)
+    yield f"Duration: {number(timing.duration_s)}s (+ {warm_up}ms warm up)"
+    yield "Sleep time: 0ms"
+    yield f"Idle time: {number(timing.idle_ms)}ms"
+    yield f"Inference Streams: {timing.streams}"
+    yield f"ExposeDMA: {enabled(timing.expose_dma)}"
+    yield f"Data transfers: {enabled(timing.transfers)}"
+    yield f"Spin-wait: {enabled(timing.spin_wait)}"
+    yield "Multithreading: Disabled"
+    yield f"CUDA Graph: {enabled(timing.cuda_graph)}"
+    if version.major < 11:
+        yield "Separate profiling: Enabled"
+    yield "Time Deserialize: Disabled"
+    yield "Time Refit: Disabled"
+    yield f"NVTX verbosity: {_VERBOSITY[settings.options['profiling_verbosity']]}"
+    yield f"Persistent Cache Ratio: {arguments.text('--persistentCacheRatio', '0')}"
+    if version.major >= 10:
+        yield f"Optimization Profile Index: {settings.profile_index}"
+        yield f"Weight Streaming Budget: {_budget(settings)}"
+    yield "Inputs:"
+    for file in settings.files:
+        yield f"{file.name}<-{file.path}"
+    if version.major >= 10:
+        yield "Debug Tensor Save Destinations:"
+
+
+def _run_shapes(settings: Settings) -> Iterator[str]:
+    shapes: Shapes = settings.shapes
+    if not shapes and settings.profiles:
+        shapes = settings.profiles[settings.profile_index].optimum
+    if not shapes:
+        yield "Input inference shapes: model"
+    for shape in shapes:
+        yield f"Input inference shape : {shape.name}={dims_text(shape.dims)}"
+
+
+def _reporting(settings: Settings) -> Iterator[str]:
+    reporting = settings.reporting
+    yield "=== Reporting Options ==="
+    yield f"Verbose: {enabled(reporting.verbose)}"
+    yield f"Averages: {reporting.average_runs} inferences"
+    yield f"Percentiles: {','.join(f'{percentile:g}' for percentile in reporting.percentiles)}"
+    yield "Dump refittable layers:Disabled"
+    yield f"Dump output: {enabled(reporting.output)}"
+    yield f"Profile: {enabled(reporting.profile)}"
+    yield f"Export timing to JSON file: {reporting.times_file or ''}"
+    yield f"Export output to JSON file: {reporting.output_file or ''}"
+    yield f"Export profile to JSON file: {reporting.profile_file or ''}"
+    yield ""
+
+
+def _pools(settings: Settings) -> str:
+    """Return the pools' sizes in MiB; TensorRT's own limit is ``default``."""
+    pairs = settings.options.get("memory_pools", "").split(",")
+    given = dict(pair.partition(":")[::2] for pair in pairs if pair)
+    names = [(shown, key) for key, shown in MEMORY_POOLS.items()]
+    if settings.arguments.version.major < 10:
+        names = [(shown, key) for shown, key in names if shown != "tacticSharedMem"]
+    return ", ".join(f"{shown}: {_mebibytes(given.get(key))}" for shown, key in names)
+
+
+def _mebibytes(size: str | None) -> str:
+    return "default" if size is None else f"{number(int(size.rstrip('B')) / 2**20)} MiB"
+
+
+def _precision(settings: Settings) -> str:
+    if settings.arguments.version.major >= 11 or settings.options.get("strongly_typed") == "1":
+        return "Strongly Typed"
+    return "+".join(("FP32", *(one.upper() for one in _allowed(settings))))
+
+
+def _allowed(settings: Settings) -> tuple[str, ...]:
+    """Return the precisions beside FP32, in trtexec's order."""
+    asked = (settings.precision or "").split("+")
+    if "best" in asked:
+        asked += ["fp16", "int8"] + (["bf16"] if settings.arguments.version.major >= 9 else [])
+    return tuple(one for one in ("fp16", "bf16", "int8", "fp8", "int4") if one in asked)
+
+
+def _calibration(settings: Settings) -> str:
+    cache = settings.arguments.text("--calib")
+    return "Dynamic" if "int8" in _allowed(settings) and not cache else cache
+
+
+def _instance_norm(arguments: Arguments) -> str:
+    if arguments.version.major < 10:
+        return f"ONNX Native InstanceNorm: {enabled(arguments.has('--nativeInstanceNorm'))}"
+    return f"ONNX Plugin InstanceNorm: {enabled(arguments.has('--pluginInstanceNorm'))}"
+
+
+def _sparsity(arguments: Arguments) -> str:
+    word = arguments.text("--sparsity", "disable")
+    return {"disable": "Disabled", "enable": "Enabled", "force": "Forced"}[word]
+
+
+def _tempfile_controls(arguments: Arguments) -> str:
+    given = arguments.text("--tempfileControls").split(",")
+    words = {"in_memory": "allow", "temporary": "allow"}
+    words |= dict(one.partition(":")[::2] for one in given if one)
+    return "{ " + ", ".join(f"{name}: {word}" for name, word in words.items()) + " }"
+
+
+def _sources(text: str) -> str:
+    signs = {part[1:].strip(): part[0] for part in text.split(",") if part}
+    return "".join(
+        f"{shown} [{'ON' if signs[name] == '+' else 'OFF'}], "
+        for name, shown in _SOURCES.items()
+        if name in signs
+    )
+
+
+def _batch(settings: Settings, explicit: str) -> str:
+    """Return 1 where trtexec 8 does: it cannot know whether a loaded engine is explicit."""
+    is_unknown = settings.load_engine is not None and not settings.shapes
+    return "1" if is_unknown and settings.arguments.version.major < 9 else explicit
+
+
+def _budget(settings: Settings) -> str:
+    budget = settings.options.get("weight_streaming_budget", "off")
+    words = {"off": "Disabled", "auto": "Automatic"}
+    return words.get(budget, budget if budget.endswith("%") else f"{budget} bytes")

@@ -8,7 +8,7 @@ from typing import Any
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.record import Record
 from enginescope.render.charts.bars import layer_bars
-from enginescope.render.charts.card import amounts, types
+from enginescope.render.charts.card import sums
 from enginescope.render.charts.card.scatter import scatter
 from enginescope.render.html.images import Chart
 
@@ -34,10 +34,10 @@ def _slowest(view: PlanView, **options: Any) -> Chart | None:
 
 _CHARTS = (
     ("latency-per-layer", "the slowest layers", "top kinds", _slowest),
-    ("latency-per-type", "time by type, split by precision", "", types.time_per_type),
-    ("precision-rollup", "what part each precision has", "", types.rollup),
-    ("footprint-per-layer", "the largest layers", "top", amounts.largest_layers),
-    ("live-activations", "activations alive at each layer", "", amounts.live_activations),
+    ("latency-per-type", "time by type, split by precision", "", sums.time_per_type),
+    ("precision-rollup", "what part each precision has", "", sums.rollup),
+    ("footprint-per-layer", "the largest layers", "top", sums.largest_layers),
+    ("live-activations", "activations alive at each layer", "", sums.live_activations),
     ("scatter", "any two quantities of layers", "x y kinds", scatter),
 )
 PLAN_CHARTS = {

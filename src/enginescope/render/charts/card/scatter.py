@@ -7,12 +7,7 @@ from collections.abc import Collection
 from operator import itemgetter
 
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.layer_clusters import (
-    Clusters,
-    Quantity,
-    clusters,
-    quantity_named,
-)
+from enginescope.analysis.report_card.card_data import Clusters, Quantity, clusters, quantity_named
 from enginescope.judge.units import counted
 from enginescope.render.base.palette import precision_color
 from enginescope.render.charts.bars import group_color

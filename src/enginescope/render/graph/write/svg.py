@@ -11,7 +11,7 @@ import numpy as np
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, lay_out
 from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.analysis.graph.plan_graph_part import GraphPart
-from enginescope.core.gc_paused import gc_paused
+from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record
 from enginescope.judge.units import counted, format_ms
 from enginescope.records.plan.plan import Attribution

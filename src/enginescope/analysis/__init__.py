@@ -1,1 +1,0 @@
-"""Reading wing, floor 3: figures and joins over stored objects; no I/O, no printing."""

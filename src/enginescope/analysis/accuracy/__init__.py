@@ -1,1 +1,0 @@
-"""Outputs against a reference: limits, comparison, verdict."""

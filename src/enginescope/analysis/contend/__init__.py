@@ -1,1 +1,0 @@
-"""What contenders lose beside each other, from the runs of all rounds."""

@@ -1,1 +1,0 @@
-"""Errors of outputs, element by element and channel by channel."""

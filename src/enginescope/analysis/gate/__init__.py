@@ -1,1 +1,0 @@
-"""Current runs against a baseline, over all jobs and metrics."""

@@ -1,1 +1,0 @@
-"""A plan's graph: edges, parts, queries."""

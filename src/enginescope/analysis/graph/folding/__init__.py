@@ -1,1 +1,0 @@
-"""Layers of a plan's graph put together: by module, or by what repeats."""

@@ -1,1 +1,0 @@
-"""A layered layout of directed graphs, in time close to linear."""

@@ -1,1 +1,0 @@
-"""Rungs of a ladder, the steps between them, and a figure placed on it."""

@@ -1,1 +1,0 @@
-"""Facts of layers: times, types, reformats, tactics."""

@@ -1,1 +1,0 @@
-"""What several builds of one model come to: components, outputs, tactics."""

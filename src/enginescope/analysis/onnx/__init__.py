@@ -1,1 +1,0 @@
-"""ONNX nodes of layers, and their work."""

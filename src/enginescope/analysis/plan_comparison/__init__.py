@@ -1,1 +1,0 @@
-"""Plans compared layer by layer."""

@@ -1,1 +1,0 @@
-"""A plan with its profile as one view: columns, totals, exploration."""

@@ -1,1 +1,0 @@
-"""Tables and groups of a plan's report card."""

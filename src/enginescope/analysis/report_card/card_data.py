@@ -1,0 +1,452 @@
+"""What the charts of a report card show: points of layers, groups of layers, live activations.
+
+What of a layer can be put on an axis, or be a color.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import accumulate
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enginescope.analysis.layers.reformats import TensorRoles, tensor_roles
+from enginescope.analysis.plans.plan_columns import LayerFacts
+from enginescope.analysis.roofline.matrix_product import MatrixProduct, groups_of
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.core.suggest import did_you_mean
+from enginescope.judge.samples import Array
+from enginescope.records.plan.plan import Layer, Plan
+
+#: More points than this are put together.
+MOST_POINTS = 600
+#: Cells in a decade, fine to coarse.
+_CELLS = (24, 12, 6, 3, 1)
+#: More than the cells of an axis: 600 decades hold every float.
+_SPAN = 1 << 14
+
+Value = Callable[[LayerFacts], "float | None"]
+Indices = NDArray[np.int64]
+
+
+class Cluster(Record, frozen=True, kw_only=True):
+    """One layer, or several that lie close to each other and share a property.
+
+    Attributes:
+        x, y: Of the one layer, else the geometric means.
+        time_ms: Sum of their known times.
+        example: The one with the greatest y.
+    """
+
+    key: str
+    x: float
+    y: float
+    layers: int
+    time_ms: float | None
+    example: LayerFacts
+
+
+class Clusters(Record, frozen=True, kw_only=True):
+    """Points to draw, and how many layers have none: a value is not known, or 0."""
+
+    points: tuple[Cluster, ...]
+    left_out: int
+
+
+class _Points(NamedTuple):
+    """Columns of equal length, one entry a layer."""
+
+    rows: list[LayerFacts]
+    keys: list[str]
+    x: Array
+    y: Array
+
+
+def clusters(
+    rows: Iterable[LayerFacts], x: Value, y: Value, key: Callable[[LayerFacts], str]
+) -> Clusters:
+    """Return layers by two positive values; those of a key within a cell put together if many."""
+    every = [(row, x(row), y(row)) for row in rows]
+    kept = [(row, at, up) for row, at, up in every if at and up and at > 0 and up > 0]
+    left_out = len(every) - len(kept)
+    if not kept:
+        return Clusters(points=(), left_out=left_out)
+    points = _Points(
+        [row for row, _, _ in kept],
+        [key(row) for row, _, _ in kept],
+        np.array([at for _, at, _ in kept], dtype=np.float64),
+        np.array([up for _, _, up in kept], dtype=np.float64),
+    )
+    if len(kept) <= MOST_POINTS:
+        return Clusters(points=_alone(points), left_out=left_out)
+    return Clusters(points=_together(points, _cells(points)), left_out=left_out)
+
+
+def _alone(points: _Points) -> tuple[Cluster, ...]:
+    columns = zip(points.rows, points.keys, points.x.tolist(), points.y.tolist(), strict=True)
+    return tuple(
+        Cluster(key=key, x=x, y=y, layers=1, time_ms=row.time_ms, example=row)
+        for row, key, x, y in columns
+    )
+
+
+def _cells(points: _Points) -> Indices:
+    """Cell of each layer, numbered from 0; the cells as fine as `MOST_POINTS` allows."""
+    names = {name: at for at, name in enumerate(dict.fromkeys(points.keys))}
+    key = np.array([names[one] for one in points.keys])
+    inverse = key
+    log_x, log_y = np.log10(points.x), np.log10(points.y)
+    for fineness in _CELLS:
+        cells = (key * _SPAN + _places(log_x, fineness)) * _SPAN + _places(log_y, fineness)
+        found, inverse = np.unique(cells, return_inverse=True)
+        if len(found) <= MOST_POINTS:
+            break
+    return inverse
+
+
+def _places(logs: Array, fineness: int) -> Indices:
+    places: Indices = np.floor((logs - logs.min()) * fineness).astype(np.int64)
+    return places
+
+
+def _together(points: _Points, cells: Indices) -> tuple[Cluster, ...]:
+    """One point for each cell."""
+    order = np.argsort(cells, kind="stable")
+    counts = np.bincount(cells)
+    starts = np.cumsum(counts) - counts
+    greatest = np.lexsort((-points.y, cells))[starts].tolist()
+    times = np.array([row.time_ms for row in points.rows], dtype=np.float64)  # None is NaN
+    missing = np.isnan(times)
+    timed = np.bincount(cells, weights=~missing)
+    sums = np.bincount(cells, weights=np.where(missing, 0.0, times))
+    columns = zip(
+        greatest,
+        _middles(points.x[order], starts, counts),
+        _middles(points.y[order], starts, counts),
+        counts.tolist(),
+        sums.tolist(),
+        timed.tolist(),
+        strict=True,
+    )
+    return tuple(
+        Cluster(
+            key=points.keys[at],
+            x=x,
+            y=y,
+            layers=count,
+            time_ms=total if known else None,
+            example=points.rows[at],
+        )
+        for at, x, y, count, total, known in columns
+    )
+
+
+def _middles(values: Array, starts: Indices, counts: Indices) -> list[float]:
+    """Geometric mean of each stretch of `values`; of equal ones, what they are."""
+    means = np.exp(np.add.reduceat(np.log(values), starts) / counts)
+    least, greatest = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    found: list[float] = np.clip(means, least, greatest).tolist()
+    return found
+
+
+_MIB = 1 << 20
+
+
+class Quantity(Record, frozen=True, kw_only=True):
+    """A number that layers have.
+
+    Attributes:
+        title: With the unit of `value`.
+        column: The column of `PlanView.columns` that it comes from.
+        value: From a layer's facts; ``None`` where it is not known.
+    """
+
+    name: str
+    title: str
+    column: str
+    value: Callable[[LayerFacts], float | None]
+
+
+def _scaled(value: float | None, unit: float) -> float | None:
+    return None if value is None else value / unit
+
+
+def _of_product(read: Callable[[MatrixProduct], int]) -> Callable[[LayerFacts], float | None]:
+    return lambda row: read(row.work.product) if row.work.product else None
+
+
+# name, title, column, value
+_TABLE: tuple[tuple[str, str, str, Callable[[LayerFacts], float | None]], ...] = (
+    ("time", "time, ms", "latency.avg_time", lambda row: row.time_ms),
+    (
+        "macs",
+        "multiply-accumulates, millions",
+        "attr.macs",
+        lambda row: _scaled(row.work.macs, 1e6),
+    ),
+    ("weights", "weights, MiB", "weights_size", lambda row: _scaled(row.size.weights_bytes, _MIB)),
+    (
+        "activations",
+        "activations read and written, MiB",
+        "total_io_size_bytes",
+        lambda row: _scaled(row.size.activation_bytes, _MIB),
+    ),
+    (
+        "footprint",
+        "activations and weights, MiB",
+        "total_footprint_bytes",
+        lambda row: _scaled(row.size.footprint_bytes, _MIB),
+    ),
+    (
+        "intensity",
+        "arithmetic intensity, MACs per byte",
+        "attr.arithmetic_intensity",
+        lambda row: row.work.arithmetic_intensity,
+    ),
+    (
+        "compute",
+        "compute rate, billion MACs per second",
+        "attr.compute_efficiency",
+        lambda row: _scaled(row.work.compute_efficiency(row.time_ms), 1e6),
+    ),
+    (
+        "bandwidth",
+        "memory rate, GB/s",
+        "attr.memory_efficiency",
+        lambda row: _scaled(row.work.memory_efficiency(row.time_ms), 1e6),
+    ),
+    ("groups", "groups", "Groups", lambda row: groups_of(row.layer)),
+    ("m", "m: rows of the product", "gemm.m", _of_product(lambda one: one.m)),
+    ("n", "n: columns of the product", "gemm.n", _of_product(lambda one: one.n)),
+    ("k", "k: terms of its sums", "gemm.k", _of_product(lambda one: one.k)),
+)
+
+QUANTITIES = {
+    name: Quantity(name=name, title=title, column=column, value=value)
+    for name, title, column, value in _TABLE
+}
+
+
+def quantity_named(name: str) -> Quantity:
+    """Return one of `QUANTITIES`."""
+    if name in QUANTITIES:
+        return QUANTITIES[name]
+    raise UsageError(
+        f"{name!r} is not a quantity of a layer",
+        why=f"there are {', '.join(QUANTITIES)}",
+        hint=did_you_mean(name, QUANTITIES),
+    )
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+class LayerGroup(Record, Generic[K], frozen=True, kw_only=True):
+    """Layers that share a property.
+
+    Attributes:
+        key: The property's value.
+        layers, timed: All of them, and those that have a time.
+        time_ms, share_pct: Sum of the known times; what part that is of the sum over the plan.
+            ``None`` if no layer of the group has a time.
+    """
+
+    key: K
+    layers: int
+    timed: int
+    time_ms: float | None
+    share_pct: float | None
+
+
+def group_layers(
+    rows: Iterable[LayerFacts], key: Callable[[LayerFacts], K]
+) -> tuple[LayerGroup[K], ...]:
+    """Group layers by `key`, by time, then by number, then as they first appear."""
+    found: dict[K, list[LayerFacts]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    groups = [_group(name, members) for name, members in found.items()]
+    return tuple(sorted(groups, key=lambda one: (-(one.time_ms or 0.0), -one.layers)))
+
+
+def _group(key: K, rows: list[LayerFacts]) -> LayerGroup[K]:
+    times = [row.time_ms for row in rows if row.time_ms is not None]
+    time_ms = sum(times) if times else None
+    whole_ms = rows[0].whole_ms
+    return LayerGroup(
+        key=key,
+        layers=len(rows),
+        timed=len(times),
+        time_ms=time_ms,
+        share_pct=100 * time_ms / whole_ms if time_ms is not None and whole_ms else None,
+    )
+
+
+UNKNOWN = "not known"
+
+
+class RollupPart(Record, frozen=True, kw_only=True):
+    """What one precision has of one measure.
+
+    Attributes:
+        measure: ``"layers"``, ``"time"``, ``"MACs"``, ``"activations"`` or ``"weights"``.
+        precision: Of the layers' first inputs; ``"not known"``.
+        value: Number, milliseconds, multiply-accumulates or bytes; what is not known is left out.
+        share_pct: Of the sum over the layers whose value is known.
+    """
+
+    measure: str
+    precision: str
+    value: float
+    share_pct: float
+
+
+_MEASURES: tuple[tuple[str, Callable[[LayerFacts], float | None]], ...] = (
+    ("layers", lambda _: 1),
+    ("time", lambda row: row.time_ms),
+    ("MACs", lambda row: row.work.macs),
+    ("activations", lambda row: row.size.activation_bytes),
+    ("weights", lambda row: row.size.weights_bytes),
+)
+
+
+def precision_rollup(rows: Sequence[LayerFacts]) -> tuple[RollupPart, ...]:
+    """Return each measure that has something to share, by precision; the largest part first."""
+    found: list[RollupPart] = []
+    for measure, value in _MEASURES:
+        sums: dict[str, float] = {}
+        for row in rows:
+            amount = value(row)
+            if amount:
+                name = row.precision or UNKNOWN
+                sums[name] = sums.get(name, 0.0) + amount
+        whole = sum(sums.values())
+        found += (
+            RollupPart(measure=measure, precision=name, value=one, share_pct=100 * one / whole)
+            for name, one in sorted(sums.items(), key=lambda item: -item[1])
+        )
+    return tuple(found)
+
+
+# "auto const var0 = pwgen::iMax(arg0, literal0);"
+_CALL = re.compile(r"\bpwgen::i?([A-Za-z]\w*)\s*\(")
+# "__myl_MulSumAdd_0x8622…" or "__myl_MulSumAdd_myl24_1"
+_GENERATED = re.compile(r"^__myl_([A-Za-z0-9]+?)(?:_|$)")
+_WORD = re.compile(r"[A-Z][a-z0-9]*")
+
+
+def operations_of(layer: Layer) -> tuple[str, ...]:
+    """Return the operations that a plan tells of a layer, in their order; they may repeat."""
+    told: object = layer.attributes.get("Operations")
+    lines = told if isinstance(told, list) else []
+    calls = [name for line in lines for name in _CALL.findall(str(line))]
+    if calls:
+        return tuple(calls)
+    for name in (layer.tactic_name, layer.name):
+        match = _GENERATED.match(name or "")
+        if match:
+            return tuple(_WORD.findall(match[1]))
+    return ()
+
+
+class Liveness(Record, frozen=True, kw_only=True):
+    """Bytes of activations alive, layer by layer.
+
+    The engine's own inputs and outputs are the caller's memory and not counted, nor are constants.
+
+    Attributes:
+        live_bytes: While each layer that does work runs, in the plan's order: what it reads and
+            writes, and what was written before and is still read later. With the padding of
+            vectorized layouts.
+        largest_bytes: Of each layer, what it reads and writes alone.
+        unknown: Tensors of unknown size, left out.
+    """
+
+    live_bytes: tuple[int, ...]
+    largest_bytes: tuple[int, ...]
+    unknown: int
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that is alive at once; 0 where nothing is between layers."""
+        return max(self.live_bytes, default=0)
+
+    @property
+    def peak_at(self) -> int:
+        """Position of the first layer at the peak, among those that do work, from 0."""
+        return self.live_bytes.index(self.peak_bytes)
+
+
+#: First writer and last reader of a tensor, and its bytes.
+_Life = list[Any]
+
+
+def liveness(plan: Plan, roles: TensorRoles | None = None) -> Liveness | None:
+    """Return what is alive if the layers run one after the other in the plan's order.
+
+    A tensor lives from its first writer to its last reader. A name that is written again after it
+    was read is another tensor in the same memory. What a no-op passes on is what goes into it.
+
+    Args:
+        roles: Of its tensors, where they are known already.
+
+    Returns:
+        ``None`` for a plan of names only, or that does not say what the caller provides.
+    """
+    if not plan.io or plan.source_schema == "names-only":
+        return None
+    roles = roles or tensor_roles(plan)
+    if not roles.active:
+        return None
+    lives, own = _lives(plan, roles)
+    return Liveness(
+        live_bytes=_added_up(lives, len(own)),
+        largest_bytes=own,
+        unknown=sum(nbytes is None for _, _, nbytes in lives),
+    )
+
+
+def _lives(plan: Plan, roles: TensorRoles) -> tuple[list[_Life], tuple[int, ...]]:
+    """Return the lives of the tensors between layers, and what each layer reads and writes.
+
+    One life for each time that a name is written after it was read.
+    """
+    sources = roles.sources
+    outside = {*roles.constants, *(one.tensor.name for one in plan.io)}
+    outside |= {sources[name].name for name in outside if name in sources}
+    lives: list[_Life] = []
+    latest: dict[str, _Life] = {}
+    read: set[str] = set()  # since they were written last
+    own = []
+    for step, layer in enumerate(roles.active):
+        here: dict[str, int] = {}
+        for is_read, tensors in ((True, layer.inputs), (False, layer.outputs)):
+            for tensor in tensors:
+                name = sources[tensor.name].name if tensor.name in sources else tensor.name
+                if name in outside:
+                    continue
+                nbytes = tensor.padded_nbytes
+                here[name] = max(here.get(name, 0), nbytes or 0)
+                life = latest.get(name)
+                if life is not None and (is_read or name not in read):
+                    life[1] = step
+                    if nbytes is not None and nbytes > (life[2] or -1):
+                        life[2] = nbytes
+                elif not is_read:  # read before it was ever written: nothing holds it
+                    latest[name] = life = [step, step, nbytes]
+                    lives.append(life)
+                (read.add if is_read else read.discard)(name)
+        own.append(sum(here.values()))
+    return lives, tuple(own)
+
+
+def _added_up(lives: Iterable[_Life], count: int) -> tuple[int, ...]:
+    changes = [0] * (count + 1)
+    for first, last, nbytes in lives:
+        changes[first] += nbytes or 0
+        changes[last + 1] -= nbytes or 0
+    return tuple(accumulate(changes[:count]))

@@ -1,1 +1,0 @@
-"""Work, bytes and GPU limits of layers."""

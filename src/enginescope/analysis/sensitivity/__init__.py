@@ -1,1 +1,0 @@
-"""Which layers a lower precision harms: layers, order, front."""

@@ -1,1 +1,0 @@
-"""Sweeps of shapes: levels, the knee, costs of changes, proposed profiles."""

@@ -1,1 +1,0 @@
-"""What outputs are worth for their task: one file each."""

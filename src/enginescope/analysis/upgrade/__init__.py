@@ -1,1 +1,0 @@
-"""What two stacks come to for one model: outputs first, then figures."""

@@ -1,1 +1,0 @@
-"""Validations as a whole, measured or stored."""

@@ -1,1 +1,0 @@
-"""Which side is faster, and how sure that is."""

@@ -1,1 +1,0 @@
-"""Conversion of models to FP16, and what it takes."""

@@ -1,1 +1,0 @@
-"""Execution providers: options, opening, placement, failures."""

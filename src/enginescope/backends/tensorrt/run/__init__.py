@@ -1,1 +1,0 @@
-"""Running engines: streams, buffers, passes."""

@@ -1,1 +1,0 @@
-"""The backend ``trtexec``: jobs through NVIDIA's own command-line tool."""

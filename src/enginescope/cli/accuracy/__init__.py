@@ -1,1 +1,0 @@
-"""Verbs that check outputs: validate, depth."""

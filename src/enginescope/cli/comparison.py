@@ -1,0 +1,139 @@
+"""Options and output that verbs share which compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
+from enginescope.cli.messages import is_verbose
+from enginescope.cli.options import Finite, add_options, option
+from enginescope.cli.report_output import present_answer
+from enginescope.cli.verb import refuse_typed
+from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+
+if TYPE_CHECKING:
+    from enginescope.render.plan_comparison.compare_tables import Chosen
+    from enginescope.services.verdicts.compare import CompareResult
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Keys(click.ParamType):  # type: ignore[type-arg]
+    """Conditions by their keys, separated by commas."""
+
+    name = "KEY,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Return the keys, or fail where one of them is no condition."""
+        if not isinstance(value, str):
+            return tuple(value)
+        from enginescope.analysis.verdicts.comparability import differences
+
+        keys = tuple(one.strip() for one in value.split(",") if one.strip())
+        try:
+            differences((), (), across=keys)
+        except UsageError as error:
+            self.fail(f"{error}; {error.hint}", param, ctx)
+        return keys
+
+
+def across_option(function: F) -> F:
+    """Add ``--across``."""
+    return option(
+        "--across",
+        type=Keys(),
+        default=(),
+        show_default=False,
+        help=(
+            "Allow these conditions to differ, such as gpu,driver. Other "
+            "differences make sides incomparable."
+        ),
+    )(function)
+
+
+def rounds_option(usual: int | str, most: int = MOST_ROUNDS, when: str = "") -> Callable[[F], F]:
+    """Add ``--rounds``, up to `most`; `usual` is what is taken without it."""
+    return option(
+        "--rounds",
+        type=click.IntRange(LOOKS[0], most),
+        help=f"Maximum number of rounds{when}.  [default: {usual}]",
+    )
+
+
+def continue_option(what: str) -> Callable[[F], F]:
+    """Add ``--continue``; `what` is continued."""
+    return option("--continue", "continues", is_flag=True, help=f"Measure more rounds of {what}.")
+
+
+#: Add what `bench` takes to compare its jobs.
+bench_compare_options = add_options(
+    option(
+        "--compare",
+        is_flag=True,
+        help="Compare the jobs: interleave fresh processes until the result is clear.",
+    ),
+    rounds_option(LOOKS[-1], when=" with --compare"),
+    continue_option("the newest comparison of these jobs, with --compare"),
+    option(
+        "--threshold",
+        "threshold_pct",
+        type=Finite(0, 100, min_open=True),
+        metavar="PERCENT",
+        help=f"Ignore smaller differences with --compare.  [default: {THRESHOLD_PCT:g}]",
+    ),
+    across_option,
+)
+
+
+def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None:
+    """Raise `UsageError` where there is nothing to compare, or something only for ``--compare``."""
+    if options["compare"] and not models:
+        raise UsageError(
+            "--compare without models", hint="enginescope bench A.onnx B.onnx --compare"
+        )
+    if not options["compare"]:
+        hint = "enginescope bench A.onnx B.onnx --compare"
+        names = ("rounds", "threshold_pct", "across", "continues")
+        refuse_typed("without --compare", *names, hint=hint)
+
+
+def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> CompareConfig:
+    """Return the settings of a comparison."""
+    return CompareConfig(
+        threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct, across=across
+    )
+
+
+def present(
+    result: CompareResult, chosen: Chosen, options: Mapping[str, Any], *steps: tuple[str, str]
+) -> None:
+    """Write the files that were asked for, then print verdicts, plans, and choices of builds."""
+    from enginescope.render.compare.compare_answer import compare_answer, compare_csv, compare_json
+    from enginescope.render.compare.compare_page import compare_page, compare_slide
+    from enginescope.render.html.answer_page import Slide, slide_png
+    from enginescope.render.verdicts.named_answer import named_answer
+
+    plans, choices, measured = result.plans, result.choices, result.measured
+    if result.by_name is not None:
+        named = named_answer(result.by_name)
+        card = Slide(answer=named.answer)
+        present_answer(named, options, *steps, card=lambda: slide_png(card))
+        return
+    present_answer(
+        compare_answer(plans, chosen, choices, measured=measured),
+        options,
+        *steps,
+        is_whole=is_verbose(),
+        json=lambda: compare_json(plans, chosen, choices, measured=measured),
+        csv=lambda: compare_csv(plans, chosen, measured),
+        html=lambda: compare_page(plans, chosen, choices, measured=measured),
+        card=lambda: slide_png(compare_slide(plans, chosen.threshold_pct, measured)),
+    )

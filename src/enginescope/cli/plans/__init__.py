@@ -1,1 +1,0 @@
-"""Verbs of plans: explore, lint, process, archive."""

@@ -1,1 +1,0 @@
-"""Verbs of the store: runs, import, report, serve."""

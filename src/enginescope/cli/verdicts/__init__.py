@@ -1,1 +1,0 @@
-"""Verbs that judge runs: compare, gate, history, upgrade."""

@@ -1,1 +1,0 @@
-"""trtexec's log, line by line."""

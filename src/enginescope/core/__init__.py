@@ -1,1 +1,0 @@
-"""Floor 0: errors, units, JSON, optional imports. Imports nothing of ours."""

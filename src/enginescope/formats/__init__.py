@@ -1,1 +1,0 @@
-"""Floor 2: other tools' files into our objects."""

@@ -1,1 +1,0 @@
-"""Results of general benchmark tools: hyperfine, Google Benchmark, nvbench."""

@@ -1,1 +1,0 @@
-"""TensorRT's verbose build log."""

@@ -1,1 +1,0 @@
-"""Files of other tools: recognized, grouped, assembled into runs."""

@@ -1,1 +1,0 @@
-"""ONNX files: graphs, weights, sub-models, rounding."""

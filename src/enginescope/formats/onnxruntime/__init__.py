@@ -1,1 +1,0 @@
-"""ONNX Runtime's profiles and logs."""

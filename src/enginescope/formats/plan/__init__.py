@@ -1,1 +1,0 @@
-"""A plan's JSON, layer by layer."""

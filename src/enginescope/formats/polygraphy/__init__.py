@@ -1,1 +1,0 @@
-"""Polygraphy's logs."""

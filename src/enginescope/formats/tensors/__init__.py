@@ -1,1 +1,0 @@
-"""Files with tensors: outputs, data sets, targets."""

@@ -1,1 +1,0 @@
-"""trex's metadata files."""

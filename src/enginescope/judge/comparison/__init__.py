@@ -1,1 +1,0 @@
-"""Two or more sides compared: ratios, intervals, stopping."""

@@ -1,1 +1,0 @@
-"""Results as notebooks show them, and the functions that return results with a display."""

@@ -1,1 +1,0 @@
-"""Device wing, floor 3: what this machine is and does."""

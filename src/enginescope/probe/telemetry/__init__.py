@@ -1,1 +1,0 @@
-"""What a GPU reports of itself while it works."""

@@ -1,1 +1,0 @@
-"""What a plan, its profile and its build consist of."""

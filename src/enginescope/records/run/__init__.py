@@ -1,1 +1,0 @@
-"""A job, and what running it gives: the run, its samples, telemetry and outcome."""

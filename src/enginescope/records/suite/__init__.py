@@ -1,1 +1,0 @@
-"""A suite and its cells."""

@@ -1,1 +1,0 @@
-"""Verdicts, gate reports, histories and noise floors."""

@@ -1,1 +1,0 @@
-"""Panels, phrases and charts of compared outputs."""

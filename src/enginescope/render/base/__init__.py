@@ -1,1 +1,0 @@
-"""Phrases, tables, figures and text that every result shares."""

@@ -1,1 +1,0 @@
-"""Where an error starts: text, data, sections, charts."""

@@ -1,0 +1,201 @@
+"""Sums over layers: memory, time by type and tactic, shares of precisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from enginescope.analysis.plans.plan_columns import LayerFacts
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.report_card.card_data import (
+    RollupPart,
+    group_layers,
+    liveness,
+    precision_rollup,
+)
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import counted, format_ms, format_significant
+from enginescope.render.base.palette import PURPLE, SKY, precision_color
+from enginescope.render.base.phrases import shorten
+from enginescope.render.charts.bars import X_TITLE, bar_chart, group_color
+from enginescope.render.charts.tip_table import NOT_KNOWN, table_of_tips
+from enginescope.render.html.images import X_TICKS, Chart, Spec, marks, quantity, tooltip
+
+_MIB = 1 << 20
+_COLORS = {"weights": PURPLE, "activations": SKY}
+_MOST_POINTS = 1_000
+_ALIVE = {"x": "position#", "name": "layer", "y": "alive, MiB#"}
+_LIFE = (
+    "Each from its writer to its last reader, in the plan's order; without the engine's inputs "
+    "and outputs. TensorRT may need more, for workspaces, or less, where layers work in place"
+)
+
+
+def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
+    """The layers with the largest footprint: activations and weights."""
+    known = [row for row in view.facts if row.size.footprint_bytes]
+    ranked = sorted(known, key=lambda row: -(row.size.footprint_bytes or 0))
+    if not ranked:
+        return None
+    rows = [part for rank, row in enumerate(ranked[:top]) for part in _parts(rank, row)]
+    whole = sum(row.size.footprint_bytes or 0 for row in known)
+    unknown = len(view.facts) - sum(row.size.footprint_bytes is not None for row in view.facts)
+    left = (f"{counted(unknown, 'layer')} not counted: unknown size",) if unknown else ()
+    shown = f"{min(top, len(ranked)):,} of {counted(len(ranked), 'layer')}"
+    return bar_chart(
+        rows,
+        "activations and weights, MiB",
+        {"name": "layer", "group": "of it", "value": "size, MiB#", "type": "type"},
+        group_color("of it", list(_COLORS), lambda one: _COLORS[one or "weights"]),
+        key="footprint-per-layer",
+        title="Layers by footprint: activations read and written, and weights",
+        subtitle=(f"The largest {shown}; all together {format_bytes(whole)}", *left),
+        is_wide=True,
+    )
+
+
+def live_activations(view: PlanView) -> Chart | None:
+    """Activations alive at each layer, if the layers run in the plan's order."""
+    found = liveness(view.plan, view.roles)
+    if found is None or not found.peak_bytes:
+        return None
+    step = -(-len(found.live_bytes) // _MOST_POINTS)
+    rows: list[Spec] = [
+        {
+            "x": start + 1,
+            "y": max(found.live_bytes[start : start + step]) / _MIB,
+            "name": view.layers[start].name,
+        }
+        for start in range(0, len(found.live_bytes), step)
+    ]
+    unknown = (f"{counted(found.unknown, 'tensor')} of unknown size not counted",)
+    peak = view.layers[found.peak_at]
+    return Chart(
+        key="live-activations",
+        title=(
+            f"Activations alive at each layer: at most {format_bytes(found.peak_bytes)}, "
+            f"at layer {found.peak_at + 1:,}"
+        ),
+        subtitle=(
+            f"The most is alive while {shorten(peak.name, 60)} runs",
+            _LIFE,
+            *(unknown if found.unknown else ()),
+        ),
+        spec=marks(
+            rows,
+            {"type": "area", "line": True, "opacity": 0.35, "interpolate": "step"},
+            x=quantity(
+                "x",
+                "position among the layers that do work",
+                scale={"zero": False, "nice": False},
+                axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
+            ),
+            y=quantity("y", "alive, MiB", axis={"tickCount": 5}),
+            tooltip=tooltip(**_ALIVE),
+        ),
+        table=table_of_tips(rows, _ALIVE),
+        height=180,
+        is_wide=True,
+    )
+
+
+def _parts(rank: int, row: LayerFacts) -> list[Spec]:
+    sizes = {"weights": row.size.weights_bytes, "activations": row.size.activation_bytes}
+    return [
+        {
+            "row": f"{rank:05}",
+            "label": row.layer.name,
+            "name": row.layer.name,
+            "type": row.layer.type,
+            "group": name,
+            "value": size / _MIB,
+        }
+        for name, size in sizes.items()
+        if size
+    ]
+
+
+_MOST_TYPES = 20
+_SUMS = {"layers": "layers#", "ms": "time, ms#", "share": "share of the sum, %#"}
+
+
+def time_per_type(view: PlanView) -> Chart | None:
+    """Time of each type, split by precision; numbers of layers where there are no times."""
+    pairs = group_layers(view.facts, lambda row: (row.layer.type, row.precision or NOT_KNOWN))
+    if not pairs:
+        return None
+    timed = any(pair.time_ms for pair in pairs)
+    types = group_layers(view.facts, lambda row: row.layer.type)
+    order = {one.key: rank for rank, one in enumerate(types)}
+    shown = [pair for pair in pairs if order[pair.key[0]] < _MOST_TYPES]
+    shown.sort(key=lambda one: (order[one.key[0]], -(one.time_ms or 0.0), -one.layers))
+    rows: list[Spec] = [
+        {
+            "row": f"{order[one.key[0]]:03}",
+            "label": one.key[0],
+            "type": one.key[0],
+            "group": one.key[1],
+            "layers": one.layers,
+            "ms": one.time_ms,
+            "share": one.share_pct,
+            "value": one.time_ms if timed else one.layers,
+        }
+        for one in shown
+    ]
+    left = len(types) - _MOST_TYPES
+    return bar_chart(
+        rows,
+        X_TITLE if timed else "layers",
+        {"type": "type", "group": "precision", **_SUMS},
+        group_color("precision", [pair.key[1] for pair in pairs], precision_color),
+        key="latency-per-type",
+        title=f"{'Time' if timed else 'Layers'} by type, split by precision",
+        subtitle=(f"The {_MOST_TYPES} types with the most time; {left:,} more are not shown",)
+        if left > 0
+        else (),
+    )
+
+
+_TEXTS: dict[str, Callable[[float], str]] = {
+    "layers": lambda value: counted(round(value), "layer"),
+    "time": format_ms,
+    "MACs": lambda value: f"{format_significant(value / 1e9, 4)} billion MACs",
+    "activations": lambda value: format_bytes(round(value)),
+    "weights": lambda value: format_bytes(round(value)),
+}
+
+
+def rollup(view: PlanView) -> Chart | None:
+    """What part of layers, time, work and bytes each precision has."""
+    parts = precision_rollup(view.facts)
+    if not any(part.precision != NOT_KNOWN for part in parts):
+        return None
+    measures = list(dict.fromkeys(part.measure for part in parts))
+    rows: list[Spec] = [
+        {
+            "row": f"{measures.index(part.measure)}",
+            "label": part.measure,
+            "group": part.precision,
+            "value": part.share_pct,
+            "amount": _TEXTS[part.measure](part.value),
+        }
+        for part in parts
+    ]
+    tips = {"label": "of", "group": "precision", "value": "share, %#", "amount": "amount"}
+    color = group_color("precision", [part.precision for part in parts], precision_color)
+    return bar_chart(
+        rows,
+        "share, %",
+        tips,
+        color,
+        key="precision-rollup",
+        title=f"Precisions: {_most(parts, measures)}",
+        subtitle=("Of the layers' first inputs; each bar is all of what is known",),
+        is_whole=True,
+    )
+
+
+def _most(parts: tuple[RollupPart, ...], measures: list[str]) -> str:
+    measure = "time" if "time" in measures else "layers"
+    first = next(part for part in parts if part.measure == measure)
+    share = format_significant(first.share_pct)
+    return f"{first.precision} has {share} % of the {measure}"

@@ -1,1 +1,0 @@
-"""Results of `compare`: plans and measured sides together."""

@@ -1,1 +1,0 @@
-"""Graphs as SVG and PNG."""

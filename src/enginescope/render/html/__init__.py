@@ -1,1 +1,0 @@
-"""The page: frame, theme, assets, pictures."""

@@ -1,1 +1,0 @@
-"""A ladder on the terminal, as JSON and as a page."""

@@ -1,1 +1,0 @@
-"""Load tests on terminal, in Markdown and on a page."""

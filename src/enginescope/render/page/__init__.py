@@ -1,1 +1,0 @@
-"""The report: page, Markdown, JSON and CSV."""

@@ -1,1 +1,0 @@
-"""Tables and charts of compared plans."""

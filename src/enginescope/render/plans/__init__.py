@@ -1,1 +1,0 @@
-"""A plan on the terminal, as data and as a workbook."""

@@ -1,1 +1,0 @@
-"""Show an upgrade that ran again from its evidence."""

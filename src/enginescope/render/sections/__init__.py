@@ -1,1 +1,0 @@
-"""Sections of the page, in the order of `render/page/page.py`."""

@@ -1,1 +1,0 @@
-"""How small a difference comparisons on a machine find: phrases, files, page."""

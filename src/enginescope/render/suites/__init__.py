@@ -1,1 +1,0 @@
-"""Suites as text and pages."""

@@ -1,1 +1,0 @@
-"""A validation as text, data and page."""

@@ -1,1 +1,0 @@
-"""Verdicts, gates, histories and noise as text, Markdown, JUnit, SARIF and pages."""

@@ -1,1 +1,0 @@
-"""Cells of a suite on other machines or in other Pythons: Ray, containers, environments."""

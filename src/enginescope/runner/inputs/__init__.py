@@ -1,1 +1,0 @@
-"""Inputs of jobs: random, files, pictures."""

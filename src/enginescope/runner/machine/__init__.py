@@ -1,1 +1,0 @@
-"""The machine while jobs run: clocks, cooling, hints."""

@@ -1,1 +1,0 @@
-"""Cells of suites as jobs."""

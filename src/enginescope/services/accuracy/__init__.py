@@ -1,1 +1,0 @@
-"""Outputs compared with a reference, figures of tasks, and benchmarks of depth models."""

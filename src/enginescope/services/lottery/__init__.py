@@ -1,1 +1,0 @@
-"""Measure how much builds of one model differ."""

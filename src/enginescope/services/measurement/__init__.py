@@ -1,1 +1,0 @@
-"""Verbs that measure and build: bench, interleaved comparison, noise, build, doctor, trtexec."""

@@ -1,1 +1,0 @@
-"""Verbs on stored runs."""

@@ -1,1 +1,0 @@
-"""Decide whether an upgrade of the software below a model is safe."""

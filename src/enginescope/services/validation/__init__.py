@@ -1,1 +1,0 @@
-"""`validate` as a whole."""

@@ -1,1 +1,0 @@
-"""Verbs that judge stored runs and plans: compare, gate, history; and which runs they read."""

@@ -1,1 +1,0 @@
-"""Floor 2: the folder of runs and its index."""

@@ -1,1 +1,0 @@
-"""The index of runs: SQLite and PostgreSQL."""
