@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from enginescope.backends.onnxruntime.requests import ThreadsRecorder
+from enginescope.backends.loop import ThreadsRecorder
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.records.run.run import OutcomeKind, Run

@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.loop import MOST_BYTES, OutputLook, Recorder, StepRecorder
-from enginescope.backends.onnxruntime.requests import ThreadsRecorder
+from enginescope.backends.loop import (
+    MOST_BYTES,
+    OutputLook,
+    Recorder,
+    StepRecorder,
+    ThreadsRecorder,
+)
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.judge.notice import Notice

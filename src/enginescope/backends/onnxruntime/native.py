@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from enginescope.backends.loop import ThreadsRecorder
 from enginescope.backends.native_loop import Kind, Program, Turn, extend, library
 from enginescope.backends.onnxruntime.options import dtype_of, is_config_entry, session_options
-from enginescope.backends.onnxruntime.requests import ThreadsRecorder
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.formats.onnx.onnx_precision import external_files
 from enginescope.records.run.job import Job

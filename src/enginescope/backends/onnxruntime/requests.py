@@ -8,24 +8,19 @@ Several requests in flight are threads that share a session and the work of a ch
 from __future__ import annotations
 
 import ctypes
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
-from itertools import chain
-from threading import Barrier, BrokenBarrierError, Thread
-from time import perf_counter_ns
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from enginescope.backends.base import Arrays, InputSpec
-from enginescope.backends.loop import Step, TimedRecorder
+from enginescope.backends.loop import Step
 from enginescope.backends.onnxruntime.options import dtype_of
 from enginescope.backends.onnxruntime.providers.providers import translated
 from enginescope.core.errors import UnsupportedError
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Samples
 from enginescope.records.tensor import PACKED, DataType, Tensor
 
 #: Inputs and outputs by name, as ONNX Runtime's values.
@@ -326,70 +321,3 @@ def _without_graph(ort: Any) -> Any:
     options = ort.RunOptions()
     options.add_run_config_entry("gpu_graph_id", "-1")
     return options
-
-
-class _Taken:
-    """What one thread timed of a chunk, in nanoseconds, and why it ended early."""
-
-    def __init__(self) -> None:
-        self.starts = array("q")
-        self.ends = array("q")
-        self.error: BaseException | None = None
-
-
-class ThreadsRecorder(TimedRecorder):
-    """Takes requests with as many in flight as there are steps.
-
-    Args:
-        steps: One for each thread; each has tensors of its own.
-
-    Attributes:
-        wall_ms: From the first start of a chunk to its last end, over all chunks.
-    """
-
-    def __init__(self, steps: Sequence[Step]) -> None:
-        super().__init__()
-        self._steps = tuple(steps)
-
-    def run(self, count: int, untimed: int = 0) -> None:
-        self.issued += count + untimed * len(self._steps)
-        numbers, gate = iter(range(count)), Barrier(len(self._steps))
-        taken = [_Taken() for _ in self._steps]
-        threads = [
-            Thread(target=_take, args=(step, untimed, gate, numbers, times), daemon=True)
-            for step, times in zip(self._steps, taken, strict=True)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        errors = [times.error for times in taken if times.error is not None]
-        for error in errors:
-            if not isinstance(error, BrokenBarrierError):
-                raise error
-        each = (zip(times.starts, times.ends, strict=True) for times in taken)
-        pairs = sorted(chain.from_iterable(each))
-        self._starts.extend(start for start, _ in pairs)
-        self._times.extend(end - start for start, end in pairs)
-        if pairs:
-            self.wall_ms += (max(end for _, end in pairs) - pairs[0][0]) / 1e6
-
-    def samples(self) -> tuple[Samples, ...]:
-        """Return metric ``latency``, in the order of the starts."""
-        return self._series({"latency": self.times_ms()})
-
-
-def _take(step: Step, untimed: int, gate: Barrier, numbers: Iterator[int], taken: _Taken) -> None:
-    """Time requests until the chunk has no further one; all threads begin together."""
-    start, end, clock = taken.starts.append, taken.ends.append, perf_counter_ns
-    try:
-        for _ in range(untimed):
-            step()
-        gate.wait()
-        for _ in numbers:  # shared: `next` of a range gives each number to one thread
-            start(clock())
-            step()
-            end(clock())
-    except Exception as error:  # noqa: BLE001 - the thread that waits raises it again
-        taken.error = error
-        gate.abort()

@@ -21,6 +21,7 @@ from enginescope.backends.loop import (
     Recorder,
     Step,
     StepRecorder,
+    ThreadsRecorder,
     TimedRecorder,
 )
 from enginescope.backends.native_loop import NativeSteps, Program, python_notice, require_native
@@ -42,7 +43,6 @@ from enginescope.backends.onnxruntime.requests import (
     RAW,
     DeviceRequest,
     Request,
-    ThreadsRecorder,
     host_value,
     request_for,
 )
