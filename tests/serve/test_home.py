@@ -8,6 +8,7 @@ from html import unescape
 import pytest
 
 from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.run import Outcome, OutcomeKind
@@ -90,6 +91,27 @@ def test_a_noisy_job_is_unknown_and_not_unchanged(tmp_path) -> None:
         text = page_of(client)
     assert [state for _, state in jobs(text)] == ["unknown"]
     assert "sessions vary too much to tell a change of 2 %" in text
+
+
+def test_runs_that_are_not_usable_are_counted_and_nothing_is_called_fine(tmp_path) -> None:
+    """The headline of such jobs was "Nothing known needs a look"."""
+    store = Store(tmp_path / "store")
+    load = Notice(code="W-LOAD", message="busy machine", evidence={"unstable": True})
+    for at, model in enumerate(("busy.onnx", "also.onnx", "calm.onnx")):
+        notices = () if model == "calm.onnx" else (load,)
+        store.save(process(4.0, at, of=job(model), notices=notices))
+    with client_of(store) as client:
+        text = page_of(client)
+        counts = re.findall(r'<a class="(\w*)" href="(/\?[^"]*)">([^<]*)</a>', text)
+        assert counts == [
+            ("", "/?state=unknown", "3 unknown"),
+            ("bad", "/?state=unusable", "2 newest runs not usable"),
+        ]
+        names = {model for model, _ in jobs(page_of(client, "/?state=unusable"))}
+        assert names == {"busy.onnx", "also.onnx"}
+        for run in store.rows():
+            page = client.get(f"/runs/{run.id}").text
+            assert ("not usable" in page) is (run.model in names)
 
 
 def test_filters_are_part_of_the_address(sessions) -> None:

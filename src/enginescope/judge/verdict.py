@@ -180,7 +180,7 @@ class Verdict:
 NOT_DETECTED = "not detected"
 
 _REASONS = {
-    Reason.BEYOND_THRESHOLD: "above the threshold",
+    Reason.BEYOND_THRESHOLD: "beyond the threshold",
     Reason.WITHIN_THRESHOLD: "within the threshold",
     Reason.INTERVAL_TOO_WIDE: "interval too wide",
     Reason.NO_INTERVAL: "no interval",

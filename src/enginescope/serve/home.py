@@ -36,6 +36,7 @@ from enginescope.store.row import Filter, RunRow
 _LINES = 100
 #: The states of a job, in the order of the list, and what a sentence says of so many.
 _STATES = {"look": "needs a look", "better": "faster", "unknown": "unknown", "same": "unchanged"}
+_STATES |= {"unusable": "newest run not usable"}
 #: Ends of the axis of changes, in percent: at least, and at most.
 _LEAST_PCT, _MOST_PCT = 5.0, 20.0
 #: Size of the axis and of a sparkline, in px, and the smallest range that fills one, as a share.
@@ -64,6 +65,7 @@ class JobLine(Record, frozen=True, kw_only=True):
         gate: Name, outcome, and whether it fails.
         links: Address and text of pages on it.
         command: The newest run's, without folders.
+        unusable: A second state, if the newest run is not usable.
     """
 
     key: str
@@ -87,6 +89,7 @@ class JobLine(Record, frozen=True, kw_only=True):
     gate: tuple[str, str, bool] | None = None
     warnings: Warnings = Warnings()
     command: str = ""
+    unusable: Literal["unusable", ""] = ""
 
 
 class Axis(Record, frozen=True, kw_only=True):
@@ -239,6 +242,7 @@ def _job_line(
         gate=gate,
         warnings=job.warnings,
         command=_short(job.newest.command) if job.newest.command else "",
+        unusable="unusable" if job.usability and job.usability.verdict == "not usable" else "",
     )
 
 
@@ -329,7 +333,7 @@ def _fits(line: JobLine, asked: dict[str, str]) -> bool:
         and asked.get("machine", line.host) == line.host
         and asked.get("device", line.place) == line.place
         and (not asked.get("tag") or asked["tag"] in line.tags)
-        and (not asked.get("state") or asked["state"] == line.state)
+        and (not asked.get("state") or asked["state"] in (line.state, line.unusable))
     )
 
 
@@ -337,15 +341,16 @@ def _counts(
     lines: Sequence[JobLine], asked: dict[str, str], *, is_whole: bool
 ) -> list[tuple[str, str, str]]:
     """Return look, words and address of each count of the sentence; what needs a look first."""
-    found: Counter[str] = Counter(line.state for line in lines)
+    found: Counter[str] = Counter(state for line in lines for state in (line.state, line.unusable))
+    is_sound = is_whole and not found["unknown"] and not found["unusable"]
     counts = []
     for state, words in _STATES.items():
-        if found[state] or (state == "look" and is_whole):
-            text = words.replace("needs", "need") if found[state] > 1 else words
+        if found[state] or (state == "look" and is_sound):
+            many = words.replace("needs", "need").replace("run", "runs")
             address = f"/?{urlencode({**asked, 'state': state})}"
-            look = "bad" if state == "look" and found[state] else ""
-            none = "Nothing known" if found["unknown"] else "Nothing"
-            counts.append((look, f"{found[state] or none} {text}", address))
+            look = "bad" if state in ("look", "unusable") and found[state] else ""
+            text = f"{found[state] or 'Nothing'} {many if found[state] > 1 else words}"
+            counts.append((look, text, address))
     return counts
 
 

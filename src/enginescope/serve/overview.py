@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from enginescope.analysis.claims.run_claims import Usability
 from enginescope.analysis.roofline.roofline import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of
@@ -51,6 +52,7 @@ class OverviewJob(Record, frozen=True, kw_only=True, eq=False):
         memory: Median of the newest session, in bytes: of the device, else of the host.
         headroom_pct: Time that the newest run loses against the GPU's limits.
         warnings: About the runs of the newest session.
+        usability: Of the newest run; ``None``: unknown.
         machine: What the newest run says of its machine.
     """
 
@@ -61,6 +63,7 @@ class OverviewJob(Record, frozen=True, kw_only=True, eq=False):
     memory: float | None
     headroom_pct: float | None
     warnings: Warnings
+    usability: Usability | None
     machine: Facts
 
 
@@ -158,6 +161,7 @@ class Overview:
             memory=_middle(views, "device_memory") or _middle(views, "peak_memory"),
             headroom_pct=_headroom_pct(views[-1]) if views else None,
             warnings=warnings_of(one for view in views for one in view.notices),
+            usability=views[-1].usability if views else None,
             machine=machine_facts(views[-1].run) if views else (),
         )
 

@@ -60,6 +60,28 @@ def test_too_few_sessions_do_not_say_that_nothing_changed(store, capsys, session
     assert title in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_change_that_is_not_sure_is_the_headline_with_what_changed(store, capsys) -> None:
+    """Its title was "no change of level", and what changed a session before was not shown."""
+    environments = {0: host(tensorrt="10.3.0"), 12: host(tensorrt="10.4.0")}
+    medians = [4.0] * 13 + [8.0] * 2
+    for run in over_days(medians, of=job("open.onnx"), environments=environments):
+        store.save(run)
+    assert main(["history", "open.onnx", "--html", "h.html"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    said = re.search(r"(perhaps .+? % since run \w{8}, inconclusive after 2 sess)ions", shown)
+    assert said, shown
+    assert "no change of level" not in shown
+    assert "TensorRT 10.3.0 → 10.4.0 " in shown
+    page = Path("h.html").read_text(encoding="utf-8")
+    assert f"batch 1: {said[1]}ions</h1>" in page
+    assert "inconclusive after 2 sessions; TensorRT 10.3.0 → 10.4.0" in page
+    for run in over_days([4.0] * 8, of=job("open.onnx", spec="trt")):
+        store.save(run)
+    main(["history", "open.onnx", "--html", "h.html"])
+    title = f"2 histories of open.onnx: {said[1]}ions; no other change of level in 2 jobs"
+    assert f"<h1>{title}</h1>" in Path("h.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["net.onnx", "some/where/net.onnx", "NET"])
 def test_a_model_by_name_path_or_part(store, name, capsys) -> None:
     assert main(["history", name]) == 0

@@ -107,7 +107,7 @@ def test_what_is_not_tested_has_no_reason() -> None:
         a="A", b="B", verdicts=(verdict(), verdict(metric="gpu_compute", is_tested=False))
     )
     assert [row[-2:] for row in verdict_table(pair).rows] == [
-        ("faster", "above the threshold"),
+        ("faster", "beyond the threshold"),
         ("not tested", "—"),
     ]
 

@@ -94,12 +94,12 @@ def fact_changes(before: Run, after: Run) -> tuple[FactChange, ...]:
     )
 
 
-def changes_at(runs: Sequence[Run], at: int, quiet: Sequence[int]) -> tuple[FactChange, ...]:
-    """Return what changed between a run and the one before it; first what changed nowhere else.
+def changes_at(runs: Sequence[Run], at: range, quiet: Iterable[int]) -> tuple[FactChange, ...]:
+    """Return what changed in runs since the one before them; first what changed nowhere else.
 
     Args:
         runs: The oldest first.
-        at: Place of the later run.
+        at: Places of the runs.
         quiet: Places at which the level did not change.
     """
     elsewhere = [
@@ -112,7 +112,7 @@ def changes_at(runs: Sequence[Run], at: int, quiet: Sequence[int]) -> tuple[Fact
             after=change.after,
             elsewhere=sum(change.fact in facts for facts in elsewhere),
         )
-        for change in fact_changes(runs[at - 1], runs[at])
+        for change in fact_changes(runs[at[0] - 1], runs[at[-1]])
     ]
     return tuple(sorted(found, key=lambda one: one.elsewhere > 0))  # stable
 
@@ -339,17 +339,19 @@ def _history(
     found = change_points(values, threshold_pct=threshold_pct)
     figure = figure_of(metric)
     higher_is_better = figure is not None and figure.higher_is_better
-    cuts = {one.at for one in found}
-    quiet = [at for at in range(1, len(known)) if at not in cuts]
+    # Until a change is sure, the session before it may be of either level.
+    first = [one.at if one.is_sure else max(1, one.at - 1) for one in found]
+    places = [range(start, one.at + 1) for start, one in zip(first, found, strict=True)]
+    quiet = set(range(1, len(known))).difference(*places)
     changes = tuple(
         LevelChange(
             at=one.at,
             estimate=one.estimate,
             is_sure=one.is_sure,
             is_worse=(one.estimate.ratio > 1) is not higher_is_better,
-            changed=changes_at(known, one.at, quiet),
+            changed=changes_at(known, at, quiet),
         )
-        for one in found
+        for one, at in zip(found, places, strict=True)
     )
     label, identity = job
     levels = _levels(values, sorted(change.at for change in changes if change.is_sure))
@@ -377,9 +379,8 @@ def standing_of(found: JobHistory, within: int) -> Standing:
     Args:
         within: A change of level counts that so many sessions, the newest, show.
     """
-    doubt = next((change for change in found.changes if not change.is_sure), None)
-    if doubt is not None:
-        return Standing(kind="perhaps", estimate=doubt.estimate, change=doubt)
+    if found.doubt is not None:
+        return Standing(kind="perhaps", estimate=found.doubt.estimate, change=found.doubt)
     change = found.newest_change
     if change is not None and change.at >= len(found.points) - within:
         return Standing(

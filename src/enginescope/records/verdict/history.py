@@ -63,7 +63,7 @@ class LevelChange(Record, frozen=True, kw_only=True):
         is_sure: Its interval leaves out 1 and it is beyond the threshold; else too few runs follow
             yet.
         changed: What differs between the last run before and the first run after, likely causes
-            first.
+            first; until it is sure, the last run before is the one before that.
     """
 
     at: int
@@ -107,6 +107,11 @@ class JobHistory(Result, Record, frozen=True, kw_only=True):
     def sure(self) -> tuple[LevelChange, ...]:
         """The changes that are borne out."""
         return tuple(one for one in self.changes if one.is_sure)
+
+    @property
+    def doubt(self) -> LevelChange | None:
+        """The change that is not sure yet: there is at most one."""
+        return next((one for one in self.changes if not one.is_sure), None)
 
     @property
     def newest_change(self) -> LevelChange | None:

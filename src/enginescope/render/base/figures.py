@@ -42,6 +42,7 @@ class TextTable(Record, frozen=True, kw_only=True):
         shortened: Header of a column of names -> most characters on a terminal; 0: those that the
             other columns leave.
         sentences: Headers of columns that a page breaks as sentences.
+        below: The last header; a page lists the lines of its cell below the row.
         spared: Headers of columns that a narrow terminal leaves out, the first one first.
         is_titled: A terminal shows its title.
         is_divided: A narrow terminal shows it as several tables, each with the first column.
@@ -59,6 +60,7 @@ class TextTable(Record, frozen=True, kw_only=True):
     links: tuple[str, ...] = ()
     shortened: Mapping[str, int] = {}
     sentences: tuple[str, ...] = ()
+    below: str | None = None
     spared: tuple[str, ...] = ()
     is_titled: bool = False
     is_divided: bool = False
@@ -75,12 +77,6 @@ class TextTable(Record, frozen=True, kw_only=True):
         """Its title, its note, and how many rows it leaves out."""
         left_out = f"{self.left_out:,} more below" if self.left_out else ""
         return "; ".join(filter(None, (self.title, self.note, left_out)))
-
-    def on_page(self) -> TextTable:
-        """Return the table as a page sets it: `known`, each cell on one line."""
-        shown = self.known()
-        rows = (tuple(cell.replace("\n", "; ") for cell in row) for row in shown.rows)
-        return replace(shown, rows=tuple(rows))
 
 
 def figure(value: float | None, digits: int = 4) -> str:

@@ -259,7 +259,8 @@ def gate_answer(
         numbers=ROW_HEADERS[3:],
         whole=ROW_HEADERS[3:],
         note=change_note(rows),
-        sentences=("Job", _WHY),
+        sentences=("Job",),
+        below=_WHY,
         links=(*map(link, listed), *("" for _ in rows[len(listed) :])) if link else (),
     )
     return Answer(
@@ -355,7 +356,7 @@ def _reasons(report: GateReport, row: GateRow, repeated: Container[str]) -> str:
         for notice in shown_notices(report, row)
         if notice.code not in repeated
     )
-    return "; ".join((*details(row), *notices))
+    return "\n".join((*details(row), *notices))
 
 
 def change_estimate(name: str, verdict: Verdict, kind: str) -> Estimate:

@@ -34,12 +34,12 @@ from enginescope.render.verdicts.history_text import (
     flat_ends,
     grouped,
     history_json,
+    history_rows,
     interval_text,
     lettered,
     level_text,
     levels_sentence,
     named_apart,
-    open_sentence,
     span_text,
     title_text,
     way_text,
@@ -115,10 +115,9 @@ def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part
         title=f"{jobs[0].model} · {jobs[0].backend}",
         answer=f"{title[:1].upper()}{title[1:]}",
         facts=tuple(
-            ("open", f"{case_name(job)}: {open_sentence(job, change)}")
+            ("open", f"{case_name(job)}: {history_rows(job)[-1][1]}".replace("\n", "; "))
             for job in jobs
-            for change in job.changes
-            if not change.is_sure
+            if job.doubt
         ),
         tables=(*((changes,) if changes.rows else ()), table),
         charts=history_charts(jobs, key=key, title=f"{changed[:1].upper()}{changed[1:]}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from math import log
 from string import ascii_uppercase
 
 from enginescope._version import __version__
@@ -36,7 +37,8 @@ def title_text(*jobs: JobHistory) -> str:
 def changes_text(jobs: Sequence[JobHistory]) -> str:
     """Return ``2 changes of level, the last +6.9 % (worse) on 2026-11-20``.
 
-    Of several jobs: ``no change of level in 3 of 5 jobs, unknown in 2``.
+    Of several jobs: ``no change of level in 3 of 5 jobs, unknown in 2``. The largest change that is
+    not sure comes first.
     """
     known = sum(len(job.points) >= FEWEST_POINTS for job in jobs)
     if not known and len(jobs) == 1:
@@ -45,10 +47,18 @@ def changes_text(jobs: Sequence[JobHistory]) -> str:
     if not known:
         return f"change of level unknown in {len(jobs)} jobs of few sessions"
     every = [(when_text(job, change), change) for job in jobs for change in job.sure]
-    text = f"{counted(len(every), 'change')} of level" if every else "no change of level"
+    open_jobs = ((job, job.doubt) for job in jobs if job.doubt)
+    doubts = [(abs(log(one.estimate.ratio)), open_sentence(job, one)) for job, one in open_jobs]
+    perhaps = max(doubts)[1] if doubts else ""
+    if perhaps and not every and len(jobs) == 1:
+        return perhaps
+    perhaps += f" (the largest of {len(doubts)})" if len(doubts) > 1 else ""
+    none = f"no {'other ' if doubts else ''}change"
+    text = f"{counted(len(every), 'change') if every else none} of level"
     if len(jobs) > 1:
         unknown = f" of {len(jobs)} jobs, unknown in {len(jobs) - known}"
         text += f" in {known}{unknown if known < len(jobs) else ' jobs'}"
+    text = "; ".join(filter(None, (perhaps, text)))
     if not every:
         return text
     when, last = max(every, key=lambda one: one[0])
@@ -171,7 +181,7 @@ def open_sentence(found: JobHistory, change: LevelChange) -> str:
     after = len(found.points) - change.at
     return (
         f"perhaps {_percent(change.estimate.ratio)} % since run "
-        f"{found.points[change.at].runs[0][:8]}: inconclusive after {counted(after, 'session')}"
+        f"{found.points[change.at].runs[0][:8]}, inconclusive after {counted(after, 'session')}"
     )
 
 
@@ -205,7 +215,9 @@ def history_plot(found: JobHistory, *, width: int = 80) -> tuple[str, ...]:
 def history_rows(found: JobHistory) -> tuple[tuple[str, str], ...]:
     """Return every change under its letter, the oldest first."""
     rows = [(letter(number), "\n".join(_lines(found, number))) for number in range(len(found.sure))]
-    rows += [("?", open_sentence(found, change)) for change in found.changes if not change.is_sure]
+    if found.doubt:
+        texts = (open_sentence(found, found.doubt), *cause_texts(found.doubt))
+        rows.append(("?", "\n".join(texts)))
     return tuple(rows)
 
 
