@@ -34,11 +34,11 @@ PARTS = ("versions", "error", "same", "slower")
 REAL = ("MobileNet-V2", "MNIST CNN", "voice commands", "YOLO-shaped detector")
 ERROR = """
 import msgspec
-from enginescope.formats.tensors import answer_files
-usual = answer_files.write_answers
+from enginescope.formats.tensors import tensor_files
+usual = tensor_files.write_answers
 def wrong(path, tensors):
     return usual(path, [replace(one, data=one.data + 1) for one in tensors])
-answer_files.write_answers = wrong
+tensor_files.write_answers = wrong
 """
 SLOWER = """
 from time import perf_counter_ns

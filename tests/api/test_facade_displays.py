@@ -103,5 +103,5 @@ def test_what_cannot_be_looked_for(plan: Path, more: dict) -> None:
 
 def test_compared_plans(plan: Path, data: Path) -> None:
     found = es.compare_plans(plan, data / "trt86-h200" / "resnet18.graph.json", names=["a", "b"])
-    assert "The layers of B take 123 % more time" in checked(found._repr_html_()).text
+    assert "layers of B take 123 % more time" in checked(found._repr_html_()).text
     assert len(found.columns()["relation"]) == len(found.pairs.layers)

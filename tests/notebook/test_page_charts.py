@@ -32,9 +32,10 @@ from tests.analysis.in_turn import in_turn, named
 from tests.analysis.shapes import simulated as shapes
 from tests.render.gpu_runs import gpu_run
 from tests.render.page.test_page import Page
+from tests.render.suites.test_suite_matrix import of
 from tests.render.validation import test_validate_answer as validations
 from tests.render.verdicts import test_ladder_files as ladders
-from tests.suites.made import cell, result, timed
+from tests.suites.made import result
 
 
 def run() -> tuple[Any, bytes]:
@@ -58,7 +59,7 @@ def history() -> tuple[Any, bytes]:
 
 
 def suite() -> tuple[Any, bytes]:
-    found = result([timed(cell("net"), 8.0), timed(cell("net", "ort-cuda"), 2.0)])
+    found = result([of("net", "ort-cpu", 8.0, error=0.0), of("net", "ort-cuda", 2.0, error=1e-6)])
     return ShownSuite(found), suite_page(found)
 
 

@@ -10,9 +10,10 @@ import enginescope as es
 from enginescope.analysis.layers.layer_sum import own_times
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
+from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
-from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
+from enginescope.records.plan.plan import EXECUTED, Layer, LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.render.plans.plan_headline import PageSubject, first_numbers
 from enginescope.render.sections.first_screen import worst_findings
@@ -64,6 +65,13 @@ def test_incomplete_times_are_kept(names: dict[str, int | None], times: list) ->
     run = run_of(names, *times)
     kept = own_times(run).profile
     assert [(one.name, one.time_ms) for one in kept.layers] == times
+
+
+def test_a_graph_that_was_executed_is_of_one_build_with_its_times() -> None:
+    run = run_of({"a": None, "node_of_b": None}, ("a", 1.0), ("Relu_2", 2.0))
+    assert own_times(run).profile is None
+    executed = replace(run, plan=replace(run.plan, source_schema=EXECUTED))
+    assert [one.time_ms for one in own_times(executed).profile.layers] == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(

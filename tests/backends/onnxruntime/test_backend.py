@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import TensorProto, helper
 
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.layers.layer_table import attribute
@@ -104,6 +105,35 @@ def test_the_executed_graph_is_stored_with_its_node_times(convnet) -> None:
     assert len(graph.edges) >= len(result.plan.layers)
     shapes = [one.shape for layer in result.plan.layers for one in layer.outputs]
     assert None not in shapes
+
+
+def test_nodes_without_names_have_their_times(tmp_path) -> None:
+    path = models.write(
+        tmp_path / "unnamed.onnx",
+        [
+            helper.make_node("MaxPool", ["x"], ["1"], kernel_shape=[2, 2]),
+            helper.make_node("Sin", ["1"], ["2"]),
+            helper.make_node("MaxPool", ["2"], ["y"], kernel_shape=[2, 2]),
+        ],
+        [models.info("x", TensorProto.FLOAT, 1, 1, 8, 8)],
+        [models.info("y", TensorProto.FLOAT, 1, 1, 6, 6)],
+    )
+    run = measured(path)
+    assert run.plan is not None
+    assert run.profile is not None
+    found = attribute(run.plan, run.profile)
+    assert found.unmatched == ()
+    assert [one.timing.kind for one in found.layers] == ["MaxPool", "Sin", "MaxPool"]
+    assert [one.onnx_nodes for one in run.plan.layers] == [
+        ("node_of_1",),
+        ("node_of_2",),
+        ("node_of_y",),
+    ]
+    assert [one.outputs[0].shape for one in run.plan.layers] == [
+        (1, 1, 7, 7),
+        (1, 1, 7, 7),
+        (1, 1, 6, 6),
+    ]
 
 
 def test_layer_times_can_be_left_out(convnet) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.backends.registry import backend_names, load_backend, parse_backend
-from enginescope.backends.trtexec import binary
+from enginescope.backends.trtexec import process
 from enginescope.backends.trtexec.backend import TrtexecBackend
 from enginescope.core.errors import (
     BackendError,
@@ -33,7 +33,7 @@ def test_what_it_does_not_know_is_refused_before_anything_runs(tool) -> None:
 def test_a_machine_without_it(monkeypatch, tmp_path) -> None:
     monkeypatch.delenv("TRTEXEC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(binary, "USUAL", tmp_path / "absent")
+    monkeypatch.setattr(process, "USUAL", tmp_path / "absent")
     with pytest.raises(MissingDependencyError):
         TrtexecBackend().require(parse_backend("trtexec"))
     state = TrtexecBackend().availability()

@@ -80,6 +80,15 @@ def test_a_page_and_markdown_need_no_folder(tmp_path, capsys) -> None:
     assert "| output |  | max" in markdown.read_text()
 
 
+@pytest.mark.parametrize(("count", "is_said"), [("4", True), ("1", False)])
+def test_fewer_samples_than_asked_for_are_said(tmp_path, capsys, count, is_said) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    data_set(tmp_path / "test_data_set_0", X, y=Y)
+    assert main(["validate", str(model), "--on", EXACT, "--samples", count]) == 0
+    text = " ".join(capsys.readouterr().err.split())
+    assert ("the data has only 1 sample: enginescope uses no more" in text) == is_said
+
+
 def test_random_samples_go_to_every_side_alike(tmp_path, capsys) -> None:
     model = perceptron(tmp_path / "net.onnx")
     half = perceptron(tmp_path / "worse.onnx", WEIGHTS * 1.02)

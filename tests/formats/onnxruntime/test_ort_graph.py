@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from enginescope.formats.lenient_json import Document
@@ -62,3 +63,67 @@ def test_nodes_are_layers_with_the_shapes_of_the_run(tmp_path) -> None:
     assert relu.inputs[0].shape is None  # two nodes have its name
     assert [(one.tensor.name, one.mode) for one in plan.io] == [("x", "input"), ("y", "output")]
     assert plan.inputs[0].tensor.shape == (3, 4)
+
+
+def ran(name: str, kind: str, begin_us: float, duration_us: float = 1.0) -> Any:
+    return {
+        "cat": "Node",
+        "name": f"{name}_kernel_time",
+        "ts": begin_us,
+        "dur": duration_us,
+        "args": {"op_name": kind, "node_index": name.rpartition("_")[2]},
+    }
+
+
+def unnamed(path: Path) -> Path:
+    flag = numpy_helper.from_array(np.array([True]), "flag")
+    body = helper.make_graph(
+        [helper.make_node("Relu", ["2"], ["inner"])],
+        "body",
+        [],
+        [info("inner", TensorProto.FLOAT, 4)],
+    )
+    return write(
+        path,
+        [
+            helper.make_node("Relu", ["x"], ["1"]),
+            helper.make_node("Neg", ["1"], ["2"], name="Relu_7"),
+            helper.make_node("If", ["flag"], ["3"], then_branch=body, else_branch=body),
+            helper.make_node("Relu", ["3"], ["y"]),
+        ],
+        [info("x", TensorProto.FLOAT, 4)],
+        [info("y", TensorProto.FLOAT, 4)],
+        weights=[flag],
+    )
+
+
+UNKNOWN = ["node_of_1", "Relu_7", "node_of_3", "node_of_y"]
+IN_ORDER = [
+    ran("Relu_7", "Relu", 10.0),
+    ran("Relu_7", "Neg", 12.0),
+    ran("Relu_0", "Relu", 16.0),  # in the branch, so it ends before the node that holds it
+    ran("If_9", "If", 15.0, 4.0),
+    ran("Relu_3", "Relu", 20.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("events", "names"),
+    [
+        (IN_ORDER, ["Relu_7", "Relu_7", "If_9", "Relu_3"]),
+        # another order, or a node that the graph has not: no event is certainly a node's
+        (
+            [IN_ORDER[1], IN_ORDER[0], *IN_ORDER[2:]],
+            ["node_of_1", "Relu_7", "node_of_3", "node_of_y"],
+        ),
+        (IN_ORDER[1:], UNKNOWN),
+    ],
+)
+def test_a_node_without_a_name_has_that_of_the_profile(tmp_path, events, names) -> None:
+    path = unnamed(tmp_path / "m.onnx")
+    later = {"cat": "Session", "name": "model_run", "ts": 9.0, "dur": 15.0}
+    document = Document(value=[*events, later, *reversed(events), later], source="p.json")
+    plan = executed_plan(path, document, "net", str(path))
+    assert [one.name for one in plan.layers] == names
+    owners = [one.onnx_nodes for one in plan.layers]
+    assert owners[0] == ("node_of_1",)  # not Relu_7, which is another node's name in the model

@@ -91,6 +91,7 @@ def test_the_layers_that_lead_stand_below_the_waterfall() -> None:
     (caption,) = re.findall(r"\d of 8 pairs make \d+ % of all differences", page.words)
     assert 80 <= int(caption.split()[5]) <= 100
     words = page.words
+    assert re.search(r"From A's [\d.]+ ms to B's [\d.]+ ms, sums of layer times", words)
     assert words.index("From A's") < words.index(caption) < words.rindex("Layers side by side")
 
 

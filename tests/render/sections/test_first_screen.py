@@ -15,7 +15,7 @@ from enginescope.render.sections.first_screen import first_screen, icicle_data
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.analysis.card_plans import TIMES, profile_of, small_plan
 from tests.conftest import DATA
-from tests.render.runs import failed_run, measured_run
+from tests.render.runs import failed_run, measured_run, profile
 
 RECORDED = DATA / "trt86-h200" / "resnet18.graph.json"
 
@@ -171,10 +171,33 @@ def test_what_is_unknown_of_every_layer_has_no_column_and_no_card() -> None:
     assert ">not known<" not in page
 
 
-def test_a_sum_of_layers_above_the_latency_says_so_on_the_first_screen() -> None:
-    view = RunView(measured_run())
+@pytest.mark.parametrize(("ratio", "is_said"), [(1.2, True), (0.5, True), (1.001, False)])
+def test_the_first_screen_explains_a_sum_of_layers_that_is_not_the_latency(ratio, is_said) -> None:
+    whole_ms = RunView(measured_run()).layer_sum.whole_ms
+    view = RunView(measured_run(profile=profile(sum_ms=ratio * whole_ms / 0.98)))
     look = first_screen(PageSubject(view))
     assert look is not None
-    assert view.layer_sum is not None
-    is_more = (view.layer_sum.difference_ms or 0.0) > 0
-    assert any(note == layer_sum_sentence(view.layer_sum) for note in look.notes) == is_more
+    assert (layer_sum_sentence(view.layer_sum) in look.notes) == is_said
+
+
+def with_time_of_unknown_floors(time_ms: float | None) -> PageSubject:
+    """The plan with a floor of all layers but one, which took `time_ms`; the others took 1 ms."""
+    subject = small(timed=time_ms is not None)
+    found = subject.plan.roofline
+    layers = [replace(one, time_ms=1.0 if time_ms else None) for one in found.layers]
+    unknown = {"memory_ms": None, "compute_ms": None, "time_ms": time_ms}
+    layers[0] = replace(layers[0], **unknown)
+    subject.plan.__dict__["roofline"] = replace(found, layers=tuple(layers))
+    return subject
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "label", "is_shown"),
+    [(0.1, "above the floor", True), (9.0, "above the floor", False), (None, "least time", False)],
+)
+def test_floors_that_leave_out_most_of_the_time_are_no_figure(time_ms, label, is_shown) -> None:
+    figures = first_numbers(with_time_of_unknown_floors(time_ms)).beside
+    (figure,) = (one for one in figures if one.label == label)
+    assert (figure.value != "not known") == is_shown
+    assert ("H200: floor of 3 of 4 layers known" in figure.note) != is_shown
+    assert ("floor unknown: 1 layer" in figure.note) == (time_ms is not None)

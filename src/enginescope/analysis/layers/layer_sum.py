@@ -22,7 +22,7 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval, Summary
 from enginescope.judge.stats.autocorrelation import student_quantile
 from enginescope.judge.units import counted
-from enginescope.records.plan.plan import LayerTiming, Plan, Profile
+from enginescope.records.plan.plan import EXECUTED, LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 
 #: Layers are timed on the GPU: this metric goes before the headline.
@@ -84,6 +84,11 @@ class LayerSum(Record, frozen=True, kw_only=True):
     def ratio(self) -> float | None:
         """`sum_ms` ÷ `whole_ms`; above 1: the layers add up to more than the whole."""
         return self.sum_ms / self.whole_ms if self.whole_ms else None
+
+    @property
+    def is_same(self) -> bool | None:
+        """Whether the sum is the whole within 0.5 %; ``None`` if it is not known."""
+        return abs(self.ratio - 1) < 0.005 if self.ratio is not None else None
 
     @property
     def difference_ms(self) -> float | None:
@@ -164,7 +169,7 @@ def other_build(
         timings, left: As `joined_times` returns them.
     """
     unmatched = [timing.name for timing in left if timing.mean_ms]
-    if not unmatched:
+    if not unmatched or plan.source_schema == EXECUTED:  # one session executed and timed it
         return None
     timed = {layer.profile_index for layer in plan.layers if layer.index in timings}
     expected = [

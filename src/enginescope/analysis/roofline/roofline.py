@@ -288,18 +288,25 @@ class Roofline(Record, frozen=True, kw_only=True):
         return sum(one.excess_ms or 0.0 for one in worst)
 
     @property
+    def lacking(self) -> tuple[LayerRoof, ...]:
+        """Layers without a limit, or with a part of it."""
+        return tuple(one for one in self.layers if one.is_partial or one.attainable_ms is None)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether layers with a limit took at least half of the time: else no sum stands for it."""
+        times, lacking = ([one.time_ms for one in of] for of in (self.layers, self.lacking))
+        return None not in lacking and 2 * sum(filter(None, lacking)) <= sum(filter(None, times))
+
+    @property
     def unknown(self) -> int:
         """Layers with a time and without a limit."""
-        return sum(
-            layer.time_ms is not None and layer.attainable_ms is None for layer in self.layers
-        )
+        return sum(one.time_ms is not None and one.attainable_ms is None for one in self.layers)
 
     @property
     def unranked(self) -> tuple[LayerRoof, ...]:
         """Layers that took time and whose loss is unknown: without a limit or with a part of it."""
-        return tuple(
-            one for one in self.layers if one.time_ms and (one.is_partial or one.excess_ms is None)
-        )
+        return tuple(one for one in self.lacking if one.time_ms)
 
     @property
     def bounds(self) -> dict[str, int]:

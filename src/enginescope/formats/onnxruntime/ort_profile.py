@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -246,9 +246,7 @@ def ort_profile_of(
 
 def is_ort_profile(value: Any) -> bool:
     """Whether JSON values look like ONNX Runtime's profile."""
-    if not isinstance(value, list):
-        return False
-    return any(
+    return isinstance(value, list) and any(
         isinstance(one, dict) and one.get("cat") in ("Session", "Node") and "dur" in one
         for one in value[:50]
     )
@@ -440,13 +438,14 @@ def executed_plan(model: Path, profile: Document, name: str, original: str) -> P
         )
         for one in graph.initializer
     }
-    uses = _uses(profile.value)
+    events = [one for one in profile.value if isinstance(one, dict)]
+    uses, names = _uses(events), _names(graph.node, events)
     tensors: dict[str, Tensor] = {}
     layers = tuple(
-        _layer(at, node, weights, uses.get(node.name), tensors)
+        _layer(at, node, names[at], weights, uses.get(names[at]), tensors)
         for at, node in enumerate(graph.node)
     )
-    originals = {one.index: _originals(one) for one in layers}
+    originals = {at: _originals(node_name(one), layers[at]) for at, one in enumerate(graph.node)}
     ends = (("input", graph.input), ("output", graph.output))
     return Plan(
         name=name,
@@ -461,15 +460,36 @@ def executed_plan(model: Path, profile: Document, name: str, original: str) -> P
     )
 
 
-def _originals(layer: Layer) -> list[str]:
+def _names(nodes: Sequence[Any], events: Iterable[Any]) -> list[str]:
+    """Return what the profile calls each node; it makes up a name for a node without.
+
+    A sequential session runs the nodes in the graph's order. Where the first run has another, it is
+    not known which event is whose, and `node_name` names the nodes.
+    """
+    ran: list[tuple[float, str | None, str]] = []
+    for event in takewhile(lambda one: one.get("name") != "model_run", events):
+        if (node := _node(event)) is not None:
+            at = finite_number(event.get("ts")) or 0.0
+            while node.kind in CONTAINERS and ran and ran[-1][0] >= at:
+                ran.pop()  # a node inside this one: it began later and ended before
+            ran.append((at, node.kind, node.name))
+    is_same = len(ran) == len(nodes) and all(
+        kind == node.op_type and node.name in ("", name)
+        for node, (_, kind, name) in zip(nodes, ran, strict=True)
+    )
+    return [one[-1] for one in ran] if is_same else [node_name(node) for node in nodes]
+
+
+def _originals(name: str, layer: Layer) -> list[str]:
     """Return what a node may have been called before the optimizer renamed it, and its outputs."""
-    names = [layer.name, layer.name.removesuffix(_BLOCKED), layer.name.removeprefix(_FUSED)]
-    return [*names, layer.name.rpartition("/")[0], *(one.name for one in layer.outputs)]
+    names = [name, name.removesuffix(_BLOCKED), name.removeprefix(_FUSED)]
+    return [*names, name.rpartition("/")[0], *(one.name for one in layer.outputs)]
 
 
 def _layer(
     index: int,
     node: Any,
+    name: str,
     weights: dict[str, Tensor],
     uses: _Uses | None,
     tensors: dict[str, Tensor],
@@ -483,7 +503,7 @@ def _layer(
         tensors.setdefault(one.name, one)
     return Layer(
         index=index,
-        name=node.name or node_name(node),
+        name=name,
         type=node.op_type,
         inputs=tuple(one for one in (*read, *inside) if one.name not in weights),
         outputs=tuple(written),
@@ -512,19 +532,12 @@ def _named(
 
 def _uses(events: Iterable[Any]) -> dict[str, _Uses]:
     """Return what the nodes read and wrote, by names that are one node's."""
-    uses: dict[str, _Uses] = {}
-    numbers: dict[str, set[Any]] = {}
+    uses: dict[str, dict[Any, _Uses]] = {}
     for event in events:
-        arguments: Any = event.get("args") if isinstance(event, dict) else None
-        name = event.get("name") if isinstance(arguments, dict) else None
-        if isinstance(name, str) and name.endswith(SUFFIX):
-            node = name.removesuffix(SUFFIX)
-            numbers.setdefault(node, set()).add(arguments.get("node_index"))
-            uses[node] = (
-                _typed(arguments.get("input_type_shape")),
-                _typed(arguments.get("output_type_shape")),
-            )
-    return {name: pair for name, pair in uses.items() if len(numbers[name]) == 1}
+        if (node := _node(event)) is not None:
+            read, written = (event["args"].get(f"{end}_type_shape") for end in ("input", "output"))
+            uses.setdefault(node.name, {})[node.index] = _typed(read), _typed(written)
+    return {name: next(iter(of.values())) for name, of in uses.items() if len(of) == 1}
 
 
 def _typed(values: Any) -> list[Tensor]:

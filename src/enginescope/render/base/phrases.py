@@ -154,7 +154,7 @@ def layer_sum_sentence(found: LayerSum) -> str:
     if ratio is None or difference is None or found.whole_metric is None:
         return f"{text}; no time of whole requests is known to compare with."
     whole = f"the {found.statistic} {in_text(found.whole_metric)} of {format_ms(found.whole_ms)}"
-    if abs(ratio - 1) < 0.005:
+    if found.is_same:
         return f"{text}, the same as {whole} within 0.5 %."
     direction = "more" if difference > 0 else "less"
     amount = f"{format_ms(abs(difference), 3)} ({format_significant(100 * abs(ratio - 1))} %)"

@@ -324,7 +324,8 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
     for label, (layers, bars) in drawn.items():
         explained = explanation_table(layers, _ROWS, label)
         chart = waterfall_chart(
-            f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}",
+            f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}, "
+            "sums of layer times",
             bars,
             ChartTable(headers=explained.headers, rows=explained.rows),
             key="waterfall" if len(labels) == 1 else f"waterfall_{label}",

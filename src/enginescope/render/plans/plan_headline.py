@@ -296,19 +296,23 @@ def _above_floor(subject: PageSubject) -> Figure | None:
     if view is None or found is None:
         return None
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(found.bounds.items()))
+    label = "above the floor" if view.engine_ms else "least time"
+    known = len(found.layers) - len(found.lacking)
+    note = f"{found.gpu.name}: floor of {known:,} of {counted(len(found.layers), 'layer')} known"
+    unknown_ms = sum(one.time_ms or 0.0 for one in found.unranked)
+    count = counted(len(found.unranked), "layer")
+    unknown = f"\nfloor unknown: {count}, {format_us(unknown_ms)}" if found.unranked else ""
+    note += unknown
+    if not found.is_known:
+        return Figure(label=label, value="not known", note=note, leads_to="roofline", is_weak=True)
     if not view.engine_ms:
-        known = sum(one.attainable_ms is not None for one in found.layers)
-        note = f"{found.gpu.name}: limits of {known:,} of {counted(len(found.layers), 'layer')}"
         least = format_ms(found.least_ms, 3)
-        return Figure(label="least time", value=least, note=note, leads_to="roofline")
+        return Figure(label=label, value=least, note=note, leads_to="roofline")
     saved_ms, layers = found.saving_ms(), len(found.worst(len(found.layers)))
     of = f"{format_ms(saved_ms, 3)} of {format_ms(view.engine_ms, 3)}"
-    note = f"{of}, in {counted(layers, 'layer')}; bound by: {counts}"
-    if found.unranked:
-        unknown_ms = sum(one.time_ms or 0.0 for one in found.unranked)
-        note += f"\nfloor unknown: {counted(len(found.unranked), 'layer')}, {format_us(unknown_ms)}"
+    note = f"{of}, in {counted(layers, 'layer')}; bound by: {counts}{unknown}"
     return Figure(
-        label="above the floor",
+        label=label,
         value=f"{format_significant(100 * saved_ms / view.engine_ms, 2)} %",
         note=note,
         leads_to="roofline",

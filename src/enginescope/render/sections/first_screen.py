@@ -98,7 +98,7 @@ def first_screen(subject: PageSubject) -> FirstScreen | None:
         count=counted(sum(row.took_time or not row.is_inert for row in subject.layers), "layer"),
         rows=listed,
         notes=known(
-            layer_sum_sentence(found) if found and (found.difference_ms or 0.0) > 0 else None,
+            layer_sum_sentence(found) if found and found.is_same is False else None,
             _unranked(roofline) if losing else None,
             _missing(subject, listed) if listed else None,
         ),

@@ -29,7 +29,7 @@ from enginescope.analysis.verdicts.measured_sides import (
 from enginescope.analysis.verdicts.model_mean import ModelMean
 from enginescope.core.errors import UsageError
 from enginescope.core.units import format_bytes
-from enginescope.judge import verdict as difference
+from enginescope.judge import verdict as judged
 from enginescope.judge.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import counted, format_ms, format_significant, signed_pct
@@ -92,7 +92,7 @@ def value_text(metric: str, value: float | None) -> str:
 
 def kind_text(verdict: Verdict) -> str:
     """Return the verdict in the words of its unit: a size is smaller, a rate higher."""
-    return difference.kind_text(verdict, *_LESS_AND_MORE[unit_of(verdict.metric)])
+    return judged.kind_text(verdict, *_LESS_AND_MORE[unit_of(verdict.metric)])
 
 
 def ratio_text(estimate: RatioEstimate | None) -> str:
@@ -143,7 +143,7 @@ def _comparable_sentence(pair: MeasuredPair) -> str:
     amount = f"{ratio_text(verdict.estimate)} × {a}{_interval(verdict.estimate)}"
     how = "; ".join(filter(None, (_how(verdict), instability_text(pair))))
     if verdict.kind is VerdictKind.SAME:
-        none = difference.same_text(verdict)
+        none = judged.same_text(verdict)
         return f"N{none[1:]} between {a} and {b} is detected: {amount}, {how}"
     if verdict.is_decided:
         return f"{b} is {kind_text(verdict)}: {amount}, {how}"

@@ -51,6 +51,9 @@ def _check(request: DepthRequest) -> None:
     if bool(request.metric_images_dir) != bool(request.metric_gt_dir):
         why = "each is of no use without the other"
         raise UsageError("`metric_images_dir` and `metric_gt_dir`", why=why)
+    low, high = request.min_depth, request.max_depth
+    if high is not None and high <= low:
+        raise UsageError(f"`max_depth` {high:g}", why=f"`min_depth` is {low:g}")
     for name in ("image", "gt"):
         path = getattr(request, name)
         if path is not None and not path.is_file():

@@ -20,6 +20,7 @@ from enginescope.analysis.validation.validation import Validation
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
+from enginescope.judge.units import counted
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.passport import EngineValidation
 from enginescope.records.run.sample_set import Preprocessing
@@ -122,9 +123,10 @@ def _plan(request: ValidateRequest, folder: Path, observer: ValidationObserver) 
     chosen = choose_samples(request.models[0], request.samples, workload)
     if chosen.skipped:
         more = " …" if len(chosen.skipped) > _MOST_NAMED else ""
-        count = len(chosen.skipped)
-        what = "1 file is not a sample" if count == 1 else f"{count:,} files are not samples"
+        what = counted(len(chosen.skipped), "file is not a sample", "files are not samples")
         observer.warn(f"{what}: {', '.join(chosen.skipped[:_MOST_NAMED])}{more}")
+    if (count := len(chosen.samples)) < (request.samples.count or 0):
+        observer.warn(f"the data has only {counted(count, 'sample')}: enginescope uses no more")
     samples = with_picture_shapes(chosen.samples, request.models, request.preprocessing)
     settled = replace(request, workload=replace(workload, shapes=chosen.shapes))
     return Plan(
