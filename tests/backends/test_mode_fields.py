@@ -32,7 +32,7 @@ ASKED: dict[str, object] = {
 @cache
 def fields_read(package: str) -> frozenset[str]:
     """Return the attributes that the package's code reads of anything called a mode."""
-    folder = Path(import_module(package).__file__ or "").parent
+    folder = Path(next(iter(import_module(package).__path__)))
     found = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
