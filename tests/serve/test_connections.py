@@ -83,11 +83,14 @@ def test_a_client_that_leaves_prints_no_traceback(process) -> None:
 
 def test_a_body_that_is_not_http_prints_no_traceback(process) -> None:
     one, port = process
-    head = b"PUT /compare HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = b" /compare HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     for body in (b"no chunk\r\n\r\n", b"PK\x03\x04garbage\r\n\r\n") * 4:
         with connect(port) as client:
-            client.sendall(head + body)
+            client.sendall(b"PUT" + head + body)
             assert client.recv(65_536).startswith(b"HTTP/1.1 400")
+        with connect(port) as client:
+            client.sendall(b"HEAD" + head + body)
+            assert client.recv(65_536) == b""  # an answer to HEAD has no body
     assert httpx.get(f"http://127.0.0.1:{port}/login").status_code == 200
     one.send_signal(signal.SIGINT)
     assert "Traceback" not in one.communicate(timeout=30)[1]

@@ -74,10 +74,12 @@ class Connection(H11Protocol):
         if self.cycle is not None and not self.is_idle:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+        is_head = self.scope is not None and self.scope["method"] == "HEAD"
+        has_begun = self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE)
+        if has_begun or (is_head and self.conn.our_state is h11.SEND_RESPONSE):
+            self.transport.close()  # in the middle of an answer, or of one that may have no body
+        else:
             super().send_400_response(msg)
-        else:  # in the middle of an answer
-            self.transport.close()
 
     def on_response_complete(self) -> None:
         """Wait for the next request, no longer than for the first."""

@@ -126,7 +126,7 @@ def _samples(rows: list[Spec], x_title: str, limit: float, tips: Any, *, whole: 
     )
 
 
-#: Channel -> what tells series apart there, in turn.
+#: Channel -> the colors, dashes or shapes that series get there, in turn.
 _TURNS: dict[str, Sequence[object]] = {
     "color": (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY),
     "strokeDash": ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3]),
