@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import missing
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.documentation
+pytestmark = [pytest.mark.documentation, pytest.mark.slow]
 #: Attributes that a browser loads at once; a link is only followed by its reader.
 LOADED = {"src", "srcset", "poster", "data"}
 LINKS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload"}
