@@ -61,10 +61,10 @@ test-docs: $(VENV)/.dev ## Run the commands and the notebooks of the documentati
 	$(PIP) --group docs
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m documentation
 
-test-plugins: $(VENV)/.run ## Install the packages of the folder plugins, and run their tests
+test-plugins: $(VENV)/.run ## Install the packages of the folders plugins and examples/plugins, and run their tests
 	$(PIP) --group dev --group plugins
-	$(PIP) --no-build-isolation --no-deps --editable ./plugins/openvino
-	$(BIN)/python -m pytest plugins
+	$(PIP) --no-build-isolation --no-deps $(patsubst %/pyproject.toml,--editable ./%,$(wildcard plugins/*/pyproject.toml examples/plugins/pyproject.toml))
+	$(BIN)/python -m pytest plugins examples/plugins
 
 test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow and not browser'

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.backends.registry import BUILT_IN, backends_with, load_backend
+from enginescope.backends.registry import BACKENDS, backends_with, load_backend
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import BackendSpec, Mode
 from enginescope.runner.jobs import _OPTIONS, check_demands
@@ -54,17 +54,17 @@ def test_a_field_is_checked_against_the_backend(field) -> None:
     assert (field in _OPTIONS) == (field in ASKED) == (field != "in_flight")
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", BACKENDS.built_in)
 def test_a_backend_reads_what_it_says_it_honours(name) -> None:
     declared = load_backend(name).mode_fields
     assert declared <= set(Mode.__struct_fields__)
-    package = BUILT_IN[name].partition(":")[0].rpartition(".")[0]
+    package = BACKENDS.built_in[name].partition(":")[0].rpartition(".")[0]
     if declared:
         assert declared <= fields_read(package)
 
 
 @pytest.mark.parametrize("field", ASKED)
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", BACKENDS.built_in)
 def test_what_a_backend_does_not_honour_is_refused_with_one_that_does(name, field) -> None:
     mode = Mode(**{field: ASKED[field]})
     if field in load_backend(name).mode_fields:

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import ast
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import enginescope
-from enginescope.backends import registry
 from enginescope.backends.base import Answering, StoringBuilds
 from enginescope.backends.registry import (
-    BUILT_IN,
+    BACKENDS,
     backend_names,
     backends_that,
     backends_with,
@@ -18,12 +16,13 @@ from enginescope.backends.registry import (
     parse_backend,
     read_spec,
 )
-from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.errors import PluginError, UsageError
 from enginescope.records.run.job import CPU_BACKEND
+from tests.plants.packages import installed, write_package
 
 
 def test_every_built_in_backend_loads() -> None:
-    for name in registry.BUILT_IN:
+    for name in BACKENDS.built_in:
         assert load_backend(name).availability().detail
 
 
@@ -72,21 +71,13 @@ def test_gpu_providers_take_options_of_their_own() -> None:
     assert parse_backend("ort-cpu?session.intra_op.allow_spinning=0").options
 
 
-def outside(monkeypatch, target: str) -> None:
-    point = metadata.EntryPoint(name="mine", value=target, group=registry.ENTRY_POINTS)
-    monkeypatch.setattr(registry.metadata, "entry_points", lambda group: [point])
-
-
-def test_backends_of_other_packages(monkeypatch) -> None:
-    outside(monkeypatch, "enginescope.backends.fake:FakeBackend")
-    assert "mine" in backend_names()
-    assert load_backend("mine").availability().usable
-
-
-def test_a_broken_package_is_named(monkeypatch) -> None:
-    outside(monkeypatch, "no_such_package:Backend")
-    with pytest.raises(BackendError, match="no_such_package:Backend"):
-        load_backend("mine")
+def test_backends_of_other_packages(tmp_path) -> None:
+    points = {"mine": "enginescope.backends.fake:FakeBackend", "broken": "no_such_package:Backend"}
+    with installed(write_package(tmp_path, {}, {"backend": points})):
+        assert {"mine", "broken"} <= set(backend_names())
+        assert load_backend("mine").availability().usable
+        with pytest.raises(PluginError, match=r"backend broken of outside 1\.5 failed"):
+            load_backend("broken")
 
 
 @pytest.mark.parametrize("text", ["trt@", "trt@x:fp16", "trt@x@y", "trt@a b"])
@@ -124,6 +115,6 @@ def test_the_name_of_the_usual_backend_stands_in_one_place() -> None:
 def test_hints_name_the_backends_that_can() -> None:
     assert CPU_BACKEND in backends_that(Answering)
     assert backends_that(StoringBuilds) == tuple(
-        name for name in BUILT_IN if name.startswith("ort-")
+        name for name in BACKENDS.built_in if name.startswith("ort-")
     )
     assert backends_with("cold") == ("trt",)

@@ -8,14 +8,14 @@ import pytest
 
 from enginescope.backends.onnxruntime import options
 from enginescope.backends.onnxruntime.providers import providers
-from enginescope.backends.registry import BUILT_IN, FAMILIES
+from enginescope.backends.registry import BACKENDS, FAMILIES
 from enginescope.records.run.metric import METRICS
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 PAGE = (REFERENCE / "providers.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [one for one in BUILT_IN if one.startswith("ort-")])
+@pytest.mark.parametrize("name", [one for one in BACKENDS.built_in if one.startswith("ort-")])
 def test_every_backend_has_a_row(name) -> None:
     assert f"| `{name}` |" in PAGE
 

@@ -13,11 +13,11 @@ from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device, Environment, Host
-from enginescope.services.store.export_runs import EXPORT_FORMATS
+from enginescope.services.store.export_runs import EXPORTERS
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, process
 
-TOOLS = [one for one in EXPORT_FORMATS if one != "zip"]
+TOOLS = tuple(EXPORTERS.built_in)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_runs_without_samples_are_skipped_or_refused(store, tmp_path, capsys) ->
     bad = store.rows(outcome="crashed")[0].id
     with pytest.raises(UsageError, match="no samples"):
         es.export_run(bad, path, format="hyperfine", store=store.path)
-    with pytest.raises(UsageError, match="one of zip, hyperfine") as refused:
+    with pytest.raises(UsageError, match="no format is called 'gnuplot'") as refused:
         es.export_run(bad, path, format="gnuplot", store=store.path)
     assert "gnuplot" in str(refused.value)
 

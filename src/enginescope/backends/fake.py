@@ -25,7 +25,7 @@ from enginescope.backends.base import (
     Measured,
     ProgressSink,
 )
-from enginescope.backends.loop import StepRecorder
+from enginescope.backends.plain import PlainSession
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean
@@ -63,7 +63,7 @@ class FakeBackend:
         return measure(job, FakeSession, feeds, progress, _profile)
 
 
-class FakeSession:
+class FakeSession(PlainSession):
     """Waits a known time per step."""
 
     providers = ("FakeExecutionProvider",)
@@ -85,12 +85,6 @@ class FakeSession:
         self._waits = (base_ns * (1 + jitter * generator.standard_normal(1024))).astype(np.int64)
         self._count = 0
 
-    def bind(self, feeds: Feeds) -> None:
-        self._arrays = feeds.arrays
-
-    def settle(self) -> None:
-        """Nothing to allocate."""
-
     def step(self) -> None:
         """Wait as for a GPU: asleep at first, busy in the last millisecond, which is exact."""
         if self._fault:
@@ -102,19 +96,13 @@ class FakeSession:
         while perf_counter_ns() < until:
             pass
 
-    def recorder(self) -> StepRecorder:
-        return StepRecorder(self.step)
-
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        shape = tuple(self._arrays["x"].shape)
+        shape = tuple(self.arrays["x"].shape)
         made = [Tensor(name=name, shape=shape, dtype=DataType.FP32) for name in ("x", "y")]
         return (made[0],), (made[1],)
 
     def notices(self) -> tuple[Notice, ...]:
         return (Notice("I-FAKE", "the fake backend measures nothing"),)
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 def _profile(job: Job, feeds: Feeds) -> tuple[Profile, tuple[Notice, ...]]:

@@ -3,63 +3,50 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module, metadata
 from typing import Any, cast
 
 from enginescope.backends.base import Backend
-from enginescope.core.errors import BackendError, UsageError
-from enginescope.core.suggest import did_you_mean
+from enginescope.core.errors import UsageError
+from enginescope.core.plugins import Registry, imported, read_options
 from enginescope.records.run.job import CPU_BACKEND as CPU_BACKEND
 from enginescope.records.run.job import ENGINE_BACKEND as ENGINE_BACKEND
 from enginescope.records.run.job import BackendSpec
 
-#: name -> "module:factory". Other packages add theirs as entry points of this group.
-BUILT_IN = {
-    CPU_BACKEND: "enginescope.backends.onnxruntime.backend:cpu",
-    "ort-cuda": "enginescope.backends.onnxruntime.backend:cuda",
-    "ort-trt": "enginescope.backends.onnxruntime.backend:tensorrt",
-    "ort-trt-rtx": "enginescope.backends.onnxruntime.backend:tensorrt_rtx",
-    "trtexec": "enginescope.backends.trtexec.backend:TrtexecBackend",
-    "trt": "enginescope.backends.tensorrt.backend:TrtBackend",
-    "trt-rtx": "enginescope.backends.tensorrt.backend:tensorrt_rtx",
-    "oip": "enginescope.backends.oip.backend:OipBackend",
-    "fake": "enginescope.backends.fake:FakeBackend",
-}
-ENTRY_POINTS = "enginescope.backends"
-
+#: Makers of backends, called with nothing.
+BACKENDS = Registry(
+    "backend",
+    {
+        CPU_BACKEND: "enginescope.backends.onnxruntime.backend:cpu",
+        "ort-cuda": "enginescope.backends.onnxruntime.backend:cuda",
+        "ort-trt": "enginescope.backends.onnxruntime.backend:tensorrt",
+        "ort-trt-rtx": "enginescope.backends.onnxruntime.backend:tensorrt_rtx",
+        "trtexec": "enginescope.backends.trtexec.backend:TrtexecBackend",
+        "trt": "enginescope.backends.tensorrt.backend:TrtBackend",
+        "trt-rtx": "enginescope.backends.tensorrt.backend:tensorrt_rtx",
+        "oip": "enginescope.backends.oip.backend:OipBackend",
+        "fake": "enginescope.backends.fake:FakeBackend",
+    },
+    unlisted=("fake", "oip"),  # one measures nothing real, the other an address, not a model
+)
 #: Short names: a specification of one is of the other, with these options.
 SHORT_NAMES: dict[str, tuple[str, dict[str, str]]] = {"trt-rtx": ("trt", {"runtime": "rtx"})}
 
-#: Families: ``ort:NAME``, the factory is given the name.
+#: Families: ``ort:NAME``, the maker is given the name.
 FAMILIES = {"ort": "enginescope.backends.onnxruntime.backend:any_provider"}
-
-#: Not offered in lists: one measures nothing real, the other an address in place of a model.
-HIDDEN = frozenset({"fake", "oip"})
-_SHOWN = tuple(name for name in BUILT_IN if name not in HIDDEN and name not in SHORT_NAMES)
+_SHOWN = tuple(name for name in BACKENDS.listed if name not in SHORT_NAMES)
 
 
 def backend_names() -> tuple[str, ...]:
-    """Return the names of all backends, hidden ones left out."""
-    outside = {point.name for point in metadata.entry_points(group=ENTRY_POINTS)}
-    return tuple(sorted((set(BUILT_IN) - HIDDEN) | outside))
+    """Return the names of all listed backends."""
+    return tuple(sorted(BACKENDS.names()))
 
 
 def load_backend(name: str) -> Backend:
     """Import and return the backend called `name`."""
-    if name in BUILT_IN:
-        module, _, factory = BUILT_IN[name].partition(":")
-        return cast("Backend", getattr(import_module(module), factory)())
     family, colon, member = name.partition(":")
     if family in FAMILIES and colon:
-        module, _, factory = FAMILIES[family].partition(":")
-        return cast("Backend", getattr(import_module(module), factory)(member))
-    for point in metadata.entry_points(group=ENTRY_POINTS):
-        if point.name == name:
-            try:
-                return cast("Backend", point.load()())
-            except ImportError as error:
-                raise BackendError(f"backend {name}", why=f"{point.value}: {error}") from error
-    raise UsageError(f"no backend is called {name!r}", hint=did_you_mean(name, backend_names()))
+        return cast("Backend", imported(FAMILIES[family])(member))
+    return cast("Backend", BACKENDS.call(name, BACKENDS.load(name)))
 
 
 def backends_with(field: str) -> tuple[str, ...]:
@@ -106,22 +93,13 @@ def read_spec(text: str) -> BackendSpec:
 
     ``NAME[:PRECISION]@ENVIRONMENT`` is read too.
     """
-    head, question, tail = text.partition("?")
+    head, _, tail = text.partition("?")
     head, at, environment = head.partition("@")
     name, colon, precision = head.partition(":")
     if name in FAMILIES and precision:
         member, colon, precision = precision.partition(":")
         name = f"{name}:{member}" if member else ""
-    options: dict[str, str] = {}
-    for pair in tail.split("&") if question else ():
-        key, equals, value = pair.partition("=")
-        if not key or not equals:
-            raise UsageError(
-                f"backend {text!r}",
-                why=f"{pair!r} is not an option",
-                hint="options are written ?key=value&key=value",
-            )
-        options[key] = value
+    options = read_options(tail, f"backend {text!r}")
     if not name or (colon and not precision):
         raise UsageError(f"backend {text!r}", why="it is not NAME or NAME:PRECISION")
     if at and not is_environment(environment):

@@ -13,6 +13,7 @@ import os
 import sys
 from importlib import import_module
 from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -21,6 +22,7 @@ from enginescope._version import __version__
 from enginescope.cli.messages import USUAL, note, set_level
 from enginescope.cli.verb import EXIT_INTERRUPTED, EXIT_RUN_FAILED
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
+from enginescope.core.plugins import outside_verbs, search_path
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -87,6 +89,39 @@ EXIT_PIPE_CLOSED = 141  # as a program ends that a closed pipe kills
 EXIT_BUG = 4
 
 
+class OutsideVerb(click.Command):
+    """A program on the PATH: it gets the arguments unread, and the store in ``ENGINESCOPE_HOME``.
+
+    Args:
+        program: The program, which replaces this process.
+    """
+
+    def __init__(self, name: str, program: Path) -> None:
+        super().__init__(name, add_help_option=False)
+        self._program = program
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments as they are."""
+        ctx.args = args
+        return args
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the program."""
+        from enginescope.store.location import VARIABLE, store_place
+
+        store = os.environ.get(VARIABLE) or str(store_place())
+        environment = {**os.environ, VARIABLE: store, "PATH": search_path()}
+        try:
+            os.execve(self._program, [str(self._program), *ctx.args], environment)  # noqa: S606
+        except OSError as error:
+            raise UsageError(f"cannot run {self._program}", why=error.strerror) from error
+
+
+def _outside_texts() -> dict[str, str]:
+    programs = outside_verbs().items()
+    return {verb: f"Run {program}." for verb, program in programs if verb not in VERBS}
+
+
 class VerbGroup(click.Group):
     """A group whose commands are imported on demand."""
 
@@ -96,10 +131,11 @@ class VerbGroup(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a verb's command."""
+        """Import and return a verb's command; else that of a program on the PATH."""
         del ctx
         if cmd_name not in VERBS:
-            return None
+            program = outside_verbs().get(cmd_name)
+            return OutsideVerb(cmd_name, program) if program else None
         command: click.Command = import_module(VERBS[cmd_name][0]).command
         return command
 
@@ -107,19 +143,21 @@ class VerbGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest verb when there is none of that name."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
+        known = {*VERBS, *outside_verbs()} if args and args[0] not in VERBS else VERBS
+        if args and args[0] not in known and not args[0].startswith("-"):
             from enginescope.core.suggest import did_you_mean
 
-            raise click.UsageError(f"no verb {args[0]!r}: {did_you_mean(args[0], VERBS)}", ctx)
+            raise click.UsageError(f"no verb {args[0]!r}: {did_you_mean(args[0], known)}", ctx)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return verbs from the table, importing none, and options."""
         from click.shell_completion import CompletionItem
 
+        texts = _outside_texts() | {verb: text for verb, (_, text) in VERBS.items()}
         verbs = [
             CompletionItem(verb, help=text)
-            for verb, (_, text) in VERBS.items()
+            for verb, text in texts.items()
             if verb.startswith(incomplete)
         ]
         return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -155,6 +193,9 @@ class VerbGroup(click.Group):
             rows = [(name.ljust(width), text) for name, (_, text) in verbs.items() if name in shown]
             with formatter.section(group):
                 formatter.write_dl(rows)
+        if ctx.obj and (outside := _outside_texts()):
+            with formatter.section("On the PATH"):
+                formatter.write_dl([(verb.ljust(width), text) for verb, text in outside.items()])
         if not ctx.obj:
             formatter.write_paragraph()
             more = len(VERBS) - len(FIRST)

@@ -5,6 +5,7 @@
     EnginescopeError            exit code 4 unless a child says otherwise
     ├── UsageError              2   the user asked for something impossible
     ├── MissingDependencyError  2   an optional package is not installed
+    ├── PluginError             2   a part of another package cannot be loaded, or fails
     ├── FormatError             2   a file is not what it should be
     ├── StoreError              2   the run store cannot be read or written
     └── BackendError            3   a backend could not do its work
@@ -51,6 +52,12 @@ def innermost_reason(error: BaseException, library: str) -> str:
 
 class MissingDependencyError(EnginescopeError):
     """An optional package is needed and not installed."""
+
+    exit_code = 2
+
+
+class PluginError(EnginescopeError):
+    """A part that another package adds cannot be loaded, or fails."""
 
     exit_code = 2
 

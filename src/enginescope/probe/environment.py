@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from enginescope._version import __version__
+from enginescope.core.plugins import packages_with
 from enginescope.probe.host import probe_host
 from enginescope.probe.nvml import probe_devices
 from enginescope.records.environment import Commit, Environment
@@ -56,9 +57,9 @@ def probe_environment() -> Environment:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of enginescope, Python and the packages that matter."""
+    """Return the versions of enginescope, Python, and the packages that can change a figure."""
     found = {"enginescope": __version__, "python": platform.python_version()}
-    for name in PACKAGES:
+    for name in (*PACKAGES, *sorted(packages_with("backend").difference(PACKAGES))):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

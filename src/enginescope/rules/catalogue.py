@@ -1,23 +1,64 @@
 """The rules in the order of their codes, their configuration, and their Markdown.
 
-A new rule is a function under `rule` in a file of `checks`.
+A new rule is a function under `rule` in a file of `checks`, or in a plug-in's module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any, Literal
 
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.plugins import Registry
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.rules.base import Finding, Rule, Severity
-from enginescope.rules.checks import copies, fusion, precision, products, whole
 
-_MODULES = (copies, fusion, precision, products, whole)
-_FOUND = (value for module in _MODULES for value in vars(module).values() if type(value) is Rule)
-RULES: tuple[Rule, ...] = tuple(sorted(_FOUND, key=lambda rule: rule.code))
+_CHECKS = ("copies", "fusion", "precision", "products", "whole")
+#: Modules with rules.
+RULE_MODULES = Registry("rule", {name: f"enginescope.rules.checks.{name}" for name in _CHECKS})
+
+
+def rules_in(modules: Iterable[Any]) -> tuple[Rule, ...]:
+    """Return the rules in modules, by code."""
+    values = (value for module in modules for value in getattr(module, "__dict__", {}).values())
+    found = (value for value in values if type(value) is Rule)
+    return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+#: The built-in rules.
+RULES: tuple[Rule, ...] = rules_in(map(RULE_MODULES.load, RULE_MODULES.built_in))
+
+
+def every_rule() -> tuple[Rule, ...]:
+    """Return the rules, and behind them those of plug-ins."""
+    return (*RULES, *_outside()[0])
+
+
+def broken_rules() -> dict[str, str]:
+    """Return why plug-ins with rules cannot be used, by name."""
+    return _outside()[1]
+
+
+@cache
+def _outside() -> tuple[tuple[Rule, ...], dict[str, str]]:
+    usable: list[Rule] = []
+    broken: dict[str, str] = {}
+    for name, module in RULE_MODULES.usable():
+        if isinstance(module, EnginescopeError):
+            broken[name] = str(module)
+            continue
+        known = {word for rule in (*RULES, *usable) for word in (rule.code, rule.name)}
+        found = rules_in([module])
+        taken = [rule.code for rule in found if not known.isdisjoint((rule.code, rule.name))]
+        usable += [rule for rule in found if rule.code not in taken]
+        if taken or not found:
+            why = f"other rules have its codes or names: {', '.join(taken)}"
+            broken[name] = f"rule {name}: {why if taken else 'its module has no rule'}"
+    return tuple(usable), broken
+
 
 HEADINGS = ("What it looks for", "Why it costs time", "What to do", "When it is wrong")
 _INTRODUCTION = """# Rules of `enginescope lint`
@@ -112,11 +153,11 @@ class LintConfig(Record, frozen=True, kw_only=True):
     level: Level = "warning"
     layers: tuple[LayerIgnore, ...] = ()
 
-    def rules(self, every: tuple[Rule, ...] = RULES) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule, ...]:
         """Return the selected rules that are not ignored."""
         return tuple(
             rule
-            for rule in every
+            for rule in every_rule()
             if (not self.select or fits(rule.code, rule.name, self.select))
             and not fits(rule.code, rule.name, self.ignore)
         )
@@ -147,13 +188,15 @@ def fits(code: str, name: str, wanted: Iterable[str]) -> bool:
     return any(code.startswith(one.upper()) or name == one for one in wanted)
 
 
-def checked(names: Iterable[str], every: tuple[Rule, ...] = RULES) -> tuple[str, ...]:
+def checked(names: Iterable[str]) -> tuple[str, ...]:
     """Check names of rules, and return them unchanged."""
     found = tuple(names)
     for name in found:
-        if not name or not any(fits(rule.code, rule.name, (name,)) for rule in every):
-            known = [word for rule in every for word in (rule.code, rule.name)]
-            raise UsageError(f"there is no rule {name!r}", hint=did_you_mean(name, known))
+        if not name or not any(fits(rule.code, rule.name, (name,)) for rule in every_rule()):
+            known = [word for rule in every_rule() for word in (rule.code, rule.name)]
+            hint = did_you_mean(name, known)
+            why = "; ".join(broken_rules().values()) or None
+            raise UsageError(f"there is no rule {name!r}", why=why, hint=hint)
     return found
 
 

@@ -15,7 +15,7 @@ from enginescope.analysis.graph.folding.levels import module_path
 from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, Result, replace
 from enginescope.rules.base import Finding, Found, LintInput, Rule, Severity, Symptom
-from enginescope.rules.catalogue import LintConfig
+from enginescope.rules.catalogue import RULES, LintConfig
 from enginescope.rules.view import LintView
 
 
@@ -272,7 +272,7 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
     view = given.view()
     rules = config.rules()
     with gc_paused():  # of a large plan it would take half of the time
-        found = [Place(rule, one) for rule in rules for one in rule.check(view)]
+        found = [Place(rule, one) for rule in rules for one in _found(rule, view)]
         places = [one for one in found if not _is_suppressed(one, config, view)]
         findings = tuple(sorted(_findings(places, view), key=_weight))
     return LintReport(
@@ -288,6 +288,23 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
         groups=grouped(findings, view),
         suppressed=len(found) - len(places),
     )
+
+
+def _found(rule: Rule, view: LintView) -> Sequence[Found]:
+    """Return what a rule finds; of a rule of a plug-in that fails, its error."""
+    try:
+        return tuple(rule.check(view))
+    except Exception as error:
+        if rule in RULES:
+            raise
+        return (
+            Found(
+                layers=(),
+                message=f"was not checked: the rule failed ({type(error).__name__}: {error})",
+                severity=Severity.ERROR,
+                advice=f"update the package of the rule, or ignore {rule.code}",
+            ),
+        )
 
 
 def _findings(places: list[Place], view: LintView) -> list[Finding]:

@@ -28,10 +28,16 @@ def backends(_place: StorePlace | None) -> Iterable[str]:
     return backend_names()
 
 
-def rules(_place: StorePlace | None) -> Iterable[str]:
-    from enginescope.rules.catalogue import RULES
+def formats(_place: StorePlace | None) -> Iterable[str]:
+    from enginescope.services.store.export_runs import export_formats
 
-    return [word for rule in RULES for word in (rule.code, rule.name)]
+    return export_formats()
+
+
+def rules(_place: StorePlace | None) -> Iterable[str]:
+    from enginescope.rules.catalogue import every_rule
+
+    return [word for rule in every_rule() for word in (rule.code, rule.name)]
 
 
 def codes(_place: StorePlace | None) -> Iterable[str]:

@@ -78,7 +78,7 @@ def shown_word(code: str) -> str:
 @cache
 def explanations() -> tuple[Explanation, ...]:
     """Return all explanations: notices, hints, verdicts, outcomes, exit codes, lint rules."""
-    from enginescope.rules.catalogue import RULES, paragraphs
+    from enginescope.rules.catalogue import every_rule, paragraphs
 
     table = files("enginescope.services").joinpath("explanations.txt").read_text("utf-8")
     lines = [line for line in table.splitlines() if line and not line.startswith("#")]
@@ -87,9 +87,9 @@ def explanations() -> tuple[Explanation, ...]:
             code=rule.code,
             meaning=f"{rule.summary} ({rule.name}).",
             example=f"enginescope lint plan.json --select {rule.code}",
-            action=paragraphs(rule)["What to do"].replace("``", "`"),
+            action=paragraphs(rule).get("What to do", rule.advice).replace("``", "`"),
         )
-        for rule in RULES
+        for rule in every_rule()
     )
     return (*map(_read, lines), *rules)
 
@@ -101,6 +101,6 @@ def _read(line: str) -> Explanation:
 
 @cache
 def _rule_codes() -> dict[str, str]:
-    from enginescope.rules.catalogue import RULES
+    from enginescope.rules.catalogue import every_rule
 
-    return {rule.name: rule.code.lower() for rule in RULES}
+    return {rule.name: rule.code.lower() for rule in every_rule()}

@@ -1,33 +1,22 @@
 from __future__ import annotations
 
-from importlib import metadata
-
 import pytest
 
-from enginescope.analysis.tasks import base
-from enginescope.analysis.tasks.base import BUILT_IN, load_task, parse_task, task_names
+from enginescope.analysis.tasks.base import TASKS, load_task, parse_task
 from enginescope.analysis.tasks.depth import DepthTask
-from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.core.errors import PluginError, UsageError
+from tests.plants.packages import installed, write_package
 
 
-def outside(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
-    point = metadata.EntryPoint(name="mine", value=target, group=base.ENTRY_POINTS)
-    monkeypatch.setattr(base.metadata, "entry_points", lambda group: [point])
+def test_tasks_of_other_packages(tmp_path) -> None:
+    points = {"mine": "enginescope.analysis.tasks.depth:DepthTask", "broken": "no_package:Task"}
+    with installed(write_package(tmp_path, {}, {"task": points})):
+        assert isinstance(parse_task("mine?align=none"), DepthTask)
+        with pytest.raises(PluginError, match=r"task broken of outside 1\.5 failed"):
+            load_task("broken", {})
 
 
-def test_tasks_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    outside(monkeypatch, "enginescope.analysis.tasks.depth:DepthTask")
-    assert "mine" in task_names()
-    assert isinstance(parse_task("mine?align=none"), DepthTask)
-
-
-def test_a_broken_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    outside(monkeypatch, "no_such_package:Task")
-    with pytest.raises(MissingDependencyError, match="no_such_package:Task"):
-        load_task("mine", {})
-
-
-@pytest.mark.parametrize("name", sorted(set(BUILT_IN) - {"detection"}))
+@pytest.mark.parametrize("name", sorted(set(TASKS.built_in) - {"detection"}))
 def test_every_task_says_what_it_states(name: str) -> None:
     task = load_task(name, {})
     assert task.name == name

@@ -10,6 +10,7 @@ from tests.docs.reference import (
     csv_columns,
     json_documents,
     plan_columns,
+    plugin_pages,
     python_api,
     report_card,
     suite_keys,
@@ -63,5 +64,6 @@ PAGES = (
         "report-card.md",
         {"charts": report_card.charts_part, "quantities": report_card.quantities_part},
     ),
+    *plugin_pages.PAGES,
     Page("suite-file.md", {"keys": suite_keys.keys_part, "example": suite_keys.example_part}),
 )

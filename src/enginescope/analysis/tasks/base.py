@@ -1,7 +1,7 @@
 """What a task must offer, and what it returns.
 
-A task is one file: a class with the attributes and methods of `Task`, and a line in ``registry.py``
-or, in another package, an entry point of the group ``enginescope.tasks``.
+A task is one file: a class with the attributes and methods of `Task`, and a line in `TASKS` or, in
+another package, an entry point of the group ``enginescope.tasks``.
 
 Names of tasks and their options, found without importing any.
 """
@@ -9,14 +9,14 @@ Names of tasks and their options, found without importing any.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 from msgspec import field
 
-from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.core.errors import UsageError
+from enginescope.core.plugins import Registry, read_options
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.notice import Notice
@@ -141,23 +141,18 @@ class Task(Protocol):
         """Return a scorer of outputs against another side's."""
 
 
-#: name -> "module:class", called with the options as texts. Other packages add theirs as entry
-#: points of `ENTRY_POINTS`.
-BUILT_IN = {
-    "classification": "enginescope.analysis.tasks.classification:ClassificationTask",
-    "depth": "enginescope.analysis.tasks.depth:DepthTask",
-    "detection": "enginescope.analysis.tasks.detection:DetectionTask",
-    "segmentation": "enginescope.analysis.tasks.segmentation:SegmentationTask",
-}
-ENTRY_POINTS = "enginescope.tasks"
+#: Classes of tasks, called with the options as texts.
+TASKS = Registry(
+    "task",
+    {
+        "classification": "enginescope.analysis.tasks.classification:ClassificationTask",
+        "depth": "enginescope.analysis.tasks.depth:DepthTask",
+        "detection": "enginescope.analysis.tasks.detection:DetectionTask",
+        "segmentation": "enginescope.analysis.tasks.segmentation:SegmentationTask",
+    },
+)
 
 R = TypeVar("R", bound=Record)
-
-
-def task_names() -> tuple[str, ...]:
-    """Return the names of all tasks."""
-    outside = {point.name for point in metadata.entry_points(group=ENTRY_POINTS)}
-    return tuple(sorted({*BUILT_IN, *outside}))
 
 
 def parse_task(text: str) -> Task:
@@ -165,32 +160,15 @@ def parse_task(text: str) -> Task:
 
     Raises:
         UsageError: Not of that form, or there is no such task, option or value.
-        MissingDependencyError: An outside package offers it and fails to import.
+        PluginError: Another package adds it, and it cannot be loaded.
     """
-    name, question, tail = text.partition("?")
-    options: dict[str, str] = {}
-    for pair in tail.split("&") if question else ():
-        key, equals, value = pair.partition("=")
-        if not key or not equals:
-            hint = "options are written ?key=value&key=value"
-            raise UsageError(f"task {text!r}", why=f"{pair!r} is not an option", hint=hint)
-        options[key] = value
-    return load_task(name, options)
+    name, _, tail = text.partition("?")
+    return load_task(name, read_options(tail, f"task {text!r}"))
 
 
 def load_task(name: str, options: Mapping[str, str]) -> Task:
     """Return the task called `name`; raises what `parse_task` raises."""
-    if name in BUILT_IN:
-        module, _, kind = BUILT_IN[name].partition(":")
-        return cast("Task", getattr(import_module(module), kind)(options))
-    for point in metadata.entry_points(group=ENTRY_POINTS):
-        if point.name == name:
-            try:
-                return cast("Task", point.load()(options))
-            except ImportError as error:
-                what = f"task {name} cannot be loaded"
-                raise MissingDependencyError(what, why=f"{point.value}: {error}") from error
-    raise UsageError(f"no task is called {name!r}", hint=did_you_mean(name, task_names()))
+    return cast("Task", TASKS.call(name, TASKS.load(name), options))
 
 
 def options_as(kind: type[R], task: str, options: Mapping[str, str]) -> R:

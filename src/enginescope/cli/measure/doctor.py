@@ -102,6 +102,9 @@ def _diagnose(as_json: bool, store: StorePlace | None) -> None:
     print()
     # a command that is broken over two lines cannot be copied
     show(table(("extra", "there", "for", _HOW), _rows(diagnosis.extras), whole=(_HOW,)))
+    if diagnosis.plugins:
+        print()
+        show(table(("plug-in", "usable", "", _HOW), _rows(diagnosis.plugins)))
     print()
     _print_self_tests(diagnosis)
     if diagnosis.hints:

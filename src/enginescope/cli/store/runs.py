@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from enginescope.cli.completion import complete_runs, complete_tags
+from enginescope.cli.completion import Words, complete_runs, complete_tags
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import (
     COUNT,
@@ -191,14 +191,16 @@ def untag_run(
 @option(
     "--format",
     "form",
-    type=click.Choice(("zip", "hyperfine", "google-benchmark", "nvbench")),
+    metavar="FORMAT",
     default="zip",
-    help="Write the whole run, or the samples of RUN or of a tag for this tool.",
+    shell_complete=Words("formats"),
+    help="Write the whole run (zip), or the samples of RUN or of a tag: hyperfine, "
+    "google-benchmark, nvbench, or the format of a plug-in.",
 )
 @store_option
 @json_option
 def export_run(
-    run: str, file: Path, form: Any, store_folder: StorePlace | None, as_json: bool
+    run: str, file: Path, form: str, store_folder: StorePlace | None, as_json: bool
 ) -> None:
     """Write the folder of RUN to the zip file FILE, or samples to the JSON of another tool."""
     from enginescope.cli.terminal_observer import TerminalObserver

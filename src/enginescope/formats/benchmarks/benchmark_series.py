@@ -14,6 +14,7 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array, Samples
 from enginescope.records.environment import Device, Host
 from enginescope.records.plan.build import ToolReport
+from enginescope.records.plan.plan import Profile
 from enginescope.records.samples import ReportedSummary
 
 
@@ -21,12 +22,15 @@ class BenchmarkResult(Record, frozen=True, kw_only=True, eq=False):
     """One benchmark of a file.
 
     Attributes:
+        report: Name and version of the tool, its command, and figures that it printed.
         samples: ``None``: the file has printed figures only, which `report` holds.
+        profile: Times of parts: layers, operators or kernels.
     """
 
     name: str
     report: ToolReport
     samples: Samples | None = None
+    profile: Profile | None = None
     notices: tuple[Notice, ...] = ()
     host: Host = Host()
     devices: tuple[Device, ...] = ()

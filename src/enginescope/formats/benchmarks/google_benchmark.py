@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -152,23 +153,20 @@ def _notices(each: Sequence[dict[str, Any]], source: str) -> tuple[Notice, ...]:
 _CPU_TIME = "not measured: cpu_time repeats real_time"
 
 
-def google_json(series: Sequence[ExportedSeries], created: str) -> bytes:
+def google_files(series: Sequence[ExportedSeries], name: str) -> dict[str, bytes]:
     """Return repetitions, then aggregates, in ns.
 
     Of several processes each is a repetition, the mean of its samples; of one process each sample
     is a repetition of one iteration.
-
-    Args:
-        created: Date of the file, ISO 8601.
     """
     context = {
-        "date": created,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "executable": "enginescope",
         "json_schema_version": 1,
         "enginescope": {"cpu_time": _CPU_TIME},
     }
     entries = [entry for family, one in enumerate(series) for entry in _exported(one, family)]
-    return msgspec.json.encode({"context": context, "benchmarks": entries})
+    return {name: msgspec.json.encode({"context": context, "benchmarks": entries})}
 
 
 def _exported(series: ExportedSeries, family: int) -> list[dict[str, Any]]:

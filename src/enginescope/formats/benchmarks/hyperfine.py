@@ -97,9 +97,9 @@ def _failures(codes: Any) -> tuple[LogMessage, ...]:
     )
 
 
-def hyperfine_json(series: Sequence[ExportedSeries]) -> bytes:
+def hyperfine_files(series: Sequence[ExportedSeries], name: str) -> dict[str, bytes]:
     """Return a result for each series, times in seconds; what is not known is left out."""
-    return encode({"results": [_exported(one) for one in series]})
+    return {name: encode({"results": [_exported(one) for one in series]})}
 
 
 def _exported(series: ExportedSeries) -> dict[str, Any]:

@@ -162,6 +162,7 @@ class ArtifactKind(Enum):
     HYPERFINE = "hyperfine"
     GOOGLE_BENCHMARK = "google_benchmark"
     NVBENCH = "nvbench"
+    OTHER_TOOL = "other_tool"
     UNKNOWN = "unknown"
 
 
@@ -319,8 +320,10 @@ _SINGLE = frozenset(
 )
 #: Of operators, not of an engine's layers: each is a run of its own.
 OPERATOR_KINDS = frozenset({ArtifactKind.ORT_PROFILE, ArtifactKind.TORCH_TRACE})
+#: Each result in such a file is a run.
+BENCHMARK_KINDS = frozenset({ArtifactKind.OTHER_TOOL, *BENCHMARK_READERS})
 #: Of more than one engine, or of none: not grouped by name.
-_APART = OPERATOR_KINDS | {ArtifactKind.OUTPUT_DIFF, *BENCHMARK_READERS}
+_APART = OPERATOR_KINDS | BENCHMARK_KINDS | {ArtifactKind.OUTPUT_DIFF}
 
 
 #: Folder, stem, process.
@@ -335,6 +338,7 @@ class Item(Record, frozen=True, kw_only=True):
         document: Of JSON.
         notices: From reading `log`.
         benchmark: One of those in the file.
+        reader: Name of the plug-in that read it.
         process: Files of one name and process are of one engine.
         suffix: What the run's name has behind the file's, where a log holds several.
     """
@@ -346,9 +350,15 @@ class Item(Record, frozen=True, kw_only=True):
     document: Document | None = None
     log: TrtexecLog | None = None
     benchmark: BenchmarkResult | None = None
+    reader: str | None = None
     notices: tuple[Notice, ...] = ()
     process: int | None = None
     suffix: str = ""
+
+    @property
+    def kind_name(self) -> str:
+        """The reader's name, or the kind."""
+        return self.reader or self.kind.value
 
 
 class Group(Record, frozen=True, kw_only=True):

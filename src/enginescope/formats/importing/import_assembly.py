@@ -278,7 +278,7 @@ def _contradictions(group: Group, parts: _Parts, report: ToolReport | None) -> t
 
 
 def _benchmark_run(group: Group, benchmark: BenchmarkResult) -> Run:
-    """Return the run of one benchmark in a file of hyperfine, Google Benchmark or nvbench."""
+    """Return the run of one result in a benchmark tool's file."""
     report = benchmark.report
     version = {report.tool: report.tool_version} if report.tool_version else {}
     return Run(
@@ -287,12 +287,13 @@ def _benchmark_run(group: Group, benchmark: BenchmarkResult) -> Run:
             subject=Subject(name=group.name, kind="unknown"),
             backend=BackendSpec(name=report.tool),
             workload=workload_of(None, None),
-            layer_profile=False,
+            layer_profile=benchmark.profile is not None,
         ),
         outcome=_outcome(report),
         environment=Environment(host=benchmark.host, devices=benchmark.devices, versions=version),
         command=report.command,
         samples=(benchmark.samples,) if benchmark.samples is not None else (),
+        profile=benchmark.profile,
         tool=report,
         notices=benchmark.notices,
         artifacts=_artifacts(group.items),
@@ -346,7 +347,7 @@ def _by_time(profile: Profile) -> tuple[str, ...]:
 def _artifacts(items: Sequence[Item]) -> tuple[Artifact, ...]:
     return tuple(
         Artifact(
-            kind=item.kind.value,
+            kind=item.kind_name,
             path=str(item.path.absolute()),
             sha256=item.sha256,
             size_bytes=item.size_bytes,

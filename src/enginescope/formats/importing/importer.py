@@ -10,11 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from enginescope.core.errors import FormatError, UsageError, foreign
+from enginescope.core.errors import FormatError, PluginError, UsageError, foreign
 from enginescope.core.jsonio import sha256_of
-from enginescope.core.packed_files import packing_of, plain_bytes, plain_head, plain_path
+from enginescope.core.packed_files import packing_of, plain_head, plain_path
 from enginescope.core.record import Record, replace
+from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.importing.artifact_kinds import (
+    BENCHMARK_KINDS,
     BENCHMARK_READERS,
     HEAD_BYTES,
     LOG_READERS,
@@ -28,6 +30,7 @@ from enginescope.formats.importing.artifact_kinds import (
     recognise,
 )
 from enginescope.formats.importing.import_assembly import assemble
+from enginescope.formats.importing.readers import READERS, ForeignFile, reader_of
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
@@ -84,7 +87,7 @@ def _entry(path: str, items: Sequence[Item], runs: Sequence[Run]) -> LedgerEntry
     )
     return LedgerEntry(
         path=path,
-        kinds=tuple(kind.value for kind in kinds),
+        kinds=tuple(dict.fromkeys(item.kind_name for item in items)),
         read=tuple(counted(count, unit) for unit, count in amounts.items() if count),
         left_out=tuple(dict.fromkeys(codes)),
     )
@@ -92,18 +95,20 @@ def _entry(path: str, items: Sequence[Item], runs: Sequence[Run]) -> LedgerEntry
 
 def _amounts(kind: ArtifactKind, run: Run) -> Iterator[tuple[str, int]]:
     """Yield what a file of a kind gave a run, by its unit."""
-    if kind in BENCHMARK_READERS:
+    if kind in BENCHMARK_KINDS:
         yield "benchmark", 1
-    if run.samples and (kind is ArtifactKind.TIMES or kind in BENCHMARK_READERS):
+    if run.samples and (kind is ArtifactKind.TIMES or kind in BENCHMARK_KINDS):
         yield "sample", len(run.samples[0])
     if kind is ArtifactKind.PLAN and run.plan is not None:
         yield "layer", len(run.plan.layers)
-    timed = OPERATOR_KINDS | {ArtifactKind.PROFILE, ArtifactKind.LAYER_LATENCIES}
+    own = {ArtifactKind.PROFILE, ArtifactKind.LAYER_LATENCIES, ArtifactKind.OTHER_TOOL}
+    timed = OPERATOR_KINDS | own
     if kind in timed and run.profile is not None:
         yield ("operator" if kind in OPERATOR_KINDS else "layer time"), len(run.profile.layers)
     if kind is ArtifactKind.OUTPUTS:
         yield "output", len(run.answers)
-    if run.tool is not None and (kind.value.endswith("_log") or kind is ArtifactKind.TREX_METADATA):
+    printing = (ArtifactKind.TREX_METADATA, ArtifactKind.OTHER_TOOL, *LOG_READERS)
+    if run.tool is not None and kind in printing:
         figures = [value for one in run.tool.summaries for value in one.figures.values()]
         yield "printed statistic", sum(value is not None for value in figures)
         built = (run.tool.build_s, run.tool.engine_bytes, run.tool.load_s)
@@ -178,26 +183,46 @@ def _items(path: Path) -> tuple[Item, ...] | str:
     try:
         if not path.is_file():
             return "not a regular file"
-        head = plain_head(path, HEAD_BYTES)
-        if not may_be_known(head, path.name):
-            return f"{NEITHER}{_other_kind(path, head)}"
-        data = head if len(head) < HEAD_BYTES else plain_bytes(path)
-        return _recognised(path, data)
+        file = ForeignFile(path=path, head=plain_head(path, HEAD_BYTES))
+        if may_be_known(file.head, path.name):
+            found = _recognised(file)
+        else:
+            found = f"{NEITHER}{_other_kind(path, file.head)}"
+        return _read_by_plugin(file, found) if isinstance(found, str) else found
     except OSError as error:
         return error.strerror or str(error)
-    except FormatError as error:
+    except (FormatError, PluginError) as error:
         reason = str(error).removeprefix(f"{path}: ")
         return "; ".join(part for part in (reason, error.hint) if part)
 
 
-def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
+def _read_by_plugin(file: ForeignFile, why_not: str) -> tuple[Item, ...] | str:
+    """Return the results in a file that a plug-in knows; else `why_not`, and broken plug-ins."""
+    name, reader, failed = reader_of(file)
+    if name is None or reader is None:
+        return "; ".join((why_not, *map(str, failed)))
+
+    def read() -> Sequence[BenchmarkResult]:
+        with foreign(file.path.name, f"a file for reader {name}"):
+            return reader.read(file)
+
+    results = READERS.call(name, read)
+    item = replace(_identity(file.path), kind=ArtifactKind.OTHER_TOOL, reader=name)
+    items = tuple(replace(item, benchmark=result) for result in results)
+    return items or f"reader {name} finds no result in it"
+
+
+def _identity(path: Path) -> Item:
+    size_bytes = path.stat().st_size
+    return Item(path=path, kind=ArtifactKind.UNKNOWN, sha256=sha256_of(path), size_bytes=size_bytes)
+
+
+def _recognised(file: ForeignFile) -> tuple[Item, ...] | str:
     """The documents of a file as items; one that cannot be read does not lose the others."""
     items: list[Item] = []
     reasons: list[str] = []
-    identity = Item(
-        path=path, kind=ArtifactKind.UNKNOWN, sha256=sha256_of(path), size_bytes=path.stat().st_size
-    )
-    for known in recognise(data, plain_path(path).name):
+    path, identity = file.path, _identity(file.path)
+    for known in recognise(file.content(), file.name):
         try:
             with foreign(path.name, known.kind.value):
                 items += _document_items(known, identity)

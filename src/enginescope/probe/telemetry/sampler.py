@@ -14,7 +14,7 @@ Sample: TypeAlias = Mapping[str, "float | None"]
 class Sampler(Protocol):
     """A GPU that can be asked how it is.
 
-    Each is one file, and one line in `sampler_sources`.
+    Each is one file, and one line in `sampler_sources` or an entry point.
     """
 
     @property

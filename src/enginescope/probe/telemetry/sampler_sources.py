@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import cast
 
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UnsupportedError
-from enginescope.probe.telemetry.jetson import open_jetson
-from enginescope.probe.telemetry.nvml_sampler import open_nvml_sampler
+from enginescope.core.plugins import Registry
 from enginescope.probe.telemetry.sampler import Sampler
 
-OpenSampler: TypeAlias = Callable[[str], Sampler]
-#: Jetson first: its NVML knows the GPU and reports almost nothing.
-SOURCES: tuple[OpenSampler, ...] = (open_jetson, open_nvml_sampler)
+#: Functions that open a GPU, by its UUID or its number in CUDA's count. Jetson first: its NVML
+#: knows the GPU and reports almost nothing.
+SAMPLERS = Registry(
+    "sampler",
+    {
+        "jetson": "enginescope.probe.telemetry.jetson:open_jetson",
+        "nvml": "enginescope.probe.telemetry.nvml_sampler:open_nvml_sampler",
+    },
+)
 
 
 def open_sampler(address: str) -> Sampler:
@@ -22,9 +26,9 @@ def open_sampler(address: str) -> Sampler:
         address: Its UUID, or its number in CUDA's count.
     """
     reasons = []
-    for source in SOURCES:
+    for name in SAMPLERS.names():
         try:
-            return source(address)
+            return cast("Sampler", SAMPLERS.call(name, SAMPLERS.load(name), address))
         except MissingDependencyError:  # jetson-stats, on a machine that is not a Jetson
             continue
         except EnginescopeError as error:

@@ -124,6 +124,7 @@ class SampledGpu(Record, frozen=True, kw_only=True):
     """The GPU that was asked, and what it says once and for all.
 
     Attributes:
+        source: Name of the sampler: ``"nvml"``, ``"jtop"``.
         uuid: Of the GPU, or of the MIG instance.
         is_mig: An instance, which has no power, energy or utilization of its own.
         power_limit_w: The cap in force.
@@ -131,7 +132,7 @@ class SampledGpu(Record, frozen=True, kw_only=True):
             ``None``: not known.
     """
 
-    source: Literal["nvml", "jtop"]
+    source: str
     name: str
     uuid: str | None = None
     is_mig: bool = False

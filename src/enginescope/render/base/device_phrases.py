@@ -155,7 +155,7 @@ def _held(held: tuple[Held, ...]) -> str:
 
 def _named(gpu: SampledGpu) -> str:
     kind = ", a MIG instance" if gpu.is_mig else ""
-    return f"{gpu.name}{kind}, by {_SOURCES[gpu.source]}"
+    return f"{gpu.name}{kind}, by {_SOURCES.get(gpu.source, gpu.source)}"
 
 
 _OPERATORS = 4

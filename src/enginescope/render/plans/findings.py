@@ -20,7 +20,7 @@ from enginescope.render.base.sarif import sarif_log, sarif_result, sarif_rule
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.plans.plan_tables import LAYERS, RowOfLayer, text_table
 from enginescope.rules.base import Finding, Rule, Severity, Symptom
-from enginescope.rules.catalogue import RULES, paragraphs
+from enginescope.rules.catalogue import every_rule, paragraphs
 from enginescope.rules.engine import FindingGroup, LintReport
 
 #: Version of the JSON document's shape.
@@ -38,7 +38,6 @@ _FINDING = ("finding", "findings")
 _SUBJECT = 60
 #: Rows of a plan that are shown unless more are asked for.
 SHOWN_GROUPS = 12
-_ADVICE = {rule.code: rule.advice for rule in RULES}
 _SARIF_LEVELS = {Severity.INFO: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
 
@@ -224,8 +223,9 @@ def _advice_of(findings: Iterable[Finding]) -> dict[str, str]:
     advices: dict[str, set[str]] = {}
     for finding in findings:
         advices.setdefault(finding.code, set()).add(finding.advice)
+    usual = {rule.code: rule.advice for rule in every_rule()}
     return {
-        code: next(iter(known)) if len(known) == 1 else _ADVICE[code]
+        code: next(iter(known)) if len(known) == 1 else usual[code]
         for code, known in advices.items()
     }
 
@@ -241,7 +241,9 @@ def findings_sarif(linted: Sequence[Linted]) -> bytes:
 
     A plan's file is the physical location, without a line; its layers are logical locations.
     """
-    return sarif_log([_results(one) for one in linted], [_sarif_rule(rule) for rule in RULES])
+    return sarif_log(
+        [_results(one) for one in linted], [_sarif_rule(rule) for rule in every_rule()]
+    )
 
 
 def _plan_findings(linted: Linted) -> dict[str, Any]:

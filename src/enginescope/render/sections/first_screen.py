@@ -23,7 +23,7 @@ from enginescope.render.plans.findings import (
 from enginescope.render.plans.plan_headline import PageSubject, no_floors_text
 from enginescope.render.sections.section import Section, capitalized, known
 from enginescope.rules.base import Finding
-from enginescope.rules.catalogue import RULES, paragraphs
+from enginescope.rules.catalogue import every_rule, paragraphs
 from enginescope.rules.engine import FindingGroup
 
 #: Layers listed.
@@ -270,6 +270,6 @@ def _explained(found: Sequence[Finding]) -> tuple[tuple[str, tuple[tuple[str, st
             f"{rule.code} {rule.name}: {rule.summary}",
             tuple((title, words.replace("``", "")) for title, words in paragraphs(rule).items()),
         )
-        for rule in RULES
+        for rule in every_rule()
         if rule.code in codes
     )

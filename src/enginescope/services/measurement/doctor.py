@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from os import PathLike
 
+from enginescope.analysis.tasks.base import TASKS
 from enginescope.backends.native_loop import LIBRARY, library
-from enginescope.backends.registry import backend_names, load_backend
+from enginescope.backends.registry import BACKENDS, backend_names, load_backend
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.optional import is_installed
+from enginescope.core.plugins import outside_verbs
 from enginescope.core.record import Record, Result
+from enginescope.formats.importing.readers import READERS
 from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
+from enginescope.probe.telemetry.sampler_sources import SAMPLERS
 from enginescope.records.environment import Environment
 from enginescope.records.notice import Hint
 from enginescope.records.verdict.noise import SelfTest
+from enginescope.rules.catalogue import RULE_MODULES, broken_rules
 from enginescope.runner.machine.machine_hints import machine_hints
 from enginescope.services.observer import Observer
+from enginescope.services.store.export_runs import EXPORTERS
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
@@ -64,9 +70,10 @@ class Capability(Record, frozen=True, kw_only=True):
 
 
 class Diagnosis(Result, Record, frozen=True, kw_only=True):
-    """The machine, its backends, the installed extras, hints, and recorded self-tests.
+    """The machine, its backends, extras, plug-ins, hints, and recorded self-tests.
 
     Attributes:
+        plugins: Parts that other packages add, and programs on the PATH that are verbs.
         loop: The loop in C that makes timed calls; without it the interpreter makes them.
         self_tests: Of this machine, the newest last.
     """
@@ -76,12 +83,13 @@ class Diagnosis(Result, Record, frozen=True, kw_only=True):
     loop: Capability
     backends: tuple[Capability, ...]
     extras: tuple[Capability, ...]
+    plugins: tuple[Capability, ...] = ()
     hints: tuple[Hint, ...] = ()
     self_tests: tuple[SelfTest, ...] = ()
 
 
 def doctor(store: str | PathLike[str] | None = None) -> Diagnosis:
-    """Report the machine, its backends, the installed extras and self-tests; nothing is measured.
+    """Report machine, backends, extras, plug-ins and self-tests; nothing is measured.
 
     Providers other than the CPU are started once: only that shows whether they work.
 
@@ -101,6 +109,7 @@ def diagnose(store: StorePlace | None, warn: Callable[[str], None]) -> Diagnosis
         loop=_loop(),
         backends=tuple(_backend(name) for name in backend_names()),
         extras=tuple(_extra(name) for name in EXTRAS),
+        plugins=tuple(_plugins()),
         hints=machine_hints(environment),
         self_tests=tuple(
             one for one in SELF_TESTS.usable(Store(store).path, warn) if one.environment == machine
@@ -118,7 +127,7 @@ def _loop() -> Capability:
 
 def _backend(name: str) -> Capability:
     try:
-        state = load_backend(name).availability()
+        state = BACKENDS.call(name, lambda: load_backend(name).availability())
     except EnginescopeError as error:
         return Capability(name=name, usable=False, detail=str(error), hint=error.hint)
     return Capability(name=name, usable=state.usable, detail=state.detail, hint=state.hint)
@@ -129,6 +138,24 @@ def _extra(name: str) -> Capability:
     usable = is_installed(module) and _is_of_its_cuda(name)
     hint = None if usable else f"pip install 'enginescope[{name}]'"
     return Capability(name=name, usable=usable, detail=purpose, hint=hint)
+
+
+def _plugins() -> Iterator[Capability]:
+    for registry in (BACKENDS, TASKS, READERS, EXPORTERS, RULE_MODULES, SAMPLERS):
+        for name, part in registry.usable():
+            why, hint = None, None
+            if isinstance(part, EnginescopeError):
+                why, hint = str(part), part.hint
+            elif registry is RULE_MODULES:
+                why = broken_rules().get(name)
+            yield Capability(
+                name=f"{registry.kind} {name}",
+                usable=why is None,
+                detail=why or registry.package(name),
+                hint=hint,
+            )
+    for name, program in outside_verbs().items():
+        yield Capability(name=f"verb {name}", usable=True, detail=str(program))
 
 
 def _is_of_its_cuda(extra: str) -> bool:

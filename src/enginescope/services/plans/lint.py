@@ -15,7 +15,7 @@ from enginescope.core.record import Record, replace
 from enginescope.records.environment import Device
 from enginescope.render.plans.findings import Linted, findings_sarif
 from enginescope.rules.base import LintInput
-from enginescope.rules.catalogue import Level, LintConfig, checked, config_of
+from enginescope.rules.catalogue import Level, LintConfig, broken_rules, checked, config_of
 from enginescope.rules.engine import LintReport
 from enginescope.rules.engine import lint as find
 from enginescope.services.observer import PlanObserver
@@ -68,6 +68,8 @@ def lint_plans(request: LintRequest, observer: PlanObserver) -> LintResult:
             found = resolve_plans(name, companions, store=request.store, observer=observer)
             inputs += [only_plan(name, found)] if request.is_single else found
         linted = tuple(_linted(each, config, request.gpu) for each in inputs)
+    for text in broken_rules().values():
+        observer.warn(text)
     for each in inputs:
         differs = other_gpu(request.gpu, each.devices)
         for notice in (*each.own_notices, *((differs,) if differs else ())):

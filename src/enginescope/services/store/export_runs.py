@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from enginescope.core.errors import FormatError, StoreError, UsageError
+from enginescope.core.plugins import Registry
 from enginescope.core.record import Record
+from enginescope.core.suggest import did_you_mean
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import SuiteChange
 from enginescope.services.observer import Observer
@@ -26,8 +27,21 @@ if TYPE_CHECKING:
     from enginescope.store.remote import RemoteStore
 
 
-ExportFormat = Literal["zip", "hyperfine", "google-benchmark", "nvbench"]
-EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+#: Functions that return the files of another tool, by path: of series, and the first file's name.
+EXPORTERS = Registry(
+    "exporter",
+    {
+        "hyperfine": "enginescope.formats.benchmarks.hyperfine:hyperfine_files",
+        "google-benchmark": "enginescope.formats.benchmarks.google_benchmark:google_files",
+        "nvbench": "enginescope.formats.benchmarks.nvbench:nvbench_files",
+    },
+)
+WHOLE_RUN = "zip"
+
+
+def export_formats() -> tuple[str, ...]:
+    """Return the names of all formats."""
+    return (WHOLE_RUN, *EXPORTERS.names())
 
 
 class ExportRequest(Record, frozen=True, kw_only=True):
@@ -35,33 +49,25 @@ class ExportRequest(Record, frozen=True, kw_only=True):
 
     run: str
     file: Path
-    format: ExportFormat = "zip"
+    format: str = WHOLE_RUN
     store: StorePlace | None = None
 
 
 def export_stored(request: ExportRequest, observer: Observer) -> tuple[Path, ...]:
     """Write the files of a request, and return their paths; the first is the one to name."""
-    from enginescope.formats.benchmarks.google_benchmark import google_json
-    from enginescope.formats.benchmarks.hyperfine import hyperfine_json
-    from enginescope.formats.benchmarks.nvbench import nvbench_files
     from enginescope.services.verdicts.run_selection import resolve_runs
     from enginescope.store.archive import Store
 
     store = Store(request.store)
-    if request.format == "zip":
+    if request.format == WHOLE_RUN:
         return (store.export(request.run, request.file),)
-    if request.format not in EXPORT_FORMATS:
-        known = ", ".join(EXPORT_FORMATS)
-        raise UsageError(f"format {request.format!r}", why="not known", hint=f"one of {known}")
+    if request.format not in export_formats():
+        hint = did_you_mean(request.format, export_formats())
+        raise UsageError(f"no format is called {request.format!r}", hint=hint)
+    exporter = EXPORTERS.load(request.format)
     runs = resolve_runs((request.run,), store, observer.warn)
     series = _series(request.run, runs, observer.warn)
-    if request.format == "hyperfine":
-        files = {request.file.name: hyperfine_json(series)}
-    elif request.format == "google-benchmark":
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        files = {request.file.name: google_json(series, now)}
-    else:
-        files = nvbench_files(series, request.file.name)
+    files = EXPORTERS.call(request.format, exporter, series, request.file.name)
     written = []
     for name, data in files.items():
         path = request.file.parent / name
@@ -116,7 +122,7 @@ def export_run(
     run: str | PathLike[str],
     file: str | PathLike[str],
     *,
-    format: ExportFormat = "zip",  # noqa: A002 - as the option is called
+    format: str = WHOLE_RUN,  # noqa: A002 - as the option is called
     store: str | PathLike[str] | None = None,
 ) -> tuple[Path, ...]:
     """Export a stored run, or the samples of a tag's runs in the JSON of another benchmark tool.
@@ -126,14 +132,16 @@ def export_run(
             and each side of a comparison, is one benchmark.
         file: File to write. For nvbench, samples are written to the folder ``FILE-bin`` beside it.
         format: ``"zip"`` has everything, and `import_artifacts` reads it back. ``"hyperfine"``,
-            ``"google-benchmark"`` and ``"nvbench"`` have samples of the headline.
+            ``"google-benchmark"``, ``"nvbench"`` and formats of plug-ins have samples of the
+            headline.
         store: Path or URL of the store; by default that of the command line.
 
     Returns:
         The files.
 
     Raises:
-        UsageError: No run has samples, or a file cannot be written.
+        UsageError: There is no such format, no run has samples, or a file cannot be written.
+        PluginError: A plug-in fails.
         StoreError: There is no such run.
     """
     request = ExportRequest(run=fspath(run), file=Path(file), format=format, store=place_of(store))

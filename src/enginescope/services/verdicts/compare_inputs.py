@@ -13,9 +13,9 @@ from string import ascii_uppercase
 from enginescope.analysis.verdicts.evidence_levels import has_printed
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide
 from enginescope.core.errors import UsageError
-from enginescope.core.packed_files import plain_bytes, plain_head
+from enginescope.core.packed_files import plain_head
 from enginescope.formats.importing.artifact_kinds import (
-    BENCHMARK_READERS,
+    BENCHMARK_KINDS,
     HEAD_BYTES,
     LOG_READERS,
     ArtifactKind,
@@ -23,6 +23,7 @@ from enginescope.formats.importing.artifact_kinds import (
     may_be_known,
 )
 from enginescope.formats.importing.importer import import_artifacts
+from enginescope.formats.importing.readers import ForeignFile, reader_of
 from enginescope.judge.units import listed
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels, side_names
@@ -278,15 +279,14 @@ def holds_times(path: Path) -> bool:
     """Whether a file has times or a log, and is neither a plan, an engine nor an archive."""
     if not path.is_file() or path.name == "run.json" or is_archive(path):
         return False
-    if not may_be_known(plain_head(path, HEAD_BYTES), path.name):
-        return False
-    kind = kind_of(plain_bytes(path), path.name)
-    return kind in (
-        ArtifactKind.TIMES,
-        ArtifactKind.TREX_METADATA,
-        *LOG_READERS,
-        *BENCHMARK_READERS,
-    )
+    file = ForeignFile(path=path, head=plain_head(path, HEAD_BYTES))
+    kind = ArtifactKind.UNKNOWN
+    if may_be_known(file.head, path.name):
+        kind = kind_of(file.content(), path.name)
+    if kind is ArtifactKind.UNKNOWN:
+        return reader_of(file)[1] is not None
+    timed = (ArtifactKind.TIMES, ArtifactKind.TREX_METADATA, *LOG_READERS, *BENCHMARK_KINDS)
+    return kind in timed
 
 
 #: Runs of a file that an error names.

@@ -1,0 +1,1 @@
+"""One example of every part that a package can add to enginescope."""
