@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from enginescope.formats.importing.readers import ForeignFile
-
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record, replace
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.importing.artifact_kinds import documents_of
+from enginescope.formats.importing.readers import ForeignFile
 from enginescope.formats.lenient_json import Document, decode_text, read_json, whole_number
 from enginescope.judge.samples import Samples, frozen
 from enginescope.judge.units import counted
@@ -182,7 +181,7 @@ def _result(
         options={heading(metric.title, metric.unit): texts(metric.stated) for metric in metrics},
     )
     if not report.summaries:
-        raise FormatError(file.name, why="it states no time of a request", expected=_EXPECTED)
+        raise FormatError(file.path.name, why="it states no time of a request", expected=_EXPECTED)
     text = (
         f"{report.tool} printed the figures of {file.name}: times of requests to a server, which "
         "may overlap, as its client saw them"
@@ -199,7 +198,7 @@ def _of_records(documents: Sequence[Document], file: ForeignFile) -> BenchmarkRe
         span for record in measured if not record.get("error") and (span := _span(record))
     )
     if not spans:
-        raise FormatError(file.name, why="no request of it has a latency", expected=_EXPECTED)
+        raise FormatError(file.path.name, why="no request of it has a latency", expected=_EXPECTED)
     first = spans[0][0]
     lost = len(measured) - len(failed) - len(spans)
     text = (

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from enginescope.formats.importing.readers import ForeignFile
-
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
+from enginescope.formats.importing.readers import ForeignFile
 from enginescope.formats.lenient_json import decode_text, read_json
 from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.plan.plan import LayerTiming, Profile
@@ -172,7 +171,7 @@ def _of_sections(sections: Mapping[str, Mapping[str, str]], file: ForeignFile) -
     error = results.get(_ERROR)
     summary = _summary(results)
     if summary is None and error is None:
-        raise FormatError(file.name, why="it states no latency", expected=_EXPECTED)
+        raise FormatError(file.path.name, why="it states no latency", expected=_EXPECTED)
     text = (
         f"benchmark_app printed the figures of {file.name}: times of infer requests, which overlap "
         "where it ran several at a time"
@@ -241,7 +240,7 @@ def _of_passes(passes: Sequence[Sequence[_Layer]], file: ForeignFile) -> Benchma
     if not times:
         hint = "benchmark_app -json_stats writes means of the first layer alone; use its CSV"
         why = "no layer of it ran"
-        raise FormatError(file.name, why=why, hint=hint if len(layers) == 1 else None)
+        raise FormatError(file.path.name, why=why, hint=hint if len(layers) == 1 else None)
     first = dict(reversed(ran))
     is_single = len(passes) == 1
     text = f"{file.name} has times of layers as OpenVINO reports them, in whole microseconds: " + (

@@ -16,11 +16,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from enginescope.formats.importing.readers import ForeignFile
-
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record, replace
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
+from enginescope.formats.importing.readers import ForeignFile
 from enginescope.formats.lenient_json import decode_text, read_json
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
@@ -102,7 +101,7 @@ def read(file: ForeignFile) -> tuple[BenchmarkResult, ...]:
         captures = [capture for capture in _captures(file) if capture.kernels]
     if not captures:
         why, hint = "it has no kernel with a time", "nsys profile --trace=cuda records kernels"
-        raise FormatError(file.name, why=why, expected=_EXPECTED, hint=hint)
+        raise FormatError(file.path.name, why=why, expected=_EXPECTED, hint=hint)
     return tuple(
         _result(capture, file, f" {at}" if len(captures) > 1 else "")
         for at, capture in enumerate(captures, 1)
@@ -285,7 +284,9 @@ def _of_database(file: ForeignFile) -> _Capture:
             facts = {name: _pairs(database, name) for name in _FACTS if name in tables}
     except sqlite3.Error as error:
         why = f"SQLite says: {error}"
-        raise FormatError(file.name, why=why, expected="an export of Nsight Systems") from error
+        raise FormatError(
+            file.path.name, why=why, expected="an export of Nsight Systems"
+        ) from error
     ran = sorted((one for one in timed if one[2]), key=lambda one: one[-1])
     lost = sum(count - ended for _, count, ended, _, _ in timed)
     return _Capture(

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from enginescope.formats.importing.readers import ForeignFile
-
 from enginescope.core.errors import FormatError
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
+from enginescope.formats.importing.readers import ForeignFile
 from enginescope.formats.lenient_json import Document, decode_text, read_json, whole_number
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.plan.build import ToolReport
@@ -54,7 +53,7 @@ def read(file: ForeignFile) -> tuple[BenchmarkResult, ...]:
             _of_json(read_json(data, file.name), file) if is_json(data) else _of_csv(data, file)
         )
     if not results:
-        raise FormatError(file.name, why="it has no time of a request", expected=_EXPECTED)
+        raise FormatError(file.path.name, why="it has no time of a request", expected=_EXPECTED)
     return results
 
 

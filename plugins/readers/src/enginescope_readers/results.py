@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from enginescope.formats.importing.readers import ForeignFile
-
 from enginescope.core.errors import FormatError, foreign
 from enginescope.core.record import replace
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.importing.artifact_kinds import stem_of
+from enginescope.formats.importing.readers import ForeignFile
 from enginescope.formats.lenient_json import decode_text
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
@@ -40,11 +39,11 @@ def is_json(data: bytes) -> bool:
 def reading(file: ForeignFile, expected: str) -> Iterator[None]:
     """In this block, raise a `FormatError` about the file for whatever its content causes."""
     try:
-        with foreign(file.name, expected):
+        with foreign(file.path.name, expected):
             yield
     except csv.Error as error:
         why = f"it is not a table ({error})"
-        raise FormatError(file.name, why=why, expected=expected) from error
+        raise FormatError(file.path.name, why=why, expected=expected) from error
 
 
 def about(message: str, file: ForeignFile, **evidence: Any) -> Notice:
