@@ -409,6 +409,7 @@ def test_records_of_aiperf_are_samples_and_failed_requests_are_not(tmp_path: Pat
         record(1, 8214.202336),
         record(3, None, error=failure),
         record(4, None),
+        record(5, 1.0)[:-9],
     ]
     (run,) = imported(written(tmp_path, "\n".join(lines) + "\n", "profile_export.jsonl"), "aiperf")
     assert run.headline is not None
@@ -419,7 +420,7 @@ def test_records_of_aiperf_are_samples_and_failed_requests_are_not(tmp_path: Pat
     assert [one.text for one in run.tool.messages] == ["1 request ended with Cancelled: after 0 s"]
     counts = {notice.code: notice.evidence.get("count") for notice in run.notices}
     assert counts["I-BENCHMARKS-SKIPPED"] == 1  # of the warm-up
-    assert counts["W-RECORDS"] == 1  # without a latency
+    assert counts["W-RECORDS"] == 2  # without a latency, and cut off
 
 
 def test_rows_of_perf_analyzer_are_runs_in_microseconds() -> None:

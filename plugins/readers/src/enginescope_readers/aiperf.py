@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record, replace
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
-from enginescope.formats.importing.artifact_kinds import documents_of
 from enginescope.formats.importing.readers import ForeignFile
 from enginescope.formats.lenient_json import Document, decode_text, read_json, whole_number
 from enginescope.judge.samples import Samples, frozen
@@ -82,7 +83,7 @@ def read(file: ForeignFile) -> tuple[BenchmarkResult, ...]:
         if not is_json(data):
             return (_of_csv(data, file),)
         if _is_records(data[:4096].decode("utf-8", "replace")):
-            return (_of_records(documents_of(data, file.name, is_log=False), file),)
+            return (_of_records(data, file),)
         return (_of_json(read_json(data, file.name), file),)
 
 
@@ -189,9 +190,10 @@ def _result(
     return BenchmarkResult(name=model or name_of(file), report=report, notices=(about(text, file),))
 
 
-def _of_records(documents: Sequence[Document], file: ForeignFile) -> BenchmarkResult:
+def _of_records(data: bytes, file: ForeignFile) -> BenchmarkResult:
     """Return the latency of each request that succeeded, in the order of their starts."""
-    records = [document.value for document in documents]
+    lines = [line for line in data.splitlines() if line.strip()]
+    records = [record for record in map(_record, lines) if record is not None]
     measured = [record for record in records if not _is_warmup(record)]
     failed = [record["error"] for record in measured if record.get("error")]
     spans = sorted(
@@ -200,7 +202,7 @@ def _of_records(documents: Sequence[Document], file: ForeignFile) -> BenchmarkRe
     if not spans:
         raise FormatError(file.path.name, why="no request of it has a latency", expected=_EXPECTED)
     first = spans[0][0]
-    lost = len(measured) - len(failed) - len(spans)
+    lost = len(lines) - len(records) + len(measured) - len(failed) - len(spans)
     text = (
         f"a sample of {file.name} is the time of one request to a server, as its client saw it; "
         "requests may overlap"
@@ -218,12 +220,21 @@ def _of_records(documents: Sequence[Document], file: ForeignFile) -> BenchmarkRe
             messages=tuple(_ended(count, failure) for failure, count in failures.items()),
         ),
         notices=(
-            *(notice for document in documents for notice in document.notices),
             *unusable(lost, "request", file, "they have no latency"),
             *skipped(len(records) - len(measured), "request", file, "they are of the warm-up"),
             about(text, file, requests=len(spans), failed=len(failed)),
         ),
     )
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """Return the record in a line; ``None`` if it is damaged."""
+    try:
+        record = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    parts = [record.get(key) for key in ("metadata", "metrics")] if isinstance(record, dict) else []
+    return record if parts and all(isinstance(part, dict) for part in parts) else None
 
 
 def _is_warmup(record: Mapping[str, Any]) -> bool:
@@ -236,7 +247,8 @@ def _span(record: Mapping[str, Any]) -> tuple[int, float] | None:
     """Return start in ns and latency in ms of a request; ``None`` where either is unknown."""
     metadata, metric = record["metadata"], record["metrics"].get("request_latency")
     start = whole_number(metadata.get("request_start_ns", metadata.get("timestamp_ns")))
-    latency = milliseconds(metric.get("value"), metric.get("unit")) if metric else None
+    is_known = isinstance(metric, dict)
+    latency = milliseconds(metric.get("value"), metric.get("unit")) if is_known else None
     return None if start is None or latency is None else (start, latency)
 
 

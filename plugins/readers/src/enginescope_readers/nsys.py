@@ -131,7 +131,7 @@ def _result(capture: _Capture, file: ForeignFile, suffix: str) -> BenchmarkResul
         f"{file.name} has GPU times of the whole capture, by kernel, not by layer: it does not say "
         "where an iteration begins"
     )
-    kernels = {kernel.name: kernel.stated for kernel in capture.kernels if kernel.stated}
+    kernels = {kernel.name: dict(kernel.stated) for kernel in capture.kernels if kernel.stated}
     return BenchmarkResult(
         name=name_of(file) + suffix,
         report=ToolReport(tool="nsys", options={**capture.facts, **kernels}),
@@ -267,6 +267,7 @@ def _opened(file: ForeignFile) -> Iterator[sqlite3.Connection]:
             path.write_bytes(file.content())
         place = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
         with closing(sqlite3.connect(place, uri=True)) as database:
+            database.text_factory = lambda text: text.decode("utf-8", "replace")
             yield database
 
 
