@@ -1,6 +1,6 @@
 """A task scores outputs: `validate --task` takes it.
 
-This task is the mean absolute error of the first output, against a folder of `.npy` files.
+This task is the mean absolute error of the first output; targets are `.npy` files.
 """
 
 import numpy as np
@@ -31,10 +31,9 @@ class ErrorScorer:
 
 
 class MeanErrorTask:
-    name, title = "mean-error", "Mean absolute error"
+    name, title, fits = "mean-error", "Mean absolute error", ("stretch",)
     metrics = agreement_metrics = (TaskMetric(name="mae", title="MAE", better="lower"),)
     averaged = agreement_averaged = "Means over all samples."
-    fits = ("stretch",)
     targets, against_targets, against_reference = ArrayTargets, ErrorScorer, ErrorScorer
 
     def __init__(self, options):

@@ -14,6 +14,6 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=3)
     most = parser.parse_args().most
     listed = subprocess.run(("enginescope", "runs", "--json"), stdout=subprocess.PIPE, check=True)
-    runs = [run for run in json.loads(listed.stdout) if run["mean_ms"]]
-    for run in sorted(runs, key=lambda run: -run["mean_ms"])[:most]:
-        print(f"{run['mean_ms']:.3f} ms  {run['subject']}  {run['backend']}  {run['id']}")
+    runs = [run for run in json.loads(listed.stdout) if run["median_ms"]]
+    for run in sorted(runs, key=lambda run: -run["median_ms"])[:most]:
+        print(f"{run['median_ms']:.3f} ms  {run['model']}  {run['backend']}  {run['id']}")

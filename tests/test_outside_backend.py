@@ -1,0 +1,184 @@
+"""A backend of 60 lines outside the tree: every verb serves it as one of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plants.packages import write_package
+
+BACKEND = '''\
+"""The nodes of an ONNX model, one after another, by the reference evaluator of onnx."""
+
+from time import perf_counter_ns
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from enginescope.backends.base import Availability, InputSpec
+from enginescope.backends.plain import PlainBackend, PlainSession
+from enginescope.formats.tensors.tensor_files import tensor_of
+from enginescope.records.plan.plan import EXECUTED, Layer, LayerTiming, Plan, Profile
+from enginescope.records.tensor import Tensor
+
+
+def spec_of(name, declared):
+    kind = declared.tensor_type
+    shape = tuple(dim.dim_value or dim.dim_param or None for dim in kind.shape.dim)
+    empty = np.empty(0, onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
+    return InputSpec(name=name, dtype=tensor_of("", empty).dtype, shape=shape, type_text="")
+
+
+class Session(PlainSession):
+    def __init__(self, job):
+        self.evaluator = evaluator = ReferenceEvaluator(str(job.subject.path))
+        self.input_specs = tuple(map(spec_of, evaluator.input_names, evaluator.input_types))
+        self.output_specs = tuple(map(spec_of, evaluator.output_names, evaluator.output_types))
+        layers = [
+            Layer(
+                index=index,
+                name=node.onnx_node.name,
+                type=node.onnx_node.op_type,
+                inputs=tuple(Tensor(name=name) for name in node.input),
+                outputs=tuple(Tensor(name=name) for name in node.output),
+                onnx_nodes=(node.onnx_node.name,),
+            )
+            for index, node in enumerate(evaluator.rt_nodes_)
+        ]
+        self.plan = Plan(name=job.subject.name, layers=tuple(layers), source_schema=EXECUTED)
+
+    def step(self):
+        self.values = self.evaluator.run(None, dict(self.arrays))
+
+
+class Backend(PlainBackend):
+    def availability(self):
+        return Availability(usable=True, detail=f"onnx {onnx.__version__}")
+
+    def open_for_answers(self, job):
+        return Session(job)
+
+    def profile_pass(self, job, feeds):
+        evaluator = Session(job).evaluator
+        values, layers = {**evaluator.rt_inits_, **feeds.arrays}, []
+        for index, node in enumerate(evaluator.rt_nodes_):
+            begin = perf_counter_ns()
+            values |= zip(node.output, node.run(*(values[name] for name in node.input)))
+            took = (perf_counter_ns() - begin) / 1e6
+            layers.append(LayerTiming(index=index, name=node.onnx_node.name, mean_ms=took))
+        return Profile(source="nodes", layers=tuple(layers), iterations=1), ()
+'''
+Run = Callable[..., Any]
+QUICK = ("--iterations", "3")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def verb(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Run a verb where the package is installed, on a store of this module; return its JSON."""
+    home = tmp_path_factory.mktemp("home")
+    points = {"backend": {"nodes": "outside_nodes:Backend", "broken": "no_such_module:Backend"}}
+    site = write_package(home / "site", {"outside_nodes": BACKEND}, points)
+    paths = os.pathsep.join((str(site), *filter(None, [os.environ.get("PYTHONPATH")])))
+    python = home / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={paths} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    environment = {**os.environ, "ENGINESCOPE_HOME": str(home / "store")}
+
+    def run(*arguments: object, code: int = 0) -> Any:
+        words = [str(python) if one is PYTHON else str(one) for one in arguments]
+        command = [python, "-m", "enginescope", *words, "--json"]
+        ended = subprocess.run(
+            command, env=environment, capture_output=True, text=True, cwd=home, check=False
+        )
+        assert ended.returncode == code, ended.stderr
+        return json.loads(ended.stdout)
+
+    run.home = home
+    return run
+
+
+#: Stands for the Python that has the package.
+PYTHON = object()
+
+
+@pytest.fixture(scope="module")
+def measured(verb: Run, transformer: Path) -> dict[str, str]:
+    """Measure a model on the backend and on ONNX Runtime; return the ids of the runs."""
+    found = verb("bench", transformer, "--on", "nodes", "--on", "ort-cpu", *QUICK, "--layers")
+    return {run["backend"]: run["run"] for run in found["runs"]}
+
+
+def test_it_has_sixty_lines() -> None:
+    assert len(BACKEND.splitlines()) <= 60
+
+
+def test_doctor_lists_it_and_names_a_broken_one(verb: Run) -> None:
+    found = verb("doctor")
+    backends = {one["name"]: one["usable"] for one in found["backends"]}
+    assert (backends["nodes"], backends["broken"], backends["ort-cpu"]) == (True, False, True)
+    plugins = {one["name"]: one["detail"] for one in found["plugins"]}
+    assert plugins["backend nodes"] == "outside 1.5"
+    assert "No module named 'no_such_module'" in plugins["backend broken"]
+
+
+def test_bench_and_explore_show_its_times_and_its_graph(
+    verb: Run, measured: dict[str, str]
+) -> None:
+    (run,) = verb("runs", "show", measured["nodes"])["runs"]
+    assert (run["outcome"], run["summaries"][0]["n"]) == ("ok", 3)
+    explored = verb("explore", measured["nodes"])
+    assert explored["totals"]["layers"] == 31
+    times = {one["key"]: one["time_ms"] for one in explored["by_type"]}
+    assert times["MatMul"] > times["Transpose"] > 0
+
+
+def test_a_run_records_the_version_of_its_package(verb: Run, measured: dict[str, str]) -> None:
+    assert versions_of(verb, measured["nodes"])["outside"] == "1.5"
+
+
+def versions_of(verb: Run, run: str) -> dict[str, str]:
+    file = next(verb.home.glob(f"store/**/{run}*/run.json"))
+    return json.loads(file.read_bytes())["environment"]["versions"]
+
+
+def test_compare_pairs_its_layers_with_those_of_onnx_runtime(
+    verb: Run, measured: dict[str, str]
+) -> None:
+    found = verb("compare", *measured.values(), "--across", "backend")
+    (pair,) = found["measured"]["pairs"]
+    assert pair["verdicts"][0]["a"] > pair["verdicts"][0]["b"] > 0
+    paired = [one for one in found["layers"] if one["a"] and one["b"]]
+    assert len(paired) >= 25
+
+
+def test_validate_compares_its_outputs(verb: Run, transformer: Path) -> None:
+    found = verb("validate", transformer, "--on", "nodes", "--samples", "1")
+    assert found["passes"] is True
+    assert found["sides"][0]["binding_differences"] == []
+
+
+def test_a_suite_measures_and_checks_it(verb: Run, transformer: Path) -> None:
+    what = ("--include", transformer.stem, "--mode", "both", "--samples", "1")
+    found = verb("suite", transformer.parent, *what, "--on", "ort-cpu", "--on", "nodes", *QUICK)
+    rows = {row["cell"]["job"]["backend"]["name"]: row for row in found["rows"]}
+    assert {row["status"] for row in rows.values()} == {"ok"}
+    figures = {one["metric"]: one["value"] for one in rows["nodes"]["figures"]}
+    assert 0 < figures["max_abs_error"] < 1e-4
+
+
+def test_upgrade_compares_two_stacks_that_have_it(verb: Run, transformer: Path) -> None:
+    few = ("--samples", "1", "--rounds", "8", "--max-time", "1ms")
+    found = verb("upgrade", transformer, "--on", "nodes", "--old", PYTHON, *few, *QUICK, code=1)
+    (model,) = found["report"]["models"]
+    rows = {row["metric"]: row for row in model["rows"]}
+    assert (rows["outputs"]["kind"], rows["outputs"]["reason"]) == ("safe", "identical")
+    assert rows["latency"]["old"] > 0
