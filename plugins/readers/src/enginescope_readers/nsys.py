@@ -141,7 +141,9 @@ def _result(capture: _Capture, file: ForeignFile, suffix: str) -> BenchmarkResul
     )
 
 
-def _is_known(headings: Iterable[str]) -> bool:
+def _is_known(headings: Sequence[str]) -> bool:
+    if "Name" not in headings:
+        return False
     names = {name_and_unit(heading)[0] for heading in headings}
     return names >= _SUMMARY or names >= _TRACE
 
@@ -176,11 +178,11 @@ def _of_json(data: bytes, file: ForeignFile) -> _Capture:
 
 
 def _of_table(table: Table, file: ForeignFile) -> _Capture:
-    return _of_records(list(table.records()), table.units, file, damaged=table.damaged)
+    return _of_records(table.records(), table.units, file, damaged=table.damaged)
 
 
 def _of_records(
-    records: Sequence[Mapping[str, Any]],
+    records: Iterable[Mapping[str, Any]],
     units: Mapping[str, str | None],
     file: ForeignFile,
     *,
@@ -198,13 +200,14 @@ def _of_records(
 
 
 def _summaries(
-    records: Sequence[Mapping[str, Any]], units: Mapping[str, str | None], unit: str
+    records: Iterable[Mapping[str, Any]], units: Mapping[str, str | None], unit: str
 ) -> tuple[_Capture, int]:
     """Return the rows of a summary, and how many of them have no time."""
-    kernels = []
+    kernels, lost = [], 0
     for record in records:
         total_ms = milliseconds(record.get("Total Time"), unit)
         if total_ms is None or not record.get("Name"):
+            lost += 1
             continue
         share = number(record.get("Time"))
         shapes = [" ".join(str(record[shape]).split()) for shape in _SHAPES if record.get(shape)]
@@ -219,23 +222,24 @@ def _summaries(
                 stated=texts(stated),
             )
         )
-    return _Capture(report="summary", kernels=tuple(kernels)), len(records) - len(kernels)
+    return _Capture(report="summary", kernels=tuple(kernels)), lost
 
 
-def _launches(records: Sequence[Mapping[str, Any]], unit: str) -> tuple[_Capture, int]:
+def _launches(records: Iterable[Mapping[str, Any]], unit: str) -> tuple[_Capture, int]:
     """Return launches added up by name in the order of their first ones, and those without time."""
     spent: dict[str, list[Decimal]] = defaultdict(list)
-    devices: dict[str, None] = {}
+    devices: set[str] = set()
+    lost = 0
     for record in records:
         duration = number(record.get("Duration"))
         if duration is None or not record.get("Name"):
+            lost += 1
             continue
         spent[record["Name"]].append(duration)
-        if device := _DEVICE_NUMBER.sub("", str(record.get("Device") or "")):
-            devices[device] = None
+        devices.add(record.get("Device") or "")
     kernels = (_added(name, sum(times), unit, len(times)) for name, times in spent.items())
-    lost = len(records) - sum(map(len, spent.values()))
-    return _Capture(report="trace", kernels=tuple(kernels), devices=tuple(devices)), lost
+    names = sorted({_DEVICE_NUMBER.sub("", device) for device in devices - {""}})
+    return _Capture(report="trace", kernels=tuple(kernels), devices=tuple(names)), lost
 
 
 def _added(name: str, total: Decimal | int, unit: str, count: int) -> _Kernel:

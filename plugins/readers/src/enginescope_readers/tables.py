@@ -77,7 +77,7 @@ class Table(Record, frozen=True, kw_only=True):
     """
 
     headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[Sequence[str], ...]
     damaged: int = 0
 
     @property
@@ -99,12 +99,14 @@ def tables_in(
 
     A table ends at an empty line, at a line of prose, at the next headings, or with the text.
     """
-    tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = []
+    tables: list[tuple[list[str], list[list[str]]]] = []
     is_open = False
     others = 0
     lines = io.StringIO(text.replace("\0", ""), newline="")
-    for cells in csv.reader(lines, delimiter=separator):
-        row = _trimmed(cells, len(tables[-1][0]) if is_open else 0)
+    for row in csv.reader(lines, delimiter=separator, skipinitialspace=True):
+        width = len(tables[-1][0]) if is_open else 0
+        while len(row) > width and not row[-1]:
+            row.pop()  # a separator at the end of the line
         if is_heading(row):
             tables.append((row, []))
             is_open = True
@@ -117,14 +119,6 @@ def tables_in(
     return tuple(_table(headings, rows) for headings, rows in tables), others
 
 
-def _trimmed(cells: Sequence[str], width: int) -> tuple[str, ...]:
-    """Return a row without the empty cells that separators at the end of its line make."""
-    row = [cell.strip() for cell in cells]
-    while len(row) > width and not row[-1]:
-        row.pop()
-    return tuple(row)
-
-
-def _table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     whole = tuple(row for row in rows if len(row) == len(headings))
-    return Table(headings=headings, rows=whole, damaged=len(rows) - len(whole))
+    return Table(headings=tuple(headings), rows=whole, damaged=len(rows) - len(whole))
