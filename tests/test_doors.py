@@ -139,7 +139,7 @@ def test_a_rule_is_found_selected_and_explained(plan, capsys) -> None:
 
 @pytest.mark.usefixtures("broken")
 def test_rules_that_fail_are_findings_and_rules_that_cannot_be_used_are_said(plan, capsys) -> None:
-    with pytest.warns(UserWarning) as warned:
+    with pytest.warns(UserWarning, match="^rule ") as warned:
         report = es.lint(plan)
     assert "rule empty: its module has no rule" in {str(one.message) for one in warned}
     (failed,) = [finding for finding in report.findings if finding.code == "OUT1"]
@@ -191,7 +191,7 @@ def test_a_sampler_is_asked_after_the_built_in_ones(tmp_path, monkeypatch) -> No
 
 @pytest.mark.usefixtures("broken")
 def test_a_sampler_that_fails_is_one_more_reason() -> None:
-    with pytest.raises(UnsupportedError, match=r"sampler bad of outside 1\.5 failed: AttributeError"):
+    with pytest.raises(UnsupportedError, match=r"sampler bad of outside 1\.5 failed"):
         open_sampler("7")
 
 

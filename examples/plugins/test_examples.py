@@ -65,9 +65,9 @@ def test_the_backend_the_exporter_and_the_reader(home: Path, model: Path) -> Non
     table = home / "times.csv"
     run(home, "runs", "export", "latest", table, "--format", "stopwatch")
     assert len(table.read_text().splitlines()) == 6
-    read = json.loads(run(home, "import", table, "--json"))
-    assert [one["kinds"] for one in read["ledger"]] == [["stopwatch"]]
-    assert read["ledger"][0]["read"] == ["1 benchmark", "5 samples"]
+    read = " ".join(run(home, "import", table).split())
+    assert "stopwatch" in read
+    assert "5 samples" in read
     table.write_text("case,latency_ms\na,fast\n")
     run(home, "import", table, code=2)
 

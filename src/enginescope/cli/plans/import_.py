@@ -36,9 +36,9 @@ def command(
 
     Reads trtexec's --exportTimes, --exportProfile and --exportLayerInfo, logs of trtexec, of
     TensorRT scripts and of Polygraphy, trex's *.metadata.json, profiles of ONNX Runtime and
-    PyTorch, and archives. Also reads JSON of hyperfine, Google Benchmark and nvbench. Files may be
-    packed with gzip, bzip2 or xz. enginescope recognizes files by their content, and stores the
-    originals with the run.
+    PyTorch, and archives. Also reads JSON of hyperfine, Google Benchmark and nvbench, and what
+    plug-ins read. Files may be packed with gzip, bzip2 or xz. enginescope recognizes files by their
+    content, and stores the originals with the run.
     """
     request = ImportRequest(paths=paths, tags=tags, store=Store(store_folder))
     with ending_in_order(), noting_tags(tags, store_folder):
