@@ -100,6 +100,24 @@ def test_json_of_nsys_says_the_same_as_its_csv(tmp_path: Path) -> None:
         assert from_json.profile == from_csv.profile
 
 
+def test_json_of_nsys_may_stand_among_lines_of_prose(tmp_path: Path) -> None:
+    rows = json.dumps(
+        [{"Total Time (ns)": 1500, "Instances": 3, "Name": "k{lambda()#1}"}], indent=1
+    )
+    api = json.dumps([{"Total Time (ns)": 9, "Num Calls": 1, "Name": "cudaFree"}])
+    text = (
+        "Processing [net.sqlite] with [cuda_api_sum.py]... \n"
+        f"{api}\nProcessing [net.sqlite] with [cuda_gpu_kern_sum.py]... \n{rows}\n"
+    )
+    for order in (text, f"{rows}\n{api}\n"):
+        (run,) = imported(written(tmp_path, order, "net.json"), "nsys")
+        assert run.profile is not None
+        assert [(one.name, one.total_ms) for one in run.profile.layers] == [
+            ("k{lambda()#1}", 0.0015)
+        ]
+        assert "I-BENCHMARKS-SKIPPED" in codes(run)
+
+
 def _typed(cell: str) -> Any:
     try:
         return json.loads(cell)

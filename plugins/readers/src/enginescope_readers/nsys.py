@@ -19,8 +19,9 @@ from urllib.parse import quote
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record, replace
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
+from enginescope.formats.importing.artifact_kinds import documents_of
 from enginescope.formats.importing.readers import ForeignFile
-from enginescope.formats.lenient_json import decode_text, read_json
+from enginescope.formats.lenient_json import Document, decode_text
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import ToolReport
@@ -29,7 +30,6 @@ from enginescope_readers.results import (
     about,
     assumed,
     holds,
-    is_json,
     name_of,
     reading,
     skipped,
@@ -52,6 +52,9 @@ _SUMMARY = {"Total Time", "Instances", "Name"}
 _TRACE = {"Start", "Duration", "CorrId", "Strm", "Name"}
 #: The shape of a launch tells the rows of one kernel apart, where the report has it.
 _SHAPES = ("GridXYZ", "BlockXYZ")
+_NO_KERNELS = "they are of reports without kernels"
+#: Where a list of objects begins: nsys writes lines of prose before it.
+_ROWS = re.compile(r"^\s*\[\s*\{", re.MULTILINE)
 _DEVICE_NUMBER = re.compile(r"\s*\(\d+\)$")
 
 
@@ -111,8 +114,9 @@ def read(file: ForeignFile) -> tuple[BenchmarkResult, ...]:
 def _captures(file: ForeignFile) -> Sequence[_Capture]:
     if file.head.startswith(_SQLITE):
         return [_of_database(file)]
-    data = file.content()
-    return [_of_json(data, file)] if is_json(data) else _of_text(data, file)
+    if holds(file, _has_rows):
+        return _of_json(documents_of(file.content(), file.name, is_log=False), file)
+    return _of_text(file.content(), file)
 
 
 def _result(capture: _Capture, file: ForeignFile, suffix: str) -> BenchmarkResult:
@@ -149,32 +153,46 @@ def _is_known(headings: Sequence[str]) -> bool:
 
 
 def _has_headings(text: str) -> bool:
-    """Whether a text has the headings of a report, as a row or as keys of an object."""
-    if text[:1] in ("[", "{"):
-        return _is_known(re.findall(r'"([^"\n]+)"\s*:', text[: text.find("}") + 1]))
+    """Whether a text has the headings of a report, as a row or as keys of objects."""
+    if rows := _ROWS.search(text):
+        return _is_known(re.findall(r'"([^"\n]+)"\s*:', text[rows.start() :]))
     lines = (line for line in text.splitlines()[:10_000] if "Name" in line)
     return any(_is_known(line.replace('"', "").split(",")) for line in lines)
+
+
+def _has_rows(text: str) -> bool:
+    return _ROWS.search(text) is not None
 
 
 def _of_text(data: bytes, file: ForeignFile) -> list[_Capture]:
     text, notices = decode_text(data, file.name)
     tables, others = tables_in(text, _is_known)
-    whole = (*notices, *skipped(others, "row", file, "they are of reports without kernels"))
+    whole = (*notices, *skipped(others, "row", file, _NO_KERNELS))
     captures = [_of_table(table, file) for table in tables]
-    return [
-        replace(capture, notices=(*(() if at else whole), *capture.notices))
-        for at, capture in enumerate(captures)
-    ]
+    return _noting_first(captures, whole)
 
 
-def _of_json(data: bytes, file: ForeignFile) -> _Capture:
-    """Return the rows of a list of objects, whose keys are the headings."""
-    document = read_json(data, file.name)
-    rows = [row for row in document.value if isinstance(row, dict)]
-    units = dict(name_and_unit(key) for row in rows for key in row)
-    records = [{name_and_unit(key)[0]: cell for key, cell in row.items()} for row in rows]
-    capture = _of_records(records, units, file, damaged=len(document.value) - len(rows))
-    return replace(capture, notices=(*document.notices, *capture.notices))
+def _noting_first(captures: Sequence[_Capture], notices: Sequence[Notice]) -> list[_Capture]:
+    """Return the reports of a file, the first one with the notices on the file."""
+    first = [replace(one, notices=(*notices, *one.notices)) for one in captures[:1]]
+    return [*first, *captures[1:]]
+
+
+def _of_json(documents: Sequence[Document], file: ForeignFile) -> list[_Capture]:
+    """Return the reports of kernels among lists of objects, whose keys are the headings."""
+    captures = []
+    others = 0
+    for document in documents:
+        rows = [row for row in document.value if isinstance(row, dict)]
+        if not rows or not _is_known(list(rows[0])):
+            others += len(document.value)
+            continue
+        units = dict(name_and_unit(key) for row in rows for key in row)
+        records = ({name_and_unit(key)[0]: cell for key, cell in row.items()} for row in rows)
+        capture = _of_records(records, units, file, damaged=len(document.value) - len(rows))
+        captures.append(replace(capture, notices=(*document.notices, *capture.notices)))
+    whole = skipped(others, "row", file, _NO_KERNELS)
+    return _noting_first(captures, whole)
 
 
 def _of_table(table: Table, file: ForeignFile) -> _Capture:
