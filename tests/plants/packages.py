@@ -14,7 +14,7 @@ from enginescope.core import plugins
 from enginescope.rules import catalogue
 from enginescope.services import explain
 
-CACHES = (plugins._entry_points, catalogue._outside, explain.explanations, explain._rule_codes)
+CACHES = (plugins._every_entry_point, catalogue._outside, explain.explanations, explain._rule_codes)
 
 
 def write_package(

@@ -125,11 +125,20 @@ def imported(where: str) -> Any:
 
 
 @cache
-def _entry_points(group: str) -> dict[str, EntryPoint]:
-    from importlib.metadata import entry_points
+def _every_entry_point() -> dict[str, dict[str, EntryPoint]]:
+    """Return the entry points of all installed packages for enginescope, by group and name."""
+    from importlib.metadata import distributions
 
-    points = {point.name: point for point in entry_points(group=group)}
-    return dict(sorted(points.items()))
+    groups: dict[str, dict[str, EntryPoint]] = {}
+    points = (point for package in distributions() for point in package.entry_points)
+    for point in sorted(points, key=lambda point: point.name):
+        if point.group.startswith("enginescope."):
+            groups.setdefault(point.group, {}).setdefault(point.name, point)
+    return groups
+
+
+def _entry_points(group: str) -> Mapping[str, EntryPoint]:
+    return _every_entry_point().get(group, {})
 
 
 def packages_with(kind: str) -> frozenset[str]:
