@@ -104,10 +104,8 @@ def _amounts(kind: ArtifactKind, run: Run) -> Iterator[tuple[str, int]]:
     own = {ArtifactKind.PROFILE, ArtifactKind.LAYER_LATENCIES, ArtifactKind.OTHER_TOOL}
     timed = OPERATOR_KINDS | own
     if kind in timed and run.profile is not None:
-        yield (
-            ("operator" if kind in OPERATOR_KINDS else f"{run.profile.part} time"),
-            len(run.profile.layers),
-        )
+        unit = "operator" if kind in OPERATOR_KINDS else f"{run.profile.part} time"
+        yield unit, len(run.profile.layers)
     if kind is ArtifactKind.OUTPUTS:
         yield "output", len(run.answers)
     printing = (ArtifactKind.TREX_METADATA, ArtifactKind.OTHER_TOOL, *LOG_READERS)
