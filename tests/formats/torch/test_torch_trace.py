@@ -56,7 +56,7 @@ def test_kernels_count_for_the_operator_that_started_them() -> None:
     value = trace(*OPS, *KERNELS, *STEPS, deviceProperties=DEVICES, cuda_runtime_version=12040)
     found, (notice,) = read(value)
     profile = found.profile
-    assert (profile.source, profile.iterations) == ("torch", 2)
+    assert (profile.source, profile.part, profile.iterations) == ("torch", "operator", 2)
     rows = {one.name: (one.kind, one.total_ms, one.mean_ms) for one in profile.layers}
     assert rows == {
         "aten::addmm": ("addmm", pytest.approx(0.06), pytest.approx(0.03)),

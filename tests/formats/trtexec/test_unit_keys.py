@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.formats.trtexec.time_columns import split_unit
+from enginescope.formats.trtexec.time_columns import is_times, split_unit
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,10 @@ from enginescope.formats.trtexec.time_columns import split_unit
 )
 def test_units_in_names(key: str, name: str, factor: float | None) -> None:
     assert split_unit(key) == (name, factor)
+
+
+@pytest.mark.parametrize("name", ["name", "Name", "cat"])
+def test_records_with_a_name_are_not_times_of_queries(name: str) -> None:
+    record = {"Total Time (ns)": 59941168, "Instances": 888}
+    assert is_times([record])
+    assert not is_times([{**record, name: "kernel"}])

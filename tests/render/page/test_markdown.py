@@ -84,7 +84,7 @@ def test_an_overview_has_printed_figures_and_what_other_runs_have() -> None:
         ),
         "| — | layer times | — | — | ok": replace(printed, tool=None),
         "| — | operator times | — | — | ok": replace(
-            printed, tool=None, profile=replace(printed.profile, source="torch")
+            printed, tool=None, profile=replace(printed.profile, part="operator")
         ),
         f"| — | {len(printed.plan.layers)} layers | — | — | ok": replace(
             printed, tool=None, profile=None

@@ -63,7 +63,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
         is_own: Measured own times are added up: kernels launched one by one.
         is_host: Times in which the host enqueued the layers are added up.
         is_graph: Whole requests were launched as a CUDA graph.
-        part: What is added up: layers of an engine or a model, or operators of PyTorch.
+        part: What is added up, as the profile says it.
     """
 
     sum_ms: float
@@ -78,7 +78,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
     is_own: bool = False
     is_host: bool = False
     is_graph: bool | None = None
-    part: Literal["layer", "operator"] = "layer"
+    part: Literal["layer", "operator", "kernel"] = "layer"
 
     @property
     def ratio(self) -> float | None:
@@ -118,7 +118,7 @@ def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum |
         whole_ms=whole_ms,
         whole_metric=whole.metric if whole and whole_ms is not None else None,
         pass_whole_ms=profile.whole_ms,
-        part="operator" if profile.source == "torch" else "layer",
+        part=profile.part,
     )
 
 

@@ -104,7 +104,8 @@ def _amounts(kind: ArtifactKind, run: Run) -> Iterator[tuple[str, int]]:
     own = {ArtifactKind.PROFILE, ArtifactKind.LAYER_LATENCIES, ArtifactKind.OTHER_TOOL}
     timed = OPERATOR_KINDS | own
     if kind in timed and run.profile is not None:
-        yield ("operator" if kind in OPERATOR_KINDS else "layer time"), len(run.profile.layers)
+        unit = "operator" if kind in OPERATOR_KINDS else f"{run.profile.part} time"
+        yield unit, len(run.profile.layers)
     if kind is ArtifactKind.OUTPUTS:
         yield "output", len(run.answers)
     printing = (ArtifactKind.TREX_METADATA, ArtifactKind.OTHER_TOOL, *LOG_READERS)
@@ -192,7 +193,7 @@ def _items(path: Path) -> tuple[Item, ...] | str:
     except OSError as error:
         return error.strerror or str(error)
     except (FormatError, PluginError) as error:
-        reason = str(error).removeprefix(f"{path}: ")
+        reason = str(error).removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
         return "; ".join(part for part in (reason, error.hint) if part)
 
 
@@ -284,7 +285,7 @@ def _loaded(log: TrtexecLog) -> str | None:
 
 _KNOWN_BEGINNINGS = (
     (b"PK\x03\x04", ": it is a zip file; unpack it"),
-    (b"SQLite format 3\0", ": it is an SQLite database; export JSON or CSV from it"),
+    (b"SQLite format 3\0", ": it is an SQLite database; enginescope-readers reads those of nsys"),
     (b"\x28\xb5\x2f\xfd", ": it is compressed with zstd; unpack it"),
     (b"ftrt", ": it is an engine; enginescope explore reads it where TensorRT is installed"),
 )
@@ -309,6 +310,6 @@ def _nothing(paths: Sequence[Path], skipped: Sequence[tuple[str, str]]) -> Usage
         f"nothing that can be read in {where}",
         why=why + more,
         hint="enginescope reads trtexec's JSON and logs, trex's metadata, logs of TensorRT and "
-        "Polygraphy, profiles of ONNX Runtime and PyTorch, and JSON of hyperfine, Google "
-        "Benchmark and nvbench",
+        "Polygraphy, profiles of ONNX Runtime and PyTorch, and JSON of hyperfine, Google Benchmark "
+        "and nvbench; enginescope-readers adds nsys, benchmark_app, perf_analyzer and AIPerf",
     )

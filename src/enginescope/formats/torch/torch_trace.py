@@ -77,7 +77,7 @@ def torch_trace_of(document: Document) -> tuple[TorchTrace, tuple[Notice, ...]]:
     )
     used = {_argument(event, "device") for event in on_gpu}
     trace = TorchTrace(
-        profile=Profile(source="torch", layers=layers, iterations=count),
+        profile=Profile(source="torch", part="operator", layers=layers, iterations=count),
         devices=tuple(_devices(root.get("deviceProperties"), used)),
         versions=_versions(root),
     )

@@ -90,7 +90,8 @@ def is_times(value: Any) -> bool:
         beside = _unit_beside(parent)
         if isinstance(items[0], dict):
             record = _flat(items[0])
-            if not {"name", "cat"} & record.keys() and any(_is_time(one, beside) for one in record):
+            is_named = any(field.lower() in ("name", "cat") for field in record)
+            if not is_named and any(_is_time(field, beside) for field in record):
                 return True
         elif finite_number(items[0]) is not None and (not key or _is_time(key, beside)):
             return True
@@ -117,8 +118,7 @@ def time_columns(document: Document) -> tuple[dict[str, Array], int]:
             found, left_out = _from_lists(key, parent, items)
         if any(name in METRICS for name in found):
             return found, left_out
-        if without_unit is None:
-            without_unit = _nameless(key, items)
+        without_unit = without_unit or _nameless(key, items)
     if without_unit is not None:
         raise FormatError(
             document.source,

@@ -229,6 +229,7 @@ class Profile(Record, frozen=True, kw_only=True):
 
     Attributes:
         source: ``"trtexec"``, ``"onnxruntime"``, ``"torch-tensorrt"``.
+        part: What each entry of `layers` is.
         layers: In execution order.
         iterations: Runs the figures are taken over.
         whole_ms: Mean time of a whole iteration in that same pass, when it was seen.
@@ -247,6 +248,7 @@ class Profile(Record, frozen=True, kw_only=True):
 
     source: str
     layers: tuple[LayerTiming, ...]
+    part: Literal["layer", "operator", "kernel"] = "layer"
     iterations: int | None = None
     whole_ms: float | None = None
     mode: Literal["gated", "trtexec", "gpu", "host"] | None = None
@@ -264,17 +266,13 @@ class Profile(Record, frozen=True, kw_only=True):
     @property
     def statistic(self) -> Literal["median", "mean"]:
         """The figure of a layer: medians need the time of each iteration."""
-        is_split = self.source in _PER_ITERATION
-        return "median" if is_split and all(map(_has_median, self.layers)) else "mean"
+        have_medians = all(one.median_ms is not None or one.mean_ms is None for one in self.layers)
+        return "median" if self.source in _PER_ITERATION and have_medians else "mean"
 
     @property
     def sum_ms(self) -> float | None:
         """Sum of the layers' times, containers left out; ``None`` if no layer has one."""
         return sum_known(layer.time_ms for layer in self.layers if not layer.is_container)
-
-
-def _has_median(one: LayerTiming) -> bool:
-    return one.median_ms is not None or one.mean_ms is None
 
 
 def batch_sums(times_ms: Array) -> tuple[float, ...]:

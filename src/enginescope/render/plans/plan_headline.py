@@ -247,7 +247,7 @@ def _latency(subject: PageSubject) -> Figure:
     found = view.layer_sum
     if found is None:
         return Figure(label="time", value="not known", note=_untimed(subject), is_weak=True)
-    count = f" of {found.iterations:,} iterations" if found.iterations else ""
+    count = f" of {counted(found.iterations, 'iteration')}" if found.iterations else ""
     printed = (
         f"{metric_title(one.metric)} without the profiler: {format_ms(one.mean_ms)}"
         for one in (view.run.tool.summaries if view.run.tool else ())
@@ -256,7 +256,7 @@ def _latency(subject: PageSubject) -> Figure:
     is_own = found.is_own or found.profiler_ms is not None
     how = "without the profiler's part" if is_own else "under a profiler"
     note = "\n".join((f"{found.statistic}s{count}, {how}", *printed))
-    return Figure(label="layer times, sum", value=format_ms(found.sum_ms), note=note)
+    return Figure(label=f"{found.part} times, sum", value=format_ms(found.sum_ms), note=note)
 
 
 def _untimed(subject: PageSubject) -> str:

@@ -113,8 +113,8 @@ def opaque_block(view: LintView) -> Iterator[Found]:
     block as a whole. Neither shows what is slow inside, or what can be saved.
 
     What to do: build with TensorRT 10 or later, which lists the kernels of such a block, each with
-    its time. Or time the kernels with Nsight Systems: `nsys profile --stats=true trtexec
-    --loadEngine=net.engine`.
+    its time. Or run `nsys profile trtexec --loadEngine=net.engine`; the package enginescope-readers
+    imports what `nsys stats -r cuda_gpu_kern_sum -f csv` writes.
 
     When it is wrong: the block is a single operation.
     """

@@ -243,8 +243,8 @@ def _check_usable(side: ComparedSide, parts: str) -> None:
 
 
 def _alone(run: Run) -> tuple[str | None, str]:
-    if run.profile is not None and run.profile.source in ("torch", "onnxruntime"):
-        return "it has times of operators", "enginescope report shows them"
+    if (profile := run.profile) and (profile.part != "layer" or profile.source == "onnxruntime"):
+        return "it has times of operators or kernels", "enginescope report shows them"
     if run.profile is not None:
         return "it has layer times", "import them together with the plan, then compare the runs"
     if run.tool is not None and run.tool.build_s is not None:
