@@ -50,9 +50,9 @@ class Layer(Record, frozen=True, kw_only=True, gc=False):
         type: What it computes: ``Convolution``, ``Reformat``, ``kgen``, … (``ParameterType`` if
             given, else ``LayerType``; ``"unknown"`` for a plan of names only).
         subtype: The implementation: ``CaskConvolution``, ``CudaDepthwiseConvolution``, …
-        onnx_nodes: Names of the ONNX nodes it was made from, from ``Metadata``.
+        metadata: ``Metadata`` of the source; `onnx_nodes` names the ONNX nodes in it.
         profile_index: Optimization profile, when the plan has several.
-        attributes: Every other field of the source, untouched.
+        attributes: Every other field of the source, untouched; alike layers may share them.
     """
 
     index: int
@@ -64,6 +64,7 @@ class Layer(Record, frozen=True, kw_only=True, gc=False):
     tactic_name: str | None = None
     tactic_value: str | None = None
     weights: tuple[Weights, ...] = ()
+    metadata: str | None = None
     onnx_nodes: tuple[str, ...] = ()
     stream: int | None = None
     profile_index: int | None = None

@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 from enginescope.analysis.layers.layer_table import LayerRow, tactic_shares
 from enginescope.analysis.layers.reformats import ReformatShare, reformats, reformats_by
 from enginescope.analysis.onnx.onnx_map import OnnxMap
-from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, attributes_of
+from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, Attributes
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import WORST, GpuLimits, Roofline, rate_precision
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.formats.plan.plan_layer import layer_json
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.records.plan.plan import EXECUTED, Layer
+from enginescope.records.plan.plan import EXECUTED
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.facts import shape_text
@@ -175,14 +175,13 @@ def _of_plan(view: PlanView | None, at: Sequence[int | None]) -> tuple[DataColum
     return (
         column("MACs, millions", macs, 3, is_hidden=is_timed),
         column("MAC/byte", per_byte, 2, meaning="arithmetic intensity", is_hidden=True),
-        *_attributes([None if one is None else view.all_layers[one] for one in at]),
+        *_attributes([{} if one is None else view.attributes[one] for one in at]),
         column("Weights, bytes", weights, 0, is_hidden=True),
         column("Footprint, bytes", both, 0, meaning=meaning, is_hidden=is_timed),
     )
 
 
-def _attributes(layers: Sequence[Layer | None]) -> tuple[DataColumn, ...]:
-    found = list(attributes_of(layers))
+def _attributes(found: Sequence[Attributes]) -> tuple[DataColumn, ...]:
     return tuple(
         column(
             one.title,
