@@ -277,7 +277,7 @@ def test_layers_that_differ_in_names_share_what_they_carry() -> None:
 
 @pytest.mark.parametrize(
     "tensors",
-    [None, 3, "x", {"Name": "x"}, [None, 3, "x", [], {}, {"Name": 3}], [{"Name": None}]],
+    [None, 3, "x", {"Name": "x"}, [None, 3, "x", [], {}, {"Name": 3}], [{"Name": [1]}]],
     ids=str,
 )
 def test_what_is_no_tensor_is_passed_over(tensors: object) -> None:
@@ -293,6 +293,7 @@ def test_what_is_no_tensor_is_passed_over(tensors: object) -> None:
         ({"Dimensions": [1, "x"]}, None),
         ({"Dimensions": [2**70]}, None),
         ({"Dimensions": {"0": 1}}, None),
+        ({"Dimensions": "1x3"}, None),
         ({"Dimensions": [-1, 3], "Location": 3}, (None, 3)),
         ({"Format/Datatype": ["Half"]}, (1, 3, 8, 8)),
     ],

@@ -86,7 +86,7 @@ def layer_kinds(plan: Plan) -> LayerKinds:
     constants, sources = roles.constants, roles.sources
     carried: dict[tuple[int, int], Any] = {}  # layers of a file share these objects
     number: dict[Any, int] = {}
-    examples, of_layer = [], []
+    examples, of_layer = list[Layer](), list[int]()
     for layer in plan.layers:
         own = id(layer.attributes), id(layer.weights)
         key = [carried.get(own) or carried.setdefault(own, _carried(layer))]

@@ -156,20 +156,16 @@ Shape = tuple[int | None, ...] | None
 _Form = tuple[Shape, DataType | None, Layout | None, str | None]
 
 
-_MISSING = msgspec.Raw(b"null")
-_VALUE = msgspec.json.Decoder()
-
-
 class RawTensor(msgspec.Struct, gc=False):
     """A tensor as a file has it; the type of its elements has three names."""
 
     name: str | None = msgspec.field(default=None, name="Name")
-    shape: msgspec.Raw = msgspec.field(default=_MISSING, name="Dimensions")
-    joined: msgspec.Raw = msgspec.field(default=_MISSING, name="Format/Datatype")
-    layout: msgspec.Raw = msgspec.field(default=_MISSING, name="Format")
-    dtype: msgspec.Raw = msgspec.field(default=_MISSING, name="Datatype")
-    data_type: msgspec.Raw = msgspec.field(default=_MISSING, name="DataType")
-    location: msgspec.Raw = msgspec.field(default=_MISSING, name="Location")
+    shape: tuple[int, ...] | None = msgspec.field(default=None, name="Dimensions")
+    joined: str | None = msgspec.field(default=None, name="Format/Datatype")
+    layout: str | None = msgspec.field(default=None, name="Format")
+    dtype: str | None = msgspec.field(default=None, name="Datatype")
+    data_type: str | None = msgspec.field(default=None, name="DataType")
+    location: str | None = msgspec.field(default=None, name="Location")
 
 
 _LIST = msgspec.json.Decoder(list[RawTensor])
@@ -208,8 +204,7 @@ class TensorReader:
             name = item.name
             if name is None:
                 continue
-            of_type = item.joined, item.layout, item.dtype, item.data_type
-            key = b"\n".join((item.shape, item.location, *of_type))
+            key = item.shape, item.joined, item.location, item.dtype, item.data_type, item.layout
             form = forms.get(key) or self._form(key, item)
             known = latest.get(name)
             # compared here, not in a function: a large plan has a hundred thousand
@@ -225,23 +220,28 @@ class TensorReader:
         return tuple(found)
 
     def _one_by_one(self, raw: bytes | msgspec.Raw) -> tuple[Tensor, ...]:
-        """Return the tensors of what is no list of objects with names alone."""
-        value = _VALUE.decode(raw)
+        """Return the tensors of a list in which some field has another type: it is not known."""
+        value = msgspec.json.decode(raw)
         items = value if isinstance(value, list) else ()
-        named = (one for one in items if isinstance(one, dict) and type(one.get("Name")) is str)
-        return tuple(tensor for one in named for tensor in self.read(as_json([one])))
+        sound = (
+            {key: own for key, own in one.items() if _is_sound(key, own)}
+            for one in items
+            if isinstance(one, dict)
+        )
+        return tuple(tensor for one in sound for tensor in self.read(as_json([one])))
 
-    def _form(self, key: bytes, raw: RawTensor) -> _Form:
+    def _form(self, key: Any, raw: RawTensor) -> _Form:
         """Return what a tensor is apart from its name; plans repeat a few of these."""
-        values = (raw.joined, raw.layout, raw.dtype, raw.data_type, raw.location)
-        joined, form, *types, location = (text_of(_VALUE.decode(one)) for one in values)
-        text = types[0] or types[1]
+        text = text_of(raw.dtype) or text_of(raw.data_type)
         self.has_split_format |= text is not None
-        dtype, layout = parse_joined(joined) if joined else parse_split(form, text)
-        if dtype is None and (unknown := joined or text):
+        dtype, layout = (
+            parse_joined(raw.joined) if raw.joined else parse_split(text_of(raw.layout), text)
+        )
+        if dtype is None and (unknown := raw.joined or text):
             self.unknown_formats.add(unknown)
-        shape = parse_shape(_VALUE.decode(raw.shape))
-        found = self._forms[key] = self._shapes.setdefault(shape, shape), dtype, layout, location
+        shape = None if raw.shape is None else parse_shape(list(raw.shape))
+        shape = self._shapes.setdefault(shape, shape)
+        found = self._forms[key] = shape, dtype, layout, text_of(raw.location)
         return found
 
     def _new(self, name: str, form: _Form) -> Tensor:
@@ -258,6 +258,12 @@ def parse_tensor(raw: Any) -> Tensor | None:
     """Return a tensor that stands alone, or ``None`` if `raw` has no name."""
     found = TensorReader().read(as_json([raw]))
     return found[0] if found else None
+
+
+def _is_sound(key: str, value: Any) -> bool:
+    if key != "Dimensions":
+        return isinstance(value, str)
+    return isinstance(value, list) and all(whole_number(dim) is not None for dim in value)
 
 
 def parse_shape(raw: Any) -> Shape:
