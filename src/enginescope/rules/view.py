@@ -150,7 +150,7 @@ class LintView:
         self.device = device
         self.fed = fed
         self.profile_index = profile_index
-        self._layer_kinds = kinds
+        self.layer_kinds = kinds or layer_kinds(plan)
         self._whole = whole
         self.enqueue_ms = enqueue_ms
         self.cuda_graph = cuda_graph
@@ -164,7 +164,7 @@ class LintView:
     @cached_property
     def active(self) -> tuple[Layer, ...]:
         """Layers that launch work."""
-        return self.plan.active_layers
+        return self.layer_kinds.roles.active
 
     @cached_property
     def kinds(self) -> dict[Kind, list[int]]:
@@ -205,11 +205,6 @@ class LintView:
     def flow(self) -> Flow:
         """Flow between the layers, computed on first use."""
         return Flow(self.plan)
-
-    @cached_property
-    def layer_kinds(self) -> LayerKinds:
-        """Which of the plan's layers differ in names alone."""
-        return self._layer_kinds or layer_kinds(self.plan)
 
     @cached_property
     def works(self) -> tuple[LayerWork, ...]:

@@ -174,11 +174,6 @@ class PlanView(Result):
         """Counts and bytes of the plan as a whole."""
         return plan_totals(self.plan, self.kinds)
 
-    @property
-    def roles(self) -> TensorRoles:
-        """Which of the plan's tensors are constants, and what no-ops pass on."""
-        return self.kinds.roles
-
     @cached_property
     def kinds(self) -> LayerKinds:
         """Which of `all_layers` differ in names alone."""
@@ -445,7 +440,7 @@ def explore(
         reformats_by_origin=reformats_by(found, lambda one: one.origin, whole_ms),
         reformats_by_conversion=reformats_by(found, lambda one: one.conversion, whole_ms),
         notices=profile_notices(rows) if plan and profile else (),
-        roles=view.roles if view else None,
+        roles=view.kinds.roles if view else None,
     )
 
 

@@ -121,8 +121,6 @@ def layer_bytes(plan: Plan, kinds: LayerKinds | None = None) -> tuple[LayerBytes
     Args:
         kinds: Of its layers, where they are known already.
     """
-    if plan.source_schema == "names-only":
-        return (_NOTHING_KNOWN,) * len(plan.layers)
     kinds = kinds or layer_kinds(plan)
     return kinds.spread(_of_layer(layer, kinds.roles) for layer in kinds.examples)
 
@@ -139,6 +137,8 @@ def _added(parts: Sequence[int | None]) -> int | None:
 def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
     if layer.is_inert:
         return _NOTHING_MOVED
+    if layer.type == "unknown" and not (layer.inputs or layer.outputs):
+        return _NOTHING_KNOWN
     activations: list[int | None] = [tensor.nbytes for tensor in layer.outputs]
     weights: list[int | None] = [None] if is_whole_part(layer) else []
     biases: list[int | None] = []
@@ -221,16 +221,15 @@ def layer_work(plan: Plan, kinds: LayerKinds | None = None) -> tuple[LayerWork, 
     Args:
         kinds: Of its layers, where they are known already.
     """
-    kinds, is_bare = kinds or layer_kinds(plan), plan.source_schema == "names-only"
-    works = []
+    kinds, works = kinds or layer_kinds(plan), []
     for layer in kinds.examples:
         product = matrix_product_of(layer)
-        size = _NOTHING_KNOWN if is_bare else _of_layer(layer, kinds.roles)
+        moved = _moved_bytes(layer, _of_layer(layer, kinds.roles))
         works.append(
             LayerWork(
                 macs=product.macs if product else None,
                 product=product,
-                moved_bytes=None if layer.is_inert else _moved_bytes(layer, size),
+                moved_bytes=None if layer.is_inert else moved,
                 source="plan" if product else None,
             )
         )

@@ -16,7 +16,6 @@ from enginescope.records.tensor import DataType, Tensor
 #: Layer types that launch nothing: they stand in a plan, and take no time.
 INERT_TYPES = frozenset({"Constant", "NoOp", "signal", "wait", "shape_call"})
 
-
 #: `Plan.source_schema` of a graph that a runtime executed: ONNX Runtime, OpenVINO.
 EXECUTED = "onnxruntime"
 
