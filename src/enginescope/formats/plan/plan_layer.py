@@ -22,8 +22,7 @@ from enginescope.records.tensor import DataType, Tensor
 
 _PROFILE = re.compile(r"\[profile (\d{1,9})\]")
 _ESCAPED = re.compile(r"\\u001[eEfF]")
-_ONNX = "[ONNX Layer: "
-_ONNX_AT = len(_ONNX)
+_ONNX = re.compile(r"(?:\A|[\x1e\x1f])[ \n]*\[ONNX Layer: ([^\x1e\x1f]+)\][ \n]*(?=[\x1e\x1f]|\Z)")
 #: Where a layer keeps the names of what steers the cache for it, and is no data.
 CONTROLS = "ControlInputs"
 _KIND = frozenset({"LayerType", "ParameterType", "TacticName", "TacticValue"})
@@ -121,12 +120,7 @@ def onnx_nodes(metadata: Any) -> tuple[str, ...]:
         return ()
     if "\\u001" in metadata:
         metadata = _ESCAPED.sub("\x1f", metadata)
-    names = []
-    for raw in metadata.replace("\x1e", "\x1f").split("\x1f"):
-        part = raw.strip()
-        if part.startswith(_ONNX) and part.endswith("]"):
-            names.append(part[_ONNX_AT:-1])
-    return tuple([name for name in dict.fromkeys(names) if name])
+    return tuple(dict.fromkeys(_ONNX.findall(metadata)))
 
 
 def profile_suffix(names: Iterable[str]) -> int | None:
