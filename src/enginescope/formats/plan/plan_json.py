@@ -192,11 +192,7 @@ def _layer_by_layer(data: bytes) -> tuple[dict[str, Any], list[msgspec.Raw]]:
 
 
 def _plan(
-    source: str,
-    root: dict[str, Any],
-    raw_layers: Iterable[bytes | msgspec.Raw],
-    *,
-    name: str | None,
+    source: str, root: dict[str, Any], raw_layers: Iterable[Any], *, name: str | None
 ) -> tuple[Plan, tuple[Notice, ...]]:
     reader = LayerReader()
     layers = tuple(one for raw in raw_layers if (one := reader.read(raw)) is not None)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -222,24 +223,18 @@ class TensorReader:
     def _one_by_one(self, raw: bytes | msgspec.Raw) -> tuple[Tensor, ...]:
         """Return the tensors of a list in which some field has another type: it is not known."""
         value = msgspec.json.decode(raw)
-        items = value if isinstance(value, list) else ()
-        sound = (
-            {key: own for key, own in one.items() if _is_sound(key, own)}
-            for one in items
-            if isinstance(one, dict)
-        )
-        return tuple(tensor for one in sound for tensor in self.read(as_json([one])))
+        items = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+        sound = [{key: own for key, own in one.items() if _is_sound(key, own)} for one in items]
+        return self.read(as_json(sound))
 
     def _form(self, key: Any, raw: RawTensor) -> _Form:
         """Return what a tensor is apart from its name; plans repeat a few of these."""
-        text = text_of(raw.dtype) or text_of(raw.data_type)
-        self.has_split_format |= text is not None
-        dtype, layout = (
-            parse_joined(raw.joined) if raw.joined else parse_split(text_of(raw.layout), text)
-        )
+        text = raw.dtype or raw.data_type
+        self.has_split_format |= bool(text)
+        dtype, layout = parse_joined(raw.joined) if raw.joined else parse_split(raw.layout, text)
         if dtype is None and (unknown := raw.joined or text):
             self.unknown_formats.add(unknown)
-        shape = None if raw.shape is None else parse_shape(list(raw.shape))
+        shape = parse_shape(raw.shape)
         shape = self._shapes.setdefault(shape, shape)
         found = self._forms[key] = shape, dtype, layout, text_of(raw.location)
         return found
@@ -268,7 +263,7 @@ def _is_sound(key: str, value: Any) -> bool:
 
 def parse_shape(raw: Any) -> Shape:
     """Return dimensions, −1 as ``None``; ``None`` for what is not a list of whole numbers."""
-    if not isinstance(raw, list):
+    if not isinstance(raw, list | tuple):
         return None
     for dim in raw:
         if type(dim) is not int or not 0 <= dim < MAX_INT:
@@ -286,7 +281,7 @@ def text_of(value: Any) -> str | None:
     return sys.intern(value) if type(value) is str and value else None
 
 
-def _dynamic_shape(raw: list[Any]) -> Shape:
+def _dynamic_shape(raw: Iterable[Any]) -> Shape:
     dims = [whole_number(one) for one in raw]
     if any(dim is None for dim in dims):
         return None
