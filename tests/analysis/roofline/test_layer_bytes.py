@@ -196,3 +196,18 @@ def test_what_goes_into_a_no_op_makes_a_kind_of_its_own() -> None:
         layer(3, [y], [tensor("b", 4)]),
     )
     assert [one.moved_bytes for one in layer_work(plan)[2:]] == [48, 32]
+
+
+def test_a_constant_behind_a_no_op_is_no_activation() -> None:
+    x, y, constant = tensor("x", 4), tensor("y", 4), tensor("constant", 8)
+    plan = plan_of(
+        layer(0, [], [constant], "Constant"),
+        layer(1, [tensor("wide", 8)], [x], "NoOp"),
+        layer(2, [constant], [y], "NoOp"),
+        layer(3, [x], [tensor("a", 4)]),
+        layer(4, [y], [tensor("b", 4)]),
+    )
+    assert [one.weights_bytes for one in layer_bytes(plan)[3:]] == [0, 32]
+    assert [one.activation_bytes for one in layer_bytes(plan)[3:]] == [48, 16]
+    assert layer_kinds(plan).constants_read == {"constant"}
+    assert plan_totals(plan).weights_bytes == 32

@@ -81,7 +81,7 @@ def _padding(layer: Layer) -> str | None:
     return f"{before} before, {after} after"
 
 
-def _weights_type(layer: Layer) -> str | None:
+def weights_type(layer: Layer) -> str | None:
     """Return the element type of the kernel that a layer carries."""
     kernel = next((one for one in layer.weights if not is_bias(one.role)), None)
     return kernel.dtype.value if kernel and kernel.dtype else None
@@ -102,7 +102,7 @@ _KERNEL = "height × width of the kernel, or of the pooling window"
 _ORIGIN = "why a reformat is there: QDQ, or REFORMAT for one that TensorRT inserted"
 _TABLE: tuple[tuple[str, str, str, _Value], ...] = (
     ("output_precision", "Output type", "type of the first output", _output_type),
-    ("weights_type", "Weights' type", "element type of the kernel", _weights_type),
+    ("weights_type", "Weights' type", "element type of the kernel", weights_type),
     ("kernel", "Kernel", _KERNEL, _dims_of("Kernel", "WindowSize")),
     ("stride", "Stride", "height × width", _dims_of("Stride")),
     ("padding", "Padding", "height × width, before and after", _padding),

@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from enginescope.analysis.layers.reformats import TensorRoles, is_whole_part
+from enginescope.analysis.layers.reformats import is_whole_part
+from enginescope.analysis.plans.layer_attributes import weights_type
 from enginescope.analysis.roofline.layer_work import (
     LayerBytes,
     LayerKinds,
@@ -23,7 +24,7 @@ from enginescope.analysis.roofline.layer_work import (
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
-from enginescope.records.plan.plan import Attribution, Layer, LayerTiming, Plan, Weights
+from enginescope.records.plan.plan import Attribution, Layer, LayerTiming, Plan
 from enginescope.records.tensor import Tensor
 
 
@@ -92,18 +93,8 @@ def _tensor(tensor: Tensor) -> str:
     return " ".join(filter(None, (shape, tensor.dtype.value if tensor.dtype else None, layout)))
 
 
-def _kernel(row: LayerFacts) -> Weights | None:
-    return next((weight for weight in row.layer.weights if not is_bias(weight.role)), None)
-
-
-def _weights_type(row: LayerFacts) -> str | None:
-    kernel = _kernel(row)
-    return kernel.dtype.value if kernel and kernel.dtype else None
-
-
 def _weights_count(row: LayerFacts) -> int | None:
-    kernel = _kernel(row)
-    return kernel.count if kernel else None
+    return next((one.count for one in row.layer.weights if not is_bias(one.role)), None)
 
 
 def _of_product(field: str) -> Callable[[LayerFacts], int | None]:
@@ -152,7 +143,13 @@ TABLE: tuple[_Entry, ...] = (
         "ONNX nodes that the plan names, joined by `;`",
         lambda r: ";".join(r.layer.onnx_nodes) or None,
     ),
-    ("weights_type", "", "", "element type of the kernel it carries", _weights_type),
+    (
+        "weights_type",
+        "",
+        "",
+        "element type of the kernel it carries",
+        lambda r: weights_type(r.layer),
+    ),
     ("weights_count", "", "", "elements of that kernel", _weights_count),
     (
         "total_io_size_bytes",
@@ -435,7 +432,7 @@ def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
     used += [(one, many) for layer, many in active for one in layer.outputs]
     carried = [(one, many) for layer, many in active for one in layer.weights]
     kernels = [(one.nbytes, many) for one, many in carried if not is_bias(one.role)]
-    kernels += [(roles.constants[name], 1) for name in _constants_read(roles)]
+    kernels += [(roles.constants[name], 1) for name in kinds.constants_read]
     biases = [(one.nbytes, many) for one, many in carried if is_bias(one.role)]
     activations = [(one.nbytes, many) for one, many in used]
     return PlanTotals(
@@ -451,13 +448,6 @@ def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
         unknown_tensors=sum(
             many for size, many in (*kernels, *biases, *activations) if size is None
         ),
-    )
-
-
-def _constants_read(roles: TensorRoles) -> set[str]:
-    names = {one.name for layer in roles.active for one in layer.inputs}
-    return {roles.sources[one].name if one in roles.sources else one for one in names} & (
-        roles.constants.keys()
     )
 
 

@@ -69,11 +69,13 @@ class LayerKinds(Record, frozen=True, kw_only=True):
         roles: Of the plan's tensors.
         examples: The first layer of each kind.
         of_layer: Number of each layer's kind, in the plan's order.
+        constants_read: Names of the constants that layers read which do work.
     """
 
     roles: TensorRoles
     examples: tuple[Layer, ...]
     of_layer: tuple[int, ...]
+    constants_read: frozenset[str]
 
     def spread(self, values: Iterable[T]) -> tuple[T, ...]:
         """Return a value of each kind as one of each layer."""
@@ -86,17 +88,20 @@ def layer_kinds(plan: Plan) -> LayerKinds:
     constants, sources = roles.constants, roles.sources
     carried: dict[tuple[int, int], Any] = {}  # layers of a file share these objects
     number: dict[Any, int] = {}
-    examples, of_layer = list[Layer](), list[int]()
+    examples, of_layer, read = list[Layer](), list[int](), set[str]()
     for layer in plan.layers:
         own = id(layer.attributes), id(layer.weights)
         key = [carried.get(own) or carried.setdefault(own, _carried(layer))]
         key += (layer.type, layer.subtype, layer.tactic_name, layer.tactic_value, layer.stream)
         key.append(is_whole_part(layer))
         for tensor in layer.inputs:
-            name = tensor.name
-            key += (tensor.shape, id(tensor.dtype), tensor.layout, constants.get(name, -1))
-            if name in sources:
-                key += (sources[name].shape, id(sources[name].dtype))
+            source = sources.get(tensor.name, tensor)
+            nbytes = constants.get(source.name, -1)
+            key += (tensor.shape, id(tensor.dtype), tensor.layout, nbytes)
+            if nbytes != -1 and not layer.is_inert:
+                read.add(source.name)
+            if source is not tensor:
+                key.append((source.shape, id(source.dtype)))
         key.append("writes")
         for tensor in layer.outputs:
             key += (tensor.shape, id(tensor.dtype), tensor.layout)
@@ -104,7 +109,12 @@ def layer_kinds(plan: Plan) -> LayerKinds:
         if kind == len(examples):
             examples.append(layer)
         of_layer.append(kind)
-    return LayerKinds(roles=roles, examples=tuple(examples), of_layer=tuple(of_layer))
+    return LayerKinds(
+        roles=roles,
+        examples=tuple(examples),
+        of_layer=tuple(of_layer),
+        constants_read=frozenset(read),
+    )
 
 
 def _carried(layer: Layer) -> tuple[Any, ...]:
