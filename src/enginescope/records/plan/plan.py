@@ -49,7 +49,8 @@ class Layer(Record, frozen=True, kw_only=True, gc=False):
         type: What it computes: ``Convolution``, ``Reformat``, ``kgen``, … (``ParameterType`` if
             given, else ``LayerType``; ``"unknown"`` for a plan of names only).
         subtype: The implementation: ``CaskConvolution``, ``CudaDepthwiseConvolution``, …
-        metadata: ``Metadata`` of the source; `onnx_nodes` names the ONNX nodes in it.
+        metadata: ``Metadata`` of the source, untouched.
+        onnx_nodes: Names of the ONNX nodes it was made from, from `metadata`.
         profile_index: Optimization profile, when the plan has several.
         attributes: Every other field of the source, untouched; alike layers may share them.
     """
@@ -185,8 +186,7 @@ class Alignment(Record, frozen=True, kw_only=True):
 #: Sources that hold the time of each layer in each iteration, not averages alone.
 _PER_ITERATION = frozenset({"fake", "onnxruntime", "tensorrt"})
 #: Batches of consecutive iterations, and the fewest iterations in one.
-BATCHES = 12
-LEAST_IN_BATCH = 5
+BATCHES, LEAST_IN_BATCH = 12, 5
 
 
 class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
