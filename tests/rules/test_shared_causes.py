@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from enginescope.rules.engine import LintReport
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.lint import lint_input
 from enginescope.services.plans.resolve_plan import resolve_plan
+from tests.formats import plans
 
 #: Plan -> code of each cause with something at stake or asked -> layers concerned.
 CAUSES = {
@@ -185,3 +187,15 @@ def test_a_norm_that_a_slice_keeps_apart(shared: Path, tmp_path: Path) -> None:
     found = [one for one in report.findings if one.code == "PLAN119"]
     assert [len(one.layers) for one in found] == [2] * 4
     assert not [one for one in report.findings if one.code == "PLAN113"]  # attention is fused
+
+
+def test_a_plan_of_several_profiles_is_checked_as_a_whole(tmp_path) -> None:
+    """Work of one profile's layers was paired with the layers of all."""
+    document = plans.tensorrt_8_4()
+    second = {**plans.convolution(), "Name": "conv + relu [profile 1]"}
+    document["Layers"].append(second)
+    times = [{"name": one["Name"], "averageMs": 0.1} for one in document["Layers"]]
+    (tmp_path / "net.graph.json").write_text(json.dumps(document))
+    (tmp_path / "net.profile.json").write_text(json.dumps([{"count": 10}, *times]))
+    found = es.lint(tmp_path / "net.graph.json", gpu="H200")
+    assert "TIME204" in {one.code for one in found.findings}

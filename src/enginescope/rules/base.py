@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.claims.layer_claims import Saving, WholeRequest
-from enginescope.analysis.roofline.layer_work import LayerWork
+from enginescope.analysis.roofline.layer_work import LayerKinds
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import EXECUTED, Plan, Profile
@@ -41,7 +41,7 @@ class LintInput(Record, frozen=True, kw_only=True):
         device: The GPU that the plan is for.
         fed: Inputs of the measurement, with all dimensions known.
         profile_index: Index of the optimization profile in use.
-        works: Computation and memory traffic per layer, if they are known already.
+        kinds: Of the plan's layers, if they are known already.
         whole: Time of a whole inference without the profiler.
         enqueue_ms: Time of the host to enqueue one inference, in ms.
         cuda_graph: Whether inferences ran as a CUDA graph; ``None``: unknown.
@@ -52,7 +52,7 @@ class LintInput(Record, frozen=True, kw_only=True):
     device: Device | None = None
     fed: tuple[Tensor, ...] = ()
     profile_index: int | None = None
-    works: tuple[LayerWork, ...] | None = None
+    kinds: LayerKinds | None = None
     whole: WholeRequest | None = None
     enqueue_ms: float | None = None
     cuda_graph: bool | None = None
@@ -67,14 +67,14 @@ class LintInput(Record, frozen=True, kw_only=True):
         run = view.given
         if run.plan is None or run.plan.source_schema == EXECUTED:
             return None
-        enqueue = view.summary("enqueue")
+        enqueue, known = view.summary("enqueue"), view.plan_view
         return cls(
             plan=run.plan,
             profile=view.run.profile or run.profile,
             device=device or next(iter(run.environment.devices), None),
             fed=run.inputs,
             profile_index=run.job.backend.profile_index,
-            works=view.plan_view.own_works if view.plan_view else None,
+            kinds=known.kinds if known and known.plan is run.plan else None,
             whole=view.whole_request,
             enqueue_ms=enqueue.mean_ms if enqueue else None,
             cuda_graph=run.job.workload.mode.cuda_graph,
@@ -88,7 +88,7 @@ class LintInput(Record, frozen=True, kw_only=True):
             device=self.device,
             fed=self.fed,
             profile_index=self.profile_index or 0,
-            works=self.works,
+            kinds=self.kinds,
             whole=self.whole,
             enqueue_ms=self.enqueue_ms,
             cuda_graph=self.cuda_graph,

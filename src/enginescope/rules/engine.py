@@ -278,7 +278,7 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
     return LintReport(
         plan=given.plan.name,
         layers=len(given.plan.layers),
-        active_layers=len(view.plan.active_layers),
+        active_layers=len(view.active),
         sum_ms=view.sum_ms,
         engine_ms=view.engine_ms,
         profiler_ms=view.profile.profiler_ms if view.profile else None,

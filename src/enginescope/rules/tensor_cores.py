@@ -20,6 +20,7 @@ from functools import lru_cache
 
 from enginescope.analysis.layers.reformats import is_whole_part
 from enginescope.analysis.roofline.layer_work import MATRIX_TYPES
+from enginescope.analysis.roofline.matrix_product import groups_of
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import DataType, Tensor
@@ -114,8 +115,7 @@ def channels(tensor: Tensor) -> int | None:
 
 def groups(layer: Layer) -> int:
     """Return the groups of a convolution; 1 if the plan does not say."""
-    value = layer.attributes.get("Groups", layer.attributes.get("ConvGroups"))
-    return value if type(value) is int and value > 0 else 1
+    return groups_of(layer) or 1
 
 
 def is_depthwise(layer: Layer) -> bool:

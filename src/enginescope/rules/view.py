@@ -10,7 +10,7 @@ from typing import NamedTuple
 from enginescope.analysis.claims.layer_claims import WholeRequest, engine_ms, layer_times
 from enginescope.analysis.layers.layer_sum import other_build
 from enginescope.analysis.layers.layer_table import joined_times
-from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
+from enginescope.analysis.roofline.layer_work import LayerKinds, LayerWork, layer_kinds, layer_work
 from enginescope.analysis.roofline.roofline import GpuLimits, gpu_limits, layer_roof
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
@@ -128,7 +128,7 @@ class LintView:
     Args:
         profile: Layer times, `given_profile` of the view. The view has no `profile` if they are of
             another build.
-        works: Computation and memory traffic per layer, if they are known already.
+        kinds: Of the plan's layers, if they are known already.
         whole, enqueue_ms, cuda_graph: See `LintInput`.
     """
 
@@ -140,7 +140,7 @@ class LintView:
         device: Device | None = None,
         fed: tuple[Tensor, ...] = (),
         profile_index: int = 0,
-        works: tuple[LayerWork, ...] | None = None,
+        kinds: LayerKinds | None = None,
         whole: WholeRequest | None = None,
         enqueue_ms: float | None = None,
         cuda_graph: bool | None = None,
@@ -150,7 +150,7 @@ class LintView:
         self.device = device
         self.fed = fed
         self.profile_index = profile_index
-        self._known_works = works
+        self.layer_kinds = kinds or layer_kinds(plan)
         self._whole = whole
         self.enqueue_ms = enqueue_ms
         self.cuda_graph = cuda_graph
@@ -164,7 +164,7 @@ class LintView:
     @cached_property
     def active(self) -> tuple[Layer, ...]:
         """Layers that launch work."""
-        return self.plan.active_layers
+        return self.layer_kinds.roles.active
 
     @cached_property
     def kinds(self) -> dict[Kind, list[int]]:
@@ -209,7 +209,7 @@ class LintView:
     @cached_property
     def works(self) -> tuple[LayerWork, ...]:
         """Computation and memory traffic of each layer."""
-        return layer_work(self.plan) if self._known_works is None else self._known_works
+        return layer_work(self.plan, self.layer_kinds)
 
     @cached_property
     def _work_of(self) -> dict[int, LayerWork]:

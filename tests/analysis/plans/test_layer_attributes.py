@@ -1,23 +1,17 @@
 """Attributes of layers, of convolutions, fused ones, pooling and reformats."""
 
-from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, attributes_of
-from enginescope.core.record import replace
+from enginescope.analysis.plans.layer_attributes import attributes_of
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import Layer, Weights
 from enginescope.records.tensor import DataType
 from tests.conftest import DATA
 
 
-def own(layer: Layer) -> dict[str, object]:
-    found = {one.key: one.value(layer) for one in LAYER_ATTRIBUTES}
-    return {key: value for key, value in found.items() if value is not None}
-
-
 def test_a_convolution_has_all_of_its_attributes() -> None:
     file = DATA / "trt86-h200" / "resnet18.graph.json"
     plan, _ = parse_plan(file.read_bytes(), file.name)
     layer = next(one for one in plan.layers if one.name == "/conv1/Conv + /relu/Relu")
-    assert own(layer) == {
+    assert attributes_of(layer) == {
         "output_precision": "FP16",
         "weights_type": "FP16",
         "kernel": "7×7",
@@ -34,10 +28,10 @@ def test_a_convolution_has_all_of_its_attributes() -> None:
 
 def test_a_fused_convolution_says_its_own_and_a_pooling_its_window() -> None:
     fused = {"ConvKernel": [3, 3], "ConvActivation": "NONE", "PoolingStride": [2, 2]}
-    found = own(Layer(index=0, name="fused", type="ConvActPool", attributes=fused))
+    found = attributes_of(Layer(index=0, name="fused", type="ConvActPool", attributes=fused))
     assert found == {"kernel": "3×3", "stride": "2×2"}
     pooling = {"WindowSize": [7, 7], "PrePadding": [0, 0], "PostPadding": [1, 1]}
-    found = own(Layer(index=0, name="pool", type="Pooling", attributes=pooling))
+    found = attributes_of(Layer(index=0, name="pool", type="Pooling", attributes=pooling))
     assert found == {"kernel": "7×7", "padding": "0×0 before, 1×1 after"}
 
 
@@ -47,18 +41,4 @@ def test_the_type_of_weights_is_that_of_the_kernel() -> None:
         Weights(role="Weights", dtype=DataType.INT8, count=72),
     )
     layer = Layer(index=0, name="conv", weights=weights, attributes={"Origin": "QDQ"})
-    assert own(layer) == {"weights_type": "INT8", "reformat_origin": "QDQ"}
-
-
-def test_layers_that_are_alike_share_attributes_and_others_do_not() -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
-    plan, _ = parse_plan(file.read_bytes(), file.name)
-    conv = next(one for one in plan.layers if one.name == "/conv1/Conv + /relu/Relu")
-    strided = replace(conv, attributes={**conv.attributes, "Stride": [1, 1]})
-    streamed, bare = replace(conv, stream=3), replace(conv, weights=())
-    named = replace(conv, name="other", attributes={**conv.attributes, "Metadata": "other"})
-    layers = (*plan.layers, strided, streamed, bare, named, None)
-    found = list(attributes_of(layers))
-    assert found == [own(layer) if layer else {} for layer in layers]
-    assert found[-2] is found[plan.layers.index(conv)]
-    assert len({id(one) for one in found}) < len(plan.layers)
+    assert attributes_of(layer) == {"weights_type": "INT8", "reformat_origin": "QDQ"}

@@ -19,7 +19,6 @@ def test_a_chain_holds_what_is_read_and_written() -> None:
     found = liveness(small_plan())
     # a: 256 bytes, b: 512, c: 1024 and through the no-op; x, y and the weights are not activations
     assert found.live_bytes == (256, 256 + 512, 512 + 1024, 1024)
-    assert found.largest_bytes == found.live_bytes
     assert (found.peak_bytes, found.peak_at, found.unknown) == (1536, 2, 0)
 
 
@@ -37,7 +36,6 @@ def test_a_shortcut_stays_alive_until_its_last_reader() -> None:
         )
     )
     assert found.live_bytes == (400, 440, 480, 440)
-    assert found.largest_bytes == (400, 440, 80, 440)
 
 
 def test_a_name_written_again_is_another_tensor() -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from enginescope.analysis.plans.plan_columns import plan_totals
-from enginescope.analysis.roofline.layer_work import add_known, layer_bytes
+from enginescope.analysis.roofline.layer_work import add_known, layer_bytes, layer_kinds, layer_work
 from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import Layer, Plan, Weights
@@ -141,3 +141,73 @@ def test_a_layer_without_tensors_in_the_file_has_no_known_size() -> None:
     assert found[0].activation_bytes is None
     assert (found[0].footprint_bytes, found[0].moved_bytes) == (None, None)
     assert found[1].activation_bytes == 0
+
+
+def test_layers_of_a_kind_differ_in_names_and_nodes_alone(data) -> None:
+    file = data / "trt86-h200" / "resnet18.graph.json"
+    plan, _ = parse_plan(file.read_bytes(), file.name)
+    at = next(at for at, one in enumerate(plan.layers) if one.type == "Convolution")
+    conv = plan.layers[at]
+    (read, *others), (written,) = conv.inputs, conv.outputs
+    alike = (
+        replace(
+            conv, name="other", index=99, metadata="[ONNX Layer: other]", onnx_nodes=("other",)
+        ),
+        replace(conv, attributes=dict(conv.attributes), weights=tuple(map(replace, conv.weights))),
+        replace(conv, outputs=(replace(written, name="elsewhere"),)),
+    )
+    unlike = (
+        replace(conv, attributes={**conv.attributes, "Stride": [1, 1]}),
+        replace(conv, weights=conv.weights[:1]),
+        replace(conv, stream=3),
+        replace(conv, tactic_name="another"),
+        replace(conv, tactic_value="0x1"),
+        replace(conv, type="Deconvolution"),
+        replace(conv, subtype=None),
+        replace(conv, name="{ForeignNode[a...b]}"),
+        replace(conv, inputs=(replace(read, shape=(8, *(read.shape or ())[1:])), *others)),
+        replace(conv, inputs=(replace(read, dtype=DataType.INT8), *others)),
+        replace(conv, inputs=(replace(read, layout=None), *others)),
+        replace(conv, inputs=(replace(read, name="a constant"), *others)),
+        replace(conv, outputs=(written, written)),
+        replace(conv, inputs=(*conv.inputs, written), outputs=()),
+    )
+    grown = replace(plan, layers=(*plan.layers, *alike, *unlike))
+    kinds = layer_kinds(grown)
+    known = len(plan.layers)
+    assert set(kinds.of_layer[known : known + 3]) == {kinds.of_layer[at]}
+    numbers = kinds.of_layer[known + 3 :]
+    assert len(set(numbers)) == len(unlike)
+    assert kinds.of_layer[at] not in numbers
+    assert [kinds.examples[kind].type for kind in kinds.of_layer] == [
+        one.type for one in grown.layers
+    ]
+    assert len(kinds.examples) < len(grown.layers)
+
+
+def test_what_goes_into_a_no_op_makes_a_kind_of_its_own() -> None:
+    wide, narrow, x, y = (
+        tensor(name, size) for name, size in zip("wnxy", (8, 4, 4, 4), strict=True)
+    )
+    plan = plan_of(
+        layer(0, [wide], [x], "NoOp"),
+        layer(1, [narrow], [y], "NoOp"),
+        layer(2, [x], [tensor("a", 4)]),
+        layer(3, [y], [tensor("b", 4)]),
+    )
+    assert [one.moved_bytes for one in layer_work(plan)[2:]] == [48, 32]
+
+
+def test_a_constant_behind_a_no_op_is_no_activation() -> None:
+    x, y, constant = tensor("x", 4), tensor("y", 4), tensor("constant", 8)
+    plan = plan_of(
+        layer(0, [], [constant], "Constant"),
+        layer(1, [tensor("wide", 8)], [x], "NoOp"),
+        layer(2, [constant], [y], "NoOp"),
+        layer(3, [x], [tensor("a", 4)]),
+        layer(4, [y], [tensor("b", 4)]),
+    )
+    assert [one.weights_bytes for one in layer_bytes(plan)[3:]] == [0, 32]
+    assert [one.activation_bytes for one in layer_bytes(plan)[3:]] == [48, 16]
+    assert layer_kinds(plan).constants_read == {"constant"}
+    assert plan_totals(plan).weights_bytes == 32

@@ -211,7 +211,7 @@ def test_metadata_that_is_not_onnx() -> None:
     layer = {**plans.convolution(), "Metadata": "my own words"}
     found = read({"Layers": [layer]}).layers[0]
     assert found.onnx_nodes == ()
-    assert found.attributes["Metadata"] == "my own words"
+    assert found.metadata == "my own words"
 
 
 def test_twice_escaped_separators() -> None:
@@ -261,3 +261,49 @@ def test_too_deep_to_be_read() -> None:
     deep = b"[" * 100_000 + b"]" * 100_000
     with pytest.raises(FormatError, match="nested too deeply"):
         parse_plan(b'{"Layers": [{"Name": "a", "Deep": ' + deep + b"}]}", "a.json")
+
+
+def test_layers_that_differ_in_names_share_what_they_carry() -> None:
+    convs = [
+        {**plans.convolution(), "Name": name, "Metadata": f"[ONNX Layer: {name}]"} for name in "ab"
+    ]
+    other = {**plans.convolution(), "Name": "c", "Kernel": [1, 1]}
+    a, b, c = read({"Layers": [*convs, other]}).layers
+    assert a.attributes is b.attributes
+    assert a.weights is b.weights
+    assert (b.name, b.metadata, b.onnx_nodes) == ("b", "[ONNX Layer: b]", ("b",))
+    assert (a.attributes["Kernel"], c.attributes["Kernel"]) == ([3, 3], [1, 1])
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [None, 3, "x", {"Name": "x"}, [None, 3, "x", [], {}, {"Name": 3}], [{"Name": [1]}]],
+    ids=str,
+)
+def test_what_is_no_tensor_is_passed_over(tensors: object) -> None:
+    one = {**plans.convolution(), "Outputs": tensors, "StreamId": 2**70, "Metadata": 3}
+    found = read({"Layers": [one]}).layers[0]
+    assert (found.outputs, found.stream, found.metadata, found.onnx_nodes) == ((), None, None, ())
+    assert found.inputs[0].name == "packed"
+
+
+@pytest.mark.parametrize(
+    ("fields", "shape"),
+    [
+        ({"Dimensions": [1, "x"]}, None),
+        ({"Dimensions": [2**70]}, None),
+        ({"Dimensions": {"0": 1}}, None),
+        ({"Dimensions": "1x3"}, None),
+        ({"Dimensions": [-1, 3], "Location": 3}, (None, 3)),
+        ({"Format/Datatype": ["Half"]}, (1, 3, 8, 8)),
+    ],
+)
+def test_fields_of_a_tensor_of_another_type_are_not_known(
+    fields: dict[str, object], shape: object
+) -> None:
+    one = {**plans.convolution(), "Inputs": [3, {**plans.PACKED, **fields}, plans.IMAGE]}
+    odd, image = read({"Layers": [one]}).layers[0].inputs
+    assert odd.shape == shape
+    assert (odd.location is None) == ("Location" in fields)
+    assert (odd.dtype is None) == ("Format/Datatype" in fields)
+    assert image.shape == (1, 3, 8, 8)

@@ -44,7 +44,8 @@ def layer_times(profile: Profile, whole: WholeRequest | None = None) -> Profile:
         return profile
     if profile.gated_ms is not None:
         return _gated(profile, profile.gated_ms)
-    raw = [_reported(layer, profile.statistic) for layer in profile.layers]
+    statistic = profile.statistic  # which looks at every layer
+    raw = [_reported(layer, statistic) for layer in profile.layers]
     whole_ms = whole.beside(profile) if whole else None
     cost = profiler_cost(profile, (time_ms for time_ms in raw if time_ms is not None), whole_ms)
     times = zip(profile.layers, raw, strict=True)

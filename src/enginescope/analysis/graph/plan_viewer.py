@@ -145,6 +145,7 @@ def _known(layer: Layer) -> dict[str, str]:
         "subtype": layer.subtype,
         "tactic": layer.tactic_name or layer.tactic_value,
         "stream": layer.stream,
+        "Metadata": layer.metadata,
         **layer.attributes,
     }
     texts = {

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias
-
-import msgspec
 
 from enginescope.analysis.roofline.layer_work import is_bias
 from enginescope.core.record import Record
@@ -33,36 +31,14 @@ class LayerAttribute(Record, frozen=True, kw_only=True):
 
 
 _PREFIXES = ("", "Conv", "Pooling")
-_NAMES = (
-    *("Kernel", "WindowSize", "Stride", "PrePadding", "PostPadding", "Dilation", "Groups"),
-    *("OutMaps", "Activation", "Origin"),
-)
-#: Fields of the plan that attributes are made of.
-_FIELDS = frozenset(prefix + name for prefix in _PREFIXES for name in _NAMES)
 #: Attributes that are known of a layer, by key.
 Attributes: TypeAlias = dict[str, str | int]
-_NONE: Attributes = {}
 
 
-def attributes_of(layers: Iterable[Layer | None]) -> Iterator[Attributes]:
-    """Yield the attributes of each layer, none for ``None``; layers that are alike share them."""
-    known: dict[Any, Attributes] = {}
-    for layer in layers:
-        if layer is None:
-            yield _NONE
-            continue
-        fields = b""
-        if not _FIELDS.isdisjoint(layer.attributes):
-            own = {name: value for name, value in layer.attributes.items() if name in _FIELDS}
-            fields = msgspec.json.encode(own)
-        dtype = layer.outputs[0].dtype if layer.outputs else None
-        # Types and weights by their place: to hash a type calls Python.
-        key = (fields, id(dtype), layer.stream, layer.tactic_value, *map(id, layer.weights))
-        found = known.get(key)
-        if found is None:
-            every = ((one.key, one.value(layer)) for one in LAYER_ATTRIBUTES)
-            found = known[key] = {name: value for name, value in every if value is not None}
-        yield found
+def attributes_of(layer: Layer) -> Attributes:
+    """Return the attributes that are known of a layer."""
+    every = ((one.key, one.value(layer)) for one in LAYER_ATTRIBUTES)
+    return {name: value for name, value in every if value is not None}
 
 
 def _field(layer: Layer, *names: str) -> Any:
@@ -105,7 +81,7 @@ def _padding(layer: Layer) -> str | None:
     return f"{before} before, {after} after"
 
 
-def _weights_type(layer: Layer) -> str | None:
+def weights_type(layer: Layer) -> str | None:
     """Return the element type of the kernel that a layer carries."""
     kernel = next((one for one in layer.weights if not is_bias(one.role)), None)
     return kernel.dtype.value if kernel and kernel.dtype else None
@@ -126,7 +102,7 @@ _KERNEL = "height × width of the kernel, or of the pooling window"
 _ORIGIN = "why a reformat is there: QDQ, or REFORMAT for one that TensorRT inserted"
 _TABLE: tuple[tuple[str, str, str, _Value], ...] = (
     ("output_precision", "Output type", "type of the first output", _output_type),
-    ("weights_type", "Weights' type", "element type of the kernel", _weights_type),
+    ("weights_type", "Weights' type", "element type of the kernel", weights_type),
     ("kernel", "Kernel", _KERNEL, _dims_of("Kernel", "WindowSize")),
     ("stride", "Stride", "height × width", _dims_of("Stride")),
     ("padding", "Padding", "height × width, before and after", _padding),

@@ -12,12 +12,19 @@ from typing import Any
 
 import msgspec
 
-from enginescope.analysis.layers.reformats import TensorRoles, is_whole_part, tensor_roles
-from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork, is_bias
+from enginescope.analysis.layers.reformats import is_whole_part
+from enginescope.analysis.plans.layer_attributes import weights_type
+from enginescope.analysis.roofline.layer_work import (
+    LayerBytes,
+    LayerKinds,
+    LayerWork,
+    is_bias,
+    layer_kinds,
+)
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
-from enginescope.records.plan.plan import Attribution, Layer, LayerTiming, Plan, Weights
+from enginescope.records.plan.plan import Attribution, Layer, LayerTiming, Plan
 from enginescope.records.tensor import Tensor
 
 
@@ -86,18 +93,8 @@ def _tensor(tensor: Tensor) -> str:
     return " ".join(filter(None, (shape, tensor.dtype.value if tensor.dtype else None, layout)))
 
 
-def _kernel(row: LayerFacts) -> Weights | None:
-    return next((weight for weight in row.layer.weights if not is_bias(weight.role)), None)
-
-
-def _weights_type(row: LayerFacts) -> str | None:
-    kernel = _kernel(row)
-    return kernel.dtype.value if kernel and kernel.dtype else None
-
-
 def _weights_count(row: LayerFacts) -> int | None:
-    kernel = _kernel(row)
-    return kernel.count if kernel else None
+    return next((one.count for one in row.layer.weights if not is_bias(one.role)), None)
 
 
 def _of_product(field: str) -> Callable[[LayerFacts], int | None]:
@@ -146,7 +143,13 @@ TABLE: tuple[_Entry, ...] = (
         "ONNX nodes that the plan names, joined by `;`",
         lambda r: ";".join(r.layer.onnx_nodes) or None,
     ),
-    ("weights_type", "", "", "element type of the kernel it carries", _weights_type),
+    (
+        "weights_type",
+        "",
+        "",
+        "element type of the kernel it carries",
+        lambda r: weights_type(r.layer),
+    ),
     ("weights_count", "", "", "elements of that kernel", _weights_count),
     (
         "total_io_size_bytes",
@@ -277,7 +280,7 @@ class PlanFacts(Record, frozen=True, kw_only=True):
 _NAMES = frozenset(one.name for one in COLUMNS)
 _ROOFLINE = "roofline."
 #: Fields of the file that stand in columns of another name.
-_RENAMED = frozenset({"Metadata", "StreamId"})
+_RENAMED = frozenset({"StreamId"})
 _MAX_INT = 2**63
 
 
@@ -411,7 +414,7 @@ class PlanTotals(Record, frozen=True, kw_only=True):
     unknown_tensors: int
 
 
-def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
+def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
     """Return the counts and bytes of `plan`.
 
     A tensor that only layers read, that none writes and that is not an input of the engine is a
@@ -419,48 +422,49 @@ def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
     activations.
 
     Args:
-        roles: Of its tensors, where they are known already.
+        kinds: Of its layers, where they are known already.
     """
-    roles = roles or tensor_roles(plan)
-    active, constants = roles.active, roles.constants
-    inputs = [tensor for layer in active for tensor in layer.inputs]
-    if roles.sources:
-        inputs = list(map(roles.source, inputs))
-    used = [tensor for tensor in inputs if tensor.name not in constants]
-    used += [tensor for layer in active for tensor in layer.outputs]
-    carried = [
-        (is_bias(weight.role), weight.nbytes) for layer in active for weight in layer.weights
-    ]
-    kernels = [nbytes for of_bias, nbytes in carried if not of_bias]
-    kernels += [constants[name] for name in {one.name for one in inputs} & constants.keys()]
-    biases = [nbytes for of_bias, nbytes in carried if of_bias]
-    activations = [tensor.nbytes for tensor in used]
+    kinds = kinds or layer_kinds(plan)
+    roles, count = kinds.roles, Counter(kinds.of_layer)
+    active = [(one, count[at]) for at, one in enumerate(kinds.examples) if not one.is_inert]
+    used = [(roles.source(one), many) for layer, many in active for one in layer.inputs]
+    used = [(one, many) for one, many in used if one.name not in roles.constants]
+    used += [(one, many) for layer, many in active for one in layer.outputs]
+    carried = [(one, many) for layer, many in active for one in layer.weights]
+    kernels = [(one.nbytes, many) for one, many in carried if not is_bias(one.role)]
+    kernels += [(roles.constants[name], 1) for name in kinds.constants_read]
+    biases = [(one.nbytes, many) for one, many in carried if is_bias(one.role)]
+    activations = [(one.nbytes, many) for one, many in used]
     return PlanTotals(
         layers=len(plan.layers),
-        active_layers=len(active),
+        active_layers=len(roles.active),
         layers_by_type=_count(active, attrgetter("type")),
         layers_by_precision=_count(active, _precision),
-        weights_bytes=sum_known(kernels),
-        bias_bytes=sum_known(biases),
-        activation_bytes=sum_known(activations),
-        padded_activation_bytes=sum_known(list(map(_padded, used, activations))),
-        whole_parts=sum(map(is_whole_part, active)),
-        unknown_tensors=sum(sizes.count(None) for sizes in (kernels, biases, activations)),
+        weights_bytes=_sum(kernels),
+        bias_bytes=_sum(biases),
+        activation_bytes=_sum(activations),
+        padded_activation_bytes=_sum([(one.padded_nbytes, many) for one, many in used]),
+        whole_parts=sum(many for layer, many in active if is_whole_part(layer)),
+        unknown_tensors=sum(
+            many for size, many in (*kernels, *biases, *activations) if size is None
+        ),
     )
 
 
-def _padded(tensor: Tensor, nbytes: int | None) -> int | None:
-    """Return bytes with padding: those without, unless the layout is vectorized."""
-    layout = tensor.layout
-    return nbytes if layout is None or layout.vector_width is None else tensor.padded_nbytes
+def _sum(sizes: Iterable[tuple[int | None, int]]) -> int | None:
+    """Return the sum of sizes, each so many times; ``None`` if none is known."""
+    return sum_known(None if size is None else size * many for size, many in sizes)
 
 
 def _precision(layer: Layer) -> str:
     return layer.precision._name_ if layer.precision else "unknown"
 
 
-def _count(layers: Iterable[Layer], key: Callable[[Layer], str]) -> dict[str, int]:
-    return dict(Counter(map(key, layers)).most_common())
+def _count(layers: Iterable[tuple[Layer, int]], key: Callable[[Layer], str]) -> dict[str, int]:
+    found = Counter[str]()
+    for layer, many in layers:
+        found[key(layer)] += many
+    return dict(found.most_common())
 
 
 def _precision_name(tensors: Sequence[Tensor]) -> str | None:

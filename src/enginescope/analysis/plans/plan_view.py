@@ -31,9 +31,9 @@ from enginescope.analysis.layers.reformats import (
     TensorRoles,
     reformats,
     reformats_by,
-    tensor_roles,
 )
 from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx, with_onnx_work
+from enginescope.analysis.plans.layer_attributes import Attributes, attributes_of
 from enginescope.analysis.plans.plan_columns import (
     LayerFacts,
     PlanFacts,
@@ -42,7 +42,14 @@ from enginescope.analysis.plans.plan_columns import (
     plan_columns,
     plan_totals,
 )
-from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork, layer_bytes, layer_work
+from enginescope.analysis.roofline.layer_work import (
+    LayerBytes,
+    LayerKinds,
+    LayerWork,
+    layer_bytes,
+    layer_kinds,
+    layer_work,
+)
 from enginescope.analysis.roofline.roofline import GpuLimits, Roofline, limits_of, roofline
 from enginescope.core.record import Record, Result
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
@@ -165,12 +172,17 @@ class PlanView(Result):
     @cached_property
     def totals(self) -> PlanTotals:
         """Counts and bytes of the plan as a whole."""
-        return plan_totals(self.plan, self.roles)
+        return plan_totals(self.plan, self.kinds)
 
     @cached_property
-    def roles(self) -> TensorRoles:
-        """Which of the plan's tensors are constants, and what no-ops pass on."""
-        return tensor_roles(self.plan)
+    def kinds(self) -> LayerKinds:
+        """Which of `all_layers` differ in names alone."""
+        return layer_kinds(self.plan)
+
+    @cached_property
+    def attributes(self) -> tuple[Attributes, ...]:
+        """Attributes of each of `all_layers`; layers of a kind share them."""
+        return self.kinds.spread(map(attributes_of, self.kinds.examples))
 
     @cached_property
     def rows(self) -> tuple[LayerRow, ...]:
@@ -204,7 +216,7 @@ class PlanView(Result):
     @cached_property
     def sizes(self) -> tuple[LayerBytes, ...]:
         """Bytes of each of `all_layers`."""
-        return layer_bytes(self.plan, self.roles)
+        return layer_bytes(self.plan, self.kinds)
 
     @cached_property
     def works(self) -> tuple[LayerWork, ...]:
@@ -217,7 +229,7 @@ class PlanView(Result):
     @cached_property
     def own_works(self) -> tuple[LayerWork, ...]:
         """Work of each of `all_layers`, as far as the plan alone tells."""
-        return layer_work(self.plan, self.sizes)
+        return layer_work(self.plan, self.kinds)
 
     def work_of(self, layer: Layer) -> LayerWork:
         """Return a layer's work."""
@@ -242,8 +254,8 @@ class PlanView(Result):
         """
         made = type(self)(self.plan, self.profile, gpu=gpu, onnx=onnx, whole=self.whole)
         made.rows, made.sizes, made.attribution = self.rows, self.sizes, self.attribution
-        made.totals, made.roles = self.totals, self.roles
-        made.own_works = self.own_works
+        made.totals, made.kinds = self.totals, self.kinds
+        made.own_works, made.attributes = self.own_works, self.attributes
         return made
 
     def columns(self, kind: str | None = None, *, inert: bool = False) -> dict[str, list[Any]]:
@@ -336,12 +348,14 @@ class ExploredLayer(Record, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         layer, sizes, work: ``None`` for times whose layer the plan does not have.
+        attributes: Empty for such times.
     """
 
     row: LayerRow
     layer: Layer | None = None
     sizes: LayerBytes | None = None
     work: LayerWork | None = None
+    attributes: Attributes = {}  # noqa: RUF012 - msgspec copies empty defaults
 
 
 class Exploration(Record, frozen=True, kw_only=True):
@@ -426,7 +440,7 @@ def explore(
         reformats_by_origin=reformats_by(found, lambda one: one.origin, whole_ms),
         reformats_by_conversion=reformats_by(found, lambda one: one.conversion, whole_ms),
         notices=profile_notices(rows) if plan and profile else (),
-        roles=view.roles if view else None,
+        roles=view.kinds.roles if view else None,
     )
 
 
@@ -468,7 +482,9 @@ def _layers(view: PlanView | None, rows: tuple[LayerRow, ...]) -> tuple[Explored
         return tuple(ExploredLayer(row=row) for row in rows)
     layers = view.plan.layers
     own = (
-        ExploredLayer(row=row, layer=layer, sizes=size, work=work)
-        for layer, row, size, work in zip(layers, rows, view.sizes, view.works, strict=False)
+        ExploredLayer(row=row, layer=layer, sizes=size, work=work, attributes=own)
+        for row, layer, size, work, own in zip(
+            rows, layers, view.sizes, view.works, view.attributes, strict=False
+        )
     )
     return (*own, *(ExploredLayer(row=row) for row in rows[len(layers) :]))

@@ -362,12 +362,10 @@ class Liveness(Record, frozen=True, kw_only=True):
         live_bytes: While each layer that does work runs, in the plan's order: what it reads and
             writes, and what was written before and is still read later. With the padding of
             vectorized layouts.
-        largest_bytes: Of each layer, what it reads and writes alone.
         unknown: Tensors of unknown size, left out.
     """
 
     live_bytes: tuple[int, ...]
-    largest_bytes: tuple[int, ...]
     unknown: int
 
     @property
@@ -402,35 +400,28 @@ def liveness(plan: Plan, roles: TensorRoles | None = None) -> Liveness | None:
     roles = roles or tensor_roles(plan)
     if not roles.active:
         return None
-    lives, own = _lives(plan, roles)
+    lives = _lives(plan, roles)
     return Liveness(
-        live_bytes=_added_up(lives, len(own)),
-        largest_bytes=own,
+        live_bytes=_added_up(lives, len(roles.active)),
         unknown=sum(nbytes is None for _, _, nbytes in lives),
     )
 
 
-def _lives(plan: Plan, roles: TensorRoles) -> tuple[list[_Life], tuple[int, ...]]:
-    """Return the lives of the tensors between layers, and what each layer reads and writes.
-
-    One life for each time that a name is written after it was read.
-    """
+def _lives(plan: Plan, roles: TensorRoles) -> list[_Life]:
+    """Return the lives of tensors between layers: one for each write of a name that was read."""
     sources = roles.sources
     outside = {*roles.constants, *(one.tensor.name for one in plan.io)}
     outside |= {sources[name].name for name in outside if name in sources}
     lives: list[_Life] = []
     latest: dict[str, _Life] = {}
     read: set[str] = set()  # since they were written last
-    own = []
     for step, layer in enumerate(roles.active):
-        here: dict[str, int] = {}
         for is_read, tensors in ((True, layer.inputs), (False, layer.outputs)):
             for tensor in tensors:
                 name = sources[tensor.name].name if tensor.name in sources else tensor.name
                 if name in outside:
                     continue
                 nbytes = tensor.padded_nbytes
-                here[name] = max(here.get(name, 0), nbytes or 0)
                 life = latest.get(name)
                 if life is not None and (is_read or name not in read):
                     life[1] = step
@@ -440,8 +431,7 @@ def _lives(plan: Plan, roles: TensorRoles) -> tuple[list[_Life], tuple[int, ...]
                     latest[name] = life = [step, step, nbytes]
                     lives.append(life)
                 (read.add if is_read else read.discard)(name)
-        own.append(sum(here.values()))
-    return lives, tuple(own)
+    return lives
 
 
 def _added_up(lives: Iterable[_Life], count: int) -> tuple[int, ...]:

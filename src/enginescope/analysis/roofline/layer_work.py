@@ -5,9 +5,9 @@ Bytes that each layer of a plan reads and writes: activations, weights, biases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from enginescope.analysis.layers.reformats import TensorRoles, is_whole_part, tensor_roles
 from enginescope.analysis.roofline.matrix_product import (
@@ -21,6 +21,8 @@ from enginescope.analysis.roofline.matrix_product import (
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.tensor import Tensor
+
+T = TypeVar("T")
 
 
 class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
@@ -58,26 +60,79 @@ _NOTHING_KNOWN = LayerBytes(activation_bytes=None, weights_bytes=None, bias_byte
 _NOTHING_MOVED = LayerBytes(activation_bytes=0, weights_bytes=0, bias_bytes=0)
 
 
-def layer_bytes(plan: Plan, roles: TensorRoles | None = None) -> tuple[LayerBytes, ...]:
+class LayerKinds(Record, frozen=True, kw_only=True):
+    """A plan's layers by kind: layers of one kind differ in names and ONNX nodes alone.
+
+    A large plan has few kinds: what follows from a layer without its name is computed once.
+
+    Attributes:
+        roles: Of the plan's tensors.
+        examples: The first layer of each kind.
+        of_layer: Number of each layer's kind, in the plan's order.
+        constants_read: Names of the constants that layers read which do work.
+    """
+
+    roles: TensorRoles
+    examples: tuple[Layer, ...]
+    of_layer: tuple[int, ...]
+    constants_read: frozenset[str]
+
+    def spread(self, values: Iterable[T]) -> tuple[T, ...]:
+        """Return a value of each kind as one of each layer."""
+        return tuple(map(list(values).__getitem__, self.of_layer))
+
+
+def layer_kinds(plan: Plan) -> LayerKinds:
+    """Return the kinds of a plan's layers."""
+    roles = tensor_roles(plan)
+    constants, sources = roles.constants, roles.sources
+    carried: dict[tuple[int, int], Any] = {}  # layers of a file share these objects
+    number: dict[Any, int] = {}
+    examples, of_layer, read = list[Layer](), list[int](), set[str]()
+    for layer in plan.layers:
+        own = id(layer.attributes), id(layer.weights)
+        key = [carried.get(own) or carried.setdefault(own, _carried(layer))]
+        key += (layer.type, layer.subtype, layer.tactic_name, layer.tactic_value, layer.stream)
+        key.append(is_whole_part(layer))
+        for tensor in layer.inputs:
+            source = sources.get(tensor.name, tensor)
+            nbytes = constants.get(source.name, -1)
+            key += (tensor.shape, id(tensor.dtype), tensor.layout, nbytes)
+            if nbytes != -1 and not layer.is_inert:
+                read.add(source.name)
+            if source is not tensor:
+                key.append((source.shape, id(source.dtype)))
+        key.append("writes")
+        for tensor in layer.outputs:
+            key += (tensor.shape, id(tensor.dtype), tensor.layout)
+        kind = number.setdefault(tuple(key), len(number))
+        if kind == len(examples):
+            examples.append(layer)
+        of_layer.append(kind)
+    return LayerKinds(
+        roles=roles,
+        examples=tuple(examples),
+        of_layer=tuple(of_layer),
+        constants_read=frozenset(read),
+    )
+
+
+def _carried(layer: Layer) -> tuple[Any, ...]:
+    weights = tuple((one.role, id(one.dtype), one.count) for one in layer.weights)
+    return weights, repr(layer.attributes)
+
+
+def layer_bytes(plan: Plan, kinds: LayerKinds | None = None) -> tuple[LayerBytes, ...]:
     """Return the bytes of every layer of `plan`, inert ones included, in the plan's order.
 
     A tensor is a constant if a ``Constant`` layer writes it, or if none does and the caller does
     not provide it. Where the plan does not say what the caller provides, only the former is known.
 
     Args:
-        roles: Of its tensors, where they are known already.
+        kinds: Of its layers, where they are known already.
     """
-    return tuple(each_layer_bytes(plan, roles))
-
-
-def each_layer_bytes(plan: Plan, roles: TensorRoles | None = None) -> Iterator[LayerBytes]:
-    """Yield what `layer_bytes` returns, for who looks at a layer and at its bytes together."""
-    if plan.source_schema == "names-only":
-        yield from (_NOTHING_KNOWN,) * len(plan.layers)
-        return
-    roles = roles or tensor_roles(plan)
-    for layer in plan.layers:
-        yield _of_layer(layer, roles)
+    kinds = kinds or layer_kinds(plan)
+    return kinds.spread(_of_layer(layer, kinds.roles) for layer in kinds.examples)
 
 
 def add_known(*parts: int | None) -> int | None:
@@ -92,6 +147,8 @@ def _added(parts: Sequence[int | None]) -> int | None:
 def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
     if layer.is_inert:
         return _NOTHING_MOVED
+    if layer.type == "unknown" and not (layer.inputs or layer.outputs):
+        return _NOTHING_KNOWN
     activations: list[int | None] = [tensor.nbytes for tensor in layer.outputs]
     weights: list[int | None] = [None] if is_whole_part(layer) else []
     biases: list[int | None] = []
@@ -168,24 +225,25 @@ class LayerWork(Record, frozen=True, kw_only=True, gc=False):
         return self.moved_bytes / time_ms if self.moved_bytes is not None and time_ms else None
 
 
-def layer_work(plan: Plan, sizes: Sequence[LayerBytes] | None = None) -> tuple[LayerWork, ...]:
+def layer_work(plan: Plan, kinds: LayerKinds | None = None) -> tuple[LayerWork, ...]:
     """Return the work of every layer of `plan`, in its order, as far as the plan alone tells.
 
     Args:
-        sizes: Of its layers, where they are known already.
+        kinds: Of its layers, where they are known already.
     """
-    works = []
-    for layer, size in zip(plan.layers, sizes or each_layer_bytes(plan), strict=True):
+    kinds, works = kinds or layer_kinds(plan), []
+    for layer in kinds.examples:
         product = matrix_product_of(layer)
+        moved = _moved_bytes(layer, _of_layer(layer, kinds.roles))
         works.append(
             LayerWork(
                 macs=product.macs if product else None,
                 product=product,
-                moved_bytes=None if layer.is_inert else _moved_bytes(layer, size),
+                moved_bytes=None if layer.is_inert else moved,
                 source="plan" if product else None,
             )
         )
-    return tuple(works)
+    return kinds.spread(works)
 
 
 def _moved_bytes(layer: Layer, size: LayerBytes) -> int | None:

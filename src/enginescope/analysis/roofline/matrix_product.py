@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer
@@ -179,23 +178,7 @@ def _static(shape: Shape | None) -> Known | None:
     return known if len(known) == len(shape) else None
 
 
-#: Layer types that convolve.
-CONVOLUTION_TYPES = frozenset({"Convolution", "Deconvolution", "ConvActPool"})
-
-
-def kernel_of(layer: Layer) -> tuple[int, ...] | None:
-    """Return the kernel's extents, of any rank; ``None`` if there is none or it is not known."""
-    return _extents(layer, "Kernel")
-
-
 def groups_of(layer: Layer) -> int | None:
     """Return the groups of a convolution; ``None`` if it does not say."""
     found = layer.attributes.get("Groups", layer.attributes.get("ConvGroups"))
     return found if type(found) is int and found > 0 else None
-
-
-def _extents(layer: Layer, field: str) -> tuple[int, ...] | None:
-    found: Any = layer.attributes.get(field, layer.attributes.get(f"Conv{field}"))
-    if isinstance(found, list) and found and all(type(one) is int for one in found):
-        return tuple(found)
-    return None

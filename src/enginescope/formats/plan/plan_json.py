@@ -20,7 +20,7 @@ from enginescope.core.process_control import gc_paused
 from enginescope.core.record import replace
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.plan.plan_layer import LayerReader
-from enginescope.formats.plan.tensor_format import parse_shape, parse_tensor
+from enginescope.formats.plan.tensor_format import as_json, parse_shape, parse_tensor
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import IOTensor, Layer, Plan, ProfileShapes
 from enginescope.records.tensor import Tensor
@@ -174,20 +174,21 @@ def parse_plan(
 
 def plan_of(document: Document, *, name: str | None = None) -> tuple[Plan, tuple[Notice, ...]]:
     """Return the plan in a file already read; see `parse_plan`."""
-    plan, notices = _plan(document.source, *_root(document), name=name)
+    root, layers = _root(document)
+    plan, notices = _plan(document.source, root, map(as_json, layers), name=name)
     return plan, (*document.notices, *notices)
 
 
-def _layer_by_layer(data: bytes) -> tuple[dict[str, Any], Iterable[Any]]:
-    """Return a valid file's root without its layers, and the layers, decoded as they are asked for.
+def _layer_by_layer(data: bytes) -> tuple[dict[str, Any], list[msgspec.Raw]]:
+    """Return a valid file's root without its layers, and the layers, each as JSON.
 
     The values of all layers at once take several times the memory of the plan.
     """
     if data.lstrip()[:1] == b"[":
-        return {}, map(_ENTRY.decode, _ENTRIES.decode(data))
+        return {}, _ENTRIES.decode(data)
     root = _ROOT.decode(data)
     layers = _ENTRIES.decode(root.pop("Layers", b"null"))
-    return {key: _ENTRY.decode(raw) for key, raw in root.items()}, map(_ENTRY.decode, layers)
+    return {key: _ENTRY.decode(raw) for key, raw in root.items()}, layers
 
 
 def _plan(
@@ -307,7 +308,8 @@ def inspected_plan(text: str) -> dict[str, Any] | None:
 
     JSON goes before text, which repeats it with less.
     """
-    decoder = json.JSONDecoder(strict=False)  # node names are joined by control characters
+    # node names are joined by control characters
+    decoder = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
     for match in _JSON.finditer(text):
         try:
             value, _ = decoder.raw_decode(text, match.start())

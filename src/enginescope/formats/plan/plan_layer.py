@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from enginescope.formats.lenient_json import whole_number
 from enginescope.formats.plan.tensor_format import (
     CONTROL,
@@ -20,13 +22,13 @@ from enginescope.records.tensor import DataType, Tensor
 
 _PROFILE = re.compile(r"\[profile (\d{1,9})\]")
 _ESCAPED = re.compile(r"\\u001[eEfF]")
-_ONNX = "[ONNX Layer: "
-_ONNX_AT = len(_ONNX)
+_ONNX = re.compile(r"(?:\A|[\x1e\x1f])[ \n]*\[ONNX Layer: ([^\x1e\x1f]+)\][ \n]*(?=[\x1e\x1f]|\Z)")
 #: Where a layer keeps the names of what steers the cache for it, and is no data.
 CONTROLS = "ControlInputs"
-_OWN_KEYS = frozenset(
-    {"Name", "LayerType", "ParameterType", "Inputs", "Outputs", "TacticName", "TacticValue"}
-)
+_KIND = frozenset({"LayerType", "ParameterType", "TacticName", "TacticValue"})
+_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_NAME = msgspec.json.Decoder(str)
+_VALUE = msgspec.json.Decoder()
 
 
 class LayerReader:
@@ -41,40 +43,72 @@ class LayerReader:
         self.entries = 0
         self.names = 0
         self.tensors = TensorReader()
+        self._kinds: dict[Any, Layer] = {}
 
-    def read(self, raw: Any) -> Layer | None:
-        """Return the next layer, or ``None`` if `raw` is neither a name nor an object with one."""
-        index = self.entries
+    def read(self, raw: bytes | msgspec.Raw) -> Layer | None:
+        """Return the next layer, or ``None`` if it is neither a name nor an object with one.
+
+        What layers of a kind share is decoded once.
+        """
+        index, tensors = self.entries, self.tensors
         self.entries += 1
-        if isinstance(raw, str):
+        try:
+            fields = _FIELDS.decode(raw)
+            name = _NAME.decode(fields.pop("Name", b"null"))
+        except msgspec.ValidationError:
+            value = _VALUE.decode(raw)
+            if not isinstance(value, str):
+                return None
             self.names += 1
-            return Layer(index=index, name=raw, profile_index=profile_suffix((raw,)))
-        if not isinstance(raw, dict) or not isinstance(raw.get("Name"), str):
-            return None
-        name, tensors = raw["Name"], self.tensors
-        subtype = text_of(raw.get("LayerType"))
-        inputs, outputs = tensors.read(raw.get("Inputs")), tensors.read(raw.get("Outputs"))
-        weights, attributes = _weights_and_rest(raw)
+            return Layer(index=index, name=value, profile_index=profile_suffix((value,)))
+        metadata = _VALUE.decode(fields.pop("Metadata", b"null"))
+        inputs = tensors.read(fields.pop("Inputs", b"[]"))
+        outputs = tensors.read(fields.pop("Outputs", b"[]"))
+        key = (*fields, b"\n".join(fields.values()))
+        kind = self._kinds.get(key) or self._kinds.setdefault(key, _kind(fields))
+        attributes = kind.attributes
         if tensors.has_controls:
-            inputs = _inert_text(inputs, attributes)
+            controls = [one.name for one in inputs if one.name.startswith(CONTROL)]
+            # channels that TensorRT lists among the inputs to steer the L2 cache
+            inputs = tuple(one for one in inputs if not one.name.startswith(CONTROL))
+            attributes = {**attributes, CONTROLS: controls} if controls else attributes
         named = (
             (name, *[one.name for one in (*inputs, *outputs)]) if tensors.has_profiles else (name,)
         )
         return Layer(
             index=index,
             name=name,
-            type=_type(text_of(raw.get("ParameterType")), subtype),
-            subtype=subtype,
+            type=kind.type,
+            subtype=kind.subtype,
             inputs=inputs,
             outputs=outputs,
-            tactic_name=text_of(raw.get("TacticName")),
-            tactic_value=text_of(raw.get("TacticValue")),
-            weights=weights,
-            onnx_nodes=onnx_nodes(raw.get("Metadata")),
-            stream=whole_number(raw.get("StreamId")),
+            tactic_name=kind.tactic_name,
+            tactic_value=kind.tactic_value,
+            weights=kind.weights,
+            metadata=metadata if isinstance(metadata, str) else None,
+            onnx_nodes=onnx_nodes(metadata),
+            stream=kind.stream,
             profile_index=profile_suffix(named),
             attributes=attributes,
         )
+
+
+def _kind(fields: dict[str, msgspec.Raw]) -> Layer:
+    """Return a layer with what those of its kind share."""
+    raw = {name: _VALUE.decode(value) for name, value in fields.items()}
+    subtype = text_of(raw.get("LayerType"))
+    weights, attributes = _weights_and_rest(raw)
+    return Layer(
+        index=-1,
+        name="",
+        type=_type(text_of(raw.get("ParameterType")), subtype),
+        subtype=subtype,
+        tactic_name=text_of(raw.get("TacticName")),
+        tactic_value=text_of(raw.get("TacticValue")),
+        weights=weights,
+        stream=whole_number(raw.get("StreamId")),
+        attributes=attributes,
+    )
 
 
 def onnx_nodes(metadata: Any) -> tuple[str, ...]:
@@ -86,12 +120,7 @@ def onnx_nodes(metadata: Any) -> tuple[str, ...]:
         return ()
     if "\\u001" in metadata:
         metadata = _ESCAPED.sub("\x1f", metadata)
-    names = []
-    for raw in metadata.replace("\x1e", "\x1f").split("\x1f"):
-        part = raw.strip()
-        if part.startswith(_ONNX) and part.endswith("]"):
-            names.append(part[_ONNX_AT:-1])
-    return tuple([name for name in dict.fromkeys(names) if name])
+    return tuple(dict.fromkeys(_ONNX.findall(metadata)))
 
 
 def profile_suffix(names: Iterable[str]) -> int | None:
@@ -100,15 +129,6 @@ def profile_suffix(names: Iterable[str]) -> int | None:
         if "[profile " in name and (match := _PROFILE.search(name)):
             return int(match[1])
     return None
-
-
-def _inert_text(inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> tuple[Tensor, ...]:
-    """Part inputs from the channels that TensorRT lists among them to steer the L2 cache."""
-    controls = [one.name for one in inputs if one.name.startswith(CONTROL)]
-    if not controls:
-        return inputs
-    attributes[CONTROLS] = controls
-    return tuple(one for one in inputs if not one.name.startswith(CONTROL))
 
 
 def _type(parameter_type: str | None, subtype: str | None) -> str:
@@ -125,7 +145,7 @@ def _weights_and_rest(raw: dict[str, Any]) -> tuple[tuple[Weights, ...], dict[st
         if type(value) is dict and "Count" in value and "Type" in value:
             count = whole_number(value["Count"])
             weights.append(_carried(key, text_of(value["Type"]), count))
-        elif key not in _OWN_KEYS:
+        elif key not in _KIND:
             rest[key] = value
     constants = raw.get("Constants")
     for item in constants if isinstance(constants, list) else ():
@@ -154,7 +174,7 @@ _SPELLED = {
 }
 _SPLIT = "trt11"
 #: Fields that every layer has.
-_OF_ANY = {"StreamId", "Metadata"}
+_OF_ANY = {"StreamId"}
 
 
 def layer_json(layer: Layer, schema: str = "trt8-10") -> dict[str, Any] | str:
@@ -186,7 +206,11 @@ def layer_json(layer: Layer, schema: str = "trt8-10") -> dict[str, Any] | str:
     if constants:
         fields["Constants"] = constants
     fields |= own
-    named = {"TacticName": layer.tactic_name, "TacticValue": layer.tactic_value}
+    named = {
+        "Metadata": layer.metadata,
+        "TacticName": layer.tactic_name,
+        "TacticValue": layer.tactic_value,
+    }
     return fields | {name: text for name, text in named.items() if text is not None}
 
 

@@ -9,10 +9,14 @@ Tensors of a plan JSON, of every TensorRT version.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from enginescope.formats.lenient_json import MAX_INT, whole_number
 from enginescope.records.tensor import DataType, Layout, Tensor
@@ -149,15 +153,29 @@ def _short(text: str) -> tuple[str | None, int | None]:
 
 #: How names of what steers the L2 cache for a layer begin; it is no data.
 CONTROL = "l2_cache_"
-_Form = tuple[DataType | None, Layout | None]
 Shape = tuple[int | None, ...] | None
+_Form = tuple[Shape, DataType | None, Layout | None, str | None]
+
+
+class RawTensor(msgspec.Struct, gc=False):
+    """A tensor as a file has it; the type of its elements has three names."""
+
+    name: str | None = msgspec.field(default=None, name="Name")
+    shape: tuple[int, ...] | None = msgspec.field(default=None, name="Dimensions")
+    joined: str | None = msgspec.field(default=None, name="Format/Datatype")
+    layout: str | None = msgspec.field(default=None, name="Format")
+    dtype: str | None = msgspec.field(default=None, name="Datatype")
+    data_type: str | None = msgspec.field(default=None, name="DataType")
+    location: str | None = msgspec.field(default=None, name="Location")
+
+
+_LIST = msgspec.json.Decoder(list[RawTensor])
 
 
 class TensorReader:
     """Raw tensors into tensors, so that a tensor described twice is one object.
 
     Its writer and each of its readers describe it, mostly alike: that is half of a plan's tensors.
-    Nothing of the raw ones is kept: whoever walks the plan later would have to step over it.
 
     Attributes:
         unknown_formats: Format or type texts of tensors whose type was not understood.
@@ -173,68 +191,79 @@ class TensorReader:
         self.has_controls = False
         self.has_profiles = False
         self._latest: dict[str, Tensor] = {}
+        self._forms: dict[Any, _Form] = {}
         self._shapes: dict[Shape, Shape] = {}
 
-    def read(self, raw: Any) -> tuple[Tensor, ...]:
-        """Return the tensors of a list; what has no name is passed over."""
-        if type(raw) is not list:
-            return ()
-        found = []
-        for item in raw:
-            name = item.get("Name") if type(item) is dict else None
-            if type(name) is not str:
+    def read(self, raw: bytes | msgspec.Raw) -> tuple[Tensor, ...]:
+        """Return the tensors of a list in JSON; what has no name is passed over."""
+        try:
+            items = _LIST.decode(raw)
+        except msgspec.ValidationError:
+            return self._one_by_one(raw)
+        latest, forms, found = self._latest, self._forms, []
+        for item in items:
+            name = item.name
+            if name is None:
                 continue
-            joined = item.get("Format/Datatype")
-            form = parse_joined(joined) if type(joined) is str and joined else self._split(item)
-            shape = parse_shape(item.get("Dimensions"))
+            key = item.shape, item.joined, item.location, item.dtype, item.data_type, item.layout
+            form = forms.get(key) or self._form(key, item)
+            known = latest.get(name)
             # compared here, not in a function: a large plan has a hundred thousand
-            known = self._latest.get(name)
             if (
                 known is None
-                or form[0] is None
-                or known.shape != shape
-                or known.dtype is not form[0]
-                or known.layout is not form[1]
-                or known.location != (item.get("Location") or None)
+                or known.shape is not form[0]
+                or known.dtype is not form[1]
+                or known.layout is not form[2]
+                or known.location is not form[3]
             ):
-                known = self._new(known.name if known else name, shape, form, item)
+                known = self._new(known.name if known else name, form)
             found.append(known)
         return tuple(found)
 
-    def _split(self, raw: dict[str, Any]) -> _Form:
-        if "Datatype" in raw or "DataType" in raw:
-            self.has_split_format = True
-        return parse_split(text_of(raw.get("Format")), text_of(_datatype_text(raw)))
+    def _one_by_one(self, raw: bytes | msgspec.Raw) -> tuple[Tensor, ...]:
+        """Return the tensors of a list in which some field has another type: it is not known."""
+        value = msgspec.json.decode(raw)
+        items = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+        sound = [{key: own for key, own in one.items() if _is_sound(key, own)} for one in items]
+        return self.read(as_json(sound))
 
-    def _new(self, name: str, shape: Shape, form: _Form, raw: dict[str, Any]) -> Tensor:
-        if name.startswith(CONTROL):
-            self.has_controls = True
-        if "[profile " in name:
-            self.has_profiles = True
-        if "Datatype" in raw or "DataType" in raw:
-            self.has_split_format = True
-        if form[0] is None:
-            text = text_of(raw.get("Format/Datatype")) or text_of(_datatype_text(raw))
-            self.unknown_formats.update([text] if text is not None else [])
+    def _form(self, key: Any, raw: RawTensor) -> _Form:
+        """Return what a tensor is apart from its name; plans repeat a few of these."""
+        text = raw.dtype or raw.data_type
+        self.has_split_format |= bool(text)
+        dtype, layout = parse_joined(raw.joined) if raw.joined else parse_split(raw.layout, text)
+        if dtype is None and (unknown := raw.joined or text):
+            self.unknown_formats.add(unknown)
+        shape = parse_shape(raw.shape)
+        shape = self._shapes.setdefault(shape, shape)
+        found = self._forms[key] = shape, dtype, layout, text_of(raw.location)
+        return found
+
+    def _new(self, name: str, form: _Form) -> Tensor:
+        self.has_controls |= name.startswith(CONTROL)
+        self.has_profiles |= "[profile " in name
+        shape, dtype, layout, location = form
         made = self._latest[name] = Tensor(
-            name=name,
-            shape=self._shapes.setdefault(shape, shape),
-            dtype=form[0],
-            layout=form[1],
-            location=text_of(raw.get("Location")),
+            name=name, shape=shape, dtype=dtype, layout=layout, location=location
         )
         return made
 
 
 def parse_tensor(raw: Any) -> Tensor | None:
     """Return a tensor that stands alone, or ``None`` if `raw` has no name."""
-    found = TensorReader().read([raw])
+    found = TensorReader().read(as_json([raw]))
     return found[0] if found else None
+
+
+def _is_sound(key: str, value: Any) -> bool:
+    if key != "Dimensions":
+        return isinstance(value, str)
+    return isinstance(value, list) and all(whole_number(dim) is not None for dim in value)
 
 
 def parse_shape(raw: Any) -> Shape:
     """Return dimensions, −1 as ``None``; ``None`` for what is not a list of whole numbers."""
-    if not isinstance(raw, list):
+    if not isinstance(raw, list | tuple):
         return None
     for dim in raw:
         if type(dim) is not int or not 0 <= dim < MAX_INT:
@@ -242,17 +271,18 @@ def parse_shape(raw: Any) -> Shape:
     return tuple(raw)
 
 
+def as_json(value: Any) -> bytes:
+    """Return a decoded value as JSON, whatever whole numbers and texts are in it."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
 def text_of(value: Any) -> str | None:
     """Return a text with something in it; one copy of each, since plans repeat a few of them."""
     return sys.intern(value) if type(value) is str and value else None
 
 
-def _dynamic_shape(raw: list[Any]) -> Shape:
+def _dynamic_shape(raw: Iterable[Any]) -> Shape:
     dims = [whole_number(one) for one in raw]
     if any(dim is None for dim in dims):
         return None
     return tuple(dim if dim is not None and dim >= 0 else None for dim in dims)
-
-
-def _datatype_text(raw: dict[str, Any]) -> Any:
-    return raw.get("Datatype") or raw.get("DataType")

@@ -16,7 +16,6 @@ from enginescope.records.tensor import DataType, Tensor
 #: Layer types that launch nothing: they stand in a plan, and take no time.
 INERT_TYPES = frozenset({"Constant", "NoOp", "signal", "wait", "shape_call"})
 
-
 #: `Plan.source_schema` of a graph that a runtime executed: ONNX Runtime, OpenVINO.
 EXECUTED = "onnxruntime"
 
@@ -50,9 +49,10 @@ class Layer(Record, frozen=True, kw_only=True, gc=False):
         type: What it computes: ``Convolution``, ``Reformat``, ``kgen``, … (``ParameterType`` if
             given, else ``LayerType``; ``"unknown"`` for a plan of names only).
         subtype: The implementation: ``CaskConvolution``, ``CudaDepthwiseConvolution``, …
-        onnx_nodes: Names of the ONNX nodes it was made from, from ``Metadata``.
+        metadata: ``Metadata`` of the source, untouched.
+        onnx_nodes: Names of the ONNX nodes it was made from, from `metadata`.
         profile_index: Optimization profile, when the plan has several.
-        attributes: Every other field of the source, untouched.
+        attributes: Every other field of the source, untouched; alike layers may share them.
     """
 
     index: int
@@ -64,6 +64,7 @@ class Layer(Record, frozen=True, kw_only=True, gc=False):
     tactic_name: str | None = None
     tactic_value: str | None = None
     weights: tuple[Weights, ...] = ()
+    metadata: str | None = None
     onnx_nodes: tuple[str, ...] = ()
     stream: int | None = None
     profile_index: int | None = None
@@ -185,8 +186,7 @@ class Alignment(Record, frozen=True, kw_only=True):
 #: Sources that hold the time of each layer in each iteration, not averages alone.
 _PER_ITERATION = frozenset({"fake", "onnxruntime", "tensorrt"})
 #: Batches of consecutive iterations, and the fewest iterations in one.
-BATCHES = 12
-LEAST_IN_BATCH = 5
+BATCHES, LEAST_IN_BATCH = 12, 5
 
 
 class LayerTiming(Record, frozen=True, kw_only=True, gc=False):

@@ -7,7 +7,7 @@ Real stamps stay apart from what is laid end to end: each is a process whose nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -17,7 +17,7 @@ from enginescope._version import __version__
 from enginescope.analysis.build_log.build_log_summary import choices, tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import is_stamped, layer_spans, tactic_family
 from enginescope.analysis.layers.reformats import TensorRoles
-from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, Attributes, attributes_of
+from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.analysis.plans.plan_view import Exploration, ExploredLayer, PlanView
 from enginescope.analysis.roofline.roofline import WORST
 from enginescope.analysis.runs.throughput import PARTS, part_spans
@@ -43,7 +43,7 @@ _ROW = (
 _SIZES = ("weights_bytes", "bias_bytes", "activation_bytes", "footprint_bytes")
 _WORK = ("macs", "arithmetic_intensity")
 _SIZES_OF, _WORK_OF = attrgetter(*_SIZES), attrgetter(*_WORK)
-_Figures = msgspec.defstruct("_Figures", (*_SIZES, *_WORK, "tactic_family"), gc=False)
+_FIGURES = (*_SIZES, *_WORK, "tactic_family")
 #: Columns of the CSV file; times are per iteration.
 COLUMNS = (
     *_ROW,
@@ -100,18 +100,17 @@ def explore_json(
         **(more or {}),
     }
     yield _JSON.encode(parts)[:-1] + b',"layers":['
-    texts: dict[int, bytes] = {}
+    known: dict[Any, bytes] = {}
     schema = found.plan_schema if raw else None
-    for position, (layer, own) in enumerate(_with_attributes(layers)):
-        known = texts.get(id(own))
-        if known is None:
-            known = texts[id(own)] = _JSON.encode(own)[1:-1]
-        yield (b",\n" if position else b"\n") + _layer(layer, known, schema)
+    for position, one in enumerate(layers):
+        key = id(one.sizes), id(one.work), id(one.attributes), one.row.tactic
+        own = known.get(key) or known.setdefault(key, _figures_json(one))
+        if one.layer is not None and schema is not None:
+            fields = {"plan_fields": layer_json(one.layer, schema)}
+            own += b"," + _JSON.encode(fields)[1:-1]
+        start = b",\n" if position else b"\n"
+        yield b"%b%b,%b}" % (start, _JSON.encode(one.row)[:-1], own)
     yield b"]}\n"
-
-
-def _with_attributes(layers: Sequence[ExploredLayer]) -> Iterable[tuple[ExploredLayer, Attributes]]:
-    return zip(layers, attributes_of([one.layer for one in layers]), strict=True)
 
 
 def _roles(roles: TensorRoles) -> dict[str, Any]:
@@ -123,27 +122,20 @@ def _roles(roles: TensorRoles) -> dict[str, Any]:
     }
 
 
-def _layer(explored: ExploredLayer, attributes: bytes, schema: str | None) -> bytes:
-    """Return a layer as JSON.
-
-    Args:
-        schema: Of the plan, whose own fields are added; ``None``: without them.
-    """
-    row, layer, (sizes, work) = explored.row, explored.layer, _figures(explored)
-    figures = _Figures(*sizes, *work, tactic_family(row.tactic) if row.tactic else None)
-    parts = [_JSON.encode(row)[1:-1], _JSON.encode(figures)[1:-1], attributes]
-    if layer is not None and schema is not None:
-        parts.append(_JSON.encode({"plan_fields": layer_json(layer, schema)})[1:-1])
-    return b"{" + b",".join(filter(None, parts)) + b"}"
+def _figures_json(one: ExploredLayer) -> bytes:
+    """Return what the layers of a kind share as JSON without brackets."""
+    sizes, work = _figures(one)
+    family = tactic_family(one.row.tactic) if one.row.tactic else None
+    figures = dict(zip(_FIGURES, (*sizes, *work, family), strict=True))
+    return _JSON.encode(figures | one.attributes)[1:-1]
 
 
 def explore_cells(layers: Sequence[ExploredLayer]) -> Iterator[list[Any]]:
     """Yield layers as cells below `COLUMNS`."""
-    for one, own in _with_attributes(layers):
-        yield _cells(one, own)
+    yield from map(_cells, layers)
 
 
-def _cells(one: ExploredLayer, attributes: Attributes) -> list[Any]:
+def _cells(one: ExploredLayer) -> list[Any]:
     row, (sizes, work) = one.row, _figures(one)
     return [
         *(getattr(row, name) for name in _ROW),
@@ -155,7 +147,7 @@ def _cells(one: ExploredLayer, attributes: Attributes) -> list[Any]:
         row.in_plan,
         row.is_inert,
         *work,
-        *(attributes.get(attribute.key) for attribute in LAYER_ATTRIBUTES),
+        *(one.attributes.get(attribute.key) for attribute in LAYER_ATTRIBUTES),
     ]
 
 

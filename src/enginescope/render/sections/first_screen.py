@@ -187,16 +187,17 @@ def icicle_data(subject: PageSubject) -> dict[str, Any] | None:
     """
     if not subject.layers:
         return None
-    place = {id(row): at for at, row in enumerate(subject.layers)}
-    drawn = [row for row in subject.view.layers if not row.is_container]
     if subject.graph is None:
-        rows = [place[id(row)] for row in drawn]
+        place = {id(row): at for at, row in enumerate(subject.layers)}
+        rows = [place[id(row)] for row in subject.view.layers if not row.is_container]
         name = subject.view.run.job.subject.name
         return {"names": [name], "parents": [-1], "starts": [0], "stops": [len(rows)], "rows": rows}
     found = icicle(subject.graph, next(iter(subject.trees.values())))
     rows = [subject.row_of_layer[index] for index in found.layers]
-    held = set(rows)
-    rows += [at for row in drawn if (at := place[id(row)]) not in held and row.took_time]
+    others = set(range(len(subject.layers))).difference(rows)
+    timed = ((subject.layers[at], at) for at in others)
+    rest = [(row.index, at) for row, at in timed if row.took_time and not row.is_container]
+    rows += [at for _, at in sorted(rest)]
     return {
         "names": found.names,
         "parents": found.parents,

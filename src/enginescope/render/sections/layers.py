@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any, TypeAlias
 
 from enginescope.analysis.layers.layer_table import LayerRow, tactic_shares
 from enginescope.analysis.layers.reformats import ReformatShare, reformats, reformats_by
 from enginescope.analysis.onnx.onnx_map import OnnxMap
-from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, attributes_of
+from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, Attributes
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import WORST, GpuLimits, Roofline, rate_precision
 from enginescope.core.record import replace
@@ -48,8 +47,6 @@ from enginescope.render.sections.section import Section, known
 
 #: Plans with more layers leave the fields of their file out of the page.
 MOST_WITH_FIELDS = 5_000
-#: Thousands of tensors share a few shapes.
-_shape_text = lru_cache(maxsize=4096)(shape_text)
 
 
 def layers(subject: PageSubject) -> Section | None:
@@ -59,7 +56,7 @@ def layers(subject: PageSubject) -> Section | None:
     position = subject.position_of_layer
     at = [position.get(row.index) if row.in_plan else None for row in rows]
     limits = _limits(view.roofline if view else None, at)
-    columns = (*_first(subject, rows, limits), *_of_plan(view, at), *_last(rows))
+    columns = (*_first(subject, rows, limits), *_of_plan(view, at), *_last(rows, view, at))
     sum_ms = subject.view.layer_sum.sum_ms if subject.view.layer_sum else None
     of = f"; their sum is {format_ms(sum_ms)}" if sum_ms else ""
     table = data_table(LAYERS, f"Layers, the slowest first{of}", LAYER, columns)
@@ -175,14 +172,13 @@ def _of_plan(view: PlanView | None, at: Sequence[int | None]) -> tuple[DataColum
     return (
         column("MACs, millions", macs, 3, is_hidden=is_timed),
         column("MAC/byte", per_byte, 2, meaning="arithmetic intensity", is_hidden=True),
-        *_attributes([None if one is None else view.all_layers[one] for one in at]),
+        *_attributes([{} if one is None else view.attributes[one] for one in at]),
         column("Weights, bytes", weights, 0, is_hidden=True),
         column("Footprint, bytes", both, 0, meaning=meaning, is_hidden=is_timed),
     )
 
 
-def _attributes(layers: Sequence[Layer | None]) -> tuple[DataColumn, ...]:
-    found = list(attributes_of(layers))
+def _attributes(found: Sequence[Attributes]) -> tuple[DataColumn, ...]:
     return tuple(
         column(
             one.title,
@@ -195,15 +191,17 @@ def _attributes(layers: Sequence[Layer | None]) -> tuple[DataColumn, ...]:
     )
 
 
-def _last(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
+def _last(
+    rows: Sequence[LayerRow], view: PlanView | None, at: Sequence[int | None]
+) -> tuple[DataColumn, ...]:
     raw, unit = _field(rows, "raw_ms"), _unit(_field(rows, "time_ms"))
     is_timed = any(row.time_ms is not None for row in rows)
-    shapes = _joined(rows, lambda one: _shape_text(one.shape))
+    shapes = _joined(view, at, lambda one: shape_text(one.shape))
     nodes = (", ".join(row.onnx_nodes) or None for row in rows)
     meaning = "as the profiler reported it, with its own part"
     return (
         column("Implementation", _field(rows, "subtype"), is_hidden=True),
-        column("Formats", _joined(rows, _format), is_hidden=is_timed),
+        column("Formats", _joined(view, at, _format), is_hidden=is_timed),
         column("Shapes", shapes, is_hidden=is_timed),
         _times("raw", "As profiled", raw, unit, meaning=meaning, is_hidden=True),
         column("ONNX nodes", nodes, is_hidden=True),
@@ -215,30 +213,24 @@ def _field(rows: Sequence[LayerRow], name: str) -> tuple[Any, ...]:
     return tuple(map(attrgetter(name), rows))
 
 
-def _joined(rows: Sequence[LayerRow], text: Callable[[Tensor], str]) -> tuple[str | None, ...]:
+def _joined(
+    view: PlanView | None, at: Sequence[int | None], text: Callable[[Tensor], str]
+) -> tuple[str | None, ...]:
     """Something of the inputs → the same of the outputs; ``None`` without tensors."""
-    sides = ((_side(row.inputs, text), _side(row.outputs, text)) for row in rows)
-    return tuple([" → ".join(pair) if pair != (_NOTHING, _NOTHING) else None for pair in sides])
+    if view is None:
+        return (None,) * len(at)
+    texts = view.kinds.spread(_sides(layer, text) for layer in view.kinds.examples)
+    return tuple([None if one is None else texts[one] for one in at])
 
 
-_NOTHING = "nothing"
-
-
-def _side(tensors: Sequence[Tensor], text: Callable[[Tensor], str]) -> str:
-    if len(tensors) == 1:
-        return text(tensors[0])
-    return ", ".join(map(text, tensors)) or _NOTHING
+def _sides(layer: Layer, text: Callable[[Tensor], str]) -> str | None:
+    sides = [", ".join(map(text, tensors)) for tensors in (layer.inputs, layer.outputs)]
+    return " → ".join(side or "nothing" for side in sides) if any(sides) else None
 
 
 def _format(tensor: Tensor) -> str:
-    dtype, layout = tensor.dtype, tensor.layout
-    # By names: to hash what they name calls Python, for each tensor of the plan.
-    return _format_text(dtype and dtype._name_, layout and layout.name)
-
-
-@lru_cache(maxsize=1024)
-def _format_text(dtype: str | None, layout: str | None) -> str:
-    return " ".join(part for part in (dtype, layout) if part) or "not known"
+    words = tensor.dtype and tensor.dtype.value, tensor.layout.name if tensor.layout else None
+    return " ".join(filter(None, words)) or "not known"
 
 
 def tactics(subject: PageSubject) -> Section | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from enginescope.analysis.layers.reformats import tensor_roles
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from enginescope.rules.base import Found, Severity, rule
@@ -259,7 +258,7 @@ def data_copies(view: LintView) -> Iterator[Found]:
 
 def constant_layers(view: LintView) -> tuple[int, ...]:
     """Return the layers whose outputs are the same at every inference."""
-    constants = set(tensor_roles(view.plan).constants)
+    constants = set(view.layer_kinds.roles.constants)
     if not constants:
         return ()
     computed = []

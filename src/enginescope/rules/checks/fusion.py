@@ -72,10 +72,10 @@ def _last(view: LintView, path: tuple[int, ...]) -> str:
 def _is_softmax(layer: Layer) -> bool:
     if layer.type == "SoftMax":
         return True
-    if layer.type != "kgen" or _FUSED.search(layer.tactic_name or layer.name):
+    text = " ".join((layer.name, layer.tactic_name or "", *layer.onnx_nodes))
+    if layer.type != "kgen" or "max" not in text.lower() or not _SOFTMAX.search(text):
         return False
-    texts = (layer.name, layer.tactic_name or "", *layer.onnx_nodes)
-    return any(_SOFTMAX.search(text) for text in texts)
+    return _FUSED.search(layer.tactic_name or layer.name) is None
 
 
 def _nearest_product(

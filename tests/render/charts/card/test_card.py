@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES
 from enginescope.core.errors import UsageError
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.judge.units import counted
@@ -17,6 +16,7 @@ from enginescope.render.base.palette import DARK, LIGHT, PRECISIONS, chart_confi
 from enginescope.render.charts.card.registry import PLAN_CHARTS
 from enginescope.render.charts.tip_table import table_of_tips
 from enginescope.render.html.images import Chart, with_tips
+from enginescope.rules.tensor_cores import CONVOLUTIONS
 from tests.analysis.card_plans import FP16, convolution, layer, small_view, tensor, view_of
 from tests.analysis.plans.test_plan_totals import GOLDEN, MISSED_BY_TREX
 from tests.render.runs import EVIL
@@ -111,15 +111,15 @@ def test_convolutions_of_trex(golden) -> None:
     if name not in WHOLE_CONVOLUTIONS:
         pytest.skip("trex leaves a convolution of this plan out")
     card = figures["report_card"]
-    points = rows_of(chart_of(view, "scatter", x="macs", y="time", kinds=CONVOLUTION_TYPES))
+    points = rows_of(chart_of(view, "scatter", x="macs", y="time", kinds=CONVOLUTIONS))
     assert len(points) == figures["convs"]["n"]
     macs = card["convolutions_overview/Fused Multiply-Accumulate (FMAs)"][0]["sum_y"]
     assert sum(one["x"] for one in points) * 1e6 == pytest.approx(macs)
     share = card["convolutions_overview/Latency per convolution (color = precision)"][0]["sum_y"]
-    rows = rows_of(chart_of(view, "latency-per-layer", top=1_000, kinds=CONVOLUTION_TYPES))
+    rows = rows_of(chart_of(view, "latency-per-layer", top=1_000, kinds=CONVOLUTIONS))
     assert sum(row["share"] for row in rows) == pytest.approx(share, abs=1e-3)
     rates = card["convolutions_overview/Compute efficiency (color = latency)"][0]["sum_y"]
-    points = rows_of(chart_of(view, "scatter", x="intensity", y="compute", kinds=CONVOLUTION_TYPES))
+    points = rows_of(chart_of(view, "scatter", x="intensity", y="compute", kinds=CONVOLUTIONS))
     assert sum(one["y"] for one in points) * 1e6 == pytest.approx(rates)
 
 
@@ -184,7 +184,7 @@ def test_colours_are_those_of_the_palette() -> None:
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
         name: PRECISIONS[name] for name in ("INT8", "FP32", "FP16")
     }
-    some = chart_of(small_view(), "latency-per-layer", kinds=CONVOLUTION_TYPES)
+    some = chart_of(small_view(), "latency-per-layer", kinds=CONVOLUTIONS)
     assert {row["type"] for row in rows_of(some)} == {"Convolution"}
 
 

@@ -55,7 +55,7 @@ def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
 
 def live_activations(view: PlanView) -> Chart | None:
     """Activations alive at each layer, if the layers run in the plan's order."""
-    found = liveness(view.plan, view.roles)
+    found = liveness(view.plan, view.kinds.roles)
     if found is None or not found.peak_bytes:
         return None
     step = -(-len(found.live_bytes) // _MOST_POINTS)
