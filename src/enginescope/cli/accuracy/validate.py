@@ -40,7 +40,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import batch_option, command_line, on_option, picked
 from enginescope.cli.report_output import check_files, present_answer
-from enginescope.cli.verb import EXIT_RUN_FAILED, naming_flags, verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.core.errors import UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Limits, Workload
@@ -234,7 +234,6 @@ _MOST_SAMPLES = 1_000_000
 @page_options
 @store_option
 @json_option
-@naming_flags()
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
     """Compare the outputs of MODELS with a reference, on the same inputs.
 

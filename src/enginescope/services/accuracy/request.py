@@ -8,23 +8,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from enginescope.analysis.errors.output_tolerance import ToleranceRequest, tolerance_named
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record, copied
+from enginescope.core.record import Record, copied, replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 from enginescope.services.measurement.declared import File, Param
-from enginescope.services.measurement.jobs import JobRequest, ModelRequest
+from enginescope.services.measurement.jobs import JobRequest, ModelRequest, StoredRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.observer import Observer
 from enginescope.services.store_access import place_of
 from enginescope.store.location import StorePlace
 
+#: No picture has a longer side.
+MOST_PIXELS = 65_536
 #: Of one side's process: an engine may have to be built.
 SIDE_LIMITS = Limits(timeout_s=4 * 3600.0)
 
@@ -133,45 +135,87 @@ DEPTH_PREPROCESSING = Preprocessing(
 )
 
 
-def depth_workload(warmup: int = 50, iterations: int = 1000) -> Workload:
-    """Return the workload of a benchmark: so many inferences, whatever time they take."""
-    for name, count in (("warmup", warmup), ("iterations", iterations - 1)):
-        if count < 0:
-            raise UsageError(f"`{name}`", why="it is too small")
-    return Workload(
-        warmup=WarmUp(time_ms=0.0, iterations=warmup), stop=StopRule(iterations=iterations)
-    )
-
-
-class DepthRequest(JobRequest, frozen=True, kw_only=True):
-    """Depth-estimation models to measure and compare; see `enginescope.depth`.
+class DepthRequest(StoredRequest, frozen=True, kw_only=True):
+    """Depth-estimation models to measure and compare: the parameters of `depth`.
 
     Attributes:
-        models: The other sides are compared with the first.
-        image: Picture that is timed and drawn.
-        gt: Ground truth of the picture.
+        limits: By default `SIDE_LIMITS`.
     """
 
-    image: Path
-    gt: Path | None = None
-    metric_images_dir: Path | None = None
-    metric_gt_dir: Path | None = None
-    input_size: int | None = None
-    gpu_id: int = 0
-    output_dir: Path = Path("benchmark_results")
-    gt_scale: float = 1.0
-    min_depth: float = 1e-3
-    max_depth: float | None = None
-    align: str = "median"
-    disparity: bool = False
-    preprocessing: Preprocessing = DEPTH_PREPROCESSING
-    output_name: str | None = None
-    fail_fast: bool = False
-    workload: Workload = depth_workload()
+    models: Annotated[
+        tuple[Path, ...],
+        Param("ONNX models or engines; the first is the reference.", has_flag=False),
+    ]
+    image: Annotated[File, Param("Image to time and draw.")]
+    on: Annotated[
+        str | Sequence[str],
+        Param("Backend to run on.", usual="ort-cpu; trt for an engine", metavar="BACKEND..."),
+    ] = ()
+    gt: Annotated[File | None, Param("Ground-truth depth of the image.")] = None
+    metric_images_dir: Annotated[
+        File | None,
+        Param("Average the metrics over the images in this folder, instead of the image alone."),
+    ] = None
+    metric_gt_dir: Annotated[
+        File | None,
+        Param("Ground-truth depth of these images, matched by base name: npy, npz, pfm, png."),
+    ] = None
+    input_size: Annotated[
+        int | None,
+        Param(
+            "Height and width of the input in pixels.",
+            least=1,
+            most=MOST_PIXELS,
+            usual="the model's own; 518 if dynamic",
+        ),
+    ] = None
+    warmup: Annotated[int, Param("Warm up for at least this many iterations.", least=0)] = 50
+    iterations: Annotated[int, Param("Stop after exactly this many iterations.", least=1)] = 1000
+    gpu_id: Annotated[int, Param("Index of the GPU to run on.", least=0)] = 0
+    output_dir: Annotated[File, Param("Folder for the plots and depth.json.")] = "benchmark_results"
+    gt_scale: Annotated[float, Param("Multiply ground-truth depth by this factor.", above=0)] = 1.0
+    min_depth: Annotated[float, Param("Ignore ground-truth depth below this value.", above=0)] = (
+        1e-3
+    )
+    max_depth: Annotated[
+        float | None, Param("Ignore ground-truth depth above this value.", above=0)
+    ] = None
+    align: Annotated[
+        Literal["median", "scale-shift", "none"],
+        Param("Align each depth map with ground truth before comparing."),
+    ] = "median"
+    disparity: Annotated[
+        bool, Param("Treat model outputs as disparity: larger values are nearer.")
+    ] = False
+    preprocessing: Annotated[
+        Preprocessing,
+        Param(
+            "How images become inputs.",
+            usual="OpenCV's bicubic filter, and ImageNet's mean and deviation",
+            has_flag=False,
+        ),
+    ] = DEPTH_PREPROCESSING
+    output_name: Annotated[
+        str | None, Param("Name of the depth output.", usual="the first output of a suitable shape")
+    ] = None
+    fail_fast: Annotated[
+        bool, Param("Stop at the first unreadable image or depth file, instead of skipping it.")
+    ] = False
+    workload: Workload = Workload()
     telemetry: TelemetryRule = TelemetryRule(depth="full")
-    limits: Limits = SIDE_LIMITS
-    layer_profile: bool = False
-    data: str = "none"
+
+    def job_request(self) -> JobRequest:
+        """Return the request of the jobs that are timed."""
+        warmup = WarmUp(time_ms=0.0, iterations=self.warmup)
+        stop = StopRule(iterations=self.iterations)
+        return copied(
+            JobRequest,
+            self,
+            workload=replace(self.workload, warmup=warmup, stop=stop),
+            limits=self.limits or SIDE_LIMITS,
+            layer_profile=False,
+            data="none",
+        )
 
 
 def check_request(request: ValidateRequest) -> None:
