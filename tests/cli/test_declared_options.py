@@ -16,7 +16,7 @@ import enginescope as es
 from enginescope.cli.main import VERBS
 from enginescope.cli.verb import long_flag
 from enginescope.services.accuracy.depth import DepthOptions
-from enginescope.services.accuracy.request import DepthRequest
+from enginescope.services.accuracy.request import DepthRequest, ValidateParameters
 from enginescope.services.contend.contend import ContendOptions, ContendRequest
 from enginescope.services.ladder.ladder import LadderRequest
 from enginescope.services.load.request import LoadRequest
@@ -32,6 +32,7 @@ from enginescope.services.sensitivity.search import SensitivityRequest
 from enginescope.services.shapes.shapes import ShapesRequest
 from enginescope.services.suites.request import SuiteRequest
 from enginescope.services.tune.alternatives import TuneRequest
+from enginescope.services.validation.validate import ValidateOptions
 
 REQUESTS = {
     "bench": JobRequest,
@@ -45,6 +46,7 @@ REQUESTS = {
     "shapes": ShapesRequest,
     "suite": SuiteRequest,
     "tune": TuneRequest,
+    "validate": ValidateParameters,
 }
 #: Public function -> its request.
 PYTHON = {
@@ -55,7 +57,7 @@ PYTHON = {
     "self_test": SelfTestRequest,
 }
 #: Parameters of functions that are still written by hand; only fewer.
-WRITTEN_BY_HAND = {"explore": 18, "upgrade": 18, "validate": 30}
+WRITTEN_BY_HAND = {"explore": 18, "upgrade": 18}
 #: Flags that mean another thing in a verb: why.
 OWN_MEANING = {
     ("contend", "on"): "a backend for each model",
@@ -127,7 +129,7 @@ def test_python_takes_the_fields_of_the_request(name: str) -> None:
     fields = {one.name: one for one in declared(PYTHON[name])}
     assert [*parameters] == [*fields]
     for each, parameter in parameters.items():
-        if each not in ("workload", "conditions", "models"):
+        if each not in ("workload", "conditions", "models", "preprocessing"):
             assert parameter.default == fields[each].default
 
 
@@ -137,6 +139,7 @@ def test_python_takes_the_fields_of_the_request(name: str) -> None:
         (ContendOptions, ContendRequest),
         (DepthOptions, DepthRequest),
         (InterleavedOptions, InterleavedRequest),
+        (ValidateOptions, ValidateParameters),
     ],
 )
 def test_the_keyword_arguments_of_several_models_are_the_fields_of_the_request(

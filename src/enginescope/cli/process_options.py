@@ -57,15 +57,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Record)
 
 
-def on_option(
-    text: str, name: str = "backend", *, several: bool = False, default: str | None = None
-) -> Callable[[F], F]:
+def on_option(text: str, name: str = "backend", *, several: bool = False) -> Callable[[F], F]:
     """Add ``--on``, whose help is `text`; it may be repeated for `several` backends."""
     return option(
         "--on",
         "backends" if several else name,
         multiple=several,
-        default=default,
         shell_complete=complete_backends,
         help=text,
     )
@@ -86,7 +83,7 @@ def _declared_option(field: Declared) -> Callable[[F], F]:
         settings |= {"default": field.default, "show_default": False}
     if field.is_a(Mapping) or (field.is_a(Sequence) and param.read is None):
         settings["multiple"], text = True, f"{text.removesuffix('.')}; repeat for several."
-    elif field.default not in (None, False, ()) and "/" not in field.flag:
+    elif field.default not in (None, ()) and field.default is not False and "/" not in field.flag:
         settings["default"] = field.default
     if field.flag in ("--on", "--baseline"):
         settings["shell_complete"] = complete_backends

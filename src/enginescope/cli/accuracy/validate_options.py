@@ -80,7 +80,6 @@ PIXELS = Parsed("HxW", parse_size)
 
 #: Add what makes inputs of pictures.
 image_options = add_options(
-    option("--image-input", metavar="NAME", help="Feed images to this input."),
     option(
         "--image-size",
         type=PIXELS,
