@@ -307,7 +307,7 @@ def _options(limit: Any) -> tuple[ToleranceOption, ...]:
     """Return limits of outputs; a tuple of them, from the command line, as it is."""
     if limit is None or isinstance(limit, tuple):
         return limit or ()
-    pairs: list[tuple[str | None, Any]]
+    pairs: list[tuple[str | None, float]]
     pairs = list(limit.items()) if isinstance(limit, Mapping) else [(None, limit)]
     for _, value in pairs:
         if not isinstance(value, Real) or not 0 <= value < math.inf:  # NaN would pass everything

@@ -14,15 +14,25 @@ from enginescope.core.record import Record, replace
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.declared import File, Param, python_function
-from enginescope.services.measurement.jobs import JobRequest, held_clocks, jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import (
+    JobRequest,
+    On,
+    held_clocks,
+    jobs_of,
+    raise_unless_ok,
+)
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import store_at, writable_store
 
 
-class BenchRequest(JobRequest, frozen=True):
+class _OneModel(JobRequest, frozen=True):
+    model: Annotated[File, Param("ONNX model, or TensorRT engine.")]
+
+
+class BenchRequest(_OneModel, frozen=True, kw_only=True):
     """One model to measure: the parameters of `bench`."""
 
-    model: Annotated[File, Param("ONNX model, or TensorRT engine.")]
+    on: On = None
 
 
 class BenchResult(Record, frozen=True, kw_only=True):
