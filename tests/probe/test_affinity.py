@@ -51,7 +51,7 @@ def test_the_usable_ones_are_named(monkeypatch) -> None:
     check_pinning([0, 3])
     with pytest.raises(UsageError) as caught:
         check_pinning([0, 9, 4])
-    assert caught.value.what == "--pin: no cores 4, 9 to use here"
+    assert caught.value.what == "`pinned_cores`: no cores 4, 9 to use here"
     assert caught.value.hint == "usable: 0…3"
 
 

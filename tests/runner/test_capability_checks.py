@@ -12,19 +12,19 @@ ORT = BackendSpec(name="ort-cpu")
 
 
 @pytest.mark.parametrize(
-    ("mode", "option"),
+    ("mode", "field"),
     [
-        (Mode(transfers=False), "--transfers"),
-        (Mode(cuda_graph=False), "--graph"),
-        (Mode(spin_wait=False), "--spin"),
-        (Mode(streams=2), "--streams"),
-        (Mode(idle_ms=1.0), "--idle"),
-        (Mode(cold=True), "--cold"),
-        (Mode(rotate=2), "--rotate"),
+        (Mode(transfers=False), "transfers"),
+        (Mode(cuda_graph=False), "cuda_graph"),
+        (Mode(spin_wait=False), "spin_wait"),
+        (Mode(streams=2), "streams"),
+        (Mode(idle_ms=1.0), "idle_ms"),
+        (Mode(cold=True), "cold"),
+        (Mode(rotate=2), "rotate"),
     ],
 )
-def test_what_a_backend_would_not_honour_is_refused_by_its_option(mode, option) -> None:
-    with pytest.raises(UsageError, match=f"ort-cpu has no {option}"):
+def test_what_a_backend_would_not_honour_is_refused_by_its_field(mode, field) -> None:
+    with pytest.raises(UsageError, match=f"ort-cpu has no `{field}`"):
         check_demands(ORT, mode)
 
 

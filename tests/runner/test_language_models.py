@@ -116,7 +116,7 @@ def test_a_model_without_a_past_or_a_backend_without_the_loop(tmp_path, convnet)
     work = Workload(mode=Mode(decode=4), **QUICK)
     with pytest.raises(UnsupportedError, match=r"no past_\* input"):
         es.bench(convnet, workload=work)
-    with pytest.raises(UsageError, match="fake has no --decode"):
+    with pytest.raises(UsageError, match="fake has no `decode`"):
         es.bench(convnet, on="fake", workload=work)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.cli.messages import is_verbose
 from enginescope.cli.options import Finite, add_options, option
 from enginescope.cli.report_output import present_answer
@@ -103,13 +103,6 @@ def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None
         hint = "enginescope bench A.onnx B.onnx --compare"
         names = ("rounds", "threshold_pct", "across", "continues")
         refuse_typed("without --compare", *names, hint=hint)
-
-
-def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> CompareConfig:
-    """Return the settings of a comparison."""
-    return CompareConfig(
-        threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct, across=across
-    )
 
 
 def present(

@@ -17,11 +17,13 @@ import click
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     COUNT,
+    COUNT_OR_DURATION,
     DURATION_MS,
     DURATION_S,
     EXISTING,
     FILE,
     FROM_0,
+    INPUT,
     PATH,
     RANGE,
     SHAPE,
@@ -37,7 +39,6 @@ from enginescope.cli.options import (
     store_option,
     tags_option,
 )
-from enginescope.cli.verb import naming_flags
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import parse_ranges
@@ -56,13 +57,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Record)
 
 
-def on_option(text: str, *, several: bool = False, default: str | None = None) -> Callable[[F], F]:
+def on_option(text: str, name: str = "backend", *, several: bool = False) -> Callable[[F], F]:
     """Add ``--on``, whose help is `text`; it may be repeated for `several` backends."""
     return option(
         "--on",
-        "backends" if several else "backend",
+        "backends" if several else name,
         multiple=several,
-        default=default,
         shell_complete=complete_backends,
         help=text,
     )
@@ -79,11 +79,13 @@ def declared_options(request: type[Record]) -> Callable[[F], F]:
 def _declared_option(field: Declared) -> Callable[[F], F]:
     param, text = field.param, field.param.text
     settings: dict[str, Any] = {"is_flag": True} if field.is_a(bool) else {"type": _type_of(field)}
+    if "/" in field.flag:
+        settings |= {"default": field.default, "show_default": False}
     if field.is_a(Mapping) or (field.is_a(Sequence) and param.read is None):
         settings["multiple"], text = True, f"{text.removesuffix('.')}; repeat for several."
-    elif field.default not in (None, False, ()):
+    elif field.default not in (None, ()) and field.default is not False and "/" not in field.flag:
         settings["default"] = field.default
-    if field.name == "on":
+    if field.flag in ("--on", "--baseline"):
         settings["shell_complete"] = complete_backends
     usual = f"  [default: {param.usual}]" if param.usual else ""
     return option(field.flag, field.name, metavar=param.metavar, help=text + usual, **settings)
@@ -116,14 +118,14 @@ def request_of(request: Callable[..., Q], options: Mapping[str, Any], /, **other
     fields = cast("type[Record]", request).__struct_fields__
     inputs = {*options} & {*Workload.__struct_fields__} - {*fields}
     stop = StopRule(iterations=options.get("iterations"), duration_ms=options.get("duration"))
+    timeout_ms = options.get("timeout")
     values = {
         **{name: options[name] for name in fields if options.get(name) is not None},
         "workload": Workload(**{name: options[name] for name in inputs}, stop=stop),
-        "limits": Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None,
-        **stored_fields(options),
+        "limits": Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
+        **{name: value for name, value in stored_fields(options).items() if name in fields},
     }
-    with naming_flags():
-        return request(**values | others)
+    return request(**values | others)
 
 
 shape_option = option(
@@ -136,6 +138,19 @@ shape_option = option(
 batch_option = option("--batch", type=Items(), help="Set the size of dynamic first dimensions.")
 range_option = option(
     "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
+)
+file_option = option(
+    "--input",
+    "files",
+    multiple=True,
+    type=INPUT,
+    help="Read the values of an input from an npy, npz, raw or ONNX .pb file.",
+)
+warmup_option = option(
+    "--warmup",
+    multiple=True,
+    type=COUNT_OR_DURATION,
+    help="Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]",
 )
 seed_option = option(
     "--seed", type=FROM_0, default=0, help="Seed for all that is random, such as inputs and order."
@@ -227,7 +242,7 @@ def parse_pin(text: str) -> tuple[int, ...]:
 machine_options = add_options(
     option(
         _LOCK_CLOCKS,
-        "lock_clocks",
+        "clock",
         type=Parsed("[base|max|MHZ]", parse_clock),
         help="Lock the GPU clocks while jobs run, and reset them after. Needs root.  "
         "[default: base]",
@@ -240,7 +255,12 @@ machine_options = add_options(
             "[default limit: 3min]"
         ),
     ),
-    option("--pin", type=Parsed("CORES", parse_pin), help="Pin jobs to these cores: 0,1 or 0,2-4."),
+    option(
+        "--pin",
+        "pinned_cores",
+        type=Parsed("CORES", parse_pin),
+        help="Pin jobs to these cores: 0,1 or 0,2-4.",
+    ),
 )
 
 
@@ -256,7 +276,7 @@ def with_clock_named(arguments: Sequence[str]) -> list[str]:
 
 def conditions_of(options: dict[str, Any]) -> Conditions:
     """Return what the options ask of the machine while a job runs."""
-    return Conditions(pinned_cores=options["pin"] or (), cooldown=options["cooldown"])
+    return Conditions(pinned_cores=options["pinned_cores"] or (), cooldown=options["cooldown"])
 
 
 #: Add what is sampled of the GPU.

@@ -17,7 +17,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from enginescope.cli.messages import detail, is_usual, note, warn
-from enginescope.cli.verb import EXIT_INTERRUPTED, ending_in_order, naming_flags, saying_what_stands
+from enginescope.cli.verb import EXIT_INTERRUPTED, ending_in_order, saying_what_stands
 from enginescope.judge.units import format_ms
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress
@@ -228,9 +228,9 @@ class ProcessProgress(JobProgress):
 
 @contextmanager
 def measuring(progress: JobProgress, *, can_continue: bool = False) -> Iterator[None]:
-    """In this block, show `progress`, name flags in errors, and say what an interrupt leaves."""
+    """In this block, show `progress`, and say what an interrupt leaves."""
     progress.can_continue = can_continue
-    with naming_flags(), ending_in_order(), progress, saying_what_stands(progress.left):
+    with ending_in_order(), progress, saying_what_stands(progress.left):
         yield
 
 

@@ -53,7 +53,7 @@ HEADINGS = {
         "gpu-sample-interval",
     ),
     "Machine": (
-        *("pin", "memory-limit", "jobs", "on-ray", "in-docker", "host", "port"),
+        *("pin", "loop", "memory-limit", "jobs", "on-ray", "in-docker", "host", "port"),
         *("certificate", "key"),
     ),
     "Comparing": (
@@ -67,8 +67,14 @@ HEADINGS = {
         *("scope", "expires"),
         "yes",
     ),
+    "Output": (
+        *("output", "output-dir", "archive", "extract", "evidence", "without-inputs", "keep"),
+        *("skip-output-save", "to", "force", "format", "limit", "topk", "open", "markdown", "html"),
+        *("card", "json", "csv", "junit", "sarif", "xlsx", "netron", "model-explorer", "perfetto"),
+        *("svg", "png", "passport", "raw", "top", "sort", "filter", "highlight", "fold", "regions"),
+        *("constants", "color", "overlay", "beam", "all", "quiet", "verbose"),
+    ),
 }
-#: Where the rest goes: files that a verb writes, and what it prints.
 _OUTPUT = "Output"
 #: Flags that mean another thing in one verb.
 _ELSEWHERE = {
@@ -101,6 +107,8 @@ def long_flag(option: click.Option) -> str:
     return next(text for text in option.opts if text.startswith("--")).removeprefix("--")
 
 
+_PARAMETER = re.compile(r"`(\w+)`")
+_UNIT = re.compile(r"_(pct|s|ms)$")
 #: More letters than any sentence has.
 _NO_LIMIT = 1_000
 
@@ -144,9 +152,28 @@ class Verb(_Examples):
         super().__init__(*arguments, **settings)
         self.params += level_options()
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; its errors name flags: `` `max_time` `` is ``--max-time``."""
+        try:
+            return super().invoke(ctx)
+        except EnginescopeError as error:
+            error.what = self.as_flags(error.what)
+            error.why = self.as_flags(error.why) if error.why else None
+            error.hint = self.as_flags(error.hint) if error.hint else None
+            raise
+
+    def as_flags(self, text: str) -> str:
+        """Return a text in which parameters between backquotes are flags of this verb."""
+        flags = {one.name: long_flag(one) for one in self.params if isinstance(one, click.Option)}
+
+        def flag(match: re.Match[str]) -> str:
+            return f"--{flags.get(match[1]) or _UNIT.sub('', match[1]).replace('_', '-')}"
+
+        return _PARAMETER.sub(flag, text)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, a section for each heading."""
-        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (*HEADINGS, _OUTPUT)}
+        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in HEADINGS}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
@@ -198,27 +225,6 @@ def refuse_typed(
     for name, flag in typed().items():
         if name in names or (but is not None and name not in but):
             raise UsageError(f"{flag} {where}", hint=hint)
-
-
-#: A parameter; its unit is not part of the flag.
-_PARAMETER = re.compile(r"`(\w+?)(?:_(?:pct|s|ms))?`")
-
-
-@contextmanager
-def naming_flags() -> Iterator[None]:
-    """Name flags in the errors of a block or a function: `` `max_time` `` is ``--max-time``."""
-    try:
-        yield
-    except EnginescopeError as error:
-        error.what = as_flags(error.what)
-        error.why = as_flags(error.why) if error.why else None
-        error.hint = as_flags(error.hint) if error.hint else None
-        raise
-
-
-def as_flags(text: str) -> str:
-    """Return a text in which parameters between backquotes are flags."""
-    return _PARAMETER.sub(lambda match: "--" + match[1].replace("_", "-"), text)
 
 
 EXIT_INTERRUPTED = 130

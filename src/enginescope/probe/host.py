@@ -361,12 +361,12 @@ def check_pinning(cores: Iterable[int]) -> None:
     """Raise a `UsageError` that names the usable ones if not all of `cores` can be used."""
     usable = usable_processors()
     if usable is None:
-        raise UsageError("--pin", why="this system pins no process to processors")
+        raise UsageError("`pinned_cores`", why="this system pins no process to processors")
     missing = sorted(set(cores) - set(usable))
     if missing:
         noun = "core" if len(missing) == 1 else "cores"
         raise UsageError(
-            f"--pin: no {noun} {ranges_text(missing)} to use here",
+            f"`pinned_cores`: no {noun} {ranges_text(missing)} to use here",
             why="the machine has fewer, or this process is not allowed on all of them",
             hint=f"usable: {ranges_text(usable)}",
         )

@@ -237,7 +237,7 @@ def gpu_temperature_c(gpu: str) -> float | None:
 #: A clock in MHz, or by name: ``base`` can be held whatever runs, ``max`` is the highest there is.
 SmClock: TypeAlias = int | Literal["base", "max"]
 
-_OPTION = "--lock-clocks"
+_OPTION = "`clock`"
 
 
 def planned_lock(gpu: str, sm: SmClock) -> ClockLock:
@@ -381,5 +381,5 @@ def _refused(nvml: Any, error: Any, gpu: str, wanted: ClockLock) -> UsageError:
         why = f"the driver does not accept its base clock by name ({error})"
     else:
         why = str(error)
-    hint = "--lock-clocks MHZ (nvidia-smi base-clocks)" if wanted.sm_mhz is None else None
+    hint = "`clock` MHZ (nvidia-smi base-clocks)" if wanted.sm_mhz is None else None
     return UsageError(f"{_OPTION}: the clocks of GPU {gpu} cannot be set", why=why, hint=hint)

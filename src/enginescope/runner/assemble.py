@@ -100,7 +100,7 @@ def _siblings(run: Run) -> Notice | None:
     groups = "; ".join(" and ".join(map(str, group)) for group in shared)
     return Notice(
         code="W-SMT-SIBLINGS",
-        message=f"--pin names threads of one physical core ({groups}), which share its units",
+        message=f"pinned threads of one physical core ({groups}) share its units",
         evidence={"groups": [list(group) for group in shared]},
     )
 

@@ -33,21 +33,6 @@ from enginescope.records.run.job import (
 from enginescope.runner.inputs.sample_feeds import check_input_names
 from enginescope.runner.model_inputs import settled_workload
 
-#: Field of `Mode` -> the option that sets it.
-_OPTIONS = {
-    "kind": "--mode throughput",
-    "transfers": "--transfers",
-    "cuda_graph": "--graph",
-    "spin_wait": "--spin",
-    "streams": "--streams",
-    "idle_ms": "--idle",
-    "cold": "--cold",
-    "rotate": "--rotate",
-    "decode": "--decode",
-    "call": "`call`",
-    "loop": "--loop",
-}
-
 
 def check_subject(spec: BackendSpec, subject: Subject) -> None:
     """Raise if an engine is asked for what it was not built with, or will not be."""
@@ -61,7 +46,7 @@ def check_subject(spec: BackendSpec, subject: Subject) -> None:
         raise UsageError(
             f"{spec.name} with {decided[0]} for {subject.name}",
             why="that was decided when the engine was built",
-            hint=f"--on {spec.name}, or build the model again",
+            hint=f"`on` {spec.name}, or build the model again",
         )
 
 
@@ -75,13 +60,13 @@ def check_demands(
         is_elsewhere: Another Python builds and runs it, so that nothing is needed here.
     """
     backend = load_backend(spec.name)
-    for field, option in _OPTIONS.items():
+    for field in Mode.__struct_fields__:
         asked = getattr(mode, field)
-        if asked is None or (field == "kind" and asked == "latency"):
-            continue
-        if field not in backend.mode_fields:
+        is_usual = field == "in_flight" or asked in (None, "latency")
+        if not is_usual and field not in backend.mode_fields:
             able = ", ".join(backends_with(field))
-            raise UsageError(f"{spec.name} has no {option}", hint=f"omit it, or measure on {able}")
+            what = f"`{field}`{' throughput' * (field == 'kind')}"
+            raise UsageError(f"{spec.name} has no {what}", hint=f"omit it, or measure on {able}")
     if is_elsewhere:
         return
     if only_builds and isinstance(backend, DemandingForBuild):

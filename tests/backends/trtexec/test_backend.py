@@ -65,7 +65,7 @@ def test_what_is_missing_is_said_before_a_job_is_made(tool, engine, tmp_path) ->
 
 
 def test_modes_it_has_no_flag_for_are_refused_before_anything_runs(tool, engine) -> None:
-    with pytest.raises(UsageError, match="trtexec has no --cold"):
+    with pytest.raises(UsageError, match="trtexec has no `cold`"):
         make_jobs([engine], ["trtexec"], workload(mode=Mode(cold=True)))
     mode = Mode(kind="throughput", spin_wait=True, streams=2, transfers=False, idle_ms=1.0)
     assert make_jobs([engine], ["trtexec"], workload(mode=mode))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 
+from enginescope.core.record import Record
+from enginescope.services.measurement.declared import declared
+
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Yields")
 _ENTRY = re.compile(r"^(\*{0,2}\w[\w., *]*?): (.*)$")
 
@@ -43,6 +46,8 @@ def attributes(kind: type) -> dict[str, str]:
         if base.__module__.startswith("enginescope") and base.__doc__:
             own = entries(parsed(base)[1].get("Attributes", ""))
             found |= {name: text for name, text in own.items() if name not in found}
+    if issubclass(kind, Record):
+        found |= {one.name: one.about for one in declared(kind)}
     return found
 
 

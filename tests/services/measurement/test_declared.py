@@ -56,6 +56,7 @@ function = python_function("function", Request, _run)
         ({"workload": None}, "`workload` None"),
         ({"gain_pct": 0}, "`gain_pct` 0: it is not above 0 and at most 100"),
         ({"gain_pct": float("nan")}, "`gain_pct` nan: it is not above 0 and at most 100"),
+        ({"error": float("inf")}, "`error` inf: it is not above 0"),
         ({"error": 0.0}, "`error` 0: it is not above 0"),
         ({"sizes": 0}, "`sizes` 0: it is not at least 1"),
         ({"sizes": (1, 0)}, "`sizes` 0: it is not at least 1"),
@@ -76,6 +77,11 @@ def test_bounds_are_allowed(tmp_path) -> None:
     for fields in ({"count": 3}, {"count": 26}, {"gain_pct": 100}, {"sizes": 1}, {"file": file}):
         asked = function("net.onnx", **fields)
         assert all(getattr(asked, name) == value for name, value in fields.items())
+
+
+def test_a_field_that_is_not_declared_is_no_parameter() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'command'"):
+        function("net.onnx", command="x")
 
 
 def test_the_function_says_who_called_it() -> None:

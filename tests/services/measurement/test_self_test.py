@@ -97,8 +97,8 @@ def test_a_result_that_cannot_be_recorded_is_still_returned(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"rounds": 7}, "rounds: 7 is not between 8 and 120"),
-        ({"max_time_s": 0.0}, "max_time: 0 s is not above 0"),
+        ({"rounds": 7}, "`rounds` 7: it is not between 8 and 120"),
+        ({"max_time_s": 0.0}, "`max_time_s` 0: it is not above 0"),
         ({"threshold_pct": 101.0}, "threshold"),
         ({"on": "absent"}, "absent"),
     ],

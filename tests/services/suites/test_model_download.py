@@ -305,7 +305,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path) -> None:
     with served(Served(BODY)) as what, pytest.raises(UsageError, match="cannot write") as caught:
         fetch(link(what), tmp_path / "file")
     assert caught.value.why == "Not a directory"
-    assert "--to" in (caught.value.hint or "")
+    assert "`to`" in (caught.value.hint or "")
 
 
 def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:

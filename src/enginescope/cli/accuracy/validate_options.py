@@ -12,10 +12,9 @@ from enginescope.cli.options import ABOVE_0, Parsed, add_options, option, parse_
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape
 from enginescope.records.run.sample_set import NORMALIZATIONS, PictureFilter, Preprocessing
+from enginescope.services.accuracy.request import MOST_PIXELS
 
 FILTERS: tuple[str, ...] = get_args(PictureFilter)
-#: No picture has a longer side.
-MOST_PIXELS = 65_536
 _ALL_PCT = 100
 
 
@@ -81,7 +80,6 @@ PIXELS = Parsed("HxW", parse_size)
 
 #: Add what makes inputs of pictures.
 image_options = add_options(
-    option("--image-input", metavar="NAME", help="Feed images to this input."),
     option(
         "--image-size",
         type=PIXELS,

@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from enginescope.cli.comparison import bench_compare_options, check_bench_options
 from enginescope.cli.options import (
     COUNT,
-    COUNT_OR_DURATION,
     DURATION_MS,
-    FROM_0,
-    INPUT,
+    DURATION_S,
     NAME,
     PATH,
-    RANGE,
     SIZE,
     Finite,
     add_options,
     card_option,
-    json_option,
     option,
     page_options,
-    store_option,
-    tags_option,
 )
 from enginescope.cli.process_options import (
     conditions_of,
+    declared_options,
+    file_option,
     input_options,
     machine_options,
-    on_option,
     picked,
-    stored_fields,
+    range_option,
+    request_of,
+    seed_option,
+    stored_options,
     telemetry_of,
     telemetry_options,
+    warmup_option,
     with_clock_named,
 )
 from enginescope.cli.report_output import check_files
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
-from enginescope.records.run.job import Mode, ProfileMode, StopRule, WarmUp, Workload
+from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
+from enginescope.services.measurement.jobs import JobRequest
 
 _THREE = {"on": True, "off": False, "auto": None}
 
@@ -49,13 +49,14 @@ _THREE = {"on": True, "off": False, "auto": None}
 mode_options = add_options(
     option(
         "--mode",
-        "mode_kind",
+        "kind",
         type=click.Choice(["latency", "throughput"]),
         help="Issue one request at a time, or enqueue queries ahead as trtexec does (trt, "
         "trtexec); on ort-cpu, two threads issue them.",
     ),
     option(
         "--graph",
+        "cuda_graph",
         type=click.Choice(list(_THREE)),
         default="auto",
         help="Use a CUDA graph; auto: if the engine can be captured.",
@@ -67,6 +68,7 @@ mode_options = add_options(
     ),
     option(
         "--spin/--no-spin",
+        "spin_wait",
         default=None,
         show_default=False,
         help="Busy-wait for the GPU, or block until it signals.  [default: spin]",
@@ -76,7 +78,7 @@ mode_options = add_options(
         type=click.IntRange(1, 64),
         help="Number of inference streams in throughput mode.",
     ),
-    option("--idle", type=DURATION_MS, help="Pause on the host between two queries."),
+    option("--idle", "idle_ms", type=DURATION_MS, help="Pause on the host between two queries."),
     option("--cold", is_flag=True, help="Flush the L2 cache before each timed query."),
     option(
         "--rotate", type=click.IntRange(1, 1024), help="Number of input sets to rotate through."
@@ -92,23 +94,17 @@ mode_options = add_options(
         type=click.Choice(["native", "python"]),
         help="Make the timed calls in C or in Python (trt, ort-cpu).  [default: native, if it can]",
     ),
-    option("--profile-index", type=FROM_0, help="Select the optimization profile to run."),
 )
 
 
 def mode_of(options: dict[str, Any]) -> Mode:
     """Return the mode that the options describe."""
-    kind = options["mode_kind"]
-    transfers = options["transfers"]
     return Mode(
-        kind=kind,
-        in_flight=2 if kind == "throughput" else 1,
-        transfers=None if transfers is None else transfers == "on",
-        cuda_graph=_THREE[options["graph"]],
-        spin_wait=options["spin"],
-        idle_ms=options["idle"],
+        in_flight=2 if options["kind"] == "throughput" else 1,
+        transfers=_THREE[options["transfers"] or "auto"],
+        cuda_graph=_THREE[options["cuda_graph"]],
         cold=options["cold"] or None,
-        **picked(options, "streams", "rotate", "decode", "loop"),
+        **picked(options, "kind", "spin_wait", "idle_ms", "streams", "rotate", "decode", "loop"),
     )
 
 
@@ -138,37 +134,12 @@ class BenchCommand(Verb):
     ),
 )
 @click.argument("models", nargs=-1, type=PATH)
-@on_option(
-    "Backend to measure on, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for "
-    "several.  [default: ort-cpu; trt for an engine]",
-    several=True,
-)
+@declared_options(JobRequest)
 @input_options
-@option(
-    "--input",
-    "files",
-    multiple=True,
-    type=INPUT,
-    help="Read the values of an input from an npy, npz, raw or ONNX .pb file.",
-)
-@option(
-    "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
-)
-@option(
-    "--data",
-    default="auto",
-    help=(
-        "Data set folder with input_*.pb; auto: test_data_set_* in the model's "
-        "folder; none: random inputs."
-    ),
-)
-@option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
-@option(
-    "--warmup",
-    multiple=True,
-    type=COUNT_OR_DURATION,
-    help="Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]",
-)
+@file_option
+@range_option
+@seed_option
+@warmup_option
 @option("--iterations", type=COUNT, help="Stop after exactly this many iterations.")
 @option(
     "--duration",
@@ -193,25 +164,20 @@ class BenchCommand(Verb):
     help="Collect at least this many samples before stopping.",
 )
 @option(
-    "--layers/--no-layers",
-    default=True,
-    show_default=False,
-    help="Measure per-layer times in a separate pass.",
-)
-@option(
-    "--profile-mode",
-    type=click.Choice(get_args(ProfileMode)),
-    default="gated",
-    help="Time TensorRT's layers without the profiler's cost, or as trtexec does.",
-)
-@option(
     "--timeout",
-    type=DURATION_MS,
+    "timeout_s",
+    type=DURATION_S,
     help="Time limit per job.  [default: 10min, or more if the timing needs it]",
 )
-@option("--memory-limit", type=SIZE, help="Memory limit per job.  [default: 90 % of free memory]")
+@option(
+    "--memory-limit",
+    "memory_bytes",
+    type=SIZE,
+    help="Memory limit per job.  [default: 90 % of free memory]",
+)
 @option(
     "--trtexec-args",
+    "trtexec_arguments",
     default="",
     metavar="TEXT",
     show_default=False,
@@ -220,8 +186,6 @@ class BenchCommand(Verb):
 @mode_options
 @machine_options
 @telemetry_options
-@option("--rebuild", is_flag=True, help="Rebuild engines even if the cache has them.")
-@tags_option
 @option(
     "--commit",
     type=NAME,
@@ -230,9 +194,8 @@ class BenchCommand(Verb):
 @bench_compare_options
 @page_options
 @card_option
-@store_option
-@json_option
-def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
+@stored_options
+def command(models: tuple[Path, ...], **options: Any) -> int:
     """Measure MODELS with ONNX Runtime on the CPU, with TensorRT, or with the backends of --on.
 
     enginescope measures every model and backend in a fresh process, and stores the run at once.
@@ -243,49 +206,30 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     check_files(options, *models)
     from enginescope.cli.run_output import noting_tags
 
-    request = _options_of_jobs(models, backends, options)
+    handed = click.get_current_context().meta[HANDED_OVER]
+    fields = {
+        "models": models,
+        "workload": workload_of(options),
+        "trtexec_arguments": f"{options['trtexec_arguments']} {shlex.join(handed)}".strip(),
+        "telemetry": telemetry_of(options),
+        "conditions": conditions_of(options),
+    }
     with noting_tags(options["tags"], options["store_folder"]):
         if options["compare"]:
             from enginescope.cli.measure.bench_comparison import compare
 
-            return compare(request, options)
-        return _measure(request, options)
+            return compare(fields, options)
+        return _measure(request_of(JobRequest, options, **fields), options)
 
 
-def _options_of_jobs(
-    models: tuple[Path, ...], backends: tuple[str, ...], options: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the fields of a request that a measurement and a comparison share."""
-    workload = workload_of(options)
-    if options["compare"]:
-        from enginescope.cli.measure.bench_comparison import paced
-
-        workload = paced(workload)
-    handed = click.get_current_context().meta[HANDED_OVER]
-    return {
-        "models": models,
-        "backends": backends,
-        "workload": workload,
-        "layer_profile": options["layers"],
-        "timeout_s": options["timeout"] and options["timeout"] / 1e3,
-        "memory_bytes": options["memory_limit"],
-        "trtexec_arguments": f"{options['trtexec_args']} {shlex.join(handed)}".strip(),
-        "telemetry": telemetry_of(options),
-        "conditions": conditions_of(options),
-        "clock": options["lock_clocks"],
-        **picked(options, "profile_mode", "data", "rebuild", "profile_index", "commit"),
-        **stored_fields(options),
-    }
-
-
-def _measure(fields: dict[str, Any], options: dict[str, Any]) -> int:
+def _measure(request: JobRequest, options: dict[str, Any]) -> int:
     from enginescope.cli.progress import JobProgress, measuring
     from enginescope.cli.run_output import present
-    from enginescope.services.measurement.bench import BenchRequest, measure_models
+    from enginescope.services.measurement.bench import measure_models
 
     progress = JobProgress()
     with measuring(progress):
-        result = measure_models(BenchRequest(**fields), progress)
+        result = measure_models(request, progress)
     present(result.runs, options)
     if result.not_stored is not None:
         progress.warn(result.not_stored)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
-from enginescope.cli.comparison import terms_of
+from enginescope.cli.process_options import request_of
 from enginescope.cli.progress import JobProgress, describe, exit_code, job_text, measuring
 from enginescope.cli.report_output import step
 from enginescope.cli.run_output import present
@@ -145,13 +145,9 @@ def paced(workload: Workload) -> Workload:
 
 def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
     """Compare the jobs, print the verdicts, and return the exit code."""
-    request = InterleavedRequest(
-        rounds=options["rounds"],
-        terms=terms_of(options["threshold_pct"], options["across"]),
-        continues=options["continues"],
-        max_time_s=options["max_time"] and options["max_time"] / 1e3,
-        **fields,
-    )
+    fields["workload"] = paced(fields["workload"])
+    max_time_s = options["max_time"] and options["max_time"] / 1e3
+    request = request_of(InterleavedRequest, options, **fields, max_time_s=max_time_s)
     progress = RoundsProgress()
     with measuring(progress):
         result = compare_interleaved(request, progress)

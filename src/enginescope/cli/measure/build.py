@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from enginescope.cli.messages import next_steps, note, words
 from enginescope.cli.options import (
-    DURATION_MS,
+    DURATION_S,
     FILE,
     PATH,
     SHAPE,
@@ -24,15 +24,13 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
-from enginescope.cli.process_options import command_line, input_options, on_option
+from enginescope.cli.process_options import declared_options, input_options, request_of
 from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.core.errors import UsageError
-from enginescope.records.run.job import InputShape, Workload
+from enginescope.records.run.job import InputShape
 from enginescope.records.run.run import OutcomeKind
-
-if TYPE_CHECKING:
-    from enginescope.services.measurement.build import BuildResult
+from enginescope.services.measurement.build import BuildRequest, BuildResult, build_engine
 
 #: Switches, by the name of the backend's option.
 _SWITCHES = {
@@ -146,17 +144,19 @@ def profiles_text(shapes: Sequence[InputShape]) -> str:
 )
 @click.argument("model", type=PATH)
 @option("-o", "--output", type=FILE, help="Write the engine to this file.  [default: MODEL.engine]")
-@on_option("Backend and precision to build with: trt, trt:fp16, …", default="trt")
+@declared_options(BuildRequest)
 @input_options
 @build_options
-@option("--rebuild", is_flag=True, help="Rebuild the engine even if the cache has it.")
-@option("--timeout", type=DURATION_MS, help="Time limit for the build.  [default: 2h]")
+@option("--timeout", "timeout_s", type=DURATION_S, help="Time limit for the build.  [default: 2h]")
 @option(
-    "--memory-limit", type=SIZE, help="Memory limit for the build.  [default: 90 % of free memory]"
+    "--memory-limit",
+    "memory_bytes",
+    type=SIZE,
+    help="Memory limit for the build.  [default: 90 % of free memory]",
 )
 @store_option
 @json_option
-def command(model: Path, output: Path | None, backend: str, **options: Any) -> int:
+def command(model: Path, output: Path | None, **options: Any) -> int:
     """Build MODEL into a TensorRT engine, with its plan, metadata and build log next to it.
 
     The cache keeps engines by model, options, TensorRT, GPU and driver. The second call reuses the
@@ -164,20 +164,10 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
     """
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.verb import ending_in_order
-    from enginescope.services.measurement.build import BuildRequest, build_engine
 
-    request = BuildRequest(
-        model=model,
-        engine=output or model.with_suffix(".engine"),
-        backend=backend,
-        options=options_of(options),
-        workload=Workload(batch=options["batch"], shapes=options["shapes"], dims=options["dims"]),
-        timeout_s=options["timeout"] and options["timeout"] / 1e3,
-        memory_bytes=options["memory_limit"],
-        rebuild=options["rebuild"],
-        store=options["store_folder"],
-        command=command_line(),
-    )
+    engine = output or model.with_suffix(".engine")
+    named = options | {"options": options_of(options)}
+    request = request_of(BuildRequest, named, model=model, engine=engine)
     with ending_in_order(), JobProgress() as progress:
         result = build_engine(request, progress)
     _present(result, as_json=options["as_json"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.comparison import continue_option, rounds_option
-from enginescope.cli.options import DURATION_MS, PATH, Finite, option, page_options
+from enginescope.cli.options import DURATION_MS, DURATION_S, PATH, Finite, option, page_options
 from enginescope.cli.process_options import input_options, on_option, stored_options
 from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import refuse_typed, verb
@@ -43,7 +43,7 @@ _SELF_TEST = "enginescope doctor --self-test MODEL"
     is_flag=True,
     help="Compare MODEL with itself: measure false verdicts and the smallest difference found.",
 )
-@on_option("Backend to measure on.  [default: ort-cpu; trt for an engine]")
+@on_option("Backend to measure on.  [default: ort-cpu; trt for an engine]", "on")
 @input_options
 @rounds_option(f"{FLOOR_ROUNDS}; {LOOKS[-1]} with --self-test", when=" of each comparison")
 @option(
@@ -56,7 +56,8 @@ _SELF_TEST = "enginescope doctor --self-test MODEL"
 @option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
 @option(
     "--max-time",
-    type=DURATION_MS,
+    "max_time_s",
+    type=DURATION_S,
     help="Maximum total time; measures fewer rounds if needed.  [default: 2min with --self-test]",
 )
 @continue_option("the newest --noise of the same job")

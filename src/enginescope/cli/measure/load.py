@@ -7,16 +7,18 @@ from typing import Any
 import click
 
 from enginescope.cli.measure.bench import warm_up_of
-from enginescope.cli.options import COUNT_OR_DURATION, DURATION_MS, INPUT, option, page_options
+from enginescope.cli.options import DURATION_MS, option, page_options
 from enginescope.cli.process_options import (
     conditions_of,
     declared_options,
+    file_option,
     input_options,
     machine_options,
     range_option,
     request_of,
     seed_option,
     stored_options,
+    warmup_option,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
@@ -36,17 +38,10 @@ from enginescope.services.load.request import LoadRequest
 @click.argument("target", metavar="MODEL|URL")
 @declared_options(LoadRequest)
 @input_options
-@option(
-    "--input", "files", multiple=True, type=INPUT, help="Read the values of an input from a file."
-)
+@file_option
 @range_option
 @seed_option
-@option(
-    "--warmup",
-    multiple=True,
-    type=COUNT_OR_DURATION,
-    help="Warm up for at least this time or count, until steady.  [default: 200ms]",
-)
+@warmup_option
 @option("--timeout", type=DURATION_MS, help="Time limit per process.")
 @machine_options
 @page_options
@@ -67,7 +62,6 @@ def command(target: str, **options: Any) -> int:
         options | {"warmup": warm_up_of(options["warmup"])},
         target=target,
         conditions=conditions_of(options),
-        clock=options["lock_clocks"],
     )
     progress = ProcessProgress()
     with measuring(progress, can_continue=True):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note
-from enginescope.cli.process_options import stored_fields
+from enginescope.cli.process_options import picked, request_of
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.run_output import present
@@ -15,8 +15,14 @@ from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job, StopRule, Workload
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.noise import SelfTestRequest, measure_noise, run_self_test
-from enginescope.services.measurement.rounds import InterleavedRequest
+from enginescope.services.measurement.noise import (
+    NoiseRequest,
+    SelfTestRequest,
+    measure_noise,
+    run_self_test,
+)
+
+Q = TypeVar("Q", NoiseRequest, SelfTestRequest)
 
 
 def noise(options: dict[str, Any]) -> int:
@@ -24,7 +30,7 @@ def noise(options: dict[str, Any]) -> int:
     from enginescope.render.verdicts.noise_answer import noise_answer
 
     check_files(options, options["model"] or "")
-    request = InterleavedRequest(**_fields(options), continues=options["continues"])
+    request = _request(NoiseRequest, options)
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         result = measure_noise(request, progress)
@@ -45,34 +51,21 @@ def self_test(options: dict[str, Any]) -> int:
     from enginescope.render.self_test.self_test_answer import self_test_answer
 
     check_files(options, options["model"] or "")
-    threshold = options["threshold_pct"]
-    own = {} if threshold is None else {"threshold_pct": threshold}
+    request = _request(SelfTestRequest, options)
     progress = SelfTestProgress()
     with measuring(progress):
-        test = run_self_test(SelfTestRequest(**_fields(options), **own), progress)
+        test = run_self_test(request, progress)
     tag = f"{COMPARISON_TAG}{test.comparisons[0].comparison}"
     first = step(options, "the first comparison", "compare", tag)
     present_answer(self_test_answer(test), options, first)
     return 0 if test.is_recorded else EXIT_RUN_FAILED
 
 
-def _fields(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that both requests have; those of options without a value are absent."""
-    model, backend, duration = (options[name] for name in ("model", "backend", "duration"))
-    is_usual = duration is None
-    stop = StopRule() if is_usual else StopRule(duration_ms=duration, precision_pct=None)
-    workload = Workload(
-        batch=options["batch"], shapes=options["shapes"], dims=options["dims"], stop=stop
-    )
-    most_ms = options["max_time"]
-    numbers = {"rounds": options["rounds"], "max_time_s": most_ms and most_ms / 1e3}
-    return {
-        "models": (model,) if model else (),
-        "backends": (backend,) if backend else (),
-        "workload": paced_workload(workload),
-        **stored_fields(options),
-        **{name: value for name, value in numbers.items() if value is not None},
-    }
+def _request(kind: type[Q], options: dict[str, Any]) -> Q:
+    duration = options["duration"]
+    stop = StopRule() if duration is None else StopRule(duration_ms=duration, precision_pct=None)
+    workload = Workload(**picked(options, "batch", "shapes", "dims"), stop=stop)
+    return request_of(kind, options, workload=paced_workload(workload))
 
 
 class SelfTestProgress(RoundsProgress):

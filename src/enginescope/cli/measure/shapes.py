@@ -40,6 +40,7 @@ from enginescope.services.shapes.shapes import ShapesRequest, sweep_shapes
 @seed_option
 @option(
     "--graph",
+    "cuda_graph",
     type=click.Choice(("auto", "off")),
     default="auto",
     help="Use CUDA graphs on TensorRT, captured after each change; off: run without.",
@@ -57,7 +58,7 @@ def command(model: Path, **options: Any) -> int:
     from enginescope.render.shapes.shapes_answer import shapes_answer
 
     check_files(options, model)
-    mode = Mode(cuda_graph=False) if options["graph"] == "off" else Mode()
+    mode = Mode(cuda_graph=False) if options["cuda_graph"] == "off" else Mode()
     weights = dict(options["weights"])
     request = request_of(ShapesRequest, options | {"mode": mode}, model=model, weights=weights)
     progress = RoundsProgress()

@@ -80,15 +80,13 @@ def create(
     command.
     """
     from enginescope.cli.terminal_observer import NotingObserver
-    from enginescope.cli.verb import naming_flags
     from enginescope.services.observer import PlanObserver
     from enginescope.services.plans.archive import ArchiveRequest, create_archive
 
     request = ArchiveRequest(
         archive=archive, files=what, without=without, only=only, force=force, store=store_folder
     )
-    with naming_flags():
-        created = create_archive(request, PlanObserver())
+    created = create_archive(request, PlanObserver())
     if as_json:
         print_data(created.manifest)
     else:
@@ -155,11 +153,9 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
 @json_option
 def extract(archive: Path, names: tuple[str, ...], output: Path | None, **options: bool) -> None:
     """Extract ARCHIVE, or its files NAMES, and check their SHA-256."""
-    from enginescope.cli.verb import naming_flags
     from enginescope.services.plans.archive import extract_archive
 
-    with naming_flags():
-        written = extract_archive(archive, names, output)
+    written = extract_archive(archive, names, output)
     print_paths(written, options)
 
 

@@ -173,7 +173,6 @@ def command(what: str, **options: Any) -> None:
 
 def _explore(what: str, options: dict[str, Any]) -> None:
     from enginescope.cli.terminal_observer import NotingObserver
-    from enginescope.cli.verb import naming_flags
     from enginescope.core.process_control import gc_paused
     from enginescope.services.plans.explore import explore_and_write
     from enginescope.services.plans.explore_request import ContextFiles, ExploreRequest
@@ -192,7 +191,7 @@ def _explore(what: str, options: dict[str, Any]) -> None:
         drawing=drawing_from(options),
         store=options["store_folder"],
     )
-    with gc_paused(), naming_flags(), ending_in_order():
+    with gc_paused(), ending_in_order():
         explored = explore_and_write(request, observer)
         if options["as_json"]:
             for notice in explored.context.notices:

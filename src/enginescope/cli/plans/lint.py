@@ -84,7 +84,6 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
     or by name. `enginescope explain CODE` describes a rule.
     """
     from enginescope.cli.terminal_observer import NotingObserver
-    from enginescope.cli.verb import naming_flags
     from enginescope.core.process_control import gc_paused
     from enginescope.render.plans.findings import findings_json
     from enginescope.services.plans.lint import LintRequest, lint_plans
@@ -98,7 +97,7 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
         store=options["store_folder"],
         **picked(options, "profile", "gpu", "level", "sarif"),
     )
-    with gc_paused(), naming_flags(), ending_in_order():
+    with gc_paused(), ending_in_order():
         result = lint_plans(request, NotingObserver())
         if options["as_json"]:
             from enginescope.render.plans.findings import findings_json

@@ -59,7 +59,6 @@ def command(names: tuple[str, ...], **options: Any) -> None:
     ENGINE, a FOLDER or an ARCHIVE, it describes each engine and stores nothing.
     """
     from enginescope.cli.terminal_observer import NotingObserver
-    from enginescope.cli.verb import naming_flags
     from enginescope.services.plans.explore_request import ContextFiles
     from enginescope.services.plans.report import ReportRequest, report_runs
 
@@ -71,7 +70,7 @@ def command(names: tuple[str, ...], **options: Any) -> None:
         store=options["store_folder"],
         **picked(options, "card", "topk"),
     )
-    with naming_flags(), ending_in_order():
+    with ending_in_order():
         written = report_runs(request, NotingObserver())
     print_paths(written.files, options)
     page = next((path for path in written.files if path.suffix == ".html"), None)

@@ -5,35 +5,32 @@ What a suite prints at the end.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.completion import complete_backends
 from enginescope.cli.messages import warn, words
-from enginescope.cli.options import (
-    COUNT,
-    FOLDER,
-    FROM_0,
-    PATH,
-    Finite,
-    Items,
-    Parsed,
-    json_option,
-    option,
-    store_option,
-)
+from enginescope.cli.options import COUNT, FOLDER, PATH, Items, json_option, option, store_option
+from enginescope.cli.process_options import command_line, declared_options
 from enginescope.cli.report_output import print_data
 from enginescope.cli.token_option import needed_token, token_option
 from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.core.errors import UsageError
+from enginescope.services.suites.request import (
+    DockerImage,
+    Place,
+    PushTarget,
+    RayCluster,
+    SuiteRequest,
+    ThisMachine,
+    list_cells,
+    write_example,
+)
 
 if TYPE_CHECKING:
     from enginescope.records.suite.suite import Cell, SuiteResult
-    from enginescope.services.suites.request import Place, PushTarget, SuiteRequest
 
 
 def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | None = None) -> None:
@@ -68,14 +65,6 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
 EXIT_WRONG = 1
 
 
-def _environment(text: str) -> tuple[str, str]:
-    name, equals, python = text.partition("=")
-    if not equals or not name or not python:
-        raise UsageError(f"{text!r} is not NAME=PYTHON", hint="trt86=/opt/trt86/bin/python")
-    path = os.path.expanduser(python)  # noqa: PTH111 - Path's raises where there is no such user
-    return name, str(Path(path).absolute()) if "/" in path else python
-
-
 @verb(
     "suite",
     "Write a commented example",
@@ -85,78 +74,9 @@ def _environment(text: str) -> tuple[str, str]:
 )
 @click.argument("source", required=False, type=PATH, metavar="[SUITE|DIR]")
 @option("--init", "init", is_flag=True, help="Write a commented example to SUITE or suite.toml.")
-@option("--name", help="Name the suite.  [default: the file's setting, else the file name]")
-@option(
-    "--on",
-    "backends",
-    shell_complete=complete_backends,
-    multiple=True,
-    help=(
-        "Backend to run on, as NAME[:PRECISION][@ENVIRONMENT][?KEY=VALUE&…]; "
-        "repeat for several.  [default: the file's]"
-    ),
-)
-@option(
-    "--environment",
-    "environments",
-    type=Parsed("NAME=PYTHON", _environment),
-    multiple=True,
-    help="Python interpreter for backends with @NAME; repeat for more.",
-)
+@declared_options(SuiteRequest)
 @option(
     "--batch", "batches", multiple=True, type=Items(), help="Batch size to run; repeat for more."
-)
-@option(
-    "--mode",
-    type=click.Choice(("benchmark", "validate", "both")),
-    help="Measure speed, validate outputs, or both.",
-)
-@option(
-    "--input",
-    type=click.Choice(("random", "dataset")),
-    help="Feed random inputs or the model's data set.",
-)
-@option(
-    "--include", multiple=True, help="Run only models whose name contains or matches this pattern."
-)
-@option("--exclude", multiple=True, help="Skip models whose name contains or matches this pattern.")
-@option(
-    "--baseline",
-    shell_complete=complete_backends,
-    help="Backend to compute the speed-up against.  [default: the first]",
-)
-@option("--warmup", help="Warm up for at least this time or count, until steady.")
-@option("--iterations", type=COUNT, help="Stop after exactly this many iterations.")
-@option("--duration", help="Stop after this measuring time.")
-@option("--max-time", help="Maximum measuring time; stops before the precision is reached.")
-@option("--processes", type=COUNT, help="Number of fresh processes per cell.  [default: 1]")
-@option("--reference", help="Compare outputs with this reference; see enginescope validate.")
-@option("--samples", type=COUNT, help="Number of random samples if there is no data set.")
-@option(
-    "--tolerance",
-    help="Use the tolerances of this precision, such as fp16.  [default: from both sides]",
-)
-@option("--rtol", type=Finite(0), help="Relative tolerance for all outputs.")
-@option("--atol", type=Finite(0), help="Absolute tolerance for all outputs.")
-@option(
-    "--percent-mismatch",
-    type=Finite(0, 100),
-    help="Percentage of elements that may exceed the tolerances.",
-)
-@option(
-    "--layers/--no-layers",
-    default=None,
-    show_default=False,
-    help="Measure per-layer times, for the coverage table.",
-)
-@option("--timeout", help="Time limit per cell, such as 10min.")
-@option("--memory-limit", help="Memory limit per cell, such as 4GiB.")
-@option("--retries", type=FROM_0, help="Retry a failed cell this many times.")
-@option("--retry-failed", is_flag=True, help="Run cells again that failed in an earlier session.")
-@option(
-    "--retry-busy",
-    is_flag=True,
-    help="Run cells again that an earlier session measured on a busy machine (marked !).",
 )
 @option(
     "--jobs",
@@ -200,23 +120,16 @@ def command(source: Path | None, **options: Any) -> int:
     Without SUITE, uses suite.toml.
     """
     if options["init"]:
-        from enginescope.services.suites.request import write_example
-
         path = write_example(source or Path("suite.toml"))
         print(f"{path}: run it with  enginescope suite {path}")
         return 0
     request = _request(source or Path("suite.toml"), options)
     if options["only_list"]:
-        from enginescope.services.suites.request import list_cells
-
         return _list(list_cells(request), as_json=options["as_json"])
     return _run(request, options)
 
 
 def _request(source: Path, options: dict[str, Any]) -> SuiteRequest:
-    from enginescope.cli.process_options import command_line
-    from enginescope.services.suites.request import SuiteRequest
-
     options = {**options, "environments": dict(options["environments"])}
     return SuiteRequest(
         source=source,
@@ -229,8 +142,6 @@ def _request(source: Path, options: dict[str, Any]) -> SuiteRequest:
 
 
 def _place(options: dict[str, Any]) -> Place:
-    from enginescope.services.suites.request import DockerImage, RayCluster, ThisMachine
-
     keys = {"--on-ray": "on_ray", "--in-docker": "in_docker", "--jobs": "jobs"}
     flags = [flag for flag, key in keys.items() if options[key]]
     if len(flags) > 1:
@@ -244,8 +155,6 @@ def _place(options: dict[str, Any]) -> Place:
 
 
 def _push_target(options: dict[str, Any]) -> PushTarget | None:
-    from enginescope.services.suites.request import PushTarget
-
     url, file = options["push_url"], options["token_file"]
     if url is None:
         if file is not None:

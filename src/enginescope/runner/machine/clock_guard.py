@@ -95,7 +95,7 @@ class ClockHold:
             taken = take(gpu)
         except OSError as error:
             raise UsageError(
-                f"--lock-clocks: no entry can be kept for GPU {gpu}", why=str(error)
+                f"`clock`: no entry can be kept for GPU {gpu}", why=str(error)
             ) from error
         if taken is None:
             self._locks[gpu] = self._held_already(gpu, wanted)
@@ -133,16 +133,16 @@ class ClockHold:
         """Return the lock of a process that this one runs inside of, if it is the one wanted."""
         holding = holding_of(gpu)
         if holding is None:
-            raise UsageError(f"--lock-clocks: another user holds the clocks of GPU {gpu}")
+            raise UsageError(f"`clock`: another user holds the clocks of GPU {gpu}")
         if holding.owner_pid not in ancestors():
             raise UsageError(
-                f"--lock-clocks: the clocks of GPU {gpu} are locked already ({holding.lock})",
+                f"`clock`: the clocks of GPU {gpu} are locked already ({holding.lock})",
                 why=f"process {holding.owner_pid} holds them: {holding.command}",
                 hint="wait for its end",
             )
         if holding.lock.sm_mhz != wanted.sm_mhz:
             raise UsageError(
-                f"--lock-clocks: {wanted} within a run that holds {holding.lock}",
+                f"`clock`: {wanted} within a run that holds {holding.lock}",
                 why=f"process {holding.owner_pid}: {holding.command}",
                 hint="the same clock in both, or only outside",
             )
@@ -182,7 +182,7 @@ def _locked(hold: ClockHold) -> GuardAnswer:
         return GuardAnswer(what=error.what, why=error.why, hint=error.hint)
     except Exception as error:  # noqa: BLE001 - the border: the other process shows it
         why = f"{type(error).__name__}: {error}"
-        return GuardAnswer(what="--lock-clocks: the process that locks clocks failed", why=why)
+        return GuardAnswer(what="`clock`: the process that locks clocks failed", why=why)
 
 
 @contextlib.contextmanager

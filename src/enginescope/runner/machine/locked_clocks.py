@@ -44,7 +44,7 @@ def locked_clocks(
     try:
         answer = _answer(guard)
         if answer is None:
-            raise BackendError("--lock-clocks: the process that locks clocks ended at once")
+            raise BackendError("`clock`: the process that locks clocks ended at once")
         if answer.what is not None:
             raise UsageError(answer.what, why=answer.why, hint=answer.hint)
         locks = answer.locks

@@ -372,18 +372,18 @@ _WAIT_S = 0.2
 def worker_slots(count: int) -> tuple[tuple[int, ...], ...]:
     """Return `count` worker slots that share no physical core."""
     if count < 1:
-        raise UsageError(f"--jobs {count}", why="at least one cell runs at a time")
+        raise UsageError(f"`jobs` {count}", why="at least one cell runs at a time")
     if count == 1:
         return ((),)
     usable = usable_processors()
     if usable is None:
-        raise UsageError(f"--jobs {count}", why="this system pins no process to processors")
+        raise UsageError(f"`jobs` {count}", why="this system pins no process to processors")
     cores = sorted({tuple(set(siblings(one)) & set(usable)) or (one,) for one in usable})
     if count > len(cores):
         raise UsageError(
-            f"--jobs {count}",
+            f"`jobs` {count}",
             why=f"there are {len(cores)} physical cores to use here, and no two cells share one",
-            hint=f"--jobs {len(cores)}",
+            hint=f"`jobs` {len(cores)}",
         )
     each = len(cores) // count
     groups = [cores[at * each : (at + 1) * each] for at in range(count)]

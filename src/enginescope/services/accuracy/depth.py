@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.core.errors import UsageError, os_errors_as
@@ -16,17 +15,13 @@ from enginescope.records.run.sample_set import Preprocessing
 from enginescope.render.depth.depth_answer import depth_figures, depth_json
 from enginescope.services.accuracy.depth_run import DepthRun
 from enginescope.services.accuracy.output_files import output_folder
-from enginescope.services.accuracy.request import (
-    DEPTH_PREPROCESSING,
-    SIDE_LIMITS,
-    DepthObserver,
-    DepthRequest,
-    depth_workload,
-)
+from enginescope.services.accuracy.request import DepthObserver, DepthRequest
+from enginescope.services.measurement.declared import File, documented
 from enginescope.services.output_files import write_each
-from enginescope.services.store_access import stored_fields, writable_store
+from enginescope.services.store_access import own_command, writable_store
 
-_Path: TypeAlias = str | PathLike[str]
+if TYPE_CHECKING:
+    from typing_extensions import Required, Unpack
 
 
 def depth_models(request: DepthRequest, observer: DepthObserver) -> DepthBenchmark:
@@ -56,7 +51,7 @@ def _check(request: DepthRequest) -> None:
         raise UsageError(f"`max_depth` {high:g}", why=f"`min_depth` is {low:g}")
     for name in ("image", "gt"):
         path = getattr(request, name)
-        if path is not None and not path.is_file():
+        if path is not None and not Path(path).is_file():
             raise UsageError(f"`{name}` {path}", why="no such file")
 
 
@@ -66,9 +61,9 @@ def _folder(request: DepthRequest) -> Iterator[Path]:
 
     Nothing is written beside what is read.
     """
-    places = (request.gt, request.metric_images_dir, request.metric_gt_dir)
-    read = [request.image, *filter(None, places)]
-    folder = output_folder(request.output_dir, request.models, read, None)
+    places = (request.image, request.gt, request.metric_images_dir, request.metric_gt_dir)
+    read = [Path(place) for place in places if place is not None]
+    folder = output_folder(Path(request.output_dir), request.models, read, None)
     is_new = not folder.exists()
     with os_errors_as(UsageError, f"`output_dir` {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,47 +76,37 @@ def _folder(request: DepthRequest) -> Iterator[Path]:
         raise
 
 
-def depth(
-    *models: _Path,
-    image: _Path,
-    on: str | Sequence[str] = (),
-    gt: _Path | None = None,
-    metric_images_dir: _Path | None = None,
-    metric_gt_dir: _Path | None = None,
-    input_size: int | None = None,
-    warmup: int = 50,
-    iterations: int = 1000,
-    min_depth: float = 1e-3,
-    max_depth: float | None = None,
-    align: str = "median",
-    disparity: bool = False,
-    preprocessing: Preprocessing | None = None,
-    output_dir: _Path = "benchmark_results",
-    fail_fast: bool = False,
-    limits: Limits | None = None,
-    store: _Path | None = None,
-) -> DepthBenchmark:
+class DepthOptions(TypedDict, total=False):
+    """The keyword arguments of `depth`: fields of `DepthRequest`."""
+
+    image: Required[File]
+    on: str | Sequence[str]
+    gt: File | None
+    metric_images_dir: File | None
+    metric_gt_dir: File | None
+    input_size: int | None
+    warmup: int
+    iterations: int
+    gpu_id: int
+    output_dir: File
+    gt_scale: float
+    min_depth: float
+    max_depth: float | None
+    align: Literal["median", "scale-shift", "none"]
+    disparity: bool
+    preprocessing: Preprocessing
+    output_name: str | None
+    fail_fast: bool
+    limits: Limits | None
+    tags: Sequence[str]
+    store: File | None
+
+
+@documented(DepthRequest)
+def depth(*models: File, **options: Unpack[DepthOptions]) -> DepthBenchmark:
     """Compare depth-estimation models: latency, GPU, agreement with the first, ground truth.
 
-    Args:
-        *models: ONNX models or engines. The other sides are compared with the first.
-        image: Picture that is timed and drawn.
-        on: Backends; by default ``"ort-cpu"`` for a model, ``"trt"`` for an engine.
-        gt: Ground truth of the picture.
-        metric_images_dir, metric_gt_dir: Pictures that figures are averaged over, in place of
-            `image`, and their ground truth by base name.
-        input_size: Height and width of the input; by default the model's own, and 518 where it is
-            dynamic.
-        warmup, iterations: Inferences that are not measured, and those that are.
-        min_depth, max_depth: Ground truth beyond is not compared.
-        align: How a map is aligned with ground truth, picture by picture.
-        disparity: The models give larger values for what is nearer.
-        preprocessing: By default OpenCV's bicubic filter, and ImageNet's mean and deviation.
-        output_dir: Folder for ``depth.json`` and figures.
-        fail_fast: End with the first picture or depth file that cannot be read, instead of skipping
-            it.
-        limits: Of each side's process; by default 4 h.
-        store: Store that gets the timed runs; by default the one the command line uses.
+    Without `store`, the timed runs are in the store of the command line.
 
     Returns:
         ``found.sides[0].view.latency``, ``found.agreement``, ``found.quality``, ``found.files``.
@@ -131,29 +116,5 @@ def depth(
             map.
         BackendError: A model cannot be loaded or run.
     """
-    return depth_models(
-        DepthRequest(
-            models=tuple(map(Path, models)),
-            image=Path(image),
-            backends=(on,) if isinstance(on, str) else tuple(on),
-            gt=_path(gt),
-            metric_images_dir=_path(metric_images_dir),
-            metric_gt_dir=_path(metric_gt_dir),
-            input_size=input_size,
-            workload=depth_workload(warmup, iterations),
-            min_depth=min_depth,
-            max_depth=max_depth,
-            align=align,
-            disparity=disparity,
-            preprocessing=preprocessing or DEPTH_PREPROCESSING,
-            output_dir=Path(output_dir),
-            fail_fast=fail_fast,
-            limits=limits or SIDE_LIMITS,
-            **stored_fields((), store),
-        ),
-        DepthObserver(),
-    )
-
-
-def _path(path: _Path | None) -> Path | None:
-    return None if path is None else Path(path)
+    request = DepthRequest(models=tuple(map(Path, models)), command=own_command(), **options)
+    return depth_models(request, DepthObserver())

@@ -85,8 +85,8 @@ class DepthRun:
         self._store, self.keeper = store, RunKeeper(store)
         self._saved = SavedInputs(folder / "inputs")
         self._task = DepthTask(_task_options(request))
-        self._picture = picture_samples([request.image])[0][0]
-        self._image = rgb_pixels(request.image)
+        self._picture = picture_samples([Path(request.image)])[0][0]
+        self._image = rgb_pixels(Path(request.image))
 
     def benchmark(self) -> DepthBenchmark:
         """Return what the steps come to."""
@@ -95,10 +95,11 @@ class DepthRun:
 
     def _benchmark(self, work: Path) -> DepthBenchmark:
         request = self._request
-        target = self._task.load(request.gt) if request.gt else None
+        target = self._task.load(Path(request.gt)) if request.gt else None
         images = request.metric_images_dir
-        several = picture_samples([images])[0] if images else ()
-        jobs = (on_gpu(job, request.gpu_id) for job in jobs_of(request, self._store))
+        several = picture_samples([Path(images)])[0] if images else ()
+        jobs = jobs_of(request.job_request(), self._store)
+        jobs = tuple(on_gpu(job, request.gpu_id) for job in jobs)
         sides = tuple(self._opened(work / str(number), job) for number, job in enumerate(jobs))
         for side in sides:
             self._answer(side, (self._picture,), "picture", keeps_inputs=True)
@@ -188,7 +189,7 @@ class DepthRun:
         folder = self._request.metric_gt_dir
         if several and folder is not None:
             scoring = self._scoring(sides, "set", several)
-            return scoring.against_targets(labels, self._task.targets(folder), str(folder))
+            return scoring.against_targets(labels, self._task.targets(Path(folder)), str(folder))
         if target is None:
             return None
         scoring = self._scoring(sides, "picture", (self._picture,))

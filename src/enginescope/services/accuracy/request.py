@@ -6,25 +6,38 @@ What a comparison of outputs reports while it runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from os import PathLike, fspath
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from enginescope.analysis.errors.output_tolerance import ToleranceRequest, tolerance_named
+from enginescope.analysis.errors.output_tolerance import (
+    ToleranceOption,
+    ToleranceRequest,
+    tolerance_named,
+)
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record, copied
+from enginescope.core.record import Record, copied, replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 from enginescope.services.measurement.declared import File, Param
-from enginescope.services.measurement.jobs import JobRequest, ModelRequest
+from enginescope.services.measurement.jobs import (
+    JobRequest,
+    ModelRequest,
+    ProcessRequest,
+    StoredRequest,
+)
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.observer import Observer
 from enginescope.services.store_access import place_of
 from enginescope.store.location import StorePlace
 
+#: No picture has a longer side.
+MOST_PIXELS = 65_536
 #: Of one side's process: an engine may have to be built.
 SIDE_LIMITS = Limits(timeout_s=4 * 3600.0)
 
@@ -93,7 +106,7 @@ class BisectionRequest(Record, frozen=True):
 
 
 class ValidateRequest(Record, frozen=True, kw_only=True):
-    """A comparison of outputs. The fields are the parameters of `enginescope.validate`.
+    """A comparison of outputs.
 
     Attributes:
         models: Each is a side on every backend of `on`.
@@ -127,51 +140,269 @@ class ValidateRequest(Record, frozen=True, kw_only=True):
     command: str | None = None
 
 
+#: One number for all outputs, or one for each that is named.
+Tolerances: TypeAlias = float | Mapping[str, float] | None
+
+
+class ValidateParameters(ProcessRequest, frozen=True, kw_only=True):
+    """The parameters of `validate`.
+
+    Attributes:
+        limits: By default `SIDE_LIMITS`.
+    """
+
+    models: Annotated[
+        tuple[Path, ...],
+        Param("ONNX models and engines; each is a side on every backend.", has_flag=False),
+    ]
+    on: Annotated[
+        str | Sequence[str], Param("Backend to validate.", usual="ort-cpu; trt for an engine")
+    ] = ()
+    reference: Annotated[
+        File | None,
+        Param(
+            "Compare with this reference.",
+            metavar="BACKEND|MODEL|ENGINE|DIR",
+            usual="a data set's outputs, else the first model on ort-cpu",
+        ),
+    ] = None
+    data: Annotated[
+        File | Sequence[File],
+        Param(
+            "Read samples: data sets, npy, npz, raw, pb, images, or folders of them.",
+            usual="test_data_set_* in the first model's folder, else random",
+        ),
+    ] = ()
+    images: Annotated[
+        File | Sequence[File],
+        Param("Use these images as samples: files, or folders searched recursively."),
+    ] = ()
+    random: Annotated[bool, Param("Use random samples even if data exists.")] = False
+    samples: Annotated[
+        int | None,
+        Param(
+            "Number of random samples, or of the first samples in the data.",
+            least=1,
+            most=1_000_000,
+            usual="8; all",
+        ),
+    ] = None
+    image_input: Annotated[str | None, Param("Feed images to this input.", metavar="NAME")] = None
+    preprocessing: Annotated[Preprocessing, Param("How images become inputs.", has_flag=False)] = (
+        Preprocessing()
+    )
+    map: Annotated[
+        Mapping[str, str],
+        Param("Outputs of sides -> outputs of the reference of another name.", has_flag=False),
+    ] = {}
+    task: Annotated[
+        str | None,
+        Param(
+            "Also measure task metrics: depth, classification, segmentation, detection.",
+            metavar="NAME[?KEY=VALUE&…]",
+        ),
+    ] = None
+    targets: Annotated[
+        File | None, Param("Ground truth, matched by base name.", usual="the reference's outputs")
+    ] = None
+    task_limits: Annotated[
+        Mapping[str, float], Param("Worst accepted value by task metric.", has_flag=False)
+    ] = {}
+    tolerance: Annotated[
+        str | None,
+        Param(
+            "Use the tolerances of this precision: fp32, tf32, fp16, int8, …", metavar="PRECISION"
+        ),
+    ] = None
+    rtol: Annotated[
+        Tolerances, Param("Relative tolerance, for all outputs or by output.", has_flag=False)
+    ] = None
+    atol: Annotated[
+        Tolerances, Param("Absolute tolerance, for all outputs or by output.", has_flag=False)
+    ] = None
+    percent_mismatch: Annotated[
+        Tolerances,
+        Param("Percentage of elements that may exceed atol + rtol × |reference|.", has_flag=False),
+    ] = None
+    percent: Annotated[
+        float | None,
+        Param("Count elements whose relative error exceeds this percentage.", least=0, usual="1"),
+    ] = None
+    allow_nothing_compared: Annotated[
+        bool, Param("Pass outputs that are empty or NaN in every sample.")
+    ] = False
+    bisect: Annotated[bool, Param("Find where inside the model an error starts.")] = False
+    suggest_precision: Annotated[
+        bool,
+        Param("Find which layers to keep in FP32: build and measure proposals. Implies `bisect`."),
+    ] = False
+    marks: Annotated[
+        int | None,
+        Param(
+            "Number of tensors to mark at once.", least=1, usual="all; 32 if each try is a build"
+        ),
+    ] = None
+    extract: Annotated[
+        File | None,
+        Param(
+            "Write the node where the error starts, its inputs and a script into an empty folder. "
+            "Needs `bisect`.",
+            metavar="DIR",
+        ),
+    ] = None
+    profile_index: Annotated[
+        int | None, Param("Select the optimization profile of engines.", least=0)
+    ] = None
+    rebuild: Annotated[bool, Param("Rebuild engines even if the cache has them.")] = False
+    fail_fast: Annotated[
+        bool, Param("Stop at the first unreadable sample or target, instead of skipping it.")
+    ] = False
+    output: Annotated[
+        File | None,
+        Param(
+            "Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
+            has_flag=False,
+        ),
+    ] = None
+    skip_output_save: Annotated[bool, Param("Skip the samples/ folder in `output`.")] = False
+
+    def request(self) -> ValidateRequest:
+        """Return the request of the comparison."""
+        return copied(
+            ValidateRequest,
+            self,
+            on=(self.on,) if isinstance(self.on, str) else tuple(self.on),
+            reference=None if self.reference is None else fspath(self.reference),
+            samples=SampleRequest(
+                _paths(self.data), _paths(self.images), self.random, self.samples, self.image_input
+            ),
+            task=TaskRequest(
+                name=self.task, targets=_path(self.targets), limits=tuple(self.task_limits.items())
+            ),
+            output_limits=ToleranceRequest(
+                rtol=_options(self.rtol),
+                atol=_options(self.atol),
+                mismatch_pct=_options(self.percent_mismatch),
+                percent=self.percent,
+            ),
+            output_names=dict(self.map),
+            bisection=BisectionRequest(
+                self.bisect, self.suggest_precision, self.marks, _path(self.extract)
+            ),
+            limits=self.limits or SIDE_LIMITS,
+            output=_path(self.output),
+            store=place_of(self.store),
+        )
+
+
+def _path(path: File | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _paths(paths: File | Sequence[File]) -> tuple[Path, ...]:
+    return tuple(map(Path, [paths] if isinstance(paths, str | PathLike) else paths))
+
+
+def _options(limit: Any) -> tuple[ToleranceOption, ...]:
+    """Return limits of outputs; a tuple of them, from the command line, as it is."""
+    if limit is None or isinstance(limit, tuple):
+        return limit or ()
+    pairs: list[tuple[str | None, float]]
+    pairs = list(limit.items()) if isinstance(limit, Mapping) else [(None, limit)]
+    for _, value in pairs:
+        if not isinstance(value, Real) or not 0 <= value < math.inf:  # NaN would pass everything
+            why = "it is not a finite number of 0 or more"
+            raise UsageError(f"tolerance {value!r}", why=why, hint="as in 1e-3")
+    return tuple(ToleranceOption(output=name, value=float(value)) for name, value in pairs)
+
+
 #: Most depth-estimation models were trained behind OpenCV's filter and ImageNet's mean.
 DEPTH_PREPROCESSING = Preprocessing(
     filter="opencv-bicubic", mean=NORMALIZATIONS["imagenet"][0], std=NORMALIZATIONS["imagenet"][1]
 )
 
 
-def depth_workload(warmup: int = 50, iterations: int = 1000) -> Workload:
-    """Return the workload of a benchmark: so many inferences, whatever time they take."""
-    for name, count in (("warmup", warmup), ("iterations", iterations - 1)):
-        if count < 0:
-            raise UsageError(f"`{name}`", why="it is too small")
-    return Workload(
-        warmup=WarmUp(time_ms=0.0, iterations=warmup), stop=StopRule(iterations=iterations)
-    )
-
-
-class DepthRequest(JobRequest, frozen=True, kw_only=True):
-    """Depth-estimation models to measure and compare; see `enginescope.depth`.
+class DepthRequest(StoredRequest, frozen=True, kw_only=True):
+    """Depth-estimation models to measure and compare: the parameters of `depth`.
 
     Attributes:
-        models: The other sides are compared with the first.
-        image: Picture that is timed and drawn.
-        gt: Ground truth of the picture.
+        limits: By default `SIDE_LIMITS`.
     """
 
-    image: Path
-    gt: Path | None = None
-    metric_images_dir: Path | None = None
-    metric_gt_dir: Path | None = None
-    input_size: int | None = None
-    gpu_id: int = 0
-    output_dir: Path = Path("benchmark_results")
-    gt_scale: float = 1.0
-    min_depth: float = 1e-3
-    max_depth: float | None = None
-    align: str = "median"
-    disparity: bool = False
-    preprocessing: Preprocessing = DEPTH_PREPROCESSING
-    output_name: str | None = None
-    fail_fast: bool = False
-    workload: Workload = depth_workload()
+    models: Annotated[
+        tuple[Path, ...],
+        Param("ONNX models or engines; the first is the reference.", has_flag=False),
+    ]
+    image: Annotated[File, Param("Image to time and draw.")]
+    on: Annotated[
+        str | Sequence[str],
+        Param("Backend to run on.", usual="ort-cpu; trt for an engine", metavar="BACKEND..."),
+    ] = ()
+    gt: Annotated[File | None, Param("Ground-truth depth of the image.")] = None
+    metric_images_dir: Annotated[
+        File | None,
+        Param("Average the metrics over the images in this folder, instead of the image alone."),
+    ] = None
+    metric_gt_dir: Annotated[
+        File | None,
+        Param("Ground-truth depth of these images, matched by base name: npy, npz, pfm, png."),
+    ] = None
+    input_size: Annotated[
+        int | None,
+        Param(
+            "Height and width of the input in pixels.",
+            least=1,
+            most=MOST_PIXELS,
+            usual="the model's own; 518 if dynamic",
+        ),
+    ] = None
+    warmup: Annotated[int, Param("Warm up for at least this many iterations.", least=0)] = 50
+    iterations: Annotated[int, Param("Stop after exactly this many iterations.", least=1)] = 1000
+    gpu_id: Annotated[int, Param("Index of the GPU to run on.", least=0)] = 0
+    output_dir: Annotated[File, Param("Folder for the plots and depth.json.")] = "benchmark_results"
+    gt_scale: Annotated[float, Param("Multiply ground-truth depth by this factor.", above=0)] = 1.0
+    min_depth: Annotated[float, Param("Ignore ground-truth depth below this value.", above=0)] = (
+        1e-3
+    )
+    max_depth: Annotated[
+        float | None, Param("Ignore ground-truth depth above this value.", above=0)
+    ] = None
+    align: Annotated[
+        Literal["median", "scale-shift", "none"],
+        Param("Align each depth map with ground truth before comparing."),
+    ] = "median"
+    disparity: Annotated[
+        bool, Param("Treat model outputs as disparity: larger values are nearer.")
+    ] = False
+    preprocessing: Annotated[
+        Preprocessing,
+        Param(
+            "How images become inputs.",
+            usual="OpenCV's bicubic filter, and ImageNet's mean and deviation",
+            has_flag=False,
+        ),
+    ] = DEPTH_PREPROCESSING
+    output_name: Annotated[
+        str | None, Param("Name of the depth output.", usual="the first output of a suitable shape")
+    ] = None
+    fail_fast: Annotated[
+        bool, Param("Stop at the first unreadable image or depth file, instead of skipping it.")
+    ] = False
+    workload: Workload = Workload()
     telemetry: TelemetryRule = TelemetryRule(depth="full")
-    limits: Limits = SIDE_LIMITS
-    layer_profile: bool = False
-    data: str = "none"
+
+    def job_request(self) -> JobRequest:
+        """Return the request of the jobs that are timed."""
+        warmup = WarmUp(time_ms=0.0, iterations=self.warmup)
+        stop = StopRule(iterations=self.iterations)
+        return copied(
+            JobRequest,
+            self,
+            workload=replace(self.workload, warmup=warmup, stop=stop),
+            limits=self.limits or SIDE_LIMITS,
+            layer_profile=False,
+            data="none",
+        )
 
 
 def check_request(request: ValidateRequest) -> None:

@@ -219,7 +219,7 @@ def _precision(job: Job) -> tuple[str, str]:
 
     backend = job.backend
     if job.subject.kind == "engine":
-        return "fp16", f"the precision of {job.subject.name} is not known; --tolerance names it"
+        return "fp16", f"the precision of {job.subject.name} is not known"
     held = onnx_precision(Path(job.subject.path or ""))
     if backend.precision is not None:
         allowed = backend.precision.lower()

@@ -277,7 +277,7 @@ class ValidationRun:
     ) -> ValidatedSide:
         name, why = self._rows[one.label]
         if self._plan.tolerance is not None:
-            name, why = self._plan.tolerance, "--tolerance"
+            name, why = self._plan.tolerance, "requested"
         failure = self._failures.get(one.label)
         return ValidatedSide(
             label=one.label,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
@@ -20,7 +19,7 @@ from enginescope.records.run.load_and_contention import ContentionRule, Share
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
-from enginescope.services.measurement.declared import Param
+from enginescope.services.measurement.declared import File, Param, documented
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     ROUNDS,
@@ -32,9 +31,11 @@ from enginescope.services.measurement.jobs import (
 )
 from enginescope.services.measurement.observer import MeasurementObserver, merged_notices
 from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds, used_rounds
-from enginescope.services.store_access import stored_fields, writable_store
+from enginescope.services.store_access import own_command, writable_store
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from enginescope.runner.session import Sink
     from enginescope.store.archive import Store
 
@@ -48,7 +49,12 @@ _Sets = Mapping[tuple[str, ...], tuple[Job, ...]]
 class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
     """Models that share a GPU or a processor: the parameters of `contend`."""
 
-    models: tuple[Path, ...]
+    models: Annotated[
+        tuple[Path, ...],
+        Param(
+            "2 to 6 ONNX models or engines; one named twice contends with itself.", has_flag=False
+        ),
+    ]
     on: Annotated[
         str | Sequence[str],
         Param("Backend of all models, or one for each.", usual="ort-cpu; trt for an engine"),
@@ -146,7 +152,7 @@ def _jobs(request: ContendRequest, job_request: JobRequest, store: Store) -> tup
     if len(each) == 1:
         each *= count
     requests = (
-        replace(job_request, models=(model,), backends=chosen)
+        replace(job_request, models=(model,), on=chosen)
         for model, chosen in zip(request.models, each, strict=True)
     )
     return tuple(job for asked in requests for job in jobs_of(asked, store))
@@ -215,32 +221,26 @@ def _mps(runs: Sequence[Run]) -> Mps | None:
     return "running" if mps_daemon_runs() else "off"
 
 
-def contend(
-    *models: str | PathLike[str],
-    on: str | Sequence[str] = (),
-    share: Share = "processes",
-    rounds: int = ROUNDS,
-    workload: Workload | None = None,
-    limits: Limits | None = None,
-    tags: Sequence[str] = (),
-    store: str | PathLike[str] | None = None,
-) -> ContendReport:
+class ContendOptions(TypedDict, total=False):
+    """The keyword arguments of `contend`: fields of `ContendRequest`."""
+
+    on: str | Sequence[str]
+    share: Share
+    rounds: int
+    workload: Workload
+    continues: bool
+    max_time_s: float | None
+    limits: Limits | None
+    tags: Sequence[str]
+    store: File | None
+
+
+@documented(ContendRequest)
+def contend(*models: File, **options: Unpack[ContendOptions]) -> ContendReport:
     """Measure what each engine loses when they share one GPU or processor.
 
     Each contender runs alone, beside each other one, and beside all. All of them issue requests
-    during the whole window in which they are timed.
-
-    Args:
-        *models: 2 to 6 ONNX models or engines; one named twice contends with itself.
-        on: One backend for all, or one for each model; by default ``"ort-cpu"``, or ``"trt"`` for
-            an engine.
-        share: ``"processes"``: each in a process of its own, as MPS serves. ``"streams"``: each in
-            a thread, and on a GPU in a stream, of one process.
-        rounds: Rounds of fresh processes that count, 3 to 1,000.
-        workload: As for `bench_interleaved`; the duration of its stop rule is the window.
-        limits: Of each process.
-        tags: Names for the runs in the store.
-        store: Where the runs are stored.
+    during the whole window in which they are timed: the duration of the workload's stop rule.
 
     Returns:
         ``report.kind``, ``report.slow_down("A", "B").factor``, ``report.sets[-1].fairness``.
@@ -249,13 +249,5 @@ def contend(
         UsageError: A request that contradicts itself or a model.
         UnsupportedError, BackendError: A contender failed, alone or beside others.
     """
-    request = ContendRequest(
-        models=tuple(map(Path, models)),
-        on=on,
-        share=share,
-        rounds=rounds,
-        workload=workload or Workload(),
-        limits=limits,
-        **stored_fields(tags, store),
-    )
+    request = ContendRequest(models=tuple(map(Path, models)), command=own_command(), **options)
     return run_contend(request, MeasurementObserver())

@@ -89,7 +89,7 @@ def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> Ladde
     left = [
         (way, way.job_of(job))
         for way in ladder.ways
-        for job in jobs_of(replace(job_request, backends=(way.backend or backend,)), store)
+        for job in jobs_of(replace(job_request, on=way.backend or backend), store)
     ]
     pacing = Pacing(looks=(request.rounds,), profiles_each=True, seed=request.workload.seed)
     why: dict[RungKey, str] = {}
@@ -196,7 +196,7 @@ def ladder_for(spec: BackendSpec, streams: int, *, is_engine: bool) -> Ladder:
         return _of_tensorrt(spec, streams, is_engine=is_engine)
     provider = getattr(load_backend(spec.name), "provider", None)
     if provider is None:
-        hint = f"--on {ENGINE_BACKEND}, or --on {CPU_BACKEND} for an ONNX model"
+        hint = f"`on` {ENGINE_BACKEND}, or `on` {CPU_BACKEND} for an ONNX model"
         raise UsageError(f"{spec.name} has no ladder", hint=hint)
     return _of_onnxruntime(streams, provider)
 

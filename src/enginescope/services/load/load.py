@@ -90,13 +90,8 @@ def _job_of(request: LoadRequest, rule: LoadRule, store: Store) -> Job:
     workload = replace(request.workload, mode=mode)
     limits = request.limits or Limits(timeout_s=_timeout_s(rule))
     if not is_address(request.address):
-        backends = (request.on,) if request.on else ()
-        asked = request.jobs(
-            Path(request.target),
-            backends=backends,
-            data=request.data,
-            conditions=request.conditions,
-        )
+        shared = {"on": request.on, "data": request.data, "conditions": request.conditions}
+        asked = request.jobs(Path(request.target), **shared)
         return jobs_of(replace(asked, workload=workload, limits=limits), store)[0]
     spec = parse_backend(request.on or _ENDPOINT)
     if spec.name != _ENDPOINT:

@@ -14,12 +14,11 @@ from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.core.units import parse_duration_ms
 from enginescope.formats.arrival_trace import read_arrival_trace
-from enginescope.probe.nvml import SmClock
 from enginescope.records.run.job import Conditions, Workload
 from enginescope.records.run.load_and_contention import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import Slo
 from enginescope.services.measurement.declared import EXISTING_FILE, File, Param
-from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.measurement.jobs import JobClock, JobConditions, MeasureRequest
 
 #: Processes at each rate of a search.
 REPEATS = 3
@@ -93,12 +92,8 @@ class LoadRequest(_TargetRequest, frozen=True, kw_only=True):
     ] = None
     queries: Annotated[int | None, Param("Issue exactly this many queries.", least=1)] = None
     data: Annotated[str, Param("Data set folder, auto or none, as for bench.")] = "auto"
-    conditions: Annotated[Conditions, Param("Pinned cores and cooldown.", has_flag=False)] = (
-        Conditions()
-    )
-    clock: Annotated[
-        SmClock | None, Param("SM clock to hold: MHz, base or max.", has_flag=False)
-    ] = None
+    conditions: JobConditions = Conditions()
+    clock: JobClock = None
     is_stored: bool = True
 
     @property

@@ -104,8 +104,7 @@ def _check(request: LotteryRequest) -> None:
 
 def _job(request: LotteryRequest, store: Store) -> Job:
     """Return the job of all processes; its backend stores what it builds."""
-    backends = (request.on,) if request.on else ()
-    (job,) = jobs_of(request.jobs(request.path, backends=backends), store)
+    (job,) = jobs_of(request.jobs(request.path, on=request.on), store)
     backend = backend_of(job.backend)
     if isinstance(backend, StoringBuilds):
         job = replace(job, backend=backend.with_stored_build(job.backend))
@@ -113,7 +112,7 @@ def _job(request: LotteryRequest, store: Store) -> Job:
     if not makes_first(job):
         raise UsageError(
             f"{job.backend.name} makes no build that several processes can run",
-            hint=f"--on {', '.join(backends_that(StoringBuilds))}, or one that builds engines",
+            hint=f"`on` {', '.join(backends_that(StoringBuilds))}, or one that builds engines",
         )
     if request.timing_cache is not None and not is_builder:
         raise UsageError(f"`timing_cache` with {job.backend.name}", why="only trt reads one")

@@ -4,45 +4,47 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from os import PathLike
 from pathlib import Path
+from typing import Annotated
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.records.plan.build import BuildReport
-from enginescope.records.run.job import BackendSpec, Limits, Workload
+from enginescope.records.run.job import BackendSpec
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.services.measurement.jobs import raise_unless_ok
+from enginescope.services.measurement.declared import File, Param, python_function
+from enginescope.services.measurement.jobs import ProcessRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.store_access import own_command, place_of, writable_store
-from enginescope.store.location import StorePlace
+from enginescope.services.store_access import writable_store
 
 
-class BuildRequest(Record, frozen=True, kw_only=True):
-    """What to build, and where to write it.
+class _EngineRequest(ProcessRequest, frozen=True):
+    model: Annotated[File, Param("ONNX model.")]
+    engine: Annotated[
+        File | None,
+        Param(
+            "Engine to write, with its metadata, log and graph next to it.",
+            usual="it stays in the engine cache",
+            has_flag=False,
+        ),
+    ] = None
+
+
+class BuildRequest(_EngineRequest, frozen=True, kw_only=True):
+    """What to build, and where to write it: the parameters of `build`.
 
     Attributes:
-        engine: Where to copy the engine and the files beside it; `None`: it stays in the cache.
-        backend: Specification of a backend that builds engines.
-        options: Options of the backend, added to those of its specification.
-        workload: Batch and shapes of dynamic inputs, where the options name none.
         limits: Used as they are; `None`: from `timeout_s` and `memory_bytes`.
-        rebuild: Build even if the cache has the engine.
-        store: Its engine cache is used.
-        command: Command line to record.
     """
 
-    model: Path
-    engine: Path | None = None
-    backend: str = "trt"
-    options: Mapping[str, str] = {}
-    workload: Workload = Workload()
-    limits: Limits | None = None
+    on: Annotated[str, Param("Backend and precision to build with: trt, trt:fp16, …")] = "trt"
+    options: Annotated[
+        Mapping[str, str],
+        Param("Further options of the backend: opt_shapes, workspace, …", has_flag=False),
+    ] = {}
+    rebuild: Annotated[bool, Param("Rebuild engines even if the cache has them.")] = False
     timeout_s: float | None = None
     memory_bytes: int | None = None
-    rebuild: bool = False
-    store: StorePlace | None = None
-    command: str | None = None
 
 
 class BuildResult(Record, frozen=True, kw_only=True):
@@ -60,7 +62,8 @@ def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildR
     from enginescope.services.output_files import check_outputs
     from enginescope.services.plans.passport import PassportRequest, write_passport
 
-    model, engine = request.model, request.engine
+    model = Path(request.model)
+    engine = None if request.engine is None else Path(request.engine)
     if model.suffix.lower() in ENGINE_SUFFIXES:
         raise UsageError(f"{model} is an engine already", hint=f"enginescope bench {model}")
     if engine is not None and not engine.resolve().parent.is_dir():
@@ -96,29 +99,8 @@ def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildR
     return BuildResult(run=run, files=(*files, passport))
 
 
-def build(
-    model: str | PathLike[str],
-    engine: str | PathLike[str] | None = None,
-    *,
-    on: str = "trt",
-    options: Mapping[str, str] | None = None,
-    workload: Workload | None = None,
-    limits: Limits | None = None,
-    rebuild: bool = False,
-    store: str | PathLike[str] | None = None,
-) -> BuildReport:
+def _build(request: BuildRequest, observer: MeasurementObserver) -> BuildReport:
     """Build a TensorRT engine in a fresh process, or take it from the cache.
-
-    Args:
-        model: An ONNX model.
-        engine: Where to copy the engine, with its metadata, log and graph beside it. By default it
-            stays in the engine cache.
-        on: Backend with precision and options: ``"trt:fp16?workspace=4GiB"``.
-        options: Further options of the backend: ``{"opt_shapes": "x:8x3x224x224"}``.
-        workload: Batch and shapes of dynamic inputs, where the options name none.
-        limits: Timeouts in seconds and memory in bytes of the process.
-        rebuild: Build even if the cache has the engine.
-        store: Folder whose engine cache is used; by default the one the command line uses.
 
     Returns:
         The report; ``report.engine`` is the path.
@@ -128,33 +110,25 @@ def build(
             option has two values, or the engine cannot be written there.
         UnsupportedError, BackendError: It cannot be built, or building failed.
     """
-    request = BuildRequest(
-        model=Path(model),
-        engine=Path(engine) if engine is not None else None,
-        backend=on,
-        options=options or {},
-        workload=workload or Workload(),
-        limits=limits,
-        rebuild=rebuild,
-        store=place_of(store),
-        command=own_command(),
-    )
-    run = build_engine(request, MeasurementObserver()).run
+    run = build_engine(request, observer).run
     raise_unless_ok(run)
     assert run.build is not None
-    return replace(run.build, engine=str(engine)) if engine is not None else run.build
+    return run.build if request.engine is None else replace(run.build, engine=str(request.engine))
+
+
+build = python_function("build", BuildRequest, _build)
 
 
 def _backend(request: BuildRequest) -> BackendSpec:
     from enginescope.backends.base import Builder
     from enginescope.backends.registry import load_backend, parse_backend
 
-    spec = parse_backend(request.backend)
+    spec = parse_backend(request.on)
     if not isinstance(load_backend(spec.name), Builder):
-        raise UsageError(f"{spec.name} builds no engines", hint="--on trt")
+        raise UsageError(f"{spec.name} builds no engines", hint="`on` trt")
     twice = sorted(request.options.keys() & spec.options.keys())
     if twice:
-        raise UsageError(twice[0], why="it is given both in --on and as an option")
+        raise UsageError(twice[0], why="it is given both in `on` and as an option")
     return replace(spec, options={**spec.options, **request.options})
 
 

@@ -150,7 +150,7 @@ def continue_sides(
         raise _refused(tag, change)
     first = [side[0] for side in recorded]
     tags = tuple(one for one in first[0].tags if one != tag)
-    request = JobRequest(tags=tags, max_time_s=max_time_s, store=store.place, command=command)
+    request = JobRequest(tags=tags, max_time_s=max_time_s, command=command)
     return run_rounds(
         tuple(replace(run.job, engine=None) for run in first),
         looks,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from inspect import Parameter, Signature, formatannotation, getdoc
+from functools import cache, wraps
+from inspect import Parameter, Signature, formatannotation, getdoc, signature
+from math import isfinite
 from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
@@ -41,6 +42,8 @@ R = TypeVar("R")
 File: TypeAlias = str | PathLike[str]
 #: The metavar of a file that must exist.
 EXISTING_FILE = "FILE"
+#: Field -> the arguments without a name that it has.
+_STAR = {"models": "*models"}
 _UNIT = re.compile(r"_(pct|s|ms)$")
 _MODULE = re.compile(r"(?:\w+\.)+(?=[A-Za-z])")
 
@@ -79,6 +82,7 @@ class Param(NamedTuple):
         """Whether a number is within the bounds; NaN never is."""
         return (
             isinstance(value, int | float)
+            and isfinite(value)
             and (self.above is None or value > self.above)
             and (self.least is None or value >= self.least)
             and (self.most is None or value <= self.most)
@@ -90,6 +94,7 @@ class Declared(NamedTuple):
 
     Attributes:
         kinds: Types of the value and of its items, without ``None``.
+        kind: How a caller in Python names it.
     """
 
     name: str
@@ -97,6 +102,7 @@ class Declared(NamedTuple):
     param: Param
     default: Any
     annotation: Any
+    kind: Any = Parameter.KEYWORD_ONLY
 
     @property
     def is_required(self) -> bool:
@@ -105,13 +111,20 @@ class Declared(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """The long flag on the command line."""
+        """The long flag on the command line; ``--name/--no-name``, of a switch that is on."""
         return self.param.flag or f"--{_UNIT.sub('', self.name).replace('_', '-')}"
 
     @property
     def choices(self) -> tuple[str, ...]:
         """The values of a ``Literal``."""
         return get_args(self.kinds[0]) if get_origin(self.kinds[0]) is Literal else ()
+
+    @property
+    def about(self) -> str:
+        """The text, with bounds and what the default means."""
+        text, bounds, usual = self.param.text, self.param.bounds, self.param.usual
+        text = f"{text.removesuffix('.')} ({bounds})." if bounds else text
+        return f"{text} By default {usual}." if usual else text
 
     def is_a(self, kind: type) -> bool:
         """Whether the type, or one of a union, is of this kind."""
@@ -135,22 +148,27 @@ class Declared(NamedTuple):
 
 @cache
 def declared(request: type[Record]) -> tuple[Declared, ...]:
-    """Return a request's declared fields: required ones, its own, then those of each base."""
+    """Return a request's declared fields: positional ones, its own, then those of each base."""
     home = {
         name: place
         for place, base in enumerate(request.__mro__)
         if issubclass(base, Record)
         for name in base.__struct_fields__
     }
-    fields = []
+    fields, parameters = [], signature(request).parameters
     for own in msgspec.structs.fields(request):
         if get_origin(own.type) is Annotated:
             kind, param = get_args(own.type)
             default = Parameter.empty if own.required else own.default
             if own.default_factory is not msgspec.NODEFAULT:
                 default = own.default_factory()
-            fields.append(Declared(own.name, tuple(_kinds(kind)), param, default, kind))
-    return tuple(sorted(fields, key=lambda field: (not field.is_required, home[field.name])))
+            how = parameters[own.name].kind
+            fields.append(Declared(own.name, tuple(_kinds(kind)), param, default, kind, how))
+    return tuple(sorted(fields, key=lambda field: (*_place(field), home[field.name])))
+
+
+def _place(field: Declared) -> tuple[bool, bool]:
+    return field.name not in _STAR, field.kind is Parameter.KEYWORD_ONLY
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
@@ -185,25 +203,47 @@ def python_function(
         called = replace(request(*args, **kwargs), command=own_command())
         return run(called, MeasurementObserver())
 
-    fields = declared(cast("type[Record]", request))
-    head, _, rest = (getdoc(run) or "").partition("\n\nReturns:")
-    about = "\n".join(f"    {field.name}: {_about(field)}" for field in fields)
-    result = get_type_hints(run)["return"]
     function.__name__ = function.__qualname__ = name
     function.__module__ = run.__module__
-    function.__doc__ = f"{head}\n\nArgs:\n{about}\n\nReturns:{rest}"
-    function.__annotations__ = {field.name: field.annotation for field in fields} | {
-        "return": result
-    }
-    signature = Signature(list(map(_parameter, fields)), return_annotation=result)
-    vars(function)["__signature__"] = signature
-    return function
+    function.__doc__ = getdoc(run)
+    function.__annotations__ = {"return": get_type_hints(run)["return"]}
+    return documented(cast("type[Record]", request))(function)
+
+
+def documented(request: type[Record]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give a function the declared fields of a request as its parameters and documentation.
+
+    The field ``models`` has the arguments without a name.
+    """
+
+    def document(function: Callable[P, R]) -> Callable[P, R]:
+        fields, result = declared(request), function.__annotations__["return"]
+        shown = Signature(list(map(_parameter, fields)), return_annotation=result)
+        function.__annotations__ = {one.name: one.annotation for one in fields}
+        function.__annotations__["return"] = result
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            shown.bind(*args, **kwargs)  # a request has fields of its own too
+            return function(*args, **kwargs)
+
+        head, _, rest = (getdoc(function) or "").partition("\n\nReturns:")
+        about = "\n".join(f"    {_STAR.get(one.name, one.name)}: {one.about}" for one in fields)
+        checked.__doc__ = f"{head}\n\nArgs:\n{about}\n\nReturns:{rest}"
+        vars(checked)["__signature__"] = shown
+        return checked
+
+    return document
 
 
 def _parameter(field: Declared) -> Parameter:
-    kind = Parameter.POSITIONAL_OR_KEYWORD if field.is_required else Parameter.KEYWORD_ONLY
-    default = _Call(type(field.default)) if isinstance(field.default, Record) else field.default
-    return Parameter(field.name, kind, default=default, annotation=_annotation(field.annotation))
+    if field.name in _STAR:
+        return Parameter(field.name, Parameter.VAR_POSITIONAL, annotation=_annotation(File))
+    default, kind = field.default, type(field.default)
+    default = _Call(kind) if issubclass(kind, Record) and default == kind() else default
+    return Parameter(
+        field.name, field.kind, default=default, annotation=_annotation(field.annotation)
+    )
 
 
 def _annotation(kind: Any) -> str:
@@ -220,9 +260,3 @@ class _Call(NamedTuple):
 
     def __repr__(self) -> str:
         return f"{self.kind.__name__}()"
-
-
-def _about(field: Declared) -> str:
-    text, bounds, usual = field.param.text, field.param.bounds, field.param.usual
-    text = f"{text.removesuffix('.')} ({bounds})." if bounds else text
-    return f"{text} By default {usual}." if usual else text

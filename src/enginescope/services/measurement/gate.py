@@ -210,12 +210,7 @@ class _Again:
             jobs,
             looks_up_to(plan.rounds),
             CompareConfig(threshold_pct=limit_pct, across=terms.across),
-            JobRequest(
-                tags=(MEASURED_AGAIN,),
-                max_time_s=self._left_s,
-                store=store.place,
-                command=self._command,
-            ),
+            JobRequest(tags=(MEASURED_AGAIN,), max_time_s=self._left_s, command=self._command),
             store,
             self._observer,
             pacing=Pacing(plan=plan),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.probe.nvml import SmClock
 from enginescope.records.run.job import (
     Conditions,
     Depth,
@@ -20,15 +21,11 @@ from enginescope.records.run.job import (
     Workload,
 )
 from enginescope.services.measurement.declared import File, Param, check_declared
-from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
-    from enginescope.probe.nvml import SmClock
     from enginescope.records.run.run import Run
     from enginescope.services.measurement.observer import MeasurementObserver
     from enginescope.store.archive import Store
-    from enginescope.store.location import StorePlace
-
 
 #: Student's t needs two rounds; of two it is so wide that it says nothing.
 LEAST_ROUNDS = 3
@@ -45,66 +42,110 @@ Rounds: TypeAlias = Annotated[
 On: TypeAlias = Annotated[
     str | None, Param("Backend to measure on.", usual="ort-cpu; trt for an engine")
 ]
+JobConditions: TypeAlias = Annotated[
+    Conditions, Param("Pinned cores and cooldown.", has_flag=False)
+]
+JobClock: TypeAlias = Annotated[
+    SmClock | None, Param("SM clock to hold: MHz, base or max.", has_flag=False)
+]
 #: One sample of all channels of a GPU takes some milliseconds.
 LEAST_INTERVAL_MS = 5.0
 _SEEN = "enginescope doctor lists the GPUs"
 
 
-class JobRequest(Record, frozen=True, kw_only=True):
-    """Models, backends and conditions of the jobs to run.
-
-    Attributes:
-        models: Empty: the bundled samples.
-        backends: Specifications; every model runs on each. Empty: the usual backend of the model.
-        layer_profile: Time the layers too, in a separate pass.
-        profile_mode: On TensorRT: ``"gated"``, or ``"trtexec"`` for times as trtexec takes them.
-        data: ``"auto"``, ``"none"`` or a folder, as `make_jobs` takes it.
-        limits: Used as they are; `None`: from `timeout_s` and `memory_bytes`.
-        timeout_s: `None`: leaves the workload and the telemetry their time.
-        rebuild: Build engines again even if the cache has them.
-        is_elsewhere: Another Python runs the jobs, so that this one needs no packages for them.
-        profile_index: Optimization profile, for backends that run engines.
-        trtexec_arguments: Further arguments for the backend trtexec, quoted as in a shell.
-        conditions: Pinned cores and cooldown.
-        clock: SM clock in MHz to hold while the jobs run; or ``"base"``, ``"max"``.
-        tags: Names for the runs in the store.
-        continues: Continue the newest recorded rounds of the same jobs.
-        max_time_s: No round begins that would probably end later; ``None``: no limit.
-        commit: Commit of the runs, if it is not that of the working directory.
-        store: Store of runs, engines and samples; by default that of the command line.
-        command: Command line to record.
-    """
-
-    models: tuple[Path, ...] = ()
-    backends: tuple[str, ...] = ()
-    workload: Workload = Workload()
-    layer_profile: bool = True
-    profile_mode: ProfileMode = "gated"
-    data: str = "auto"
-    limits: Limits | None = None
-    timeout_s: float | None = None
-    memory_bytes: int | None = None
-    rebuild: bool = False
-    is_elsewhere: bool = False
-    profile_index: int | None = None
-    trtexec_arguments: str = ""
-    telemetry: TelemetryRule = TelemetryRule()
-    conditions: Conditions = Conditions()
-    clock: SmClock | None = None
-    tags: tuple[str, ...] = ()
-    continues: bool = False
-    max_time_s: float | None = None
-    commit: str | None = None
-    store: StorePlace | None = None
-    command: str | None = None
-
-
-class MeasureRequest(Record, frozen=True, kw_only=True):
-    """How a verb of its own measures in fresh processes, and where their runs are stored."""
+class ProcessRequest(Record, frozen=True, kw_only=True):
+    """What fresh processes do, and the store that they use."""
 
     workload: Annotated[
         Workload, Param("Inputs, seed and stop rule of each process.", has_flag=False)
     ] = Workload()
+    limits: Annotated[Limits | None, Param("Limits of each process.", has_flag=False)] = None
+    store: Annotated[File | None, Param("Folder or database of the runs.", has_flag=False)] = None
+    command: str | None = None
+
+    def __post_init__(self) -> None:
+        check_declared(self)
+
+
+class StoredRequest(ProcessRequest, frozen=True, kw_only=True):
+    """A `ProcessRequest` whose runs are stored."""
+
+    tags: Annotated[Sequence[str], Param("Tags of the runs in the store.", has_flag=False)] = ()
+
+
+class JobRequest(StoredRequest, frozen=True, kw_only=True):
+    """Models, backends and conditions of the jobs to run.
+
+    Attributes:
+        models: Empty: the bundled samples.
+        limits: Used as they are; `None`: from `timeout_s` and `memory_bytes`.
+        timeout_s: `None`: leaves the workload and the telemetry their time.
+        is_elsewhere: Another Python runs the jobs, so that this one needs no packages for them.
+        max_time_s: No round begins that would probably end later; ``None``: no limit.
+    """
+
+    models: tuple[Path, ...] = ()
+    on: Annotated[
+        str | Sequence[str] | None,
+        Param(
+            "Backend to measure on, as NAME[:PRECISION][?KEY=VALUE&…].",
+            usual="ort-cpu; trt for an engine",
+        ),
+    ] = None
+    layer_profile: Annotated[
+        bool, Param("Measure per-layer times in a separate pass.", flag="--layers/--no-layers")
+    ] = True
+    profile_mode: Annotated[
+        ProfileMode,
+        Param("Time TensorRT's layers without the profiler's cost, or as trtexec does."),
+    ] = "gated"
+    data: Annotated[
+        str,
+        Param(
+            "Data set folder with input_*.pb; auto: test_data_set_* in the model's folder; none: "
+            "random inputs."
+        ),
+    ] = "auto"
+    telemetry: Annotated[
+        TelemetryRule | Depth,
+        Param(
+            "clock: sample the GPU's clock around the timed loop; full: also power, energy and "
+            "memory, in a separate pass; off: sample nothing.",
+            has_flag=False,
+        ),
+    ] = "clock"
+    conditions: JobConditions = Conditions()
+    clock: JobClock = None
+    profile_index: Annotated[
+        int | None, Param("Select the optimization profile to run.", least=0)
+    ] = None
+    rebuild: Annotated[bool, Param("Rebuild engines even if the cache has them.")] = False
+    trtexec_arguments: Annotated[
+        str, Param("Further arguments for the backend trtexec, as in a shell.", has_flag=False)
+    ] = ""
+    commit: Annotated[
+        str | None,
+        Param("Commit of the runs.", usual="that of the working directory", has_flag=False),
+    ] = None
+    timeout_s: float | None = None
+    memory_bytes: int | None = None
+    is_elsewhere: bool = False
+    continues: bool = False
+    max_time_s: float | None = None
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        return (self.on,) if isinstance(self.on, str) else tuple(self.on or ())
+
+    @property
+    def telemetry_rule(self) -> TelemetryRule:
+        rule = self.telemetry
+        return TelemetryRule(depth=rule) if isinstance(rule, str) else rule
+
+
+class MeasureRequest(StoredRequest, frozen=True, kw_only=True):
+    """How a verb of its own measures in fresh processes."""
+
     continues: Annotated[
         bool,
         Param("Continue the newest measurement of the same jobs in the store.", flag="--continue"),
@@ -112,26 +153,13 @@ class MeasureRequest(Record, frozen=True, kw_only=True):
     max_time_s: Annotated[
         float | None, Param("Maximum total time; measures less if needed.", above=0)
     ] = None
-    limits: Annotated[Limits | None, Param("Limits of each process.", has_flag=False)] = None
-    tags: Annotated[Sequence[str], Param("Tags of the runs in the store.", has_flag=False)] = ()
-    store: Annotated[File | None, Param("Folder or database of the runs.", has_flag=False)] = None
-    command: str | None = None
-
-    def __post_init__(self) -> None:
-        check_declared(self)
 
     def jobs(self, *models: Path, **fields: Any) -> JobRequest:
         """Return the request of jobs without layer times; `fields` are others of it."""
         return JobRequest(
             models=models,
-            workload=self.workload,
             layer_profile=False,
-            limits=self.limits,
-            continues=self.continues,
-            max_time_s=self.max_time_s,
-            tags=tuple(self.tags),
-            store=place_of(self.store),
-            command=self.command,
+            **{name: getattr(self, name) for name in MeasureRequest.__struct_fields__},
             **fields,
         )
 
@@ -154,7 +182,8 @@ def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
     from enginescope.runner.model_inputs import with_profile
 
     _check_workload(request.workload)
-    check_telemetry(request.telemetry)
+    telemetry = request.telemetry_rule
+    check_telemetry(telemetry)
     limits = request.limits or limits_for(
         request.workload, timeout_s=request.timeout_s, memory_bytes=request.memory_bytes
     )
@@ -175,7 +204,7 @@ def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
         )
     jobs = with_arguments(jobs, split_arguments(request.trtexec_arguments))
     jobs = _under_conditions(jobs, request.conditions)
-    return watched(jobs, request.telemetry, is_bounded=bool(request.limits or request.timeout_s))
+    return watched(jobs, telemetry, is_bounded=bool(request.limits or request.timeout_s))
 
 
 @contextmanager
@@ -191,16 +220,11 @@ def held_clocks(
 
     gpus = gpus_of(jobs)
     if not gpus:
-        raise UsageError("lock_clocks", why="no GPU of these jobs is seen", hint=_SEEN)
+        raise UsageError("`clock`", why="no GPU of these jobs is seen", hint=_SEEN)
     command = request.command or "enginescope"
     with locked_clocks(gpus, request.clock, command=command, say=observer.warn) as locks:
         observer.clocks_locked(locks)
         yield
-
-
-def telemetry_rule(telemetry: TelemetryRule | Depth) -> TelemetryRule:
-    """Return the rule of a depth; a rule stays as it is."""
-    return TelemetryRule(depth=telemetry) if isinstance(telemetry, str) else telemetry
 
 
 def raise_unless_ok(run: Run) -> None:
@@ -248,6 +272,6 @@ def _check_thermometer(jobs: Sequence[Job]) -> None:
 
     gpus = gpus_of(jobs)
     if not gpus:
-        raise UsageError("cooldown", why="no GPU of these jobs is seen", hint=_SEEN)
+        raise UsageError("`cooldown`", why="no GPU of these jobs is seen", hint=_SEEN)
     if all(gpu_temperature_c(gpu) is None for gpu in gpus):
-        raise UsageError("cooldown", why=f"{', '.join(gpus)} does not report its temperature")
+        raise UsageError("`cooldown`", why=f"{', '.join(gpus)} does not report its temperature")

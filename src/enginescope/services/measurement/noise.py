@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from os import PathLike
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig, check_pct
 from enginescope.analysis.verdicts.measured_sides import compare_sides
-from enginescope.core.errors import EnginescopeError, UsageError
-from enginescope.core.record import Record, replace
+from enginescope.core.errors import EnginescopeError
+from enginescope.core.record import Record, copied, replace
 from enginescope.judge.comparison.detection import MOST_ROUNDS
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.ratio import FLOOR_ROUNDS, LOOKS
+from enginescope.judge.comparison.ratio import MOST_ROUNDS as INTERLEAVED_ROUNDS
 from enginescope.judge.experiment import Ended, Standing
-from enginescope.records.run.job import Job, Limits, Workload
-from enginescope.records.verdict.noise import SelfTest
-from enginescope.services.measurement.interleaved import check_rounds, paced_workload
-from enginescope.services.measurement.jobs import JobRequest, held_clocks, jobs_of, raise_unless_ok
+from enginescope.records.run.job import Job
+from enginescope.records.verdict.noise import NoiseFloor, SelfTest
+from enginescope.services.measurement.declared import File, Param, python_function
+from enginescope.services.measurement.interleaved import paced_workload
+from enginescope.services.measurement.jobs import (
+    JobRequest,
+    On,
+    StoredRequest,
+    jobs_of,
+    raise_unless_ok,
+)
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import (
-    InterleavedRequest,
     InterleavedResult,
     Pacing,
     Sides,
@@ -30,14 +36,38 @@ from enginescope.services.measurement.rounds import (
     run_rounds,
     successful,
 )
-from enginescope.services.store_access import stored_fields, writable_store
+from enginescope.services.store_access import writable_store
 from enginescope.services.verdicts.compare_inputs import named_sides
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SELF_TESTS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.noise_floor import SameSides
-    from enginescope.records.verdict.noise import NoiseFloor
+
+
+#: Of a self-test.
+MAX_TIME_S = 120.0
+
+
+class _SampleRequest(StoredRequest, frozen=True):
+    model: Annotated[File | None, Param("ONNX model or engine.", usual="a small sample")] = None
+
+    def job_request(self) -> JobRequest:
+        models = () if self.model is None else (Path(self.model),)
+        return copied(JobRequest, self, models=models, layer_profile=False)
+
+
+class NoiseRequest(_SampleRequest, frozen=True, kw_only=True):
+    """A job to compare with itself once; without a model, the first bundled sample."""
+
+    on: On = None
+    rounds: Annotated[int, Param("Number of rounds.", least=LOOKS[0], most=INTERLEAVED_ROUNDS)] = (
+        FLOOR_ROUNDS
+    )
+    continues: Annotated[bool, Param("Continue the newest measurement of the job.")] = False
+    max_time_s: Annotated[
+        float | None, Param("Maximum total time; measures fewer rounds if needed.", above=0)
+    ] = None
 
 
 class NoiseResult(Record, frozen=True, kw_only=True):
@@ -55,10 +85,8 @@ class NoiseResult(Record, frozen=True, kw_only=True):
     not_recorded: str | None = None
 
 
-def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) -> NoiseResult:
-    """Measure the first job of `request` against itself, and record the noise floor.
-
-    Without a model, the first bundled sample is measured. Layers are not timed.
+def measure_noise(request: NoiseRequest, observer: MeasurementObserver) -> NoiseResult:
+    """Measure a job against itself, and record the noise floor. Layers are not timed.
 
     Raises:
         UsageError, MissingDependencyError, StoreError: As `compare_interleaved`; also if too few
@@ -66,15 +94,12 @@ def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) ->
     """
     from enginescope.analysis.verdicts.noise_floor import check_floor
     from enginescope.analysis.verdicts.noise_floor import noise_floor as floor_of
-    from enginescope.judge.comparison.ratio import FLOOR_ROUNDS
     from enginescope.store.machine_records import FLOORS
 
-    check_rounds(request.rounds)
     store = writable_store(request.store)
-    job = jobs_of(replace(request, layer_profile=False), store)[0]
-    looks = (request.rounds or FLOOR_ROUNDS,)
-    with held_clocks((job,), request, observer):
-        measured = run_rounds((job, job), looks, request.terms, request, store, observer)
+    jobs = request.job_request()
+    job = jobs_of(jobs, store)[0]
+    measured = run_rounds((job, job), (request.rounds,), CompareConfig(), jobs, store, observer)
     if measured.comparison is None:
         return NoiseResult(measured=measured)
     if measured.ended is Ended.INTERRUPTED:
@@ -89,38 +114,20 @@ def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) ->
     return NoiseResult(measured=measured, floor=floor, recorded=recorded)
 
 
-def noise_floor(
-    model: str | PathLike[str] | None = None,
-    *,
-    on: str | None = None,
-    workload: Workload | None = None,
-    limits: Limits | None = None,
-    rounds: int | None = None,
-    tags: Sequence[str] = (),
-    store: str | PathLike[str] | None = None,
-) -> NoiseFloor:
+def _noise_floor(request: NoiseRequest, observer: MeasurementObserver) -> NoiseFloor:
     """Measure a model against itself: the smallest difference that this machine can detect.
 
     The floor is recorded in the store, where `compare` and `bench_interleaved` find it. A floor
     that would tell nothing is not recorded, and a warning says so.
 
-    Args:
-        model: By default a small sample.
-        on, workload, limits, rounds, tags, store: As for `bench_interleaved`.
+    Returns:
+        The floor; ``floor.decidable`` is the smallest difference.
 
     Raises:
         UsageError, BackendError: As `bench_interleaved`; also where too few rounds count for an
             interval.
     """
-    observer = MeasurementObserver()
-    request = InterleavedRequest(
-        models=(Path(model),) if model is not None else (),
-        backends=(on,) if on else (),
-        workload=paced_workload(workload),
-        limits=limits,
-        rounds=rounds,
-        **stored_fields(tags, store),
-    )
+    request = replace(request, workload=paced_workload(request.workload))
     result = measure_noise(request, observer)
     successful(result.measured)
     assert result.floor is not None
@@ -129,41 +136,34 @@ def noise_floor(
     return result.floor
 
 
-MAX_TIME_S = 120.0
+noise_floor = python_function("noise_floor", NoiseRequest, _noise_floor)
+
 #: Comparisons to measure, however short: their verdicts are the only ones that nobody drew.
 _FEW = 4
 #: Measured rounds after which a machine on which hardly any round counts is given up.
 _MOST_TRIED = 4 * LOOKS[0]
 
 
-class SelfTestRequest(JobRequest, frozen=True, kw_only=True):
-    """A job to compare with itself; without a model, the first bundled sample.
+class SelfTestRequest(_SampleRequest, frozen=True, kw_only=True):
+    """A job to compare with itself; without a model, the first bundled sample."""
 
-    Attributes:
-        rounds: Maximum of a comparison, 8 to 120.
-        threshold_pct: Smaller differences do not matter.
-        max_time_s: Of all that is measured; exceeded until 8 rounds count.
-    """
-
-    rounds: int = LOOKS[-1]
-    threshold_pct: float = THRESHOLD_PCT
-    max_time_s: float = MAX_TIME_S
+    on: On = None
+    rounds: Annotated[
+        int, Param("Maximum number of rounds of a comparison.", least=LOOKS[0], most=MOST_ROUNDS)
+    ] = LOOKS[-1]
+    threshold_pct: Annotated[float, Param("Smaller differences do not matter.")] = THRESHOLD_PCT
+    max_time_s: Annotated[float, Param("Maximum total time.", above=0)] = MAX_TIME_S
 
 
 def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> SelfTest:
     """Compare a job with itself until the time is over; record the detection curve in the store."""
     from enginescope.analysis.verdicts.noise_floor import self_test_of
 
-    if not LOOKS[0] <= request.rounds <= MOST_ROUNDS:
-        raise UsageError(f"rounds: {request.rounds} is not between {LOOKS[0]} and {MOST_ROUNDS}")
-    if request.max_time_s <= 0:
-        raise UsageError(f"max_time: {request.max_time_s:g} s is not above 0")
     check_pct("threshold", request.threshold_pct, 100)
     store = writable_store(request.store)
-    job = jobs_of(replace(request, layer_profile=False), store)[0]
+    job = jobs_of(request.job_request(), store)[0]
     begin = perf_counter()
-    with held_clocks((job,), request, observer):
-        measured = list(_Comparisons(job, request, store, observer).measured())
+    measured = list(_Comparisons(job, request, store, observer).measured())
     test = self_test_of(
         measured,
         rounds=request.rounds,
@@ -201,7 +201,7 @@ class _Comparisons:
             rounds, ended = keep_rounds(
                 (self._job, self._job),
                 self._pacing(number, most),
-                self._request,
+                self._request.job_request(),
                 self._store,
                 self._observer,
             )
@@ -243,35 +243,13 @@ class _Comparisons:
         )
 
 
-def self_test(
-    model: str | PathLike[str] | None = None,
-    *,
-    on: str | None = None,
-    max_time_s: float = MAX_TIME_S,
-    rounds: int = LOOKS[-1],
-    threshold_pct: float = THRESHOLD_PCT,
-    workload: Workload | None = None,
-    limits: Limits | None = None,
-    tags: tuple[str, ...] = (),
-    store: str | PathLike[str] | None = None,
-) -> SelfTest:
+def _self_test(request: SelfTestRequest, observer: MeasurementObserver) -> SelfTest:
     """Measure how small a difference comparisons on this machine find, and how often in vain.
 
     A model is compared with itself, as ``bench --compare`` does it, again and again. The share of
     false verdicts of these comparisons is measured. The curve is of comparisons that are drawn from
     their rounds, with a planted difference. The result is recorded in the store, where `doctor`
-    finds it.
-
-    Args:
-        model: By default a small sample.
-        on: Backend with precision and options; by default the usual one.
-        max_time_s: Of all that is measured; exceeded until 8 rounds count.
-        rounds: Maximum of a comparison, 8 to 120.
-        threshold_pct: Smaller differences do not matter.
-        workload: As for `bench_interleaved`.
-        limits: Of each process.
-        tags: Names for the runs in the store.
-        store: Where the runs are stored.
+    finds it. The maximum time is exceeded until 8 rounds count.
 
     Returns:
         ``test.smallest_pct`` is found in 95 of 100 drawn comparisons.
@@ -280,14 +258,7 @@ def self_test(
         UsageError: A request that contradicts itself or the model; or too few rounds count.
         UnsupportedError, BackendError: A process failed.
     """
-    request = SelfTestRequest(
-        models=(Path(model),) if model is not None else (),
-        backends=(on,) if on else (),
-        workload=paced_workload(workload),
-        limits=limits,
-        rounds=rounds,
-        threshold_pct=threshold_pct,
-        max_time_s=max_time_s,
-        **stored_fields(tags, store),
-    )
-    return run_self_test(request, MeasurementObserver())
+    return run_self_test(replace(request, workload=paced_workload(request.workload)), observer)
+
+
+self_test = python_function("self_test", SelfTestRequest, _self_test)

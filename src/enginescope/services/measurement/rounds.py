@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from statistics import median
 from string import ascii_uppercase
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.core.errors import UsageError
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import Tally
 from enginescope.judge.comparison.looks import looks_up_to as looks_up_to
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.judge.comparison.steady_rounds import disturbances
 from enginescope.judge.experiment import (
     Ended,
@@ -39,6 +40,7 @@ from enginescope.records.run.rounds import (
     whole_rounds,
 )
 from enginescope.records.run.run import Run
+from enginescope.services.measurement.declared import Param
 from enginescope.services.measurement.jobs import LEAST_ROUNDS, JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
@@ -156,7 +158,7 @@ class JobRounds:
         if len(self._jobs) > len(ascii_uppercase):
             raise UsageError(
                 f"{len(self._jobs)} sides to compare",
-                hint=f"2 to {len(ascii_uppercase)} models or --on",
+                hint=f"2 to {len(ascii_uppercase)} models or `on`",
             )
         pacing = self._pacing
         rules: Rules[Run] = Rules(
@@ -353,14 +355,23 @@ def _of_round(job: Job, number: int, pacing: Pacing) -> Job:
 
 
 class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
-    """Jobs to compare; the first is the base.
+    """Jobs to compare; the first is the base."""
 
-    Attributes:
-        rounds: Maximum number of rounds; 60 by default.
-    """
+    models: Annotated[tuple[Path, ...], Param("ONNX models or engines.", has_flag=False)] = ()
+    rounds: Annotated[
+        int | None,
+        Param("Maximum number of rounds.", least=LOOKS[0], most=MOST_ROUNDS, usual=f"{LOOKS[-1]}"),
+    ] = None
+    threshold_pct: Annotated[float, Param("Smaller differences do not matter.")] = THRESHOLD_PCT
+    across: Annotated[Sequence[str], Param("Conditions that differ on purpose.")] = ()
+    continues: Annotated[bool, Param("Continue the newest comparison of these jobs.")] = False
+    max_time_s: Annotated[
+        float | None, Param("Maximum total time; measures fewer rounds if needed.", above=0)
+    ] = None
 
-    rounds: int | None = None
-    terms: CompareConfig = CompareConfig()
+    @property
+    def terms(self) -> CompareConfig:
+        return CompareConfig(threshold_pct=self.threshold_pct, across=tuple(self.across))
 
 
 class InterleavedResult(Record, frozen=True, kw_only=True):

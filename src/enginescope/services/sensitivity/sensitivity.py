@@ -114,7 +114,7 @@ def _answering_job(request: SensitivityRequest, samples: Sequence[Sample]) -> Jo
 
 def _timed_job(request: SensitivityRequest, store: Store) -> Job:
     paced = replace(request, workload=paced_workload(request.workload))
-    (job,) = jobs_of(paced.jobs(request.path, backends=(request.on,)), store)
+    (job,) = jobs_of(paced.jobs(request.path, on=request.on), store)
     return job
 
 

@@ -359,11 +359,9 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
 def _job_of(request: ShapesRequest, store: Store) -> Job:
     points = sweep_points(request.path, request.swept, request.workload)
     middle = points[len(points) // 2].workload
-    backends = (request.on,) if request.on else ()
-    base = request.jobs(request.path, backends=backends, data="none")
-    (job,) = jobs_of(base, store)
+    (job,) = jobs_of(request.jobs(request.path, on=request.on, data="none"), store)
     if not isinstance(load_backend(job.backend.name), Changing):
-        hint = f"--on {' or '.join(backends_that(Changing))}"
+        hint = f"`on` {' or '.join(backends_that(Changing))}"
         raise UsageError(f"{job.backend.name} cannot change shapes", hint=hint)
     seed = request.workload.seed
     rule = ShapeRule(points=points, visits=request.visits, requests=request.requests, seed=seed)

@@ -63,7 +63,7 @@ def fetch(link: ModelLink, folder: Path, told: Told = lambda _have, _all: None) 
         raise UsageError(
             f"cannot write {error.filename or folder}",
             why=error.strerror or str(error),
-            hint="--to FOLDER names another",
+            hint="`to` FOLDER names another",
         ) from error
 
 
@@ -180,7 +180,7 @@ def _check_status(link: ModelLink, status: int) -> None:
 
 def _too_large(link: ModelLink, most: int) -> UsageError:
     why = f"it is larger than {most:,} bytes: the limit, or what the disk has free"
-    return UsageError(link.url, why=why, hint="--to FOLDER names a folder on another disk")
+    return UsageError(link.url, why=why, hint="`to` FOLDER names a folder on another disk")
 
 
 def _unreachable(link: ModelLink, why: str) -> UsageError:

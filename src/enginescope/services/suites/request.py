@@ -5,10 +5,12 @@ Fleets: machines that run cells in place of this process.
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -42,6 +44,7 @@ from enginescope.records.suite.suite import (
 from enginescope.runner.fleet.machines import REFERENCES, Fleet
 from enginescope.runner.suites.suite_cells import cells_of
 from enginescope.runner.suites.suite_plan import MODEL_SUFFIXES, suite_of
+from enginescope.services.measurement.declared import Param
 from enginescope.services.observer import Observer
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
@@ -91,14 +94,20 @@ class PushTarget(Record, frozen=True, kw_only=True):
         return f"PushTarget(url={self.url!r})"
 
 
+def _environment(text: str) -> tuple[str, str]:
+    name, equals, python = text.partition("=")
+    if not equals or not name or not python:
+        raise UsageError(f"{text!r} is not NAME=PYTHON", hint="trt86=/opt/trt86/bin/python")
+    path = os.path.expanduser(python)  # noqa: PTH111 - Path's raises where there is no such user
+    return name, str(Path(path).absolute()) if "/" in path else python
+
+
 class SuiteRequest(Record, frozen=True, kw_only=True):
     """Options of a suite run: the suite, values that replace those of its file, and the place.
 
     Attributes:
         source: Suite file (TOML, YAML, model_list.json), or a folder of models.
         place: Where cells run.
-        retry_failed: Run cells again that failed before.
-        retry_busy: Run cells again that were measured on a busy machine.
         folder: Folder of the suite; ``None``: ``suites/NAME`` in the store.
         store: Folder or database of runs; ``None``: ``$ENGINESCOPE_HOME``, else the platform's.
         push: Server to send rows and runs to; ``None``: none.
@@ -106,37 +115,90 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
     """
 
     source: Path
+    name: Annotated[
+        str | None, Param("Name the suite.", usual="the file's setting, else the file name")
+    ] = None
+    backends: Annotated[
+        Sequence[str],
+        Param(
+            "Backend to run on, as NAME[:PRECISION][@ENVIRONMENT][?KEY=VALUE&…].",
+            flag="--on",
+            usual="the file's",
+        ),
+    ] = ()
+    environments: Annotated[
+        Mapping[str, str],
+        Param(
+            "Python interpreter for backends with @NAME.",
+            flag="--environment",
+            metavar="NAME=PYTHON",
+            read=_environment,
+        ),
+    ] = {}
+    batches: Annotated[Sequence[int], Param("Batch size to run.", has_flag=False)] = ()
+    mode: Annotated[SuiteMode | None, Param("Measure speed, validate outputs, or both.")] = None
+    input: Annotated[SuiteInput | None, Param("Feed random inputs or the model's data set.")] = None
+    include: Annotated[
+        Sequence[str], Param("Run only models whose name contains or matches this pattern.")
+    ] = ()
+    exclude: Annotated[
+        Sequence[str], Param("Skip models whose name contains or matches this pattern.")
+    ] = ()
+    baseline: Annotated[
+        str | None, Param("Backend to compute the speed-up against.", usual="the first")
+    ] = None
+    warmup: Annotated[
+        str | int | None, Param("Warm up for at least this time or count, until steady.")
+    ] = None
+    iterations: Annotated[
+        int | None, Param("Stop after exactly this many iterations.", least=1)
+    ] = None
+    duration: Annotated[str | None, Param("Stop after this measuring time.")] = None
+    max_time: Annotated[
+        str | None, Param("Maximum measuring time; stops before the precision is reached.")
+    ] = None
+    processes: Annotated[
+        int | None, Param("Number of fresh processes per cell.", least=1, usual="1")
+    ] = None
+    reference: Annotated[
+        str | None, Param("Compare outputs with this reference; see enginescope validate.")
+    ] = None
+    samples: Annotated[
+        int | None, Param("Number of random samples if there is no data set.", least=1)
+    ] = None
+    tolerance: Annotated[
+        str | None,
+        Param(
+            "Use the tolerances of this precision, such as fp16.",
+            metavar="PRECISION",
+            usual="from both sides",
+        ),
+    ] = None
+    rtol: Annotated[float | None, Param("Relative tolerance for all outputs.", least=0)] = None
+    atol: Annotated[float | None, Param("Absolute tolerance for all outputs.", least=0)] = None
+    percent_mismatch: Annotated[
+        float | None,
+        Param("Percentage of elements that may exceed the tolerances.", least=0, most=100),
+    ] = None
+    layers: Annotated[
+        bool | None,
+        Param("Measure per-layer times, for the coverage table.", flag="--layers/--no-layers"),
+    ] = None
+    timeout: Annotated[str | None, Param("Time limit per cell, such as 10min.")] = None
+    memory_limit: Annotated[str | None, Param("Memory limit per cell, such as 4GiB.")] = None
+    retries: Annotated[int | None, Param("Retry a failed cell this many times.", least=0)] = None
+    retry_failed: Annotated[bool, Param("Run cells again that failed in an earlier session.")] = (
+        False
+    )
+    retry_busy: Annotated[
+        bool,
+        Param("Run cells again that an earlier session measured on a busy machine (marked !)."),
+    ] = False
     place: Place = ThisMachine()
-    retry_failed: bool = False
-    retry_busy: bool = False
     folder: Path | None = None
     store: StorePlace | None = None
     push: PushTarget | None = None
     command: str | None = None
-    name: str | None = None
-    backends: tuple[str, ...] = ()
-    environments: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
-    batches: tuple[int, ...] = ()
-    mode: SuiteMode | None = None
-    input: SuiteInput | None = None
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    baseline: str | None = None
-    layers: bool | None = None
-    timeout: str | None = None
-    memory_limit: str | None = None
-    retries: int | None = None
-    warmup: str | int | None = None
-    iterations: int | None = None
-    duration: str | None = None
-    max_time: str | None = None
-    processes: int | None = None
-    reference: str | None = None
-    samples: int | None = None
-    tolerance: str | None = None
-    rtol: float | None = None
-    atol: float | None = None
-    percent_mismatch: float | None = None
 
 
 def fleet_for(place: RayCluster | DockerImage, folder: Path) -> Fleet:
@@ -212,7 +274,7 @@ def folder_for(suite: Suite, request: SuiteRequest, store: Store) -> SuiteFolder
         raise UsageError(
             f"suite name {suite.name!r}",
             why="its runs have it as a tag: no blanks, no slashes, not latest",
-            hint="--name NAME",
+            hint="`name` NAME",
         )
     return SuiteFolder(request.folder or store.suite_home() / SUITES / suite.name)
 
@@ -346,10 +408,10 @@ def write_example(path: Path) -> Path:
         path /= "suite.toml"
     if path.suffix.lower() in SUITE_SUFFIXES - {".toml"}:
         raise UsageError(
-            f"--init {path}", why="the example is TOML", hint=f"--init {path.with_suffix('.toml')}"
+            f"`init` {path}", why="the example is TOML", hint=f"`init` {path.with_suffix('.toml')}"
         )
     if path.exists():
-        raise UsageError(f"{path} already exists", hint="name another file: --init FILE")
+        raise UsageError(f"{path} already exists", hint="name another file: `init` FILE")
     with os_errors_as(UsageError, f"cannot write {path}"):
         write_atomic(path, example().encode())
     return path

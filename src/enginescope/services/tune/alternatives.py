@@ -213,7 +213,7 @@ def _candidate(
     mode = replace(request.workload.mode, kind=request.metric)
     workload = replace(request.workload, batch=combination.batch, mode=mode)
     varied = replace(request, workload=workload)
-    (job,) = jobs_of(varied.jobs(request.path, backends=(str(combination.spec),)), store)
+    (job,) = jobs_of(varied.jobs(request.path, on=str(combination.spec)), store)
     if not isinstance(load_backend(job.backend.name), Answering):
         raise UsageError(f"{job.backend.name} returns no outputs that can be checked")
     return Candidate(

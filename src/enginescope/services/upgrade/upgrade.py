@@ -262,9 +262,7 @@ def _stacked(
     return tuple(
         on_stack(job, stack)
         for spec, stack in zip(specs, stacks, strict=True)
-        for job in jobs_of(
-            replace(request, backends=(spec,), is_elsewhere=not is_own(stack)), store
-        )
+        for job in jobs_of(replace(request, on=spec, is_elsewhere=not is_own(stack)), store)
     )
 
 

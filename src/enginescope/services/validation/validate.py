@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
-from os import PathLike, fspath
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypedDict
 
-from enginescope.analysis.errors.output_tolerance import (
-    ToleranceOption,
-    ToleranceRequest,
-    tolerance_named,
-)
+from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.tasks.base import parse_task
 from enginescope.analysis.tasks.task_scoring import TaskLimit, TaskScoring
 from enginescope.analysis.validation.validation import Validation
 from enginescope.core.errors import EnginescopeError, UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.units import counted
 from enginescope.records.run.job import Limits, Workload
@@ -33,10 +26,9 @@ from enginescope.services.accuracy.output_files import (
     write_files,
 )
 from enginescope.services.accuracy.request import (
-    SIDE_LIMITS,
-    BisectionRequest,
-    SampleRequest,
     TaskRequest,
+    Tolerances,
+    ValidateParameters,
     ValidateRequest,
     ValidationObserver,
     check_request,
@@ -44,14 +36,14 @@ from enginescope.services.accuracy.request import (
 from enginescope.services.accuracy.sides import sides_of
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.bisection.bisect import add_bisection, check_bisectable
+from enginescope.services.measurement.declared import File, documented
 from enginescope.services.store_access import made_now, own_command
 from enginescope.store.archive import Store
-from enginescope.store.location import parse_place
 from enginescope.store.machine_records import VALIDATIONS
 
-_Path: TypeAlias = str | PathLike[str]
-#: One number for all outputs, or one for each that is named.
-_Limit: TypeAlias = float | Mapping[str, float]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 #: Names of skipped files that a warning has.
 _MOST_NAMED = 3
 
@@ -129,99 +121,62 @@ def _plan(request: ValidateRequest, folder: Path, observer: ValidationObserver) 
         observer.warn(f"the data has only {counted(count, 'sample')}: enginescope uses no more")
     samples = with_picture_shapes(chosen.samples, request.models, request.preprocessing)
     settled = replace(request, workload=replace(workload, shapes=chosen.shapes))
-    return Plan(
+    return copied(
+        Plan,
+        request,
         sides=sides_of(settled, samples),
         samples=samples,
-        preprocessing=request.preprocessing,
         folder=str(folder),
         keeps_inputs=request.output is not None and not request.skip_output_save,
         tolerance=tolerance_named(request.tolerance).name if request.tolerance else None,
         asked=request.output_limits,
-        output_names=request.output_names,
-        fail_fast=request.fail_fast,
-        allow_nothing_compared=request.allow_nothing_compared,
     )
 
 
-def validate(
-    *models: _Path,
-    on: str | Sequence[str] = (),
-    reference: _Path | None = None,
-    data: _Path | Sequence[_Path] = (),
-    images: _Path | Sequence[_Path] = (),
-    samples: int | None = None,
-    workload: Workload | None = None,
-    task: str | None = None,
-    targets: _Path | None = None,
-    task_limits: Mapping[str, float] | None = None,
-    tolerance: str | None = None,
-    rtol: _Limit | None = None,
-    atol: _Limit | None = None,
-    percent_mismatch: _Limit | None = None,
-    allow_nothing_compared: bool = False,
-    bisect: bool = False,
-    suggest_precision: bool = False,
-    map: Mapping[str, str] | None = None,  # noqa: A002 - as the command line calls it
-    fail_fast: bool = False,
-    extract: _Path | None = None,
-    preprocessing: Preprocessing | None = None,
-    profile_index: int | None = None,
-    limits: Limits | None = None,
-    output: _Path | None = None,
-    store: _Path | None = None,
-    random: bool = False,
-    image_input: str | None = None,
-    percent: float | None = None,
-    marks: int | None = None,
-    rebuild: bool = False,
-    skip_output_save: bool = False,
-) -> Validation:
+class ValidateOptions(TypedDict, total=False):
+    """The keyword arguments of `validate`: fields of `ValidateParameters`."""
+
+    on: str | Sequence[str]
+    reference: File | None
+    data: File | Sequence[File]
+    images: File | Sequence[File]
+    random: bool
+    samples: int | None
+    image_input: str | None
+    preprocessing: Preprocessing
+    map: Mapping[str, str]
+    task: str | None
+    targets: File | None
+    task_limits: Mapping[str, float]
+    tolerance: str | None
+    rtol: Tolerances
+    atol: Tolerances
+    percent_mismatch: Tolerances
+    percent: float | None
+    allow_nothing_compared: bool
+    bisect: bool
+    suggest_precision: bool
+    marks: int | None
+    extract: File | None
+    profile_index: int | None
+    rebuild: bool
+    fail_fast: bool
+    output: File | None
+    skip_output_save: bool
+    workload: Workload
+    limits: Limits | None
+    store: File | None
+
+
+@documented(ValidateParameters)
+def validate(*models: File, **options: Unpack[ValidateOptions]) -> Validation:
     """Compare the outputs of models and engines with a reference, given the same inputs.
 
-    Args:
-        *models: ONNX models and TensorRT engines, each a side on every backend.
-        on: Backends of the sides; by default ``"ort-cpu"`` for a model, ``"trt"`` for an engine.
-        reference: A backend for the first model, a model, an engine, or a folder of outputs. By
-            default the outputs of the data sets, where all samples have some; else the first model
-            on ONNX Runtime's CPU provider; else the first engine.
-        data: Files and folders that hold the samples; by default the ``test_data_set_*`` beside the
-            first model, else random ones.
-        images: In place of data: pictures, and folders with pictures in them and below.
-        samples: So many random ones (8), or the first of the data (all).
-        workload: Shapes, files, ranges, batch and seed. A shape named again is a further set of
-            samples.
-        task: Also the figures of a task: ``"depth?max_depth=80"``; they are in ``found.task``.
-        targets: What is right for the task, by base name; by default the reference's answers.
-        task_limits: The worst figure that is accepted, by metric of the task.
-        tolerance: A row of limits: ``"fp32"``, ``"fp16"``, ``"int8"`` … By default that of the
-            coarsest precision in play.
-        rtol, atol, percent_mismatch: Limits for elements in place of the row.
-        allow_nothing_compared: Pass an output whose elements are all missing, NaN or too small to
-            compare; without it, such an output fails with ``W-NOTHING-COMPARED``.
-        bisect: Find where in a side that fails the error starts; it is in
-            ``found.sides[0].inside``.
-        suggest_precision: Find what to keep in FP32 too; it is in ``found.sides[0].precision``.
-        map: Outputs of the sides -> outputs of the reference that they are compared with, where the
-            names differ.
-        fail_fast: End with the first sample or target that cannot be read. By default such samples
-            are skipped; they are in ``found.skipped``.
-        extract: Empty folder for the node at which the error starts, as a bug report; with
-            `bisect`.
-        preprocessing: What makes inputs of pictures.
-        profile_index: Optimization profile of engines.
-        limits: Of each side's process; by default 4 h.
-        output: Folder for ``output_diff.json``, ``per_sample_diff.json``, ``validate.html`` and
-            ``samples/``. By default nothing is kept.
-        store: Store whose engine cache is used; by default the one the command line uses.
-        random: Random samples, whatever lies beside the model.
-        image_input: Input that pictures are for, where the model has several.
-        percent: Count relative errors beyond this percentage; by default 1.
-        marks: Tensors that `bisect` marks at once; by default all, or 32 where each try is a build.
-        rebuild: Build engines again, even if the cache has them.
-        skip_output_save: Write no ``samples/`` into `output`.
+    A shape that the workload names again is a further set of samples.
 
     Returns:
         ``found.passes``; ``found.sides[0].diff.outputs[0].figures.rmse`` and the rest.
+        ``found.sides[0].inside`` is where an error starts, ``found.task`` has the task's figures.
 
     Raises:
         UsageError: A file is not there, the request contradicts the model, or there is nothing to
@@ -229,67 +184,9 @@ def validate(
         UnsupportedError, BackendError: The reference could not run. What a side could not is its
             ``failure``.
     """
-    return validate_models(
-        ValidateRequest(
-            models=_paths(models),
-            on=(on,) if isinstance(on, str) else tuple(on),
-            reference=None if reference is None else fspath(reference),
-            samples=SampleRequest(_paths(data), _paths(images), random, samples, image_input),
-            workload=workload or Workload(),
-            preprocessing=preprocessing or Preprocessing(),
-            task=TaskRequest(
-                name=task, targets=_path(targets), limits=tuple((task_limits or {}).items())
-            ),
-            tolerance=tolerance,
-            output_limits=_output_limits(rtol, atol, percent_mismatch, percent),
-            allow_nothing_compared=allow_nothing_compared,
-            output_names=dict(map or {}),
-            fail_fast=fail_fast,
-            bisection=BisectionRequest(bisect, suggest_precision, marks, _path(extract)),
-            profile_index=profile_index,
-            rebuild=rebuild,
-            limits=limits or SIDE_LIMITS,
-            output=_path(output),
-            skip_output_save=skip_output_save,
-            store=None if store is None else parse_place(fspath(store)),
-            command=own_command(),
-        ),
-        ValidationObserver(),
-    )
-
-
-def _output_limits(
-    rtol: _Limit | None, atol: _Limit | None, mismatch: _Limit | None, percent: float | None
-) -> ToleranceRequest:
-    if percent is not None:
-        _check_number(percent)
-    return ToleranceRequest(
-        rtol=_options(rtol), atol=_options(atol), mismatch_pct=_options(mismatch), percent=percent
-    )
-
-
-def _options(limit: _Limit | None) -> tuple[ToleranceOption, ...]:
-    if limit is None:
-        return ()
-    pairs: list[tuple[str | None, float]]
-    pairs = list(limit.items()) if isinstance(limit, Mapping) else [(None, limit)]
-    for _, value in pairs:
-        _check_number(value)
-    return tuple(ToleranceOption(output=name, value=float(value)) for name, value in pairs)
-
-
-def _check_number(value: float) -> None:
-    if not isinstance(value, Real) or not 0 <= value < math.inf:  # NaN would pass everything
-        why = "it is not a finite number of 0 or more"
-        raise UsageError(f"tolerance {value!r}", why=why, hint="as in 1e-3")
-
-
-def _path(path: _Path | None) -> Path | None:
-    return None if path is None else Path(path)
-
-
-def _paths(paths: _Path | Sequence[_Path]) -> tuple[Path, ...]:
-    return tuple(Path(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths))
+    paths = tuple(map(Path, models))
+    request = ValidateParameters(models=paths, command=own_command(), **options).request()
+    return validate_models(request, ValidationObserver())
 
 
 class RequestedTask:
