@@ -85,6 +85,64 @@ def test_throughput_has_several_requests_in_flight(model: Path, tmp_path: Path) 
     assert run.job.workload.mode.in_flight == 3
 
 
+def test_explore_measures_and_shows_one_time_for_each_layer(model: Path, tmp_path: Path) -> None:
+    workload = Workload(stop=StopRule(iterations=80))
+    found = enginescope.explore(model, on="openvino", workload=workload, store=tmp_path)
+    time = found.found.time
+    assert time is not None
+    assert time.statistic == "median"
+    assert time.interval is not None
+    listed = [one.row.time_ms or 0.0 for one in found.layers if not one.row.is_container]
+    assert sum(listed) == pytest.approx(time.sum_ms)
+    again = enginescope.explore("latest", store=tmp_path)
+    assert [one.row.time_ms for one in again.layers] == [one.row.time_ms for one in found.layers]
+
+
+def test_lint_finds_conversions_of_the_executed_graph(tmp_path: Path) -> None:
+    path = tmp_path / "cast.onnx"
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], name="product"),
+        helper.make_node("Cast", ["a"], ["y"], name="cast", to=TensorProto.INT32),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "cast",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [64, 64])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, [64, 64])],
+        [numpy_helper.from_array(np.eye(64, dtype=np.float32), "w")],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    made.ir_version = 8
+    onnx.save(made, path)
+    workload = Workload(stop=StopRule(iterations=20))
+    view = enginescope.bench(path, on="openvino", workload=workload)
+    report = enginescope.lint(view)
+    assert [one.code for one in report.findings] == ["PLAN104"]
+    assert "converts FP32 to INT32" in report.findings[0].message
+
+
+def test_a_suite_has_a_column_beside_onnx_runtime(model: Path, tmp_path: Path) -> None:
+    request = enginescope.SuiteRequest(
+        source=model.parent, backends=("ort-cpu", "openvino"), mode="both", max_time="300ms"
+    )
+    found = enginescope.run_suite(request, store=tmp_path)
+    rows = {row.cell.job.backend.name: row for row in found.result.rows}
+    assert {name: row.status.value for name, row in rows.items()} == {
+        "ort-cpu": "ok",
+        "openvino": "ok",
+    }
+    assert "openvino" in rows["openvino"].versions
+
+
+def test_a_model_cache_is_written_and_used(model: Path, tmp_path: Path) -> None:
+    workload = Workload(stop=StopRule(iterations=20))
+    cache = tmp_path / "cache"
+    for _ in range(2):
+        run = enginescope.bench(model, on=f"openvino?cache_dir={cache}", workload=workload).run
+        assert {one.name for one in run.phases} >= {"load", "first_inference"}
+    assert list(cache.glob("*.blob"))
+
+
 def test_an_unknown_option_is_named(model: Path) -> None:
     with pytest.raises(enginescope.EnginescopeError, match="num_stream"):
         enginescope.bench(model, on="openvino?num_stream=2")

@@ -19,6 +19,7 @@ from enginescope.records.plan.plan import (
     Plan,
     Profile,
     Weights,
+    batch_sums,
 )
 from enginescope.records.tensor import Layout, Tensor
 from enginescope_openvino.session import dtype_of
@@ -164,5 +165,14 @@ def profile_of(passes: Sequence[Iterable[Any]], whole_ms: Sequence[float], devic
         layers=layers,
         iterations=len(passes),
         whole_ms=fmean(whole_ms) if whole_ms else None,
+        batch_sums_ms=_batch_sums(times.values(), len(passes)),
         resolution_ms=(0.0005, 0.0005),
     )
+
+
+def _batch_sums(times: Iterable[list[float]], passes: int) -> tuple[float, ...]:
+    """Return the sums of batches of requests; none where a node ran in some requests alone."""
+    each = list(times)
+    if not each or any(len(values) != passes for values in each):
+        return ()
+    return batch_sums(np.array(each).T)

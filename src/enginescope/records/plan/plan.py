@@ -182,8 +182,8 @@ class Alignment(Record, frozen=True, kw_only=True):
     only_b: tuple[int, ...] = ()
 
 
-#: Sources that hold the time of each layer in each iteration, not averages alone.
-_PER_ITERATION = frozenset({"fake", "onnxruntime", "tensorrt"})
+#: Tools that write averages of the layers; their medians do not come from single iterations.
+_AVERAGING = frozenset({"iprofiler", "torch", "torch-tensorrt", "trtexec"})
 #: Batches of consecutive iterations, and the fewest iterations in one.
 BATCHES = 12
 LEAST_IN_BATCH = 5
@@ -264,7 +264,7 @@ class Profile(Record, frozen=True, kw_only=True):
     @property
     def statistic(self) -> Literal["median", "mean"]:
         """The figure of a layer: medians need the time of each iteration."""
-        is_split = self.source in _PER_ITERATION
+        is_split = self.source not in _AVERAGING
         return "median" if is_split and all(map(_has_median, self.layers)) else "mean"
 
     @property
