@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from enginescope.formats.onnx.node_owners import with_onnx_nodes
-from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.records.plan.plan import (
     EXECUTED,
     IOTensor,
@@ -19,13 +17,14 @@ from enginescope.records.plan.plan import (
     Plan,
     Profile,
     Weights,
-    batch_sums,
 )
 from enginescope.records.tensor import Layout, Tensor
-from enginescope_openvino.session import dtype_of
+from enginescope_openvino.session import dtype_of, port_name
 
 #: Kinds of nodes that hold a tensor, and compute none.
 _CONSTANT, _INPUT, _OUTPUT = "Const", "Input", "Output"
+#: Step of OpenVINO's clock.
+_STEP_MS = 0.001
 #: Rank -> letters of its axes.
 _AXES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
@@ -39,21 +38,28 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
     nodes = compiled.get_runtime_model().get_ordered_ops()
     told = {node.friendly_name: _told(node) for node in nodes}
     kinds = {key: one.get("layerType", "") for key, one in told.items()}
+    ends = {port.node.friendly_name: port_name(port) for port in compiled.outputs}
+    written = {
+        (value.get_node().friendly_name, value.get_index()): ends[node.friendly_name]
+        for node in nodes
+        if node.friendly_name in ends
+        for value in node.input_values()
+    }
+    output = partial(_output, written)
     layers: list[Layer] = []
     io: list[IOTensor] = []
     for node in nodes:
         kind, facts = kinds[node.friendly_name], told[node.friendly_name]
         if kind == _INPUT:
             io += [
-                IOTensor(tensor=_output(node, at), mode="input")
-                for at in range(len(node.outputs()))
+                IOTensor(tensor=output(node, at), mode="input") for at in range(len(node.outputs()))
             ]
             continue
         if kind == _CONSTANT:
             continue
         read = [(one.get_node(), one.get_index()) for one in node.input_values()]
         flowing = [
-            _output(source, at) for source, at in read if kinds[source.friendly_name] != _CONSTANT
+            output(source, at) for source, at in read if kinds[source.friendly_name] != _CONSTANT
         ]
         if kind == _OUTPUT:
             io += [IOTensor(tensor=one, mode="output") for one in flowing]
@@ -65,13 +71,13 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
                 type=kind or node.get_type_name(),
                 subtype=facts.get("primitiveType"),
                 inputs=tuple(flowing),
-                outputs=tuple(_output(node, at) for at in range(len(node.outputs()))),
+                outputs=tuple(output(node, at) for at in range(len(node.outputs()))),
                 tactic_name=facts.get("primitiveType"),
                 weights=tuple(
                     Weights(role=one.name, dtype=one.dtype, count=one.elements)
                     for source, at in read
                     if kinds[source.friendly_name] == _CONSTANT
-                    for one in (_output(source, at),)
+                    for one in (output(source, at),)
                 ),
                 attributes=facts,
             )
@@ -99,13 +105,15 @@ def _told(node: Any) -> dict[str, str]:
     }
 
 
-def _output(node: Any, at: int) -> Tensor:
+def _output(written: Mapping[tuple[str, int], str], node: Any, at: int) -> Tensor:
+    """Return an output of a node; what the model writes has the model's name."""
     port = node.output(at)
+    own = node.friendly_name if at == 0 else f"{node.friendly_name}:{at}"
     shape = port.get_partial_shape()
     rank = shape.rank.get_length() if shape.rank.is_static else None
     layouts = _told(node).get("outputLayouts", "").split(",")
     return Tensor(
-        name=node.friendly_name if at == 0 else f"{node.friendly_name}:{at}",
+        name=written.get((node.friendly_name, at)) or own,
         shape=tuple(shape.to_shape()) if shape.is_static else None,
         dtype=dtype_of(port.get_element_type()),
         layout=layout_of(layouts[at], rank) if at < len(layouts) else None,
@@ -133,46 +141,57 @@ def layout_of(text: str, rank: int | None) -> Layout | None:
     return Layout(name=f"{name}{width}", text=text, vector_axis=axis, vector_width=width)
 
 
-def profile_of(passes: Sequence[Iterable[Any]], whole_ms: Sequence[float], device: str) -> Profile:
-    """Return the times of the nodes that were executed.
+def profile_of(
+    reports: Sequence[tuple[int, Sequence[Any]]], whole_ms: Sequence[float], device: str
+) -> Profile:
+    """Return the mean time of each node that was executed, without the requests before the first.
+
+    OpenVINO's CPU device reports the mean of all requests since it compiled the model, in whole
+    microseconds: the time of single requests is not known. Other devices report the last request.
 
     Args:
-        passes: What OpenVINO timed, for each request; the same nodes in each.
-        whole_ms: Of those requests.
+        reports: Number of requests so far, and what OpenVINO reported then; at least two.
+        whole_ms: Times of the requests after the first report.
     """
-    times: dict[str, list[float]] = {}
-    kinds: dict[str, str] = {}
-    for nodes in passes:
-        for node in nodes:
-            if node.status == type(node).Status.EXECUTED:
-                times.setdefault(node.node_name, []).append(node.real_time.total_seconds() * 1e3)
-                kinds[node.node_name] = node.node_type
+    kinds = {
+        node.node_name: node.node_type for _, nodes in reports for node in nodes if _is_timed(node)
+    }
+    if device == "CPU":
+        (before, first), (requests, last) = reports[0], reports[-1]
+        early, late = _sums_ms(first), _sums_ms(last)
+        count = requests - before
+        sums = {name: requests * late[name] - before * early.get(name, 0.0) for name in late}
+    else:
+        count = len(reports) - 1
+        each = [_sums_ms(nodes) for _, nodes in reports[1:]]
+        sums = {name: sum(one.get(name, 0.0) for one in each) for name in kinds}
     layers = tuple(
         LayerTiming(
             index=at,
             name=name,
-            mean_ms=fmean(values),
-            median_ms=float(np.median(values)),
-            interval=quantile_interval(np.array(values), 0.5),
-            total_ms=sum(values),
+            mean_ms=max(0.0, total) / count,
+            total_ms=max(0.0, total),
             kind=kinds[name],
             provider=device,
         )
-        for at, (name, values) in enumerate(times.items())
+        for at, (name, total) in enumerate(sums.items())
     )
     return Profile(
         source="openvino",
         layers=layers,
-        iterations=len(passes),
-        whole_ms=fmean(whole_ms) if whole_ms else None,
-        batch_sums_ms=_batch_sums(times.values(), len(passes)),
-        resolution_ms=(0.0005, 0.0005),
+        iterations=count,
+        whole_ms=fmean(whole_ms),
+        resolution_ms=(_STEP_MS, _STEP_MS),
     )
 
 
-def _batch_sums(times: Iterable[list[float]], passes: int) -> tuple[float, ...]:
-    """Return the sums of batches of requests; none where a node ran in some requests alone."""
-    each = list(times)
-    if not each or any(len(values) != passes for values in each):
-        return ()
-    return batch_sums(np.array(each).T)
+def _is_timed(node: Any) -> bool:
+    return bool(node.status == type(node).Status.EXECUTED)
+
+
+def _sums_ms(nodes: Iterable[Any]) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for node in filter(_is_timed, nodes):
+        time_ms = node.real_time.total_seconds() * 1e3
+        sums[node.node_name] = sums.get(node.node_name, 0.0) + time_ms
+    return sums
