@@ -124,8 +124,6 @@ _SORTS = (
     "enginescope explore plan.json --profile times.json --html plan.html",
     "Measure a model, and show the graph that ONNX Runtime executes",
     "enginescope explore model.onnx",
-    "Show how an engine was built and measured",
-    "enginescope explore model.engine --passport",
 )
 @click.argument(
     "what", shell_complete=complete_runs, metavar="MODEL|PLAN|ENGINE|FOLDER|ARCHIVE|RUN"
