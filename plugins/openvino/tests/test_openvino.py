@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import enginescope
+from enginescope.records.plan.plan import Layer
 from enginescope.records.run.job import Mode, StopRule, Workload
 
 if not os.environ.get("ENGINESCOPE_TEST_STRICT"):
@@ -66,7 +67,7 @@ def test_a_run_has_times_and_the_executed_graph(model: Path, tmp_path: Path) -> 
     nodes = ("first", "relu", "second", "add", "pool", "flat", "scores_of")
     assert held == dict.fromkeys(nodes, 1)
     timed = {layer.name for layer in run.profile.layers}
-    assert timed <= {layer.name for layer in run.plan.layers}
+    assert timed == {layer.name for layer in run.plan.layers}
     assert {one.tensor.name for one in run.plan.inputs} == {"x"}
     assert {one.tensor.name for one in run.plan.outputs} == {"scores"}
 
@@ -105,31 +106,31 @@ def test_explore_measures_and_shows_one_time_for_each_layer(model: Path, tmp_pat
 class _Node:
     """What OpenVINO reports of a node."""
 
-    class Status:
-        EXECUTED, NOT_RUN = "executed", "not run"
-
-    node_type = "Convolution"
-
-    def __init__(self, name: str, micros: int, status: str = "executed") -> None:
-        self.node_name, self.status = name, status
+    def __init__(self, name: str, micros: int) -> None:
+        self.node_name = name
         self.real_time = timedelta(microseconds=micros)
+
+
+def _layers(*names: str) -> list[Layer]:
+    return [Layer(index=at, name=name, type="Convolution") for at, name in enumerate(names)]
 
 
 def test_a_running_mean_is_taken_apart() -> None:
     """The first request took 900 µs, each later one 100 µs."""
     reports = [
-        (requests, [_Node("a", (900 + 100 * (requests - 1)) // requests), _Node("b", 0, "not run")])
+        (requests, [_Node("a", (900 + 100 * (requests - 1)) // requests), _Node("view", 0)])
         for requests in (5, 6, 105)
     ]
-    profile = profile_of(reports, [1.0] * 100, "CPU")
-    (layer,) = profile.layers
+    profile = profile_of(reports, [1.0] * 100, "CPU", _layers("a", "view"))
+    layer, view = profile.layers
+    assert (view.name, view.mean_ms) == ("view", 0.0)
     assert layer.mean_ms == pytest.approx(0.1, abs=0.0011)
     assert profile.iterations == 100
 
 
 def test_other_devices_report_each_request() -> None:
     reports = [(5, [_Node("a", 900)]), (6, [_Node("a", 100)]), (7, [_Node("a", 300)])]
-    (layer,) = profile_of(reports, [1.0, 1.0], "GPU.0").layers
+    (layer,) = profile_of(reports, [1.0, 1.0], "GPU.0", _layers("a")).layers
     assert layer.mean_ms == pytest.approx(0.2)
 
 

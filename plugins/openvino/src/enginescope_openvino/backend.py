@@ -86,7 +86,7 @@ class _ProfilePass:
             whole_ms.append((perf_counter_ns() - begin) / 1e6)
             reports.append((_UNTIMED + len(whole_ms), session.node_times()))
         self.plan = executed_plan(session.compiled, str(job.subject.path), job.subject.name)
-        return profile_of(reports, whole_ms, session.providers[0]), ()
+        return profile_of(reports, whole_ms, session.providers[0], self.plan.layers), ()
 
 
 def _open(job: Job) -> OpenVinoSession:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
 from typing import Any
@@ -23,6 +23,8 @@ from enginescope_openvino.session import dtype_of, port_name
 
 #: Kinds of nodes that hold a tensor, and compute none.
 _CONSTANT, _INPUT, _OUTPUT = "Const", "Input", "Output"
+#: What OpenVINO says in place of the time of a node.
+_IDLE = "not_executed"
 #: Step of OpenVINO's clock.
 _STEP_MS = 0.001
 #: Rank -> letters of its axes.
@@ -142,9 +144,12 @@ def layout_of(text: str, rank: int | None) -> Layout | None:
 
 
 def profile_of(
-    reports: Sequence[tuple[int, Sequence[Any]]], whole_ms: Sequence[float], device: str
+    reports: Sequence[tuple[int, Sequence[Any]]],
+    whole_ms: Sequence[float],
+    device: str,
+    layers: Sequence[Layer],
 ) -> Profile:
-    """Return the mean time of each node that was executed, without the requests before the first.
+    """Return the mean time of each layer, without the requests before the first report.
 
     OpenVINO's CPU device reports the mean of all requests since it compiled the model, in whole
     microseconds: the time of single requests is not known. Other devices report the last request.
@@ -152,46 +157,44 @@ def profile_of(
     Args:
         reports: Number of requests so far, and what OpenVINO reported then; at least two.
         whole_ms: Times of the requests after the first report.
+        layers: Of the executed graph. A layer that OpenVINO did not run takes 0: it is a view of
+            memory, or its constant result was made when the model was compiled.
     """
-    kinds = {
-        node.node_name: node.node_type for _, nodes in reports for node in nodes if _is_timed(node)
-    }
+    types = {layer.name: layer.type for layer in layers}
+    idle = {one.name: 0.0 for one in layers if one.attributes.get("execTimeMcs") == _IDLE}
     if device == "CPU":
         (before, first), (requests, last) = reports[0], reports[-1]
-        early, late = _sums_ms(first), _sums_ms(last)
+        early, late = _sums_ms(first, types), _sums_ms(last, types)
         count = requests - before
         sums = {name: requests * late[name] - before * early.get(name, 0.0) for name in late}
     else:
         count = len(reports) - 1
-        each = [_sums_ms(nodes) for _, nodes in reports[1:]]
-        sums = {name: sum(one.get(name, 0.0) for one in each) for name in kinds}
-    layers = tuple(
+        each = [_sums_ms(nodes, types) for _, nodes in reports[1:]]
+        sums = {name: sum(one.get(name, 0.0) for one in each) for name in each[-1]}
+    timings = tuple(
         LayerTiming(
             index=at,
             name=name,
             mean_ms=max(0.0, total) / count,
             total_ms=max(0.0, total),
-            kind=kinds[name],
+            kind=types[name],
             provider=device,
         )
-        for at, (name, total) in enumerate(sums.items())
+        for at, (name, total) in enumerate((idle | sums).items())
     )
     return Profile(
         source="openvino",
-        layers=layers,
+        layers=timings,
         iterations=count,
         whole_ms=fmean(whole_ms),
         resolution_ms=(_STEP_MS, _STEP_MS),
     )
 
 
-def _is_timed(node: Any) -> bool:
-    return bool(node.status == type(node).Status.EXECUTED)
-
-
-def _sums_ms(nodes: Iterable[Any]) -> dict[str, float]:
+def _sums_ms(nodes: Iterable[Any], names: Container[str]) -> dict[str, float]:
     sums: dict[str, float] = {}
-    for node in filter(_is_timed, nodes):
-        time_ms = node.real_time.total_seconds() * 1e3
-        sums[node.node_name] = sums.get(node.node_name, 0.0) + time_ms
+    for node in nodes:
+        if node.node_name in names:
+            time_ms = node.real_time.total_seconds() * 1e3
+            sums[node.node_name] = sums.get(node.node_name, 0.0) + time_ms
     return sums

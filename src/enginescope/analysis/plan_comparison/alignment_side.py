@@ -107,7 +107,8 @@ class Side:
             frozenset(layer.onnx_nodes) if is_executed else node_names(layer)
             for layer in self.layers
         ]
-        self.model = frozenset().union(*self.nodes) if is_executed else None
+        every = frozenset(node for one in plan.layers for node in one.onnx_nodes)
+        self.model = every if is_executed else None
         self.numbered = [has_numbered_name(layer) for layer in self.layers]
         inputs = _data_inputs(plan)
         self.first_in = [_first(one) for one in inputs]
