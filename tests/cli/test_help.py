@@ -140,6 +140,7 @@ def test_an_example_can_be_typed(line, tmp_path, monkeypatch) -> None:
     assert isinstance(command, Verb)
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
     "line",
     [one for one in EXAMPLES if one.values[0].startswith(QUICK) and LONG not in one.values[0]],
@@ -153,6 +154,7 @@ def test_a_quick_example_runs(line, data, convnet, tmp_path, monkeypatch, capsys
     shutil.copy(data / f"{ENGINE}.profile.json", "times.json")
     Path("models").mkdir()
     shutil.copy(convnet, "models")
+    shutil.copy(convnet, "model.onnx")
     status = main(shlex.split(line)[1:])
     findings = line.startswith("enginescope lint") and "--level" not in line
     assert status == int(findings)  # the recorded plan has findings of severity "warning"

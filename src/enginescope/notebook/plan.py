@@ -24,9 +24,9 @@ from enginescope.records.run.passport import Passport
 from enginescope.render.charts.card.registry import PLAN_CHARTS
 from enginescope.render.page.page import run_charts
 from enginescope.render.page.report import WrittenReport
+from enginescope.services.measurement import explore as explore_service
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans import archive as archive_service
-from enginescope.services.plans import explore as explore_service
 from enginescope.services.plans import passport as passport_service
 from enginescope.services.plans import process as process_service
 from enginescope.services.plans import report as report_service

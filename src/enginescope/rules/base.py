@@ -11,7 +11,7 @@ from enginescope.analysis.claims.layer_claims import Saving, WholeRequest
 from enginescope.analysis.roofline.layer_work import LayerKinds
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
-from enginescope.records.plan.plan import EXECUTED, Plan, Profile
+from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.tensor import Tensor
 from enginescope.rules.view import LintView
 
@@ -59,13 +59,13 @@ class LintInput(Record, frozen=True, kw_only=True):
 
     @classmethod
     def of_run(cls, view: RunView, device: Device | None = None) -> LintInput | None:
-        """Make the input of the rules from a run; return ``None`` if it has no TensorRT plan.
+        """Make the input of the rules from a run; return ``None`` if it has no plan.
 
         Args:
             device: GPU of the plan; by default that of the run.
         """
         run = view.given
-        if run.plan is None or run.plan.source_schema == EXECUTED:
+        if run.plan is None:
             return None
         enqueue, known = view.summary("enqueue"), view.plan_view
         return cls(
@@ -178,6 +178,7 @@ class Rule(Record, frozen=True, kw_only=True):
         explains: Codes of rules whose findings on the same layers are symptoms of this rule.
         is_per_item: Time is saved for each item of a larger batch; a single inference takes no
             less.
+        is_general: It is also true of a graph that another runtime than TensorRT executed.
     """
 
     code: str
@@ -189,6 +190,7 @@ class Rule(Record, frozen=True, kw_only=True):
     check: Check
     explains: tuple[str, ...] = ()
     is_per_item: bool = False
+    is_general: bool = False
 
 
 def rule(code: str, name: str, summary: str, **options: Any) -> Callable[[Check], Rule]:

@@ -106,7 +106,9 @@ def paragraphs(rule: Rule) -> dict[str, str]:
 
 def catalogue(rules: tuple[Rule, ...] = RULES) -> str:
     """Return the reference page of the rules as Markdown, with a newline at the end."""
-    lines = [_INTRODUCTION, "| code | name | severity | what |", "|---|---|---|---|"]
+    general = ", ".join(rule.code for rule in rules if rule.is_general)
+    executed = f"Of a graph that ONNX Runtime or OpenVINO executed, lint checks {general}.\n"
+    lines = [_INTRODUCTION, executed, "| code | name | severity | what |", "|---|---|---|---|"]
     lines += [
         f"| [{rule.code}](#{rule.code.lower()}) | `{rule.name}` | {rule.severity.value} | "
         f"{rule.summary} |"

@@ -14,6 +14,7 @@ from enginescope.analysis.claims.layer_claims import Saving, together
 from enginescope.analysis.graph.folding.levels import module_path
 from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, Result, replace
+from enginescope.records.plan.plan import EXECUTED
 from enginescope.rules.base import Finding, Found, LintInput, Rule, Severity, Symptom
 from enginescope.rules.catalogue import RULES, LintConfig
 from enginescope.rules.view import LintView
@@ -270,7 +271,8 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
     """
     config = config or LintConfig()
     view = given.view()
-    rules = config.rules()
+    is_executed = given.plan.source_schema == EXECUTED
+    rules = tuple(one for one in config.rules() if one.is_general or not is_executed)
     with gc_paused():  # of a large plan it would take half of the time
         found = [Place(rule, one) for rule in rules for one in _found(rule, view)]
         places = [one for one in found if not _is_suppressed(one, config, view)]

@@ -76,9 +76,8 @@ def lacks_tensor_cores(device: Device | None) -> bool:
     return major.isdecimal() and int(major) < _FIRST_CAPABILITY
 
 
-CONVOLUTIONS = ("Convolution", "Deconvolution", "ConvActPool")
-MATMULS = (*sorted(MATRIX_TYPES), "FullyConnected")
-REFORMATS = ("Reformat", "MyelinReformat")
+CONVOLUTIONS = ("Convolution", "Deconvolution", "ConvActPool", "Conv", "FusedConv", "ConvTranspose")
+MATMULS = (*sorted(MATRIX_TYPES), "FullyConnected", "FusedMatMul", "FusedGemm")
 
 QUANTISED = frozenset({DataType.INT8, DataType.FP8, DataType.INT4, DataType.FP4})
 HALF = frozenset({DataType.FP16, DataType.BF16})

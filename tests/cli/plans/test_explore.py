@@ -125,8 +125,6 @@ def test_an_optimisation_profile(plan, capsys) -> None:
         (["absent"], "enginescope runs lists them"),
         (["engines", "--profile", "engines/net.profile.json"], "companion files need a plan file"),
         (["engines/net.profile.json"], "it holds layer times"),
-        (["net.onnx"], "is a model, not a plan"),
-        (["net.onnx"], "enginescope bench net.onnx --layers --html FILE"),
         (["engines/net.graph.json", "--sort", "colour"], "colour"),
     ],
 )

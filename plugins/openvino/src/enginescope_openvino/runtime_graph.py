@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from enginescope.formats.onnx.node_owners import with_onnx_nodes
-from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.records.plan.plan import (
     EXECUTED,
     IOTensor,
@@ -21,10 +19,14 @@ from enginescope.records.plan.plan import (
     Weights,
 )
 from enginescope.records.tensor import Layout, Tensor
-from enginescope_openvino.session import dtype_of
+from enginescope_openvino.session import dtype_of, port_name
 
 #: Kinds of nodes that hold a tensor, and compute none.
 _CONSTANT, _INPUT, _OUTPUT = "Const", "Input", "Output"
+#: What OpenVINO says in place of the time of a node.
+_IDLE = "not_executed"
+#: Step of OpenVINO's clock.
+_STEP_MS = 0.001
 #: Rank -> letters of its axes.
 _AXES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
@@ -38,21 +40,28 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
     nodes = compiled.get_runtime_model().get_ordered_ops()
     told = {node.friendly_name: _told(node) for node in nodes}
     kinds = {key: one.get("layerType", "") for key, one in told.items()}
+    ends = {port.node.friendly_name: port_name(port) for port in compiled.outputs}
+    written = {
+        (value.get_node().friendly_name, value.get_index()): ends[node.friendly_name]
+        for node in nodes
+        if node.friendly_name in ends
+        for value in node.input_values()
+    }
+    output = partial(_output, written)
     layers: list[Layer] = []
     io: list[IOTensor] = []
     for node in nodes:
         kind, facts = kinds[node.friendly_name], told[node.friendly_name]
         if kind == _INPUT:
             io += [
-                IOTensor(tensor=_output(node, at), mode="input")
-                for at in range(len(node.outputs()))
+                IOTensor(tensor=output(node, at), mode="input") for at in range(len(node.outputs()))
             ]
             continue
         if kind == _CONSTANT:
             continue
         read = [(one.get_node(), one.get_index()) for one in node.input_values()]
         flowing = [
-            _output(source, at) for source, at in read if kinds[source.friendly_name] != _CONSTANT
+            output(source, at) for source, at in read if kinds[source.friendly_name] != _CONSTANT
         ]
         if kind == _OUTPUT:
             io += [IOTensor(tensor=one, mode="output") for one in flowing]
@@ -64,13 +73,13 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
                 type=kind or node.get_type_name(),
                 subtype=facts.get("primitiveType"),
                 inputs=tuple(flowing),
-                outputs=tuple(_output(node, at) for at in range(len(node.outputs()))),
+                outputs=tuple(output(node, at) for at in range(len(node.outputs()))),
                 tactic_name=facts.get("primitiveType"),
                 weights=tuple(
                     Weights(role=one.name, dtype=one.dtype, count=one.elements)
                     for source, at in read
                     if kinds[source.friendly_name] == _CONSTANT
-                    for one in (_output(source, at),)
+                    for one in (output(source, at),)
                 ),
                 attributes=facts,
             )
@@ -98,13 +107,15 @@ def _told(node: Any) -> dict[str, str]:
     }
 
 
-def _output(node: Any, at: int) -> Tensor:
+def _output(written: Mapping[tuple[str, int], str], node: Any, at: int) -> Tensor:
+    """Return an output of a node; what the model writes has the model's name."""
     port = node.output(at)
+    own = node.friendly_name if at == 0 else f"{node.friendly_name}:{at}"
     shape = port.get_partial_shape()
     rank = shape.rank.get_length() if shape.rank.is_static else None
     layouts = _told(node).get("outputLayouts", "").split(",")
     return Tensor(
-        name=node.friendly_name if at == 0 else f"{node.friendly_name}:{at}",
+        name=written.get((node.friendly_name, at)) or own,
         shape=tuple(shape.to_shape()) if shape.is_static else None,
         dtype=dtype_of(port.get_element_type()),
         layout=layout_of(layouts[at], rank) if at < len(layouts) else None,
@@ -132,37 +143,58 @@ def layout_of(text: str, rank: int | None) -> Layout | None:
     return Layout(name=f"{name}{width}", text=text, vector_axis=axis, vector_width=width)
 
 
-def profile_of(passes: Sequence[Iterable[Any]], whole_ms: Sequence[float], device: str) -> Profile:
-    """Return the times of the nodes that were executed.
+def profile_of(
+    reports: Sequence[tuple[int, Sequence[Any]]],
+    whole_ms: Sequence[float],
+    device: str,
+    layers: Sequence[Layer],
+) -> Profile:
+    """Return the mean time of each layer, without the requests before the first report.
+
+    OpenVINO's CPU device reports the mean of all requests since it compiled the model, in whole
+    microseconds: the time of single requests is not known. Other devices report the last request.
 
     Args:
-        passes: What OpenVINO timed, for each request; the same nodes in each.
-        whole_ms: Of those requests.
+        reports: Number of requests so far, and what OpenVINO reported then; at least two.
+        whole_ms: Times of the requests after the first report.
+        layers: Of the executed graph. A layer that OpenVINO did not run takes 0: it is a view of
+            memory, or its constant result was made when the model was compiled.
     """
-    times: dict[str, list[float]] = {}
-    kinds: dict[str, str] = {}
-    for nodes in passes:
-        for node in nodes:
-            if node.status == type(node).Status.EXECUTED:
-                times.setdefault(node.node_name, []).append(node.real_time.total_seconds() * 1e3)
-                kinds[node.node_name] = node.node_type
-    layers = tuple(
+    types = {layer.name: layer.type for layer in layers}
+    idle = {one.name: 0.0 for one in layers if one.attributes.get("execTimeMcs") == _IDLE}
+    if device == "CPU":
+        (before, first), (requests, last) = reports[0], reports[-1]
+        early, late = _sums_ms(first, types), _sums_ms(last, types)
+        count = requests - before
+        sums = {name: requests * late[name] - before * early.get(name, 0.0) for name in late}
+    else:
+        count = len(reports) - 1
+        each = [_sums_ms(nodes, types) for _, nodes in reports[1:]]
+        sums = {name: sum(one.get(name, 0.0) for one in each) for name in each[-1]}
+    timings = tuple(
         LayerTiming(
             index=at,
             name=name,
-            mean_ms=fmean(values),
-            median_ms=float(np.median(values)),
-            interval=quantile_interval(np.array(values), 0.5),
-            total_ms=sum(values),
-            kind=kinds[name],
+            mean_ms=max(0.0, total) / count,
+            total_ms=max(0.0, total),
+            kind=types[name],
             provider=device,
         )
-        for at, (name, values) in enumerate(times.items())
+        for at, (name, total) in enumerate((idle | sums).items())
     )
     return Profile(
         source="openvino",
-        layers=layers,
-        iterations=len(passes),
-        whole_ms=fmean(whole_ms) if whole_ms else None,
-        resolution_ms=(0.0005, 0.0005),
+        layers=timings,
+        iterations=count,
+        whole_ms=fmean(whole_ms),
+        resolution_ms=(_STEP_MS, _STEP_MS),
     )
+
+
+def _sums_ms(nodes: Iterable[Any], names: Container[str]) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for node in nodes:
+        if node.node_name in names:
+            time_ms = node.real_time.total_seconds() * 1e3
+            sums[node.node_name] = sums.get(node.node_name, 0.0) + time_ms
+    return sums

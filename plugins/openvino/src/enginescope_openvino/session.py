@@ -64,8 +64,7 @@ def dtype_of(element: Any) -> DataType | None:
 def port_name(port: Any) -> str:
     """Return the name that the model gives an input or output: the shortest of its names."""
     names = port.get_names()
-    name = min(names, key=lambda one: (len(one), one)) if names else port.node.friendly_name
-    return str(name)
+    return str(min(names, key=lambda one: (len(one), one)) if names else port.node.friendly_name)
 
 
 def _spec(port: Any) -> InputSpec:

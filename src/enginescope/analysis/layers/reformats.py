@@ -15,7 +15,10 @@ from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.tensor import Tensor
 
-_TYPES = frozenset({"Reformat", "MyelinReformat"})
+#: Their types, in whatever runtime.
+REFORMATS = frozenset(
+    {"Reformat", "MyelinReformat", "ReorderInput", "ReorderOutput", "Reorder", "Convert"}
+)
 
 
 class ReformatLayer(Record, frozen=True, kw_only=True):
@@ -73,7 +76,7 @@ def reformats(plan: Plan, rows: Sequence[LayerRow]) -> tuple[ReformatLayer, ...]
 
 def is_reformat(*types: str | None) -> bool:
     """Whether a layer of this type and subtype only rewrites a tensor."""
-    return not _TYPES.isdisjoint(types)
+    return not REFORMATS.isdisjoint(types)
 
 
 def reformats_by(

@@ -11,7 +11,8 @@ from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-from enginescope.records.plan.plan import Evidence, Layer, Plan
+from enginescope.analysis.layers.reformats import REFORMATS
+from enginescope.records.plan.plan import EXECUTED, Evidence, Layer, Plan
 from enginescope.records.tensor import Tensor
 
 _COPY = re.compile(r"Reformatting CopyNode for \w+ Tensor \d+ to ")
@@ -67,7 +68,7 @@ MAX_COPIES = 8
 
 # Types that one work goes under, by version and by what it was fused with.
 _KINDS = {
-    "MyelinReformat": "Reformat",
+    **dict.fromkeys(REFORMATS, "Reformat"),
     "Quantize": "Reformat",
     "Dequantize": "Reformat",
     "gemm": "MatrixMultiply",
@@ -85,7 +86,8 @@ class Side:
 
     Attributes:
         kinds: Type, with its synonyms taken together.
-        nodes: See `node_names`.
+        nodes: See `node_names`; of an executed graph those of the model alone.
+        model: All nodes of the model that was executed; ``None`` for an engine's plan.
         numbered: See `has_numbered_name`.
         first_in, first_out: Shape of the first input and output without the batch, constants left
             out; ``None``: not known.
@@ -100,7 +102,13 @@ class Side:
         self.layers: tuple[Layer, ...] = plan.active_layers
         self.names = [layer.name for layer in self.layers]
         self.kinds = [_KINDS.get(layer.type, layer.type) for layer in self.layers]
-        self.nodes = [node_names(layer) for layer in self.layers]
+        is_executed = plan.source_schema == EXECUTED and any(one.onnx_nodes for one in self.layers)
+        self.nodes = [
+            frozenset(layer.onnx_nodes) if is_executed else node_names(layer)
+            for layer in self.layers
+        ]
+        every = frozenset(node for one in plan.layers for node in one.onnx_nodes)
+        self.model = every if is_executed else None
         self.numbered = [has_numbered_name(layer) for layer in self.layers]
         inputs = _data_inputs(plan)
         self.first_in = [_first(one) for one in inputs]

@@ -190,12 +190,11 @@ def _success_row(row: CellRow, label: str) -> tuple[Any, ...]:
     backend, mean, sd = row.cell.job.backend, row.figure("mean"), row.figure("sd")
     batch = row.cell.job.workload.batch or 1
     is_ours = backend.name.startswith("ort")
-    trt = next(
-        (row.versions[version] for version in row.versions if version.startswith("tensorrt")), None
-    )
+    engine = "onnxruntime" if is_ours else _ENGINES.get(backend.name, backend.name)
+    packages = (row.versions[package] for package in row.versions if package.startswith(engine))
     return (
-        _ENGINES.get(backend.name, "onnxruntime" if is_ours else backend.name),
-        _onnxruntime(row) if is_ours else trt if backend.name in _ENGINES else None,
+        engine,
+        _onnxruntime(row) if is_ours else next(packages, None),
         label,
         precision_of(row) == "fp16",
         backend.options.get("io_binding"),

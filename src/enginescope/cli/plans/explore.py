@@ -14,6 +14,7 @@ from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import next_steps
 from enginescope.cli.options import (
     COUNT,
+    DURATION_MS,
     EXISTING,
     FILE,
     FROM_0,
@@ -23,12 +24,13 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
+from enginescope.cli.process_options import command_line, input_options, on_option, picked
 from enginescope.cli.report_output import print_data, print_json, step
 from enginescope.cli.verb import ending_in_order, refuse_typed, typed, verb
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Wish
-    from enginescope.services.plans.explore_request import Explored, ExploreFiles
+    from enginescope.services.plans.explore_request import Explored, ExploreFiles, ExploreRequest
 
 
 #: Add the options that write files.
@@ -120,10 +122,15 @@ _SORTS = (
     "explore",
     "Show where the time of a plan goes, and write one HTML page",
     "enginescope explore plan.json --profile times.json --html plan.html",
-    "Show how an engine was built and measured",
-    "enginescope explore model.engine --passport",
+    "Measure a model, and show the graph that ONNX Runtime executes",
+    "enginescope explore model.onnx",
 )
-@click.argument("what", shell_complete=complete_runs, metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
+@click.argument(
+    "what", shell_complete=complete_runs, metavar="MODEL|PLAN|ENGINE|FOLDER|ARCHIVE|RUN"
+)
+@on_option("Backend to measure a MODEL or ENGINE on.  [default: ort-cpu for a MODEL]")
+@input_options
+@option("--max-time", type=DURATION_MS, help="Maximum measuring time.  [default: 3s]")
 @option(
     "--profile", type=EXISTING, help="Read layer times from this file.  [default: X.profile.json]"
 )
@@ -157,8 +164,9 @@ _SORTS = (
     help="Show only how the engine was built and measured; needs neither TensorRT nor a GPU.",
 )
 def command(what: str, **options: Any) -> None:
-    """Show the layers of a TensorRT plan, and where its time goes.
+    """Show the layers of a TensorRT plan or of a measured model, and where its time goes.
 
+    enginescope measures an ONNX MODEL as bench does, and shows the graph that the runtime executed.
     A PLAN is the JSON of trtexec --exportLayerInfo or of the engine inspector, or trex's
     X.graph.json. enginescope also reads files of the same name. Reading an ENGINE needs TensorRT.
     A FOLDER or an ARCHIVE holds the files of one engine. A RUN is the start of an id, a tag,
@@ -174,8 +182,9 @@ def command(what: str, **options: Any) -> None:
 def _explore(what: str, options: dict[str, Any]) -> None:
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.core.process_control import gc_paused
+    from enginescope.core.record import replace
     from enginescope.services.plans.explore import explore_and_write
-    from enginescope.services.plans.explore_request import ContextFiles, ExploreRequest
+    from enginescope.services.plans.explore_request import BRIEF, ContextFiles, ExploreRequest
     from enginescope.services.plans.plan_input import CompanionFiles
 
     observer = NotingObserver()
@@ -189,8 +198,17 @@ def _explore(what: str, options: dict[str, Any]) -> None:
         context=context,
         files=files_of(options),
         drawing=drawing_from(options),
+        on=options["backend"],
+        workload=replace(
+            BRIEF,
+            stop=replace(BRIEF.stop, max_time_ms=options["max_time"] or BRIEF.stop.max_time_ms),
+            **picked(options, "shapes", "dims", "batch"),
+        ),
         store=options["store_folder"],
+        command=command_line(),
     )
+    if request.is_measured:
+        request, what = _measured(request)
     with gc_paused(), ending_in_order():
         explored = explore_and_write(request, observer)
         if options["as_json"]:
@@ -203,6 +221,17 @@ def _explore(what: str, options: dict[str, Any]) -> None:
         first = step(options, "one page", "explore", what, "--html", "plan.html")
         problems = step(options, "find problems", "lint", what)
         next_steps(("open", str(page)) if page else first, problems)
+
+
+def _measured(request: ExploreRequest) -> tuple[ExploreRequest, str]:
+    """Measure the model, and return the request for its run, with the start of the run's id."""
+    from enginescope.cli.progress import JobProgress, measuring
+    from enginescope.services.measurement.explore import measured
+
+    progress = JobProgress()
+    with measuring(progress):
+        run, request = measured(request, progress)
+    return request, run.id[:8]
 
 
 def _show_passport(what: str, options: dict[str, Any]) -> None:
@@ -231,7 +260,10 @@ def _print_text(explored: Explored, top: int, sort: str) -> None:
     if explored.passport is not None:
         show(passport_text(explored.passport))
     version = explored.tensorrt_version
-    parts = (explored.gpu_text, f"TensorRT {version}" if version else None)
+    run = explored.source.run
+    backend = str(run.job.backend) if run and run.origin == "measured" else None
+    place = explored.gpu_text or explored.subject.made_on
+    parts = (backend, place, f"TensorRT {version}" if version else None)
     report = explored.subject.findings
     shown = explore_text(
         explored.found,

@@ -63,7 +63,7 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
     if path.suffix.lower() == ".onnx":
         return UsageError(
             f"{path} is a model, not a plan",
-            hint=f"enginescope bench {path} --layers --html FILE times its layers and shows them; "
+            hint=f"enginescope explore {path} measures it, shows its layers, and stores the run; "
             "enginescope build makes an engine and its plan; with a plan, use --onnx",
         )
     known = _FOREIGN_KINDS.get(kind_of(data, path.name))

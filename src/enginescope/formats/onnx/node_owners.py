@@ -44,7 +44,9 @@ def _spread(owner: dict[int, int], nodes: Sequence[Any], by_name: Mapping[str, i
         for producer in producers:
             after[producer].append(at)
     places = range(len(nodes))
-    for order, neighbors, choose in ((places[::-1], after, min), (places, before, max)):
+    backward, forward = (places[::-1], after, min), (places, before, max)
+    # once more backward: what feeds a node that only those before it have placed
+    for order, neighbors, choose in (backward, forward, backward):
         for at in order:
             known = [owner[one] for one in neighbors[at] if one in owner]
             if known:

@@ -183,8 +183,8 @@ class Alignment(Record, frozen=True, kw_only=True):
     only_b: tuple[int, ...] = ()
 
 
-#: Sources that hold the time of each layer in each iteration, not averages alone.
-_PER_ITERATION = frozenset({"fake", "onnxruntime", "tensorrt"})
+#: Tools that write averages of the layers; their medians do not come from single iterations.
+_AVERAGING = frozenset({"iprofiler", "torch", "torch-tensorrt", "trtexec"})
 #: Batches of consecutive iterations, and the fewest iterations in one.
 BATCHES, LEAST_IN_BATCH = 12, 5
 
@@ -267,7 +267,7 @@ class Profile(Record, frozen=True, kw_only=True):
     def statistic(self) -> Literal["median", "mean"]:
         """The figure of a layer: medians need the time of each iteration."""
         have_medians = all(one.median_ms is not None or one.mean_ms is None for one in self.layers)
-        return "median" if self.source in _PER_ITERATION and have_medians else "mean"
+        return "median" if self.source not in _AVERAGING and have_medians else "mean"
 
     @property
     def sum_ms(self) -> float | None:

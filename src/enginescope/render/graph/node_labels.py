@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
+from enginescope.analysis.layers.reformats import REFORMATS
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.core.record import Record
 from enginescope.judge.units import counted, format_ms, format_significant
@@ -119,7 +120,7 @@ def times_of(attribution: Attribution | None) -> Times | None:
 
 def is_reformat(node: GraphNode) -> bool:
     """Whether the layer only changes how its input is stored."""
-    return node.layer is not None and "reformat" in node.layer.type.lower()
+    return node.layer is not None and node.layer.type in REFORMATS
 
 
 def face_of(node: GraphNode, times: Times | None, wording: Wording = USUAL) -> NodeLabel:

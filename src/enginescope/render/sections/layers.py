@@ -16,7 +16,7 @@ from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.formats.plan.plan_layer import layer_json
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.records.plan.plan import EXECUTED, Layer
+from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.facts import shape_text
@@ -252,7 +252,7 @@ def tactics(subject: PageSubject) -> Section | None:
 def reformat_layers(subject: PageSubject) -> Section | None:
     """Reformats by origin, by conversion, and one by one; ``None`` without a plan."""
     plan, profile = subject.view.run.plan, subject.view.run.profile
-    if plan is None or plan.source_schema in ("names-only", EXECUTED):
+    if plan is None or plan.source_schema == "names-only":
         return None
     found = reformats(plan, subject.view.layers)
     whole_ms = profile.sum_ms if profile else None

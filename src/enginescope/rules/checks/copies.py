@@ -5,18 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from enginescope.analysis.layers.reformats import REFORMATS
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from enginescope.rules.base import Found, Severity, rule
-from enginescope.rules.tensor_cores import REFORMATS, converted
+from enginescope.rules.tensor_cores import converted
 from enginescope.rules.view import LintView
 
 _TYPE_AT_BORDER = "give this input or output of the engine the type that its layers use"
 _NAMED = re.compile(r"^Reformatting CopyNode for (?:In|Out)put Tensor \d+ (?:to|from) (.+)$")
 _FORMAT_AT_BORDER = (
-    "give the engine the format that the layer takes (--inputIOFormats, --outputIOFormats)"
+    "give the engine the format that the layer takes (trtexec: --inputIOFormats, --outputIOFormats)"
 )
-_MOVES = frozenset({"Shuffle", "Slice", "Padding", "Concatenation", "Concat", "Gather", "Copy"})
+_MOVES = frozenset(
+    {
+        *("Shuffle", "Slice", "Padding", "Concatenation", "Concat", "Gather", "Copy"),
+        *("Transpose", "StridedSlice", "Pad", "Tile", "Expand"),
+    }
+)
 _WORDS = frozenset(
     {
         *("Res", "Resh", "Reshape", "Tra", "Tran", "Transpose", "Mov", "Move", "Sli", "Slic"),
@@ -34,6 +40,7 @@ _WORD = re.compile(r"[A-Z][a-z]+")
     severity=Severity.WARNING,
     advice="let the layers on both sides run in one precision",
     explains=("TIME204",),
+    is_general=True,
 )
 def reformat_converts_type(view: LintView) -> Iterator[Found]:
     """Reformat that converts the type.
@@ -107,6 +114,7 @@ def slice_converts_type(view: LintView) -> Iterator[Found]:
     severity=Severity.WARNING,
     advice="let the layer run in the precision and layout of its neighbors",
     explains=("PLAN104", "TIME204"),
+    is_general=True,
 )
 def reformat_sandwich(view: LintView) -> Iterator[Found]:
     """Reformats that one layer forces.
@@ -229,6 +237,7 @@ def moves_only(layer: Layer) -> bool:
     "A layer only moves data",
     severity=Severity.INFO,
     advice="change the model so that the transposition, slice or concatenation is not needed",
+    is_general=True,
 )
 def data_copies(view: LintView) -> Iterator[Found]:
     """Layer that only moves data.
@@ -331,6 +340,7 @@ def _copies_equal(layer: Layer) -> bool:
     severity=Severity.WARNING,
     advice="remove the Identity or Cast behind it, or the output that is read inside as well",
     explains=("TIME204",),
+    is_general=True,
 )
 def equal_format_copy(view: LintView) -> Iterator[Found]:
     """Copy between equal formats.

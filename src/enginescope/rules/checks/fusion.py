@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from enginescope.analysis.layers.reformats import is_whole_part
+from enginescope.analysis.layers.reformats import REFORMATS, is_whole_part
 from enginescope.analysis.report_card.card_data import operations_of
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Layer
@@ -16,7 +16,10 @@ from enginescope.rules.view import LintView
 _SOFTMAX = re.compile(r"softmax|Max[rR]?(?:\w{0,12})Sub(?:\w{0,12})Exp\w{0,12}Sum", re.IGNORECASE)
 _FUSED = re.compile(r"mha|fmha|attention_v|flash", re.IGNORECASE)
 _HOPS = 2
-_PASSED_BY = frozenset({"kgen", "Reformat", "MyelinReformat", "Shuffle", "PointWise", "Slice"})
+_PASSED_BY = REFORMATS | {
+    *("kgen", "Shuffle", "PointWise", "Slice"),
+    *("Add", "Div", "Eltwise", "Mul", "Transpose", "Where"),
+}
 _OPAQUE_SHARE_PCT = 5.0
 _MEANS = frozenset({"Mean", "ReduceMean"})
 _ROOTS = frozenset({"Sqrt", "Rsqrt"})
@@ -31,6 +34,7 @@ _NODE = re.compile(r"[^\s(),\[\]]*/([A-Za-z_0-9]+)")
     "Attention runs as separate kernels",
     severity=Severity.WARNING,
     advice="write it as MatMul, scale, mask, Softmax, MatMul with nothing in between",
+    is_general=True,
 )
 def unfused_attention(view: LintView) -> Iterator[Found]:
     """Attention that was not fused.
@@ -49,7 +53,7 @@ def unfused_attention(view: LintView) -> Iterator[Found]:
     When it is wrong: the two products around the softmax are not attention, for example in a
     mixture of experts. The layers between the products are at stake, not the products.
     """
-    for layer in view.of_types(("SoftMax", "kgen")):
+    for layer in view.of_types(("SoftMax", "Softmax", "kgen")):
         if not _is_softmax(layer):
             continue
         before = _nearest_product(view, layer.index, view.flow.before)
@@ -70,7 +74,7 @@ def _last(view: LintView, path: tuple[int, ...]) -> str:
 
 
 def _is_softmax(layer: Layer) -> bool:
-    if layer.type == "SoftMax":
+    if layer.type in ("SoftMax", "Softmax"):
         return True
     text = " ".join((layer.name, layer.tactic_name or "", *layer.onnx_nodes))
     if layer.type != "kgen" or "max" not in text.lower() or not _SOFTMAX.search(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from enginescope.analysis.layers.reformats import is_whole_part
+from enginescope.analysis.layers.reformats import REFORMATS, is_whole_part
 from enginescope.core.record import replace
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import DataType, Tensor
@@ -17,7 +17,6 @@ from enginescope.rules.tensor_cores import (
     MATMULS,
     QUANTISED,
     REDUCED,
-    REFORMATS,
     converted,
     output_type,
 )
@@ -130,6 +129,7 @@ def _balance(view: LintView, dtype: DataType) -> float:
     severity=Severity.WARNING,
     advice="place the Q/DQ pair where it fuses with the layers around it",
     explains=("PLAN103", "TIME204"),
+    is_general=True,
 )
 def unfused_qdq(view: LintView) -> Iterator[Found]:
     """Quantize or Dequantize that was not fused.
@@ -233,6 +233,7 @@ def _reads_in_floats(layer: Layer, tensor: Tensor) -> bool:
     "A layer is left in FP32 in a plan of reduced precision",
     severity=Severity.WARNING,
     advice="allow it a lower precision, if accuracy permits",
+    is_general=True,
 )
 def fp32_left(view: LintView) -> Iterator[Found]:
     """FP32 layer in a plan of reduced precision.
@@ -278,6 +279,7 @@ def _is_left(kind: Kind) -> bool:
     severity=Severity.WARNING,
     advice="let these layers run in the precision around them",
     explains=("PLAN103", "PLAN104", "PLAN105", "PLAN106", "PLAN109", "PLAN110", "TIME204"),
+    is_general=True,
 )
 def precision_island(view: LintView) -> Iterator[Found]:
     """Precision island.

@@ -11,6 +11,7 @@ from enginescope.analysis.graph.plan_viewer import explorer_graph, explorer_time
 from enginescope.analysis.onnx.onnx_map import model_explorer_data, node_notes
 from enginescope.analysis.plans.plan_view import ORDERS, PlanView, ordered
 from enginescope.analysis.plans.plan_view import explore as explore_plan
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.process_control import gc_paused
@@ -19,16 +20,9 @@ from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.onnx_graph import annotated_onnx, viewer_model
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
-from enginescope.services.plans.explore_request import (
-    ContextFiles,
-    Explored,
-    ExploreFiles,
-    ExploreRequest,
-    read_context,
-)
-from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
+from enginescope.services.plans.explore_request import BRIEF, Explored, ExploreRequest, read_context
+from enginescope.services.plans.plan_input import PlanInput
 from enginescope.services.plans.resolve_plan import resolve_plan
-from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
     from enginescope.records.run.passport import Passport
@@ -92,94 +86,6 @@ def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explor
     return explored
 
 
-def explore(
-    what: PlanName,
-    *,
-    profile: str | PathLike[str] | None = None,
-    plan_profile: int = 0,
-    sort: str = "time",
-    gpu: str | None = None,
-    onnx: str | PathLike[str] | None = None,
-    build_log: str | PathLike[str] | None = None,
-    overlay: str | PathLike[str] | None = None,
-    csv: str | PathLike[str] | None = None,
-    xlsx: str | PathLike[str] | None = None,
-    netron: str | PathLike[str] | None = None,
-    model_explorer: str | PathLike[str] | None = None,
-    perfetto: str | PathLike[str] | None = None,
-    html: str | PathLike[str] | None = None,
-    card: str | PathLike[str] | None = None,
-    svg: str | PathLike[str] | None = None,
-    png: str | PathLike[str] | None = None,
-    store: str | PathLike[str] | None = None,
-    **drawing: Any,
-) -> Explored:
-    """Explore a plan, and write it as tables, a page or a graph.
-
-    `open_plan` has the same figures as data frames and charts.
-
-    Args:
-        what: A plan's JSON, with the files that are named like it; an engine, where TensorRT is
-            installed; a folder or an archive of one engine's files; a stored run.
-        profile: Layer times, where they are not beside the plan's file.
-        plan_profile: Optimization profile, of a plan that has several.
-        sort: Order of the layers: ``"time"``, ``"plan"``, ``"name"``, ``"type"``, ``"precision"``,
-            ``"tactic"``, ``"weights"``, ``"activations"`` or ``"footprint"``.
-        gpu: Compare each layer with this GPU's limits.
-        onnx, build_log: The model that the plan was built from, and the verbose log of the build.
-        overlay: Your own figure of each layer, to color the page's graph by: a CSV or JSON file of
-            names and values.
-        csv, xlsx: Write the layers; write all tables.
-        netron: Write the plan for Netron; with `onnx`, that model with times on its nodes.
-        model_explorer: Write the plan for Model Explorer, and its times beside it; with `onnx`, the
-            times of that model's nodes.
-        perfetto: Write the layers of one inference, and recorded requests, as a trace.
-        html: Write everything as one page.
-        card: Write one 16:9 PNG for a slide: the figure, the slowest layers, the conditions.
-        svg, png: Write the plan as a graph.
-        store: Store of the runs; by default the command line's.
-        **drawing: Options of the graph: ``color``, ``regions``, ``constants``, ``beam``, ``fold``,
-            ``filter``, ``highlight``.
-
-    Raises:
-        UsageError: There is neither a plan nor layer times, nothing of a name, no such profile or
-            GPU; a file cannot be written; or an option needs another one.
-        FormatError, StoreError: A file cannot be used, or there is no such run.
-        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here, or a package
-            that writes a format is missing.
-
-    Examples:
-        >>> es.explore("net.graph.json", html="net.html", gpu="H200")   # doctest: +SKIP
-    """
-    paths = {
-        "csv": csv,
-        "xlsx": xlsx,
-        "netron": netron,
-        "model_explorer": model_explorer,
-        "perfetto": perfetto,
-        "html": html,
-        "card": card,
-        "svg": svg,
-        "png": png,
-    }
-    request = ExploreRequest(
-        plan=what,
-        companions=CompanionFiles(profile=Path(profile) if profile is not None else None),
-        plan_profile=plan_profile,
-        sort=sort,
-        context=ContextFiles(
-            gpu=gpu,
-            onnx=Path(onnx) if onnx is not None else None,
-            build_log=Path(build_log) if build_log is not None else None,
-            overlay=Path(overlay) if overlay is not None else None,
-        ),
-        files=ExploreFiles(**{name: Path(path) for name, path in paths.items() if path}),
-        drawing=drawing_of(**drawing),
-        store=place_of(store),
-    )
-    return explore_and_write(request, PlanObserver())
-
-
 def drawing_of(**options: Any) -> Wish | None:
     """Return options of the graph as a record; ``None`` without any."""
     if not options:
@@ -212,12 +118,20 @@ def check_options(request: ExploreRequest) -> None:
         raise UsageError(f"`{_OPTIONS.get(field, field)}`", why=why, hint=hint)
     if request.context.overlay is not None and files.html is None:
         raise UsageError("`overlay`", why="it colors the graph of the page", hint="`html` FILE")
+    is_run = isinstance(request.plan, RunView)  # which may have been measured for this request
+    if request.workload != BRIEF and not (is_run or request.is_measured):
+        raise UsageError(
+            "inputs and a time limit",
+            why=f"{request.plan} is not measured",
+            hint="an ONNX model is, and an engine with `on`",
+        )
 
 
 def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     if source.plan is None and source.profile is None:
         raise UsageError(
             f"{source.label} has neither a plan nor layer times",
+            why=next((one.message for one in source.notices if one.code == "W-NO-LAYERS"), None),
             hint="enginescope bench measures layer times, except with --no-layers",
         )
     own = source.with_own_times()

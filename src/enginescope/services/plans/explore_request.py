@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -20,6 +21,7 @@ from enginescope.core.record import Record, Result, replace
 from enginescope.formats.onnx.onnx_graph import onnx_graph_of_plan
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
+from enginescope.records.run.job import StopRule, Workload
 from enginescope.records.run.run import Run
 from enginescope.services.plans.plan_input import NO_COMPANIONS, CompanionFiles, PlanInput, PlanName
 from enginescope.store.location import StorePlace
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 
 V = TypeVar("V", bound=PlanView)
+#: Layers matter more than the last digit of the latency.
+BRIEF = Workload(stop=StopRule(max_time_ms=3_000.0, min_samples=20))
 
 
 class ContextFiles(Record, frozen=True, kw_only=True):
@@ -160,6 +164,10 @@ class ExploreRequest(Record, frozen=True, kw_only=True):
 
     Attributes:
         drawing: Options of the graph; ``None``: the defaults.
+        on: Backend to measure the model or engine on; ``None``: the usual one of an ONNX model.
+        workload: Of that measurement.
+        is_stored: Store that run.
+        command: Command line to record with it.
     """
 
     plan: PlanName
@@ -169,7 +177,18 @@ class ExploreRequest(Record, frozen=True, kw_only=True):
     context: ContextFiles = ContextFiles()
     files: ExploreFiles = ExploreFiles()
     drawing: Wish | None = None
+    on: str | None = None
+    workload: Workload = BRIEF
+    is_stored: bool = True
     store: StorePlace | None = None
+    command: str | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether what to explore is a model that is measured first."""
+        if not isinstance(self.plan, str | PathLike):
+            return False
+        return self.on is not None or Path(self.plan).suffix.lower() == ".onnx"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
