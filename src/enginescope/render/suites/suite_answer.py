@@ -356,7 +356,7 @@ def _fastest(result: SuiteResult) -> str:
     if all(win.second is None for win in winners):
         return _alone(winners, called) + aside
     is_one = len(winners) == 1
-    return (_one_case(*winners, called) if is_one else _by_backend(winners, called)) + aside
+    return (_one_case(winners[0], called) if is_one else _by_backend(winners, called)) + aside
 
 
 def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
