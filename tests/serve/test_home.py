@@ -7,6 +7,7 @@ from html import unescape
 
 import pytest
 
+from enginescope.backends.registry import read_spec
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device, Environment, Host
@@ -81,6 +82,22 @@ def test_what_needs_a_look_comes_first(sessions) -> None:
     assert "too few sessions of this level: 1" in text
     assert re.search(r"\+(10|9\.9)\S* %", text)  # in the words of the change
     assert "commit 0000007abc → 0000008abc" in text
+
+
+def test_jobs_are_named_by_the_options_that_differ(tmp_path) -> None:
+    """Rows of one model all read "ort-cpu?intra_op_num_threa…"."""
+    store = Store(tmp_path / "store")
+    for at in range(3):
+        backend = read_spec(f"trt?device_id=1&tf32={at}")
+        store.save(process(4.0, at, of=replace(job("net.onnx"), backend=backend)))
+    with client_of(store) as client:
+        text = page_of(client)
+    names = re.findall(r'<span class="under" title="[^"]*">(trt[^<]*)</span>', text)
+    assert sorted(name.partition(" · ")[0] for name in names) == [
+        f"trt?tf32={at}" for at in range(3)
+    ]
+    assert '<p class="quiet">options of all: device_id=1</p>' in text
+    assert re.search(r"trt\?device_id=1&tf32=\d · batch 1", chosen(text))
 
 
 def test_a_noisy_job_is_unknown_and_not_unchanged(tmp_path) -> None:

@@ -21,7 +21,7 @@ from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.noise import NoiseFloor
 from enginescope.render.base.facts import Facts
-from enginescope.render.base.short_names import outcome_word
+from enginescope.render.base.short_names import jobs_apart, outcome_word
 from enginescope.render.verdicts.gate_answer import outcome_text
 from enginescope.render.verdicts.history_text import anchor, change_sentence, open_sentence
 from enginescope.render.verdicts.noise_answer import noise_sentence
@@ -118,8 +118,8 @@ def home(request: Request) -> Response:
     picked = request.query_params.get("job")
     sizes = [abs(line.change_pct[1]) for line in shown if line.change_pct]
     broken: list[str] = []
-    floors = FLOORS.usable(store.path, broken.append)
     running = running_suites(store)
+    apart = jobs_apart([f"{line.model} · {line.name}" for line in shown])
     return page(
         request,
         "home",
@@ -128,15 +128,15 @@ def home(request: Request) -> Response:
         total=len(rows),
         models=len({row.model for row in rows}),
         last=rows[0].created if rows else None,
-        is_busy=overview.is_busy,
-        left=overview.left,
+        overview=overview,
         asked=asked,
-        machines=[*_machines(overview, floors)],
+        machines=[*_machines(overview, FLOORS.usable(store.path, broken.append))],
         running=running,
         hosts=sorted({line.host for line in every if line.host}),
         devices=sorted({line.place for line in every if line.place}),
         states=_STATES,
         lines=shown,
+        apart=apart,
         picked=picked,
         chosen=next((one for one in shown if one.key == picked), shown[0] if shown else None),
         axis=Axis(limit_pct=min(_MOST_PCT, max(_LEAST_PCT, 1.1 * max(sizes, default=0.0)))),

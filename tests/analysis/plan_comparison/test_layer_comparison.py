@@ -64,7 +64,7 @@ def test_every_way_to_differ() -> None:
         (Cause.FUSION, "Convolution + Pooling → ConvActPool", None): (1, -0.375),
         (Cause.REFORMAT_ADDED, "Reformat", None): (1, 0.25),
         (Cause.TACTIC, "Convolution", None): (1, 0.125),
-        (Cause.NOTHING, "Convolution", None): (3, 0.0625),
+        (Cause.NOTHING, None, None): (3, 0.0625),
     }
     fused = named(found, "conv2/x")
     assert (fused.relation, fused.a_ms, fused.b_ms) == (Relation.MERGED, 1.25, 0.875)

@@ -123,12 +123,15 @@ def test_the_four_numbers(recorded) -> None:
     assert figures.main is not None
     assert [one.label for one in figures.beside] == [
         "throughput",
-        "above the floor",
+        "time above the floor",
         "known fixes save",
     ]
     assert {one.leads_to for one in figures.beside} == {None, "roofline", "findings"}
     assert recorded.plan is not None
     assert recorded.plan.roofline is not None
+    notes = [one.note or "" for one in figures.beside]
+    assert "floor: least time the H200 allows" in notes[1]
+    assert "that overlap: their savings do not add up" in notes[2]
     share = 100 * recorded.plan.roofline.saving_ms() / recorded.plan.engine_ms
     assert float(figures.beside[1].value.split()[0]) == pytest.approx(share, rel=0.05)
 
@@ -136,7 +139,7 @@ def test_the_four_numbers(recorded) -> None:
 def test_a_run_without_a_plan_keeps_its_own_figures() -> None:
     labels = [one.label for one in first_numbers(PageSubject(RunView(measured_run()))).beside]
     assert "p99" in labels
-    assert "above the floor" not in labels
+    assert "time above the floor" not in labels
 
 
 def test_short_times_read_in_microseconds() -> None:
@@ -163,11 +166,11 @@ def test_what_is_unknown_of_every_layer_has_no_column_and_no_card() -> None:
     subject = PageSubject(RunView(measured_run()))
     look = first_screen(subject)
     assert look is not None
-    assert {(one.above, one.tactic, one.fix) for one in look.rows} == {("", "", "")}
+    assert {(one.above, one.fix) for one in look.rows} == {("", "")}
     page = report_page([subject]).decode().partition('<nav class="tabs"')[0]
-    for title in ("Tactic", "What to do", "Bound"):
+    for title in ("What to do", "Bound"):
         assert f">{title}</th>" not in page
-    assert "Not known: floors (the run has no plan), tactics (no layer names one)" in page
+    assert "Not known: floors (the run has no plan), what to do (no rule ran)" in page
     assert ">not known<" not in page
 
 
@@ -193,7 +196,11 @@ def with_time_of_unknown_floors(time_ms: float | None) -> PageSubject:
 
 @pytest.mark.parametrize(
     ("time_ms", "label", "is_shown"),
-    [(0.1, "above the floor", True), (9.0, "above the floor", False), (None, "least time", False)],
+    [
+        (0.1, "time above the floor", True),
+        (9.0, "time above the floor", False),
+        (None, "least time", False),
+    ],
 )
 def test_floors_that_leave_out_most_of_the_time_are_no_figure(time_ms, label, is_shown) -> None:
     figures = first_numbers(with_time_of_unknown_floors(time_ms)).beside

@@ -9,7 +9,7 @@ import pytest
 from enginescope.analysis.suites.suite_table import wins
 from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellStatus, SuiteResult
-from enginescope.render.suites.suite_answer import suite_answer
+from enginescope.render.suites.suite_answer import next_steps, suite_answer
 from enginescope.render.suites.suite_page import matrix_table, suite_page
 from enginescope.render.suites.suite_pareto import pareto_charts
 from tests.render.browser import Tab, chromium_tab
@@ -55,12 +55,15 @@ def test_accuracy_stands_beside_speed() -> None:
 
 def test_what_intervals_leave_open_is_inconclusive() -> None:
     made = result([of("a", "ort-cpu", 1.02, 3), of("a", "trt", 1.0, 3)])
-    assert wins(made)[0].is_inconclusive
+    assert not wins(made)[0].is_decided
     assert suite_answer(made).fastest.startswith("Inconclusive for a: trt is 1.02 × as fast")
     table = matrix_table(made, {})
     assert table is not None
     shown = {column.title: column.text(0) for column in table.columns}
     assert shown["fastest"] == "inconclusive"
+    assert {column.looks for column in table.columns if column.looks} == {("plain",)}
+    command = "enginescope bench /zoo/a.onnx --on ort-cpu --on trt --compare"
+    assert tuple(next_steps(made)) == (f"{command} decides a",)
 
 
 def test_an_interval_that_is_not_known_is_said() -> None:
@@ -78,7 +81,7 @@ def test_a_single_process_on_a_busy_machine_decides_nothing() -> None:
         "on a busy machine"
     )
     several = replace(busy, runs=("r0", "r1", "r2"))
-    assert not wins(result([of("a", "ort-cpu", 2.4), several]))[0].is_inconclusive
+    assert wins(result([of("a", "ort-cpu", 2.4), several]))[0].is_decided
 
 
 def test_wrong_outputs_do_not_win() -> None:
@@ -95,9 +98,7 @@ def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
     assert wins(made)[0].fastest.cell.spec == "ort-cuda"
     fastest = suite_answer(made).fastest
     assert fastest.startswith("ort-cuda is fastest for a (2.00 × as fast as ort-cpu")
-    assert fastest.endswith(
-        "; not ranked, since FP16 runs as FP32 (W-NOT-FP16): 1 cell of ort-cpu:fp16"
-    )
+    assert fastest.endswith("; not ranked, since FP16 runs as FP32: 1 cell of ort-cpu:fp16")
     table = matrix_table(made, {})
     assert table is not None
     shown = {column.title: column.text(0) for column in table.columns}
@@ -128,6 +129,18 @@ def test_many_models_are_counted_by_their_winner() -> None:
         "trt is fastest for 5 of 6 models (2.00 … 10.0 × as fast as the next backend), "
         "ort-cpu for 1 (2.00 ×)"
     )
+
+
+def test_few_models_are_counted_too_and_the_largest_lead_is_explained() -> None:
+    """The title of three models had all their margins and intervals, three lines long."""
+    rows = [of(model, spec, ms) for model in "ab" for spec, ms in (("ort-cpu", 9.0), ("trt", 1.0))]
+    lead = [of("c", "trt", 2.0), of("c", "ort-cpu", 2.0 * 1.001), of("d", "trt", 1.0)]
+    assert suite_answer(result([*rows, *lead])).fastest == (
+        "trt is fastest for 2 of 4 models (9.00 × as fast as the next backend), "
+        "inconclusive for 1, only one backend for 1"
+    )
+    command = "enginescope compare rb-ort-cpu-N rb-trt-None"
+    assert tuple(next_steps(result(rows))) == (f"{command} says what explains the lead for b",)
 
 
 def test_nothing_measured_is_said() -> None:

@@ -195,6 +195,21 @@ def test_markdown_tables_keep_their_columns() -> None:
     assert "| inconclusive |" in gate_markdown(report(inconclusive="pass")).decode()
 
 
+def test_the_next_step_is_the_advice_of_the_worst_row_with_its_runs() -> None:
+    found = report()
+    name, text = gate_answer(found).facts[0]
+    worst = found.rows[0]
+    before, after = worst.baseline[-1], worst.current[-1]
+    compare, history = f"compare {before} {after}", f"history {worst.model}"
+    advice = f"Look for the cause: enginescope {compare}, enginescope {history}."
+    assert (name, text) == ("next", advice)
+    page = written_page(gate_answer(found)).decode()
+    assert page.index('<p class="step"><strong>Next</strong> Look for') < page.index("<table>")
+    assert "<dt>next</dt>" not in page
+    held = replace(found, rows=found.rows[-1:])
+    assert gate_answer(held).facts[0][0] == "against"
+
+
 def test_options_that_all_jobs_share_are_said_once() -> None:
     shared = {"device_id": 1, "tf32": 0}
     backend = BackendSpec(name="trt", options=shared)

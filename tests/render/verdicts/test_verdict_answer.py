@@ -102,13 +102,17 @@ def test_explain_knows_each_word_of_a_verdict(metric, kind) -> None:
     assert explain(kind_text(replace(one, is_tested=False))).meaning
 
 
-def test_what_is_not_tested_has_no_reason() -> None:
-    pair = MeasuredPair(
-        a="A", b="B", verdicts=(verdict(), verdict(metric="gpu_compute", is_tested=False))
+def test_what_is_not_tested_says_why() -> None:
+    one_value = {"reason": "one-value", "interval": None, "is_tested": False}
+    others = (
+        verdict(metric="gpu_compute", is_tested=False),
+        verdict("inconclusive", metric="build", **one_value),
     )
+    pair = MeasuredPair(a="A", b="B", verdicts=(verdict(), *others))
     assert [row[-2:] for row in verdict_table(pair).rows] == [
         ("faster", "beyond the threshold"),
-        ("not tested", "—"),
+        ("not tested", "only latency is tested"),
+        ("not tested", "one value a side"),
     ]
 
 

@@ -166,12 +166,12 @@ class Usability(Record, frozen=True, kw_only=True):
     harms: tuple[Harm, ...] = ()
 
     def __str__(self) -> str:
-        """Return the verdict, its worst reason and how many others there are."""
+        """Return the verdict, its worst reason, by its code if it has one, and how many others."""
         if not self.harms:
             return self.verdict
         worst, others = self.harms[0], len(self.harms) - 1
         more = f"; and {others} more" if others else ""
-        return f"{self.verdict}: {worst.message}{more}"
+        return f"{self.verdict}: {worst.code or worst.message}{more}"
 
 
 def usability(latency: Summary, notices: Sequence[Notice]) -> Usability:

@@ -14,6 +14,7 @@ from enginescope.analysis.layers.layer_table import attribute, layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.analysis.plan_comparison.layer_changes import (
+    Cause,
     ComparedLayers,
     Explanation,
     LayersSide,
@@ -93,6 +94,11 @@ class LayerComparison(Record, frozen=True, kw_only=True):
             if self.difference_ms is not None and self.a_ms
             else None
         )
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether anything but the times of layers differs."""
+        return any(one.cause not in (Cause.NOTHING, Cause.OUTSIDE) for one in self.explanations)
 
     @property
     def paired(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from enum import Enum
@@ -11,6 +10,7 @@ from typing import Literal
 from enginescope.analysis.layers.layer_table import tactic_family
 from enginescope.analysis.layers.reformats import is_reformat
 from enginescope.core.record import Record
+from enginescope.core.units import sum_known
 from enginescope.records.plan.plan import Evidence, Layer
 from enginescope.records.tensor import Tensor
 
@@ -300,7 +300,7 @@ class Explanation(Record, frozen=True, kw_only=True):
         cause: ``ONE_SIDED``: a time on one side only, though both have the layers. ``NOTHING``: no
             property differs, only the time. ``OUTSIDE``: times that belong to no layer that does
             work.
-        kind: Type of the layers, in A and in B where that is another.
+        kind: Type of the layers, in A and in B where that is another; ``None`` for `NOTHING`.
         detail: What it was and what it is: ``"FP32 → FP16"``.
         members: Positions in `LayerComparison.layers`.
         a_ms, b_ms: Their times added up.
@@ -309,9 +309,9 @@ class Explanation(Record, frozen=True, kw_only=True):
     """
 
     cause: Cause
-    kind: str | None
-    detail: str | None
-    members: tuple[int, ...]
+    kind: str | None = None
+    detail: str | None = None
+    members: tuple[int, ...] = ()
     a_ms: float | None
     b_ms: float | None
     difference_ms: float | None
@@ -341,10 +341,11 @@ def explain(
         rest_ms: Times of either plan that belong to none of them.
         difference_ms: ``None``: a plan has no times; then the reasons with most layers go first.
     """
-    groups: dict[tuple[Cause, str, str | None], list[int]] = {}
+    groups: dict[tuple[Cause, str | None, str | None], list[int]] = {}
     for at, one in enumerate(layers):
         cause = cause_of(one)
-        groups.setdefault((cause, one.type, _detail(one, cause)), []).append(at)
+        kind = None if cause is Cause.NOTHING else one.type
+        groups.setdefault((cause, kind, _detail(one, cause)), []).append(at)
     found = [
         _explanation(key, [layers[at] for at in members], tuple(members), difference_ms)
         for key, members in groups.items()
@@ -398,20 +399,20 @@ def _detail(layers: ComparedLayers, cause: Cause) -> str | None:
 
 
 def _explanation(
-    key: tuple[Cause, str, str | None],
+    key: tuple[Cause, str | None, str | None],
     layers: Sequence[ComparedLayers],
     members: tuple[int, ...],
     whole_ms: float | None,
 ) -> Explanation:
     cause, kind, detail = key
-    difference_ms = _sum([layer.difference_ms for layer in layers])
+    difference_ms = sum_known([layer.difference_ms for layer in layers])
     return Explanation(
         cause=cause,
         kind=kind,
         detail=detail,
         members=members,
-        a_ms=_sum([layer.a_ms for layer in layers]),
-        b_ms=_sum([layer.b_ms for layer in layers]),
+        a_ms=sum_known([layer.a_ms for layer in layers]),
+        b_ms=sum_known([layer.b_ms for layer in layers]),
         difference_ms=difference_ms,
         share_pct=share_of(difference_ms, whole_ms),
     )
@@ -422,16 +423,8 @@ def _outside(rest_ms: tuple[float | None, float | None], whole_ms: float) -> Exp
     difference_ms = (b_ms or 0.0) - (a_ms or 0.0)
     return Explanation(
         cause=Cause.OUTSIDE,
-        kind=None,
-        detail=None,
-        members=(),
         a_ms=a_ms,
         b_ms=b_ms,
         difference_ms=difference_ms,
         share_pct=share_of(difference_ms, whole_ms),
     )
-
-
-def _sum(times: Sequence[float | None]) -> float | None:
-    known = [time for time in times if time is not None]
-    return math.fsum(known) if known else None

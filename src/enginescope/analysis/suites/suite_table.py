@@ -224,10 +224,10 @@ class Win(Record, frozen=True, kw_only=True):
         return any(map(_is_unstable, filter(None, (self.fastest, self.second))))
 
     @property
-    def is_inconclusive(self) -> bool:
-        """Whether it is open which of both is faster."""
+    def is_decided(self) -> bool:
+        """Whether it is faster than `second`; else that is open, or there is no other."""
         reaches_one = self.interval is not None and self.interval.low <= 1
-        return self.second is not None and (self.is_unstable or reaches_one)
+        return self.second is not None and not (self.is_unstable or reaches_one)
 
 
 def wins(result: SuiteResult) -> tuple[Win, ...]:

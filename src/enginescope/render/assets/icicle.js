@@ -1,7 +1,7 @@
 "use strict";
 // The layers' time as an icicle: groups above the layers in them, tactics below. Width is time, color is × floor.
 pageStart(() => {
-  const ROW = 24, DEEPEST = 6, LETTER = 7.2, FARTHEST = 100, DOT = 9;
+  const ROW = 24, DEEPEST = 6, LETTER = 7.2, SHORTEST = 9, FARTHEST = 100, DOT = 9;
   const TIP = ["time", "raw", "distance", "bound", "precision", "tactic", "type", "findings"];
 
   class Icicle {
@@ -22,6 +22,7 @@ pageStart(() => {
       this.place = new Map(this.rows.map((row, at) => [row, at]));
       this.tactic = pageColumn(prefix, "tactic");
       this.found = pageColumn(prefix, "findings");
+      this.numbers = new Map([...box.parentElement.querySelectorAll(".where tr[data-row]")].map((line, at) => [Number(line.dataset.row), `${at + 1}`]));
       box.hidden = false;
       this.weigh("time");
       this.listen();
@@ -58,9 +59,11 @@ pageStart(() => {
       const share = this.focus ? ` (${pageShare(this.amount(start, stop), this.sum.at(-1))})` : "";
       const what = this.unit === "layers" ? "no layer times; width is number of layers" : `${this.text(start, stop)}${share}; width is ${this.unit}`;
       this.part("title").textContent = `${path.join(" › ")}: ${pageCount(stop - start, "layer")}, ${what}`;
-      const legend = this.hasFloors ? [["ramp", `1 … ${FARTHEST} × floor`], ["blank", "floor unknown"]] : [];
+      const legend = this.hasFloors ? [["ramp", `1 … ${FARTHEST} × floor`]] : [];
+      legend.push(["blank", "floor unknown"]);
       if (this.found) legend.push(["dot", "finding"]);
-      this.part("legend").replaceChildren(...legend.map(([className, text]) => pageElement("span", {}, pageElement("i", { className }), text)));
+      if (this.numbers.size) legend.push(["", "numbers: rows of the list"]);
+      this.part("legend").replaceChildren(...legend.map(([className, text]) => pageElement("span", {}, ...(className ? [pageElement("i", { className })] : []), text)));
     }
 
     // Zooming goes to a group; a layer far from it zooms out first.
@@ -114,13 +117,15 @@ pageStart(() => {
       if (ratio === null) return blank;
       return pageMixed(near, far, Math.min(1, Math.max(0, Math.log(ratio) / Math.log(FARTHEST))));
     }
-    rect(x, y, width, height, fill, label) {
-      const { pen } = this, letters = Math.floor((width - 8) / LETTER);
+    // A name is cut only where enough of it is left; a layer of the list has its number there.
+    rect(x, y, width, height, fill, label, number = "") {
+      const { pen } = this, letters = Math.floor((width - 8) / LETTER), room = letters - (number && number.length + 1);
       pen.fillStyle = fill;
       pen.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6), height - 1);
-      if (!label || letters < 3) return;
+      const name = label && room >= Math.min(label.length, SHORTEST) ? (pageShorten([label], room).get(label) ?? label) : "";
+      if (!name && (!number || letters < number.length)) return;
       pen.fillStyle = pageInk(fill);
-      pen.fillText(pageShorten([label], letters).get(label) ?? label, x + 4, y + Math.min(height, ROW) / 2);
+      pen.fillText(`${number} ${name}`.trim(), x + 4, y + Math.min(height, ROW) / 2);
     }
 
     // A group fills what is below it; groups narrower than a pixel are one strip down to the layers.
@@ -159,7 +164,7 @@ pageStart(() => {
         const isOne = next === at + 1, x = this.x(at), width = this.x(next) - x, row = this.rows[at];
         const above = this.depth[this.home[at]] - this.depth[this.focus] + 1;
         const y = isOne ? Math.min(above, this.groupRows) * ROW : top;
-        this.rect(x, y, width, top + ROW - y, this.fill(at, next), isOne ? pageValue(pageColumn(this.prefix, "name"), row) : "");
+        this.rect(x, y, width, top + ROW - y, this.fill(at, next), isOne ? pageValue(pageColumn(this.prefix, "name"), row) : "", isOne ? this.numbers.get(row) : "");
         if (isOne && width >= DOT && this.found && pageValue(this.found, row)) {
           pen.fillStyle = this.colors.accent;
           pen.beginPath();

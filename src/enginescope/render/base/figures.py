@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from enginescope.analysis.claims import run_claims
 from enginescope.analysis.claims.run_claims import SHOWN, mark_text, percentile_name, shown_texts
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record, replace
@@ -177,7 +178,7 @@ def cells_without_samples(
     p99 = dict(run.printed.percentiles).get(99)
     how = "printed" if median is not None or mean is None else f"mean {as_text(mean)}, printed"
     cells = [as_text(one) if one is not None else UNKNOWN for one in (median, p99)]
-    return cells[0], how, cells[1], UNKNOWN
+    return cells[0], how, cells[1] if p99 is None else f"{cells[1]} {run_claims.MARK}", UNKNOWN
 
 
 def _held(view: RunView) -> str:

@@ -105,9 +105,6 @@ def compare_page(
         pairs=pairs,
         plans=plans,
         has_falls=bool(falls),
-        sides=" · ".join(
-            f"{label}: {name}" for label, name in zip(ascii_uppercase, names, strict=False)
-        ),
     )
 
 
@@ -340,8 +337,8 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
 
 
 def _bars(layers: LayerComparison, label: str) -> list[Bar]:
-    """Return the bars of a waterfall; none without times on both sides."""
-    if layers.difference_ms is None or layers.a_ms is None or layers.b_ms is None:
+    """Return the bars of a waterfall; none without times on both sides and a reason."""
+    if not layers.is_explained or layers.a_ms is None or layers.b_ms is None:
         return []
     ends, bars, reached = (("A", layers.a_ms), (label, layers.b_ms)), list[Bar](), layers.a_ms
     for step in steps_of(layers, label):

@@ -44,7 +44,7 @@ _CAUSES = {
     Cause.TACTIC: "other tactic",
     Cause.FORMAT: "other format",
     Cause.KIND: "another kind of layer",
-    Cause.NOTHING: "cause unknown",
+    Cause.NOTHING: "cause unknown: only times differ",
     Cause.OUTSIDE: "not assigned to a layer that launches work",
 }
 _EVIDENCE = {

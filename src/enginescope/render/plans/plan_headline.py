@@ -230,13 +230,13 @@ def plan_about(subject: PageSubject) -> tuple[str, ...]:
 def first_numbers(subject: PageSubject) -> Headline:
     """Return latency, and as far as they are known throughput, time above the floor, known fixes.
 
-    A run without a plan has its own first figures.
+    A run of which neither floors nor findings are known has its own first figures.
     """
-    if subject.view.run.plan is None and subject.is_measured:
+    losses = [one for one in (_above_floor(subject), _fixes(subject)) if one is not None]
+    if subject.is_measured and not losses:
         return first_figures(subject.view)
-    beside = (_rate(subject), _above_floor(subject), _fixes(subject))
-    known = (figure for figure in beside if figure is not None)
-    return Headline(main=_latency(subject), beside=tuple(known))
+    rate = _rate(subject)
+    return Headline(main=_latency(subject), beside=(*([rate] if rate else []), *losses))
 
 
 def _latency(subject: PageSubject) -> Figure:
@@ -296,7 +296,7 @@ def _above_floor(subject: PageSubject) -> Figure | None:
     if view is None or found is None:
         return None
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(found.bounds.items()))
-    label = "above the floor" if view.engine_ms else "least time"
+    label = "time above the floor" if view.engine_ms else "least time"
     known = len(found.layers) - len(found.lacking)
     note = f"{found.gpu.name}: floor of {known:,} of {counted(len(found.layers), 'layer')} known"
     unknown_ms = sum(one.time_ms or 0.0 for one in found.unranked)
@@ -310,7 +310,8 @@ def _above_floor(subject: PageSubject) -> Figure | None:
         return Figure(label=label, value=least, note=note, leads_to="roofline")
     saved_ms, layers = found.saving_ms(), len(found.worst(len(found.layers)))
     of = f"{format_ms(saved_ms, 3)} of {format_ms(view.engine_ms, 3)}"
-    note = f"{of}, in {counted(layers, 'layer')}; bound by: {counts}{unknown}"
+    note = f"{of}, in {counted(layers, 'layer')}\nfloor: least time the {found.gpu.name} allows\n"
+    note += f"bound by: {counts}{unknown}"
     return Figure(
         label=label,
         value=f"{format_significant(100 * saved_ms / view.engine_ms, 2)} %",
@@ -329,6 +330,7 @@ def _fixes(subject: PageSubject) -> Figure | None:
         why = "savings unknown: no layer times" if report.sum_ms is None else "no known saving"
         return Figure(label="known fixes", value=count, note=why, leads_to="findings")
     note = f"at most {format_ms(saving.bound_ms, 3)} of {format_ms(report.engine_ms, 3)}; {count}"
+    note += "\nthat overlap: their savings do not add up" if len(report.findings) > 1 else ""
     if saving.unknown_of_ms:
         note += f"\nand an unknown part of {format_ms(saving.unknown_of_ms, 3)}"
     return Figure(

@@ -28,7 +28,7 @@ from enginescope.rules.engine import FindingGroup
 
 #: Layers listed.
 MOST_LISTED = 8
-_NAME, _TACTIC = 26, 16
+_NAME = 26
 
 
 class LookRow(Record, frozen=True, kw_only=True):
@@ -51,7 +51,6 @@ class LookRow(Record, frozen=True, kw_only=True):
     above: str
     distance: str
     bound: str
-    tactic: str
     fix: str
     fix_text: str
 
@@ -115,7 +114,6 @@ def _missing(subject: PageSubject, rows: Sequence[LookRow]) -> str | None:
     unfixed = "no finding is about these layers" if subject.findings else "no rule ran"
     reasons = (
         ("above", f"floors ({no_floors_text(subject) or 'no layer has one'})"),
-        ("tactic", "tactics (no layer names one)"),
         ("fix", f"what to do ({unfixed})"),
     )
     absent = [text for name, text in reasons if not any(getattr(row, name) for row in rows)]
@@ -143,9 +141,8 @@ def _look_rows(
         return None if ms is None else round(min(100.0, 100 * ms / longest_ms), 2)
 
     names = shorten_apart([row.name for row in rows], _NAME)
-    tactics = shorten_apart([row.tactic or "" for row in rows], _TACTIC)
     made = []
-    for place, row, roof, name, tactic in zip(places, rows, roofs, names, tactics, strict=True):
+    for place, row, roof, name in zip(places, rows, roofs, names, strict=True):
         fix, fix_text = _fix(subject, row)
         made.append(
             LookRow(
@@ -162,7 +159,6 @@ def _look_rows(
                 if roof and roof.distance
                 else "",
                 bound=(roof.bound or "") if roof else "",
-                tactic=tactic,
                 fix=fix,
                 fix_text=fix_text,
             )

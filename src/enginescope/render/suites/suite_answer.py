@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from shlex import quote
 
 from enginescope.analysis.suites.suite_table import Win, baselines, lost_fp16, speed_ups, wins
 from enginescope.analysis.suites.suite_view import case_name
@@ -29,7 +30,7 @@ class MatrixCell(Record, frozen=True, kw_only=True):
     """One cell of the matrix; `row` is ``None`` where it is not done, or not asked for.
 
     `backend` is what tables call its `spec`. `of_best` is its latency ÷ the shortest of the line;
-    ``None`` where there is no other.
+    ``None`` where it is open which backend is the fastest.
     """
 
     spec: str
@@ -78,6 +79,7 @@ def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
     """Return models by backends."""
     specs, faster, counted_from = specs_of(result), speed_ups(result), baselines(result)
     names = backend_names(result)
+    decided = {win.case: win.fastest for win in wins(result) if win.is_decided}
     rows = {row.cell.key: row for row in result.rows}
     keys: dict[tuple[str, str], dict[str, str]] = {}
     for cell in result.plan.cells:
@@ -85,8 +87,8 @@ def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
     lines = []
     for case, own in keys.items():
         known = {key: row for key in own.values() if (row := rows.get(key)) is not None}
-        times = {key: time for key, row in known.items() if (time := row.figure("latency"))}
-        best = min(times.values()) if len(times) > 1 else None
+        best = decided[case].figure("latency") if case in decided else None
+        times = {key: row.figure("latency") for key, row in known.items() if not lost_fp16(row)}
         cells = (
             MatrixCell(
                 spec=spec,
@@ -95,7 +97,7 @@ def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
                 is_asked=spec in own,
                 speed_up=faster.get(key),
                 is_baseline=counted_from[case] == spec,
-                of_best=times[key] / best if best and key in times else None,
+                of_best=time / best if best and (time := times.get(key)) else None,
             )
             for spec in specs
             for key in (own.get(spec, ""),)
@@ -290,8 +292,6 @@ def coverage_text(row: CellRow) -> str | None:
     return "; ".join(parts)
 
 
-#: Cases that the sentence names one by one.
-_MOST_CASES = 3
 #: Backends, and reasons of failures, that it names.
 _MOST_NAMED = 3
 
@@ -313,6 +313,25 @@ def suite_answer(result: SuiteResult) -> SuiteAnswer:
     return SuiteAnswer(fastest=_fastest(result), failed=_failed(result))
 
 
+def next_steps(result: SuiteResult) -> Iterator[str]:
+    """Yield what mends failed cells, then what decides the largest open lead, or explains one."""
+    for hint in [group.rows[0].hint for group in failure_groups(result) if group.rows[0].hint][:1]:
+        yield f"{hint}; then the suite's command with --retry-failed"
+    won = [win for win in wins(result) if win.second is not None]
+    opened = [win for win in won if not win.is_decided]
+    for win in sorted(opened or won, key=lambda win: win.ratio or 0.0)[-1:]:
+        pair = [row for row in (win.second, win.fastest) if row is not None]
+        if opened:
+            job = win.fastest.cell.job
+            batch = "" if job.workload.batch is None else f" --batch {job.workload.batch}"
+            sides = "".join(f" --on {quote(row.cell.spec)}" for row in pair)
+            model = quote(job.subject.path or job.subject.name)
+            yield f"enginescope bench {model}{sides}{batch} --compare decides {_named(win)}"
+        elif all(row.run for row in pair):
+            runs = " ".join(str(row.run) for row in pair)
+            yield f"enginescope compare {runs} says what explains the lead for {_named(win)}"
+
+
 def win_text(win: Win) -> str:
     """Return ``3.27 × (3.1 … 3.4)``: how many times as fast as the next; empty without a next."""
     if win.ratio is None:
@@ -332,13 +351,12 @@ def _fastest(result: SuiteResult) -> str:
         )
     called = backend_names(result)
     lost = [called[row.cell.spec] for row in result.rows if lost_fp16(row)]
-    names = ", ".join(dict.fromkeys(lost))
-    cells = f"{counted(len(lost), 'cell')} of {names}"
-    aside = f"; not ranked, since FP16 runs as FP32 (W-NOT-FP16): {cells}" if lost else ""
+    cells = f"{counted(len(lost), 'cell')} of {', '.join(dict.fromkeys(lost))}"
+    aside = f"; not ranked, since FP16 runs as FP32: {cells}" if lost else ""
     if all(win.second is None for win in winners):
         return _alone(winners, called) + aside
-    few = len(winners) <= _MOST_CASES
-    return (_by_case if few else _by_backend)(winners, called) + aside
+    is_one = len(winners) == 1
+    return (_one_case(winners[0], called) if is_one else _by_backend(winners, called)) + aside
 
 
 def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
@@ -356,50 +374,28 @@ def _named(win: Win) -> str:
     return " · ".join(one for one in win.case if one)
 
 
-def _by_case(winners: Sequence[Win], called: dict[str, str]) -> str:
-    by_spec: dict[str, list[str]] = {}
-    parts = []
-    for win in winners:
-        backend = called[win.fastest.cell.spec]
-        if win.second is None:
-            parts.append(f"only {backend} has a latency for {_named(win)}")
-        elif win.is_inconclusive:
-            busy = ", on a busy machine" if win.is_unstable else ""
-            margin = _margin(win, called)
-            parts.append(f"inconclusive for {_named(win)}: {backend} is {margin}{busy}")
-        else:
-            text_of_case = f"{_named(win)} ({_margin(win, called)})"
-            by_spec.setdefault(win.fastest.cell.spec, []).append(text_of_case)
-    clear = [
-        f"{called[spec]} is fastest for {', '.join(text_of_case)}"
-        for spec, text_of_case in by_spec.items()
-    ]
-    text = "; ".join((*clear, *parts))
-    return text if clear else text[:1].upper() + text[1:]
-
-
-def _margin(win: Win, called: dict[str, str]) -> str:
-    """Return ``3.27 × ort-cuda, 95 % CI 3.02 … 3.53``."""
-    if win.second is None or win.ratio is None:
-        return "no other"
-    text = f"{format_significant(win.ratio)} × as fast as {called[win.second.cell.spec]}"
-    if win.interval is None:
-        return f"{text}, interval not known"
-    return f"{text}, 95 % CI {_range((win.interval.low, win.interval.high))}"
+def _one_case(win: Win, called: dict[str, str]) -> str:
+    assert win.second is not None
+    ends = win.interval and _range((win.interval.low, win.interval.high))
+    margin = f"{format_significant(win.ratio or 0.0)} × as fast as {called[win.second.cell.spec]}, "
+    margin += f"95 % CI {ends}" if ends else "interval not known"
+    backend = called[win.fastest.cell.spec]
+    if win.is_decided:
+        return f"{backend} is fastest for {_named(win)} ({margin})"
+    busy = ", on a busy machine" if win.is_unstable else ""
+    return f"Inconclusive for {_named(win)}: {backend} is {margin}{busy}"
 
 
 def _by_backend(winners: Sequence[Win], called: dict[str, str]) -> str:
     noun = "models" if len({win.case[0] for win in winners}) == len(winners) else "cases"
     by_spec: dict[str, list[float]] = {}
     for win in winners:
-        if win.ratio and not win.is_inconclusive:
+        if win.ratio and win.is_decided:
             by_spec.setdefault(win.fastest.cell.spec, []).append(win.ratio)
     ordered = sorted(by_spec.items(), key=lambda one: -len(one[1]))
-    unsure = sum(win.is_inconclusive for win in winners)
-    unknown = sum(
-        win.ratio is not None and win.interval is None and not win.is_inconclusive
-        for win in winners
-    )
+    alone = sum(win.second is None for win in winners)
+    unsure = sum(not win.is_decided for win in winners) - alone
+    unknown = sum(win.is_decided and win.interval is None for win in winners)
     if not ordered:
         return (
             f"Inconclusive: no backend is certainly the fastest for any of {len(winners):,} {noun}"
@@ -414,6 +410,7 @@ def _by_backend(winners: Sequence[Win], called: dict[str, str]) -> str:
     more = sum(len(ratios) for _, ratios in others[_MOST_NAMED - 1 :])
     parts += [f"other backends for {more:,}"] if more else []
     parts += [f"inconclusive for {unsure:,}"] if unsure else []
+    parts += [f"only one backend for {alone:,}"] if alone else []
     parts += [f"intervals not known for {unknown:,}"] if unknown else []
     return ", ".join(parts)
 

@@ -23,6 +23,7 @@ from enginescope.render.suites.suite_answer import (
     explained,
     failure_groups,
     matrix,
+    next_steps,
     reason_text,
     status_text,
     suite_answer,
@@ -77,7 +78,7 @@ def _fastest(won: list[Win | None], called: Mapping[str, str]) -> DataColumn:
         None
         if win is None or win.second is None
         else "inconclusive"
-        if win.is_inconclusive
+        if not win.is_decided
         else called[win.fastest.cell.spec]
         for win in won
     ]
@@ -183,6 +184,7 @@ def suite_page(
         script_address=script_address,
         title=result.name,
         answer=suite_answer(result),
+        steps=[*next_steps(result)],
         mode=result.plan.suite.mode,
         about=f"{result.name} · {counts_sentence(result)}",
         facts=_facts(result),

@@ -267,7 +267,7 @@ def gate_answer(
         verb="gate",
         title="Gate",
         answer=answer_text(report),
-        facts=(*scope_facts(report), *stated(("jobs", options))),
+        facts=(*_next(report), *scope_facts(report), *stated(("jobs", options))),
         tables=tuple(table for table in (jobs, held) if table.rows),
         screen=(gate_rows(told, everything=everything),) if report.rows else (),
         notices=gate_notices(report, everything=everything),
@@ -275,6 +275,17 @@ def gate_answer(
         document=gate_json(report),
         charts=(_chart(told),),
     )
+
+
+def _next(report: GateReport) -> tuple[tuple[str, str], ...]:
+    """Return what to do about the worst row: the advice of its rule, with the row's own names."""
+    row = next((one for one in report.rows if one.outcome in _CODES), None)
+    if row is None:
+        return ()
+    text = next(advice for code, *_, advice in RULES if code == _CODES[row.outcome])
+    names = {"BASELINE": row.baseline, "CURRENT": row.current, "MODEL": (row.model,)}
+    text = re.sub("[A-Z]{5,}", lambda word: (names.get(word[0]) or (word[0],))[-1], text)
+    return (("next", text),)
 
 
 def named_apart(report: GateReport) -> tuple[GateReport, str | None]:
@@ -525,7 +536,7 @@ RULES = (
         "new-failure",
         "A job fails that did not fail in the baseline.",
         "At least one process of the job ended in a failure, and none did in the baseline.",
-        "Read its log: enginescope runs show RUN.",
+        "Read its log: enginescope runs show CURRENT.",
     ),
     (
         "GATE003",
@@ -546,7 +557,7 @@ RULES = (
         "inconclusive",
         "Inconclusive: the figure may or may not be worse than its limit.",
         "The interval of the ratio exceeds the limit, or there is no interval.",
-        "Measure more processes of either side.",
+        "Measure more, on an idle machine: enginescope compare BASELINE CURRENT says what is open.",
     ),
     (
         "GATE006",

@@ -45,6 +45,7 @@ from enginescope.render.verdicts.history_text import (
     way_text,
     when_text,
 )
+from enginescope.render.verdicts.verdict_phrases import title_of
 
 #: Runs of the newest session that a job leads to.
 _MOST_RUNS = 3
@@ -100,7 +101,6 @@ def history_page(
 
 
 def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part:
-    changed = changes_text(jobs)
     changes = _changes(jobs)
     table = TextTable(
         title="Jobs",
@@ -120,7 +120,7 @@ def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part
             if job.doubt
         ),
         tables=(*((changes,) if changes.rows else ()), table),
-        charts=history_charts(jobs, key=key, title=f"{changed[:1].upper()}{changed[1:]}"),
+        charts=history_charts(jobs, key=key, title=f"{title_of(jobs[0].metric)} of each session"),
     )
 
 
@@ -165,8 +165,8 @@ _MOST_BARS = 400
 _HOUR_MS = 3.6e6
 #: A day where it begins; else the time too, as zoom and width decide how far ticks are apart.
 _TICK = (
-    "utcFormat(datum.value, utchours(datum.value) || utcminutes(datum.value)"
-    " ? '%m-%d %H:%M' : '%Y-%m-%d')"
+    "utcFormat(datum.value, utcseconds(datum.value) ? '%m-%d %H:%M:%S'"
+    " : utchours(datum.value) || utcminutes(datum.value) ? '%m-%d %H:%M' : '%Y-%m-%d')"
 )
 
 
@@ -179,7 +179,7 @@ def history_chart(
 ) -> Chart:
     """Every session of jobs of one model and backend, dashed levels, a letter at each change.
 
-    The title is the result, with the name of what it is of unless another is given.
+    Without a title, it is the result with the name of what it is of.
     """
     return Chart(
         key=key,

@@ -31,6 +31,7 @@ from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, csv_bytes, printable
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import within_sentence
 from enginescope.render.base.short_names import told_apart
 from enginescope.render.charts.overlay import side_distributions
 from enginescope.render.html.answer_page import Answer
@@ -83,7 +84,7 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
             *place_facts(found),
             *(fact for pair in found.pairs for fact in _settling(pair, found)),
             ("samples", " · ".join(_side_counts(found))),
-            ("evidence", _evidence_text(found)),
+            ("evidence", levels_text(pair.headline for pair in (*found.pairs, *found.other_pairs))),
         ),
         more_facts=(
             *(fact for pair in found.pairs for fact in _lacks(pair, found)),
@@ -116,7 +117,7 @@ def verdict_table(pair: MeasuredPair) -> TextTable:
             range_of(verdict.estimate)
             + (f" ({_level(verdict)})" if _level(verdict) not in ("", level) else ""),
             kind_text(verdict),
-            _reason(verdict),
+            _reason(verdict, pair.headline),
         )
         for verdict in pair.verdicts
     ]
@@ -132,10 +133,11 @@ def verdict_table(pair: MeasuredPair) -> TextTable:
     )
 
 
-def _reason(verdict: Verdict) -> str:
-    """Return the verdict's reason in words; a dash without a verdict."""
-    is_verdict = verdict.is_tested or verdict.kind is VerdictKind.INCOMPARABLE
-    return reason_text(verdict.reason) if is_verdict else UNKNOWN
+def _reason(verdict: Verdict, headline: Verdict) -> str:
+    """Return the verdict's reason in words; of a metric that is not tested, why it is not."""
+    if verdict.is_tested or verdict.kind is VerdictKind.INCOMPARABLE or not _level(verdict):
+        return reason_text(verdict.reason)
+    return f"only {within_sentence(title_of(headline.metric))} is tested"
 
 
 def _ratio(verdict: Verdict, *, padded: bool) -> str:
@@ -182,10 +184,6 @@ def pair_table(found: MeasuredComparison) -> TextTable | None:
         numbers=headers[1:3],
         is_titled=True,
     )
-
-
-def _evidence_text(found: MeasuredComparison) -> str:
-    return levels_text(pair.headline for pair in (*found.pairs, *found.other_pairs))
 
 
 def _side_counts(found: MeasuredComparison) -> list[str]:
@@ -453,6 +451,9 @@ def _verdict(one: Verdict) -> dict[str, Any]:
     }
 
 
+_COUNTS = ("processes", "samples", "effective")
+
+
 def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
     estimate = one.estimate
     interval = estimate.interval if estimate else None
@@ -472,20 +473,13 @@ def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
         "confidence": interval.confidence if interval else None,
         "threshold_pct": one.threshold_pct,
         "method": estimate.method if estimate else None,
-        "processes_a": one.processes_a,
-        "processes_b": one.processes_b,
-        "samples_a": one.samples_a,
-        "samples_b": one.samples_b,
-        "effective_a": one.effective_a,
-        "effective_b": one.effective_b,
+        **{f"{of}_{side}": getattr(one, f"{of}_{side}") for of in _COUNTS for side in "ab"},
         "more": one.more,
         "evidence": one.evidence.value if one.evidence else None,
         "ratio_per": estimate.basis if estimate else None,
         "corrected_ratio": one.corrected_ratio,
         "is_tested": one.is_tested,
         "rounds_left_out": estimate.left_out if estimate else None,
-        "disturbed_a": disturbed.a if disturbed else None,
-        "disturbed_b": disturbed.b if disturbed else None,
-        "disturbed_both": disturbed.both if disturbed else None,
+        **{f"disturbed_{of}": getattr(disturbed, of, None) for of in ("a", "b", "both")},
         "unstable": disturbed.unstable if disturbed else None,
     }
