@@ -11,8 +11,8 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.records.run.job import Workload
 from enginescope.records.run.run import Run
-from enginescope.services.measurement.bench import BenchRequest, measure_models
-from enginescope.services.measurement.jobs import raise_unless_ok
+from enginescope.services.measurement.bench import measure_models
+from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs
@@ -42,15 +42,14 @@ def measured(request: ExploreRequest, observer: MeasurementObserver) -> tuple[Ru
         raise UsageError("`profile`", why=why, hint="it belongs to a plan file")
     path = Path(request.plan)
     check_outputs(request.files.requested().values(), (path, request.context.onnx))
-    jobs = BenchRequest(
+    jobs = JobRequest(
         models=(path,),
-        backends=(request.on,) if request.on else (),
+        on=request.on,
         workload=request.workload,
-        is_stored=request.is_stored,
         store=request.store,
         command=request.command,
     )
-    result = measure_models(jobs, observer)
+    result = measure_models(jobs, observer, is_stored=request.is_stored)
     if result.not_stored is not None:
         observer.warn(result.not_stored)
     (run,) = result.runs
