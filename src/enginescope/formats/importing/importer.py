@@ -101,9 +101,8 @@ def _amounts(kind: ArtifactKind, run: Run) -> Iterator[tuple[str, int]]:
         yield "sample", len(run.samples[0])
     if kind is ArtifactKind.PLAN and run.plan is not None:
         yield "layer", len(run.plan.layers)
-    own = {ArtifactKind.PROFILE, ArtifactKind.LAYER_LATENCIES, ArtifactKind.OTHER_TOOL}
-    timed = OPERATOR_KINDS | own
-    if kind in timed and run.profile is not None:
+    timed = {ArtifactKind.PROFILE, ArtifactKind.LAYER_LATENCIES, ArtifactKind.OTHER_TOOL}
+    if kind in timed | OPERATOR_KINDS and run.profile is not None:
         unit = "operator" if kind in OPERATOR_KINDS else f"{run.profile.part} time"
         yield unit, len(run.profile.layers)
     if kind is ArtifactKind.OUTPUTS:
