@@ -143,5 +143,5 @@ def test_a_pinned_worker(tmp_path, capfd) -> None:
 def test_a_core_that_there_is_not(tmp_path, capfd) -> None:
     assert bench(tmp_path, "--pin", "60000") == 2
     shown = capfd.readouterr().err
-    assert "no core 60000 to use here" in shown
+    assert "--pin: no core 60000 to use here" in shown
     assert "usable: " in shown
