@@ -119,14 +119,20 @@ def test_names(width: int, score: float) -> None:
 def test_numbers_of_one_executed_model_count_whatever_was_fused() -> None:
     """OpenVINO and ONNX Runtime fused BERT's numbered nodes otherwise, and 3 % of them paired."""
 
-    def executed(*fused: tuple[str, ...]) -> Side:
+    def executed(width: int, *fused: tuple[str, ...]) -> Side:
         layers = tuple(
-            Layer(index=at, name=f"kernel{at}", type="Conv", onnx_nodes=nodes)
+            Layer(
+                index=at,
+                name=f"kernel{at}",
+                type="Conv",
+                onnx_nodes=nodes,
+                outputs=(Tensor(name=f"t{at}", shape=(1, width)),),
+            )
             for at, nodes in enumerate(fused)
         )
         return Side(Plan(name="net", layers=layers, source_schema=EXECUTED))
 
-    a = executed(("Conv_0", "Relu_1"), ("Conv_2",), ("Relu_3",))
-    b = executed(("Conv_0",), ("Relu_1", "Conv_2"), ("Relu_3",))
+    a = executed(4, ("Conv_0", "Relu_1"), ("Conv_2",), ("Relu_3",))
+    b = executed(8, ("Conv_0",), ("Relu_1", "Conv_2"), ("Relu_3",))
     assert numbers_agree(a, b)
-    assert not numbers_agree(a, executed(("Conv_0",), ("Relu_1",), ("Conv_2",)))
+    assert not numbers_agree(a, executed(8, ("Conv_0",), ("Relu_1",), ("Conv_2",)))
