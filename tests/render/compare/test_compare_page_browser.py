@@ -7,7 +7,7 @@ import pytest
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from tests.analysis.compared_plans import EVIL, Network, network_a, run_a
+from tests.analysis.compared_plans import EVIL, Network, network_a, run_a, run_b
 from tests.render.browser import chromium_tab
 from tests.render.compare.test_compare_page import evil_run
 
@@ -77,7 +77,7 @@ def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None
 
 def test_a_name_that_is_a_script_is_text(tab, tmp_path) -> None:
     scripts = "document.querySelectorAll('script').length"
-    tab.open(page_at(tmp_path, run_a(), run_a()))
+    tab.open(page_at(tmp_path, run_a(), run_b()))
     usual = tab.evaluate(scripts)
     tab.open(page_at(tmp_path, run_a(), evil_run(), only="precision"))
     assert tab.evaluate(OUTPUT) == "1 of 8 pairs"  # as --only asked
