@@ -12,6 +12,7 @@ from enginescope.core.errors import DiskFullError as DiskFullError
 from enginescope.core.errors import EnginescopeError as EnginescopeError
 from enginescope.core.errors import FormatError as FormatError
 from enginescope.core.errors import MissingDependencyError as MissingDependencyError
+from enginescope.core.errors import PluginError as PluginError
 from enginescope.core.errors import StoreError as StoreError
 from enginescope.core.errors import UnsupportedError as UnsupportedError
 from enginescope.core.errors import UsageError as UsageError

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 from enginescope.analysis.errors.output_tolerance import TOLERANCES
-from enginescope.analysis.layers.reformats import WHOLE_PARTS
+from enginescope.analysis.layers.reformats import REFORMATS, WHOLE_PARTS
 from enginescope.judge.stats import autocorrelation
 from enginescope.judge.stats.describe import needed_samples
 from enginescope.records.plan.plan import INERT_TYPES
 from enginescope.records.run.job import StopRule, WarmUp
-from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS, REFORMATS
+from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "explanation"
 MARKED = re.compile(r"`([^`]+)`")

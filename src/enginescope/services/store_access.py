@@ -27,7 +27,7 @@ def place_of(store: str | PathLike[str] | DatabaseUrl | None) -> StorePlace | No
     return parse_place(fspath(store))
 
 
-def store_at(store: str | PathLike[str] | DatabaseUrl | None) -> Store:
+def store_at(store: str | PathLike[str] | None) -> Store:
     """Open the store that a ``store`` argument of the Python API names."""
     from enginescope.store.archive import Store
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.records.run.job import Workload
 from enginescope.records.run.run import Run
 from enginescope.services.measurement.bench import measure_models
@@ -42,13 +42,7 @@ def measured(request: ExploreRequest, observer: MeasurementObserver) -> tuple[Ru
         raise UsageError("`profile`", why=why, hint="it belongs to a plan file")
     path = Path(request.plan)
     check_outputs(request.files.requested().values(), (path, request.context.onnx))
-    jobs = JobRequest(
-        models=(path,),
-        on=request.on,
-        workload=request.workload,
-        store=request.store,
-        command=request.command,
-    )
+    jobs = copied(JobRequest, request, models=(path,))
     result = measure_models(jobs, observer, is_stored=request.is_stored)
     if result.not_stored is not None:
         observer.warn(result.not_stored)

@@ -21,7 +21,6 @@ from enginescope.records.run.job import (
     Workload,
 )
 from enginescope.services.measurement.declared import File, Param, check_declared
-from enginescope.store.location import DatabaseUrl
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
@@ -61,9 +60,7 @@ class ProcessRequest(Record, frozen=True, kw_only=True):
         Workload, Param("Inputs, seed and stop rule of each process.", has_flag=False)
     ] = Workload()
     limits: Annotated[Limits | None, Param("Limits of each process.", has_flag=False)] = None
-    store: Annotated[
-        File | DatabaseUrl | None, Param("Folder or database of the runs.", has_flag=False)
-    ] = None
+    store: Annotated[File | None, Param("Folder or database of the runs.", has_flag=False)] = None
     command: str | None = None
 
     def __post_init__(self) -> None:
