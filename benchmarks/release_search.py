@@ -53,7 +53,18 @@ def refused(*given, **named):
 onnxruntime.InferenceSession = refused
 """
 FAULTS = {"slower": SLOWER, "wrong": WRONG, "refuses": REFUSES}
-KINDS = ("wrong", "slower", "refuses", "wrong", "slower", "refuses", "wrong", "slower")
+KINDS = (
+    "wrong",
+    "refuses",
+    "slower",
+    "wrong",
+    "refuses",
+    "slower",
+    "wrong",
+    "refuses",
+    "slower",
+    "wrong",
+)
 
 
 def python(folder: Path, fault: str) -> str:

@@ -198,8 +198,7 @@ class JobProgress(Shown[Live], MeasurementObserver):
 
     def time_left(self, seconds: float | None) -> None:
         """Show the time that the whole measurement will probably take."""
-        about = None if seconds is None else format_span(seconds)
-        self._left_in_all = f"; about {about} left in all" if about else ""
+        self._left_in_all = f"; about {format_span(seconds)} left in all" if seconds else ""
 
     def job_progressed(self, index: int, progress: Progress) -> None:
         """Show the phase of a job."""

@@ -29,12 +29,18 @@ _HEADERS = ("Release", "Against", "Verdict", "Metric", "Old", "New", "Change", "
 def search_answer(result: ReleaseSearch) -> Answer:
     """Return the release, every comparison of the search, and the figures of the last one."""
     change = upgrade_answer(result.change) if result.change else None
+    rows = [(step, result.row(step)) for step in result.steps]
     steps = TextTable(
         title="Comparisons",
         headers=_HEADERS,
-        rows=tuple(_cells(step, result.row(step)) for step in result.steps),
+        rows=tuple(_cells(step, row) for step, row in rows),
         numbers=_HEADERS[4:8],
         sentences=_HEADERS[-1:],
+    )
+    listed = TextTable(
+        title="Comparisons",
+        headers=("verdict", "releases and metric"),
+        rows=tuple((row.kind.value, _lines(step, row)) for step, row in rows),
     )
     return Answer(
         verb="search",
@@ -42,6 +48,7 @@ def search_answer(result: ReleaseSearch) -> Answer:
         answer=answer_text(result),
         facts=_facts(result),
         tables=(steps, *(change.tables if change else ())),
+        screen=(listed,),
         notices=(*result.notices, *(change.notices if change else ())),
         report=result,
         data={
@@ -103,6 +110,14 @@ def _install(result: ReleaseSearch) -> str:
     if result.good is None or result.bad is None:
         return ""
     return " and ".join(f"pip install {result.package}=={one}" for one in (result.good, result.bad))
+
+
+def _lines(step: UpgradeReport, row: UpgradeRow) -> str:
+    old, new = values_of(row)
+    change = (change_text(row.verdict), change_interval(row.verdict))
+    figures = (f"{old} → {new}", *(text for text in change if text != UNKNOWN))
+    what = f"{step.new.name} against {step.old.name} · {metric_text(row)}"
+    return "\n".join((what, *([", ".join(figures)] if row.verdict else []), why_of(row)))
 
 
 def _cells(step: UpgradeReport, row: UpgradeRow) -> tuple[str, ...]:

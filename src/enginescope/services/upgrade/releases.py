@@ -22,6 +22,9 @@ from enginescope.services.upgrade.stacks import parse_stack, with_versions
 
 #: Limit of one command of pip.
 _PIP_S = 600.0
+#: Version of this Python, for which files are.
+HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
+_BIN = "Scripts" if sys.platform == "win32" else "bin"
 _PRE_RELEASE = re.compile(r"[a-z]", re.IGNORECASE)
 
 
@@ -75,13 +78,12 @@ def indexed_releases(package: str, span: tuple[str, str]) -> list[Release]:
             hint="pip index versions PACKAGE asks the index that pip is configured for",
         )
     usable = set(listed[1].split(", "))
-    name = re.escape(package).replace("\\-", "[-_]").replace("_", "[-_]")
+    name = "[-_.]".join(map(re.escape, re.split(r"[-_.]+", package)))
     skipped = set(re.findall(rf"Skipping link: .*/{name}-(\d[^-/]*)-", asked.stdout))
-    here = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
     return [
         Release(
             version=version,
-            failure=None if version in usable else f"no file for {here} on this machine",
+            failure=None if version in usable else f"no file for Python {HERE} on this machine",
         )
         for version in sorted(usable | skipped, key=version_key)
         if _is_within(version, span) and not _PRE_RELEASE.search(version)
@@ -95,8 +97,7 @@ def installed(release: Release, package: str, folder: Path, tell: Callable[[str]
     what the package needs otherwise.
     """
     if release.python is None and release.failure is None:
-        name = f"{package}-{release.version}-{sys.version_info[0]}.{sys.version_info[1]}"
-        place = folder / name
+        place = folder / f"{package}-{release.version}-{HERE}"
         if not place.is_dir():
             tell(f"installing {package} {release.version} …")
             failure = _made(f"{package}=={release.version}", place)
@@ -109,14 +110,11 @@ def installed(release: Release, package: str, folder: Path, tell: Callable[[str]
     failure = None
     try:
         Environment(release.version, release.python).conditions()
-        imported = _run([release.python, "-c", f"import {re.split('[-_]', package)[0]}"])
+        imported = _run([release.python, "-c", f"import {package.partition('-')[0]}"])
         failure = _last_line(imported.stderr) if imported.returncode else None
     except UsageError as error:
         failure = str(error)
     return replace(release, failure=failure)
-
-
-_BIN = "Scripts" if sys.platform == "win32" else "bin"
 
 
 def _made(requirement: str, place: Path) -> str | None:
