@@ -19,7 +19,12 @@ import tempfile
 from pathlib import Path
 
 RELEASES = tuple(f"1.{minor}.0" for minor in range(1, 9))
-SLOWER = """
+#: All releases of ``slower`` use the loop in Python, in which a request can be made longer.
+PYTHON = """
+from enginescope.backends.onnxruntime.session import OrtSession
+OrtSession._native_programs = lambda session: []
+"""
+SLOWER = f"""{PYTHON}
 from time import perf_counter_ns
 from enginescope.backends import loop
 usual = loop.StepRecorder.__init__
@@ -79,7 +84,7 @@ def python(folder: Path, fault: str) -> str:
 
 def search(model: Path, fault: str | None, first: int, folder: Path, more: list[str]) -> dict:
     """Return what a search says whose releases from number `first` on have a fault."""
-    good = python(folder / "good", "")
+    good = python(folder / "good", PYTHON if fault == "slower" else "")
     bad = python(folder / "bad", FAULTS[fault]) if fault else good
     command = [sys.executable, "-m", "enginescope", "upgrade", str(model)]
     command += ["--search", f"{RELEASES[0]}..{RELEASES[-1]}", "--json", *more]
@@ -101,13 +106,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="number of the first search")
     parser.add_argument("--part", choices=("planted", "null"), default="planted")
     parser.add_argument("--log", type=Path, default=Path("search.jsonl"))
     parser.add_argument("--duration", default="300ms", help="of each process")
     parser.add_argument("--rounds", default="240")
     options = parser.parse_args()
     right, more = 0, ["--duration", options.duration, "--rounds", options.rounds, "--samples", "2"]
-    for number in range(options.count):
+    for number in range(options.first, options.first + options.count):
         first = random.Random(number).randrange(1, len(RELEASES))
         fault = KINDS[number % len(KINDS)] if options.part == "planted" else None
         with tempfile.TemporaryDirectory() as folder:
