@@ -91,9 +91,9 @@ def search(model: Path, fault: str | None, first: int, folder: Path, more: list[
     for number, release in enumerate(RELEASES):
         command += ["--python", f"{release}={bad if fault and number >= first else good}"]
     command += ["--store", str(folder / "store"), "--evidence", str(folder / "evidence")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if not ended.stdout:
-        raise SystemExit(ended.stderr)
+        raise SystemExit(ended.returncode)
     found = json.loads(ended.stdout)
     script = folder / "evidence" / "reduced" / "check.py"
     if script.is_file():  # exit code 1 while the failure is there

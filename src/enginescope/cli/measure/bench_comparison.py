@@ -96,7 +96,8 @@ class RoundsProgress(JobProgress):
 
     def extent(self) -> str:
         """Return after how many rounds an interrupt came."""
-        return f" after {self._measured} of at most {counted(self._most, 'round')}"
+        most = counted(self._most, "round")
+        return f" after {self._measured} of at most {most}" if self._most else ""
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store, and how to compare it."""

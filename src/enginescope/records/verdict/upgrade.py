@@ -252,6 +252,7 @@ class ReleaseSearch(Result, MadeReport, frozen=True, kw_only=True):
 
     package: str
     model: str
+    sha256: str | None = None
     releases: tuple[Release, ...]
     error: float
     metric: str | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-from enginescope.judge.units import counted
 from enginescope.records.verdict.upgrade import (
     ReleaseSearch,
     UpgradeKind,
@@ -24,6 +23,9 @@ from enginescope.render.verdicts.upgrade_answer import (
 from enginescope.render.verdicts.verdict_phrases import change_interval, change_text
 
 _HEADERS = ("Release", "Against", "Verdict", "Metric", "Old", "New", "Change", "Interval", "Why")
+
+#: Versions and hardware that an issue report names.
+_VERSIONS = ("enginescope", "python", "numpy", "onnx", "cpu", "gpu0")
 
 
 def search_answer(result: ReleaseSearch) -> Answer:
@@ -80,36 +82,27 @@ def answer_text(result: ReleaseSearch) -> str:
 
 
 def _facts(result: ReleaseSearch) -> tuple[tuple[str, str], ...]:
+    usable = [one.version for one in result.releases if one.failure is None]
     skipped = [
         f"{one.version} ({printable(one.failure)})" for one in result.releases if one.failure
     ]
-    usable = len(result.releases) - len(skipped)
-    change, again, origin = result.change, "", None
-    if change is not None:
-        texts = (change.old.python or "", change.new.python or "")
-        again = shlex.join(
-            ("enginescope", "upgrade", result.model, "--old", texts[0], "--new", texts[1])
-        )
-        origin = change.models[0].origin
-    versions = change.new.versions if change else {}
-    own = ("python", "numpy", "onnx", "cpu", "gpu0")
-    open_ = ", ".join(result.between)
+    ends = f", {usable[0]} to {usable[-1]}" if usable else ""
+    change, between, again = result.change, ", ".join(result.between), ""
+    versions, origin = (change.new.versions, change.models[0].origin) if change else ({}, None)
+    if result.good and result.bad:
+        span = ("--search", f"{result.good}..{result.bad}", "--package", result.package)
+        again = shlex.join(("enginescope", "upgrade", result.model, *span))
+    named = [f"{name} {versions[name]}" for name in _VERSIONS if name in versions]
     return stated(
-        ("releases", f"{counted(usable, 'release')} usable"),
-        ("skipped", "; ".join(skipped)),
-        ("between", f"{open_}: skipped or inconclusive" if open_ else ""),
+        ("model", f"{printable(result.model)}, SHA-256 {result.sha256}" if result.sha256 else None),
+        ("releases", f"{len(usable)} usable{ends}"),
+        ("skipped", printable("; ".join(skipped))),
+        ("between", f"{between}: skipped or inconclusive" if between else None),
         ("error", f"at most {100 * result.error:g} % of searches name a wrong release"),
-        ("machine", ", ".join(f"{name} {versions[name]}" for name in own if name in versions)),
-        ("starts at", printable(origin) if origin else ""),
-        ("install", _install(result)),
+        ("versions", ", ".join(named)),
+        ("starts at", printable(origin) if origin else None),
         ("again", again),
     )
-
-
-def _install(result: ReleaseSearch) -> str:
-    if result.good is None or result.bad is None:
-        return ""
-    return " and ".join(f"pip install {result.package}=={one}" for one in (result.good, result.bad))
 
 
 def _lines(step: UpgradeReport, row: UpgradeRow) -> str:

@@ -186,8 +186,8 @@ class Checks:
         return result if stays else replace(result, rows=(row, untimed))
 
     def _say(self, model: UpgradedModel, row: UpgradeRow) -> None:
-        self._observer.stands(row_sentence(model, row))
         self._observer.time_left(self._left.seconds)
+        self._observer.stands(row_sentence(model, row))
 
     def _outputs(self, model: Path, specs: tuple[str, str]) -> ComparedOutputs:
         request = self._request

@@ -192,9 +192,11 @@ class _Search:
             notices = (interrupted_notice(counted(len(self._steps), "comparison")),)
         ends = (self._good, self._bad) if self._metric else ()
         good, bad = (self.releases[at].version for at in ends) if ends else (None, None)
+        subject = subject_of(self._upgrade.models[0])
         return ReleaseSearch(
             package=self._request.package,
-            model=subject_of(self._upgrade.models[0]).name,
+            model=subject.name,
+            sha256=subject.sha256,
             releases=tuple(self.releases),
             error=ERROR,
             metric=self._metric,
