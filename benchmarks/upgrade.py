@@ -33,7 +33,7 @@ PARTS = ("versions", "error", "same", "slower")
 #: Models of the tests whose inputs need no options.
 REAL = ("MobileNet-V2", "MNIST CNN", "voice commands", "YOLO-shaped detector")
 ERROR = """
-import msgspec
+from enginescope.core.record import replace
 from enginescope.formats.tensors import tensor_files
 usual = tensor_files.write_answers
 def wrong(path, tensors):

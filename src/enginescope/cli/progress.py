@@ -18,7 +18,7 @@ from rich.text import Text
 
 from enginescope.cli.messages import detail, is_usual, note, warn
 from enginescope.cli.verb import EXIT_INTERRUPTED, ending_in_order, saying_what_stands
-from enginescope.judge.units import format_ms
+from enginescope.judge.units import format_ms, format_span
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
@@ -102,6 +102,7 @@ class JobProgress(Shown[Live], MeasurementObserver):
     """
 
     can_continue = False
+    _left_in_all = ""
 
     def __init__(self, jobs: tuple[Job, ...] = ()) -> None:
         self._jobs = jobs
@@ -149,13 +150,16 @@ class JobProgress(Shown[Live], MeasurementObserver):
 
     def left(self) -> str:
         """Return what stands after an interrupt, and the command line that goes on."""
-        from enginescope.cli.process_options import command_line
-
         if not self.can_continue:
             return self.standing()
+        return f"{self.standing()}; to continue: {self.again()}"
+
+    def again(self) -> str:
+        """Return the command line that goes on."""
+        from enginescope.cli.process_options import command_line
+
         typed = command_line()
-        again = typed if " --continue" in typed else f"{typed} --continue"
-        return f"{self.standing()}; to continue: {again}"
+        return typed if " --continue" in typed else f"{typed} --continue"
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""
@@ -179,18 +183,22 @@ class JobProgress(Shown[Live], MeasurementObserver):
     def process_started(self, text: str) -> None:
         """Show a process that starts."""
         if self._live is not None:
-            self._live.update(Text(f"{text}\n  starting"))
+            self._live.update(Text(f"{text}\n  starting{self._left_in_all}"))
         else:
             note(f"{text} …")
 
     def process_progressed(self, text: str, progress: Progress) -> None:
         """Show the phase of a process."""
         if self._live is not None:
-            self._live.update(Text(f"{text}\n  {describe(progress)}"))
+            self._live.update(Text(f"{text}\n  {describe(progress)}{self._left_in_all}"))
 
     def stands(self, text: str) -> None:
-        """Print what is decided so far."""
-        self._line(text)
+        """Print what is decided so far; the time that is left where no live line shows it."""
+        self._line(text if self._live else f"{text}{self._left_in_all}")
+
+    def time_left(self, seconds: float | None) -> None:
+        """Show the time that the whole measurement will probably take."""
+        self._left_in_all = f"; about {format_span(seconds)} left in all" if seconds else ""
 
     def job_progressed(self, index: int, progress: Progress) -> None:
         """Show the phase of a job."""

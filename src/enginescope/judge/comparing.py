@@ -26,8 +26,8 @@ from enginescope.judge.comparison.ratio import (
     LOOK_CONFIDENCE,
     LOOKS,
     MOST_ROUNDS,
-    chance_of_decision,
     corrected_ratio,
+    is_out_of_reach,
     middle_of,
     more_needed,
     ratio_of_counting_rounds,
@@ -51,8 +51,6 @@ from enginescope.judge.verdict import EvidenceLevel, Reason, Verdict, VerdictKin
 #: A measurement of one side in one round.
 SECONDS = 0.5
 THRESHOLD_PCT = 1.0
-#: An experiment ends where the chance that its last look decides is smaller.
-_LEAST_CHANCE = 0.05
 #: What a comparison of two sides is called whose values are not of a metric of enginescope.
 METRIC = "time"
 
@@ -171,14 +169,8 @@ class Comparison:
             return Standing.DECIDED
         if len(experiment.whole_rounds()) < LOOKS[1]:
             return Standing.GO_ON  # one disturbed round of the first look may be all the variation
-        is_vain = all(
-            pair.verdict.reason is Reason.INTERVAL_TOO_WIDE
-            and pair.verdict.estimate is not None
-            and chance_of_decision(pair.verdict.estimate, self.threshold_pct, self._looks[-1])
-            < _LEAST_CHANCE
-            for pair in pairs
-            if not pair.verdict.is_decided
-        )
+        still_open = [pair.verdict for pair in pairs if not pair.verdict.is_decided]
+        is_vain = all(is_out_of_reach(one, self._looks[-1]) for one in still_open)
         return Standing.VAIN if is_vain else Standing.GO_ON
 
     def _pair(self, number: int, experiment: Experiment[Conditions]) -> Pair:

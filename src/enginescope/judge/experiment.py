@@ -189,17 +189,15 @@ class Experiment(Generic[S]):
         while True:
             try:
                 self.run_round()
+                tally.add(self._uncertainties(self._rounds[-1]))
+                watch(tally)
+                self.ended = self._ended(rules, tally) or self._late(rules, begin)
             except (KeyboardInterrupt, SystemExit) as error:
                 if not self.whole_rounds():
                     raise
                 self.ended, self.interruption = Ended.INTERRUPTED, error
+            if self.ended is not None:
                 return self.ended
-            tally.add(self._uncertainties(self._rounds[-1]))
-            watch(tally)
-            ended = self._ended(rules, tally) or self._late(rules, begin)
-            if ended is not None:
-                self.ended = ended
-                return ended
 
     def run_round(
         self, active: Sequence[int] | None = None, deadline: float | None = None

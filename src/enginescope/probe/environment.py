@@ -16,6 +16,7 @@ from enginescope.probe.nvml import probe_devices
 from enginescope.records.environment import Commit, Environment
 
 #: Distributions whose version can change a figure.
+NAMED = ("enginescope", "python")
 PACKAGES = (
     "numpy",
     "onnx",
@@ -58,7 +59,7 @@ def probe_environment() -> Environment:
 
 def versions() -> dict[str, str]:
     """Return the versions of enginescope, Python, and the packages that can change a figure."""
-    found = {"enginescope": __version__, "python": platform.python_version()}
+    found = dict(zip(NAMED, (__version__, platform.python_version()), strict=True))
     for name in (*PACKAGES, *sorted(packages_with("backend").difference(PACKAGES))):
         try:
             found[name] = metadata.version(name)

@@ -159,6 +159,7 @@ def test_the_gate_calls_it_inconclusive() -> None:
 
 def test_the_upgrade_calls_it_inconclusive() -> None:
     found = compared(sides(0.97), SPREAD)
-    row = metric_rows(found, UPGRADE_LIMITS, CompareConfig(confidence=0.99, spreads=(SPREAD,)))[0]
+    rows = metric_rows(found, UPGRADE_LIMITS, CompareConfig(confidence=0.99, spreads=(SPREAD,)))
+    row = rows[0]
     assert (row.kind, row.reason) == (UpgradeKind.INCONCLUSIVE, "build-spread")
-    assert is_settled(found)  # more rounds of the same builds decide nothing
+    assert is_settled(rows, 60)  # more rounds of the same builds decide nothing

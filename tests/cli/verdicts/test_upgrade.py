@@ -21,8 +21,8 @@ from tests.one_way.verdicts import pair, save
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 #: Adds 1 to every output that a session of ONNX Runtime returns for samples.
 PLANT = """
+from enginescope.core.record import replace
 from enginescope.formats.tensors import tensor_files
-import msgspec
 usual = tensor_files.write_answers
 def wrong(path, tensors):
     changed = [replace(one, data=one.data + 1) for one in tensors]

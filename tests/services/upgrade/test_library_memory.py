@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from enginescope.records.verdict.upgrade import Stack
+from enginescope.services.upgrade.checks import library_memory
 from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.upgrade.stacks import StackRunner
-from enginescope.services.upgrade.upgrade import library_memory
 from enginescope.store.archive import Store
 
 

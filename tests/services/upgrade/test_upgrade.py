@@ -101,7 +101,7 @@ def test_the_same_stack_twice_is_safe(convnet, tmp_path, planted) -> None:
 @pytest.mark.parametrize(("slowdown", "kind"), [(1.0, "worse"), (1.03, "worse")])
 def test_twenty_upgrades(convnet, tmp_path, planted, monkeypatch, slowdown, kind) -> None:
     """A/A is wrong in at most 1 of 20; a slowdown of 3 % is found in at least 19."""
-    from enginescope.services.upgrade import upgrade as service
+    from enginescope.services.upgrade import checks as service
 
     outputs = {}
 

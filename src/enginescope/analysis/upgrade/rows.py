@@ -19,7 +19,7 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, Mea
 from enginescope.analysis.verdicts.verdicts import verdict_on
 from enginescope.core.record import Record, copied, replace
 from enginescope.core.units import format_bytes
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, is_out_of_reach
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.plan.plan import Layer, Plan, Profile
 from enginescope.records.run.run import OutcomeKind, Run, TensorValues
@@ -37,6 +37,8 @@ from enginescope.records.verdict.upgrade import (
 
 #: Metric to its figures in processes with an empty model, of the old stack and of the new one.
 LibraryMemory = Mapping[str, tuple[float, float]]
+#: Measures processes with an empty model; ``None``: it was stopped before they had ended.
+Library = Callable[[], LibraryMemory | None]
 _MEMORY = frozenset({"peak_memory", "device_memory"})
 #: Metrics that a backend may not have.
 _OPTIONAL = _MEMORY | {"engine_size"}
@@ -56,10 +58,21 @@ def look_confidence(models: int) -> float:
     return 1 - (1 - LOOK_CONFIDENCE) / models
 
 
-def is_settled(comparison: MeasuredComparison) -> bool:
-    """Whether more rounds are not needed: the new stack is worse, better, or not worse."""
-    headline = comparison.pairs[0].headline
-    return comparison.is_final or _kind(headline)[0] is not UpgradeKind.INCONCLUSIVE
+def is_settled(rows: Sequence[UpgradeRow], last: int) -> bool:
+    """Whether rounds up to the look after `last` would not make another row that counts clear."""
+    return not any(
+        _may_settle(row.verdict, last)
+        for row in rows
+        if row.decides and row.kind is UpgradeKind.INCONCLUSIVE and row.verdict is not None
+    )
+
+
+def _may_settle(verdict: Verdict, last: int) -> bool:
+    if verdict.kind is VerdictKind.INCOMPARABLE or verdict.reason is Reason.BUILD_SPREAD:
+        return False
+    units = verdict.estimate.n_a if verdict.estimate else 0
+    # one disturbed round of the first look may be all the variation
+    return units < LOOKS[1] or not is_out_of_reach(verdict, last)
 
 
 def latency_limit_pct(limits: Sequence[Limit]) -> float:
@@ -71,13 +84,12 @@ def metric_rows(
     comparison: MeasuredComparison,
     limits: Sequence[Limit],
     terms: CompareConfig,
-    library: Callable[[], LibraryMemory] = dict,
+    library: Library = dict,
 ) -> tuple[UpgradeRow, ...]:
     """Return the headline's row, then the rows of all other figures.
 
     Args:
         terms: Of the comparison; each metric has its own limit.
-        library: Measures processes with an empty model.
     """
     named = {limit.metric: limit.regression_pct for limit in limits}
     pair = comparison.pairs[0]
@@ -133,6 +145,21 @@ def _kind(verdict: Verdict) -> tuple[UpgradeKind, str]:
     return UpgradeKind.INCONCLUSIVE, verdict.reason.value
 
 
+def stopped_row(metric: str, step: str, row: UpgradeRow | None = None) -> UpgradeRow:
+    """Return the row of a metric that is open, since the upgrade was stopped before a step.
+
+    Args:
+        row: What is known of the metric.
+    """
+    known = row or UpgradeRow(metric=metric, kind=UpgradeKind.INCONCLUSIVE, reason="")
+    return replace(
+        known,
+        kind=UpgradeKind.INCONCLUSIVE,
+        reason=UpgradeReason.NOT_REACHED.value,
+        message=f"stopped before {step}",
+    )
+
+
 def untimed_row(outputs: UpgradeRow, limit_pct: float) -> UpgradeRow:
     """Return the row of the latency of a model whose outputs do not pass: nothing is timed."""
     why = f"not timed, because the outputs are {outputs.kind.value} ({outputs.reason})"
@@ -168,7 +195,7 @@ def failed_row(sides: Sequence[MeasuredSide], limit_pct: float) -> UpgradeRow:
     return replace(row, kind=UpgradeKind.WORSE) if is_new else row
 
 
-def _model_memory_row(row: UpgradeRow, library: Callable[[], LibraryMemory]) -> UpgradeRow:
+def _model_memory_row(row: UpgradeRow, library: Library) -> UpgradeRow:
     """Return a row of memory as the model's own growth decides it.
 
     The growth is the largest that the interval allows, less what an empty model's process grew by.
@@ -179,7 +206,10 @@ def _model_memory_row(row: UpgradeRow, library: Callable[[], LibraryMemory]) -> 
     """
     if row.metric not in _MEMORY or row.kind is not UpgradeKind.WORSE or not row.old or not row.new:
         return row
-    shares = library().get(row.metric)
+    measured = library()
+    if measured is None:
+        return stopped_row(row.metric, "the memory of the runtime alone was measured", row)
+    shares = measured.get(row.metric)
     estimate = row.verdict.estimate if row.verdict else None
     interval = estimate.interval if estimate else None
     most = max(row.new, row.old * interval.high if interval else row.new) - row.old

@@ -70,7 +70,8 @@ class RoundsProgress(JobProgress):
         self._last_line = measured
         left_out = measured - counting
         why = f"; {left_out} noisy or failed, left out" if left_out else ""
-        self._line(f"{measured} of at most {self._most} rounds measured{self._left}{why} …")
+        left = f"{self._left}{why}{self._left_in_all}"
+        self._line(f"{measured} of at most {self._most} rounds measured{left} …")
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         """Show an interim result."""
@@ -95,7 +96,8 @@ class RoundsProgress(JobProgress):
 
     def extent(self) -> str:
         """Return after how many rounds an interrupt came."""
-        return f" after {self._measured} of at most {counted(self._most, 'round')}"
+        most = counted(self._most, "round")
+        return f" after {self._measured} of at most {most}" if self._most else ""
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store, and how to compare it."""
@@ -120,7 +122,7 @@ class RoundsProgress(JobProgress):
             return
         of = f"{turn.round + 1} of at most {self._most}, {self._counting} count{self._left}"
         place = f"round {of} · {turn.side} {job_text(job)}"
-        lines = [place, f"  {doing}", *([self._so_far] if self._so_far else [])]
+        lines = [place, f"  {doing}{self._left_in_all}", *([self._so_far] if self._so_far else [])]
         self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))
 
 

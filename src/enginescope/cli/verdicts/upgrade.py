@@ -35,7 +35,7 @@ from enginescope.formats.archive.engine_archive import MANIFEST
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.gate import InconclusivePolicy
-from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeReport
+from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind, UpgradeReport
 from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_upgrade
 from enginescope.services.upgrade.request import REPEATS, UpgradeRequest
 from enginescope.services.upgrade.upgrade import check_upgrade
@@ -51,6 +51,8 @@ _OF_REPRODUCE = (
     "upgrade",
     "Check a new ONNX Runtime against the one in another environment",
     "enginescope upgrade model.onnx --old old/bin/python --markdown upgrade.md",
+    "Search the release of ONNX Runtime that made a model slower or wrong",
+    "enginescope upgrade model.onnx --search 1.19..1.32 --markdown issue.md",
     "Check the evidence of an upgrade, and run it again",
     "enginescope upgrade --reproduce bundle --old old/bin/python",
 )
@@ -130,6 +132,23 @@ _OF_REPRODUCE = (
     help="Add the hashes of models, samples and outputs to --evidence, not the files.",
 )
 @option(
+    "--search",
+    metavar="FIRST..LAST",
+    help="Search the release in this range that made a model worse, as 1.19..1.32.",
+)
+@option(
+    "--package",
+    default="onnxruntime",
+    help="With --search: the Python package; each release gets an environment in the store.",
+)
+@option(
+    "--python",
+    "pythons",
+    multiple=True,
+    metavar="[VERSION=]PYTHON",
+    help="With --search: an interpreter in place of such an environment.",
+)
+@option(
     "--reproduce",
     type=PATH,
     metavar="FOLDER",
@@ -142,13 +161,18 @@ _OF_REPRODUCE = (
 )
 @rounds_end_options
 @report_options
-def command(models: tuple[Path, ...], reproduce: Path | None, **options: Any) -> int:
+def command(
+    models: tuple[Path, ...], reproduce: Path | None, search: str | None, **options: Any
+) -> int:
     """Check whether MODELS are as correct and as fast on a new stack; exit with 1 if not.
 
     Outputs come first: fresh processes of both stacks are compared with a reference and with each
     other. A model whose outputs fail is not timed. Then enginescope interleaves processes of both
     stacks until the result is clear, and judges latency, memory and engine size. Without MODELS, it
     compares recorded runs.
+
+    With --search, it compares the last release of a package with the first, bisects to the release
+    that made the model worse, and names the ONNX operators. The exit code is 1 if one is worse.
 
     With --reproduce, a changed, missing or added file is an error (exit code 2). So is a stack or a
     model that this machine lacks. The verdicts of recorded runs are computed again.
@@ -157,6 +181,10 @@ def command(models: tuple[Path, ...], reproduce: Path | None, **options: Any) ->
         refuse_typed("with --reproduce", but=_OF_REPRODUCE)
         return _reproduce(reproduce, options)
     refuse_typed("without --reproduce", "check_only", hint="enginescope upgrade --reproduce FOLDER")
+    if search is not None:
+        refuse_typed("with --search", *("old", "new", "builds", "repeats"))
+        return _search(models, search, options)
+    refuse_typed("without --search", *("package", "pythons"), hint="--search FIRST..LAST")
     if options["old"] is None:
         raise UsageError("--old is needed", hint="--old PYTHON, docker:IMAGE, a run or a tag")
     return _check(models, options)
@@ -170,11 +198,30 @@ def _check(models: tuple[Path, ...], options: dict[str, Any]) -> int:
     with measuring(progress, can_continue=True):
         report = check_upgrade(_request(models, options), progress)
     steps, folder = [next_step(report, options)], options["evidence"]
+    if any(notice.code == "I-SHORT-SEARCH" for notice in report.notices):
+        steps.append(("continue", progress.again()))
     if folder is not None:
         note(f"wrote {folder}; SHA-256 of its manifest: {sha256_of(folder / MANIFEST)}")
         steps.append(step(options, "run it again", "upgrade", "--reproduce", folder))
     present_answer(upgrade_answer(report), options, *steps)
     return exit_code(progress, int(not report.is_passed))
+
+
+def _search(models: tuple[Path, ...], span: str, options: dict[str, Any]) -> int:
+    from enginescope.render.verdicts.search_answer import search_answer
+    from enginescope.services.upgrade.search import SearchRequest, search_upgrade
+
+    check_files(options, *models)
+    pythons = options["pythons"]
+    upgrade = _request(models, {**options, "old": ""})
+    request = SearchRequest(
+        upgrade=upgrade, span=span, package=options["package"], pythons=tuple(pythons)
+    )
+    with measuring(progress := RoundsProgress(), can_continue=True):
+        result = search_upgrade(request, progress)
+    steps = [next_step(result.change, options)] if result.change else []
+    present_answer(search_answer(result), options, *steps)
+    return exit_code(progress, int(result.kind in (UpgradeKind.WORSE, UpgradeKind.INCONCLUSIVE)))
 
 
 def _reproduce(folder: Path, options: dict[str, Any]) -> int:

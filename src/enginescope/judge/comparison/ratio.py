@@ -29,7 +29,7 @@ from enginescope.judge.errors import UsageError
 from enginescope.judge.samples import Array, Interval
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.series import as_series
-from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, VerdictKind
+from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, Verdict, VerdictKind
 
 #: Rounds after which an interleaved comparison may stop. So many at most see 2 % where processes
 #: scatter by a standard deviation of 2 %, however they do: ``benchmarks/statistics/looks.py``.
@@ -46,6 +46,8 @@ FLOOR_ROUNDS = 30
 #: four intervals misses in 3 % of comparisons at most, so that of 200 comparisons of a side with
 #: itself hardly ever more than 5 % end with a difference.
 LOOK_CONFIDENCE = 0.99
+#: An experiment ends where the chance that its last look decides is smaller.
+LEAST_CHANCE = 0.05
 _NORMAL = NormalDist()
 _STEPS = 60
 
@@ -154,6 +156,13 @@ def chance_of_decision(estimate: RatioEstimate, threshold_pct: float, units: int
     least = half * math.sqrt(n / units)
     beyond, room = max(edge, least), max(edge - least, 0.0)
     return 1 - later.cdf(beyond) + later.cdf(-beyond) + later.cdf(room) - later.cdf(-room)
+
+
+def is_out_of_reach(verdict: Verdict, units: int) -> bool:
+    """Whether so many units in all would hardly decide an open verdict."""
+    if verdict.reason is not Reason.INTERVAL_TOO_WIDE or verdict.estimate is None:
+        return False
+    return chance_of_decision(verdict.estimate, verdict.threshold_pct, units) < LEAST_CHANCE
 
 
 #: So many processes of both sides together say how processes scatter, where one scatter is taken

@@ -52,6 +52,7 @@ class UpgradeReason(Enum):
     NOT_WORSE = "not-worse"
     MISSING = "missing"
     SMALL_GROWTH = "small-growth"
+    NOT_REACHED = "not-reached"
 
 
 class Stack(Record, frozen=True, kw_only=True):
@@ -170,6 +171,7 @@ class UpgradedModel(Record, frozen=True, kw_only=True):
         comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
         old, new: Ids of the runs.
         layers: Compared layers; ``None``: a side has none.
+        origin: Node at which the error of the outputs starts; ``None``: not searched, or not found.
     """
 
     model: str
@@ -182,6 +184,7 @@ class UpgradedModel(Record, frozen=True, kw_only=True):
     old: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     layers: LayerDifferences | None = None
+    origin: str | None = None
     notices: tuple[Notice, ...] = ()
 
     @property
@@ -220,6 +223,75 @@ class UpgradeReport(Result, MadeReport, frozen=True, kw_only=True):
 def worst(kinds: Iterable[UpgradeKind]) -> UpgradeKind:
     """Return the worst of `kinds`; inconclusive where there is none."""
     return min(kinds, key=list(UpgradeKind).index, default=UpgradeKind.INCONCLUSIVE)
+
+
+class Release(Record, frozen=True, kw_only=True):
+    """A release of a package, in an environment that differs from others in that package alone.
+
+    Attributes:
+        python: Interpreter of the environment; ``None``: there is none.
+        failure: Why the release cannot be used.
+    """
+
+    version: str
+    python: str | None = None
+    failure: str | None = None
+
+
+class ReleaseSearch(Result, MadeReport, frozen=True, kw_only=True):
+    """The release of a package that made a model worse.
+
+    Attributes:
+        releases: Oldest first; those with a `failure` are skipped.
+        error: Largest chance that the search names a release though all are equal.
+        metric: The metric that is worse in the last release; ``None``: none is.
+        steps: Comparisons of two releases; the last one is that of `good` and `bad` if both are
+            neighbors, with layers and the origin of wrong outputs.
+        good, bad: The nearest releases found to be as good as the first, and worse.
+    """
+
+    package: str
+    model: str
+    sha256: str | None = None
+    releases: tuple[Release, ...]
+    error: float
+    metric: str | None = None
+    steps: tuple[UpgradeReport, ...] = ()
+    good: str | None = None
+    bad: str | None = None
+
+    def row(self, step: UpgradeReport) -> UpgradeRow:
+        """Return the row of the metric in a comparison; the worst before the metric is known."""
+        rows = [row for row in step.models[0].rows if row.decides]
+        named = [row for row in rows if row.metric == self.metric]
+        kind = worst(row.kind for row in rows)
+        return next(iter((*named, *(row for row in rows if row.kind is kind))))
+
+    @property
+    def change(self) -> UpgradeReport | None:
+        """The comparison of `good` and `bad`; ``None``: it was not reached."""
+        if len(self.steps) < 2:
+            return None
+        last = self.steps[-1]
+        return last if (last.old.name, last.new.name) == (self.good, self.bad) else None
+
+    @property
+    def kind(self) -> UpgradeKind:
+        """Worse where one release is named, and safe where the last one is as good as the first."""
+        if self.metric is None:
+            kinds = (self.row(step).kind for step in self.steps)
+            return next(kinds, UpgradeKind.INCONCLUSIVE)
+        is_one = self.change is not None and not self.between
+        is_worse = is_one and self.row(self.steps[-1]).kind is UpgradeKind.WORSE
+        return UpgradeKind.WORSE if is_worse else UpgradeKind.INCONCLUSIVE
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """The releases after `good` and before `bad`, of which nothing is known."""
+        names = [release.version for release in self.releases]
+        if self.good is None or self.bad is None:
+            return ()
+        return tuple(names[names.index(self.good) + 1 : names.index(self.bad)])
 
 
 #: Version of `EvidenceBundle`. Raised when an older enginescope could misread a newer bundle.

@@ -96,7 +96,7 @@ def upgrade_answer(report: UpgradeReport) -> Answer:
                 {
                     "model": model.model,
                     "verdict": model.kind,
-                    "sentences": [_sentence(model, row) for row in model.rows],
+                    "sentences": [row_sentence(model, row) for row in model.rows],
                     "layers": layers_text(model.layers) if model.layers else None,
                 }
                 for model in report.models
@@ -268,7 +268,8 @@ def verdict_text(row: UpgradeRow) -> str:
     return row.kind.value if row.decides else f"({row.kind.value})"
 
 
-def _sentence(model: UpgradedModel, row: UpgradeRow) -> str:
+def row_sentence(model: UpgradedModel, row: UpgradeRow) -> str:
+    """Return the verdict of a row with its figures and its reason, in one line."""
     old, new = values_of(row)
     figures = f"{metric_text(row)} {old} → {new}" if row.old is not None else metric_text(row)
     change = f", {text}" if (text := change_text(row.verdict)) != UNKNOWN else ""

@@ -44,6 +44,20 @@ from enginescope.runner.inputs.collect_outputs import answered
 from enginescope.runner.inputs.sample_feeds import check_names_among
 from enginescope.services.accuracy.sides import RoundedReference, Side, Sides, tolerance_name
 
+#: Gets the job that runs and its progress; ``None``: its process starts.
+Watch = Callable[[Job, Progress | None], None]
+#: Runs a job on samples in a fresh process; the outputs go into the folder of the request.
+RunSamples = Callable[[Job, AnswerRequest, Watch], Run]
+#: Gets a side, what is asked of it, and a function that collects its outputs in a fresh process.
+Collect = Callable[[Side, AnswerRequest, Callable[[], Run]], Run]
+
+
+def collect_outputs(job: Job, request: AnswerRequest, watch: Watch) -> Run:
+    """Run a job on samples in a fresh process; its outputs go into ``request.folder``."""
+    asked = replace(job, answering=request)
+    watch(asked, None)
+    return answered(asked, lambda progress: watch(asked, progress))
+
 
 class Plan(Record, frozen=True, kw_only=True):
     """What is to be done.
@@ -54,6 +68,7 @@ class Plan(Record, frozen=True, kw_only=True):
         output_names: Outputs of sides -> outputs of the reference that they are compared with.
         fail_fast: End with the first sample or target that cannot be read, instead of skipping it.
         allow_nothing_compared: Whether an output passes of which no element could be compared.
+        run_samples: Runs jobs of intermediate tensors.
     """
 
     sides: Sides
@@ -66,19 +81,7 @@ class Plan(Record, frozen=True, kw_only=True):
     output_names: dict[str, str] = msgspec.field(default_factory=dict)
     fail_fast: bool = False
     allow_nothing_compared: bool = False
-
-
-#: Gets the job that runs and its progress; ``None``: its process starts.
-Watch = Callable[[Job, Progress | None], None]
-#: Gets a side, what is asked of it, and a function that collects its outputs in a fresh process.
-Collect = Callable[[Side, AnswerRequest, Callable[[], Run]], Run]
-
-
-def collect_outputs(job: Job, request: AnswerRequest, watch: Watch) -> Run:
-    """Run a job on samples in a fresh process; its outputs go into ``request.folder``."""
-    asked = replace(job, answering=request)
-    watch(asked, None)
-    return answered(asked, lambda progress: watch(asked, progress))
+    run_samples: RunSamples = collect_outputs
 
 
 class ValidationRun:

@@ -164,6 +164,7 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
         tolerance=row,
         asked=plan.asked,
         output_names=plan.output_names,
+        run_samples=plan.run_samples,
         fails=not one.passes,
         folder=str(folder.resolve()),
         most=None if _is_cheap(side.job) and _is_cheap(reference) else FEW_MARKS,

@@ -26,7 +26,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample
 from enginescope.records.tensor import DataType
-from enginescope.services.accuracy.validation_run import Watch, collect_outputs
+from enginescope.services.accuracy.validation_run import RunSamples, Watch
 
 
 class IntermediateOutputs:
@@ -37,8 +37,10 @@ class IntermediateOutputs:
         watch: Told which model runs, and how far it is.
     """
 
-    def __init__(self, folder: Path, preprocessing: Preprocessing, watch: Watch) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, preprocessing: Preprocessing, watch: Watch, run_samples: RunSamples
+    ) -> None:
+        self.folder, self._run_samples = folder, run_samples
         self._preprocessing = preprocessing
         self._watch = watch
 
@@ -79,7 +81,7 @@ class IntermediateOutputs:
         request = AnswerRequest(
             samples=samples, folder=str(folder), preprocessing=self._preprocessing, **more
         )
-        collect_outputs(job, request, self._watch)
+        self._run_samples(job, request, self._watch)
 
     def input_shapes(self, job: Job, sample: Sample) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the inputs in a sample, where the model leaves some open."""

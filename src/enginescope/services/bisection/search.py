@@ -35,7 +35,7 @@ from enginescope.formats.onnx.onnx_precision import large_weights
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Preprocessing, Sample
-from enginescope.services.accuracy.validation_run import Watch
+from enginescope.services.accuracy.validation_run import RunSamples, Watch, collect_outputs
 from enginescope.services.bisection.branches import IntermediateOutputs, outputs_by_name, unfolded
 
 #: Taken for a tensor whose size cannot be told.
@@ -79,6 +79,7 @@ class BisectPlan(Record, frozen=True, kw_only=True):
     most: int | None
     largest: float | None = None
     output_names: dict[str, str] = field(default_factory=dict)
+    run_samples: RunSamples = collect_outputs
 
 
 class BisectRun:
@@ -86,7 +87,9 @@ class BisectRun:
 
     def __init__(self, plan: BisectPlan, watch: Watch) -> None:
         self._plan = plan
-        self.answers = IntermediateOutputs(Path(plan.folder), plan.preprocessing, watch)
+        self.answers = IntermediateOutputs(
+            Path(plan.folder), plan.preprocessing, watch, plan.run_samples
+        )
         self._rounds = 0
         self._refusals: dict[str, str] = {}
         #: Type and rank of the side's tensors, as far as they were looked at.

@@ -68,6 +68,9 @@ class MeasurementObserver(Observer):
             left_s: Seconds that are left at most; ``None``: not known.
         """
 
+    def time_left(self, seconds: float | None) -> None:
+        """Report the seconds that the whole measurement will probably take; ``None``: unknown."""
+
     def interrupted(self, error: BaseException) -> None:
         """Raise an interrupt; who returns instead gets the answer of what was measured so far.
 

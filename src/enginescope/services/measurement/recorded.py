@@ -6,13 +6,14 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.jsonio import encode, sha256_of
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import locked
 from enginescope.records.progress import COMPARISON_TAG, side_label, side_number
 from enginescope.records.run.run import OutcomeKind, Run
@@ -69,14 +70,23 @@ def kept_folder(
             os.close(lock)
 
 
-def recorded_rounds(jobs: Sequence[Job], store: Store, observer: Observer) -> Sides:
-    """Return the runs of each side of the newest rounds of these jobs; empty without any."""
+def recorded_rounds(
+    jobs: Sequence[Job],
+    store: Store,
+    observer: Observer,
+    software: Mapping[str, Mapping[str, str]] | None = None,
+) -> Sides:
+    """Return the runs of each side of the newest rounds of these jobs; empty without any.
+
+    Args:
+        software: Versions that other Pythons have now, by the name of their environment.
+    """
 
     def is_same(run: Run, job: Job) -> bool:
         return not (run.turn and run.turn.plan) and _is_alike(run.job, job)
 
     recorded = newest_recorded(jobs, store, observer, is_same)
-    change = change_since(recorded)
+    change = change_since(recorded, software=software)
     if change is not None:
         raise UsageError(
             f"{COMPARISON_TAG}{_comparison(recorded)} cannot be continued",
@@ -152,9 +162,14 @@ def differences_of_jobs(recorded: Job, current: Job) -> Iterator[tuple[str, obje
         yield "conditions", recorded.conditions, current.conditions
 
 
-def change_since(recorded: Sides, *, is_locked: bool = False) -> str | None:
+def change_since(
+    recorded: Sides,
+    *,
+    is_locked: bool = False,
+    software: Mapping[str, Mapping[str, str]] | None = None,
+) -> str | None:
     """Return how models, engines, machine, software or clocks differ from those of the sides."""
-    from enginescope.probe.environment import probe_environment
+    from enginescope.probe.environment import NAMED, PACKAGES, probe_environment
 
     for label, side in zip(map(side_label, range(len(recorded))), recorded, strict=True):
         for path, digest in _files(side):
@@ -168,7 +183,9 @@ def change_since(recorded: Sides, *, is_locked: bool = False) -> str | None:
     for side in recorded:
         good = [run for run in side if run.outcome.kind is OutcomeKind.OK]
         then = good[-1].environment if good else here
-        changed = "; ".join(_changes(then, here))
+        current = (software or {}).get(side[0].job.backend.environment or "", here.versions)
+        versions = {name: current[name] for name in (*NAMED, *PACKAGES) if name in current}
+        changed = "; ".join(_changes(then, replace(here, versions=versions)))
         if changed:
             return changed
         if any(device.clock_lock for device in then.devices) is not is_locked:

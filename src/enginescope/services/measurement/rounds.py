@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from string import ascii_uppercase
@@ -81,6 +81,7 @@ class Pacing(Record, frozen=True, kw_only=True):
         take: Gets the label of the side and the run with its outputs before it is stored without.
         plan: Recorded with each run, so that the comparison can be continued.
         recorded: Runs of the comparison that is continued, of each side in the order of rounds.
+        software: Versions that other Pythons have now, by the name of their environment.
     """
 
     stands: Callable[[Sides], Standing] = lambda _sides: Standing.GO_ON
@@ -96,6 +97,7 @@ class Pacing(Record, frozen=True, kw_only=True):
     take: Callable[[str, Run], None] | None = None
     plan: RoundPlan | None = None
     recorded: Sides = ()
+    software: Mapping[str, Mapping[str, str]] = {}
 
 
 class JobRounds:
@@ -130,7 +132,7 @@ class JobRounds:
         #: Of the jobs, all runs that were recorded before.
         self.recorded = pacing.recorded
         if request.continues and pacing.plan is None:
-            self.recorded = recorded_rounds(jobs, store, observer)
+            self.recorded = recorded_rounds(jobs, store, observer, pacing.software)
         self.ended: Ended | None = None
         self._has_round = False
         self.comparison = comparison_id(self.recorded) or secrets.token_hex(4)

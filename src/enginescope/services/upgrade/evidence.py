@@ -13,9 +13,10 @@ from pathlib import Path
 from enginescope.analysis.upgrade.reproduced import output_hash, reproduced_outputs
 from enginescope.analysis.upgrade.rows import output_gap
 from enginescope.core.errors import FormatError, UsageError, reason_of
-from enginescope.core.jsonio import decode, encode, read_bytes, sha256_of
+from enginescope.core.jsonio import decode, encode, read_bytes, sha256_of, write_atomic
 from enginescope.core.record import Record, copied, replace
 from enginescope.formats.archive.engine_archive import (
+    MANIFEST,
     RUNS,
     FolderArchive,
     check_folder,
@@ -53,6 +54,9 @@ MOST_BYTES = 64 << 20
 DOCUMENT = "evidence.json"
 OUTPUTS = "outputs"
 _INPUTS = "inputs"
+#: Part of a model that fails alone.
+REDUCED = "reduced"
+_OF_BUNDLE = frozenset({DOCUMENT, OUTPUTS, REDUCED, _INPUTS, RUNS, MANIFEST})
 
 
 class Evidence(Record, frozen=True, kw_only=True, eq=False):
@@ -77,51 +81,70 @@ def _refuse(text: str) -> None:
     raise FormatError("a bundle of evidence", why=text)
 
 
-def check_evidence_folder(folder: Path) -> None:
-    """Raise `UsageError` if a bundle cannot be written there, before anything is measured."""
+def check_evidence_folder(folder: Path, *, continues: bool = False) -> None:
+    """Raise `UsageError` if a bundle cannot be written there, before anything is measured.
+
+    Args:
+        continues: A bundle that is there is removed: the upgrade that it is of goes on.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        is_used = next(folder.iterdir(), None) is not None
+        names = {path.name for path in folder.iterdir()}
+        if continues and DOCUMENT in names and names <= _OF_BUNDLE:
+            for name in names:
+                path = folder / name
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            names = set()
     except OSError as error:
         raise UsageError(f"cannot write {folder}", why=reason_of(error)) from error
-    if is_used:
+    if names:
         raise UsageError(f"cannot write {folder}", why="it is not empty", hint="a new folder")
 
 
-def write_evidence(
-    request: UpgradeRequest,
-    report: UpgradeReport,
-    runs: Sequence[Run],
-    outputs: tuple[Path, Sequence[BundledOutputs | None]],
-) -> FolderArchive:
-    """Write the bundle of an upgrade; its manifest comes last.
+class EvidenceWriter:
+    """Writes the bundle of an upgrade into its folder, as far as the upgrade has come.
 
     Args:
-        runs: Of both stacks.
-        outputs: Folder with the files of outputs, which are moved, and what they are.
+        request: Its evidence names the folder.
+
+    Attributes:
+        kept: Writes the outputs of each model as soon as they are known.
     """
-    folder = request.evidence
-    assert folder is not None
-    settings, store = _settings(request), Store(place_of(request.store))
-    files, models = outputs
-    try:
-        inputs = tuple(
-            _bundled(Path(path), None if request.without_inputs else folder, number)
-            for number, path in enumerate(_paths(settings))
-        )
-        for run in runs:
-            kept_in = store.folder_of_id(run.id) if store.has(run.id) else None
-            write_run(run, folder / RUNS / run.id, files_from=kept_in)
-        if (files / OUTPUTS).is_dir():
-            shutil.move(files / OUTPUTS, folder / OUTPUTS)
+
+    def __init__(self, request: UpgradeRequest) -> None:
+        assert request.evidence is not None
+        self._folder, self._store = request.evidence, Store(place_of(request.store))
+        self._settings = _settings(request)
+        self._copies_to = None if request.without_inputs else self._folder
+        self._inputs: tuple[BundledInput, ...] | None = None
+        self.kept = KeptOutputs(self._folder, 0 if request.without_inputs else MOST_BYTES)
+
+    def write(self, report: UpgradeReport) -> None:
+        """Write the document, which has the verdicts so far."""
+        if self._inputs is None:
+            self._inputs = tuple(
+                _bundled(Path(path), self._copies_to, number)
+                for number, path in enumerate(_paths(self._settings))
+            )
+        models = self.kept.models
+        if models:
+            models = [*models, *[None] * (len(report.models) - len(models))]
         bundle = EvidenceBundle(
-            settings=settings, inputs=inputs, report=report, outputs=tuple(models)
+            settings=self._settings, inputs=self._inputs, report=report, outputs=tuple(models)
         )
-        (folder / DOCUMENT).write_bytes(encode(bundle))
-        subjects = {encode(subject): subject for subject in subjects_of(runs)}
-        return write_manifest(folder, tuple(subjects.values()))
-    except OSError as error:
-        raise UsageError(f"cannot write {folder}", why=reason_of(error)) from error
+        write_atomic(self._folder / DOCUMENT, encode(bundle))
+
+    def finish(self, report: UpgradeReport, runs: Sequence[Run]) -> FolderArchive:
+        """Write the runs of both stacks and the document; the manifest comes last."""
+        try:
+            for run in runs:
+                kept_in = self._store.folder_of_id(run.id) if self._store.has(run.id) else None
+                write_run(run, self._folder / RUNS / run.id, files_from=kept_in)
+            self.write(report)
+            subjects = {encode(subject): subject for subject in subjects_of(runs)}
+            return write_manifest(self._folder, tuple(subjects.values()))
+        except OSError as error:
+            raise UsageError(f"cannot write {self._folder}", why=reason_of(error)) from error
 
 
 def read_evidence(folder: Path) -> Evidence:

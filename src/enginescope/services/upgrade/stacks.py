@@ -13,6 +13,7 @@ from itertools import combinations
 from pathlib import Path
 
 from enginescope.analysis.upgrade.rows import Drift, drift_of, open_row, output_gap, output_row
+from enginescope.analysis.validation.validation import Validation
 from enginescope.backends.registry import is_environment, read_spec
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record, replace
@@ -21,16 +22,23 @@ from enginescope.judge.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.run.sample_set import AnswerRequest, Sample
-from enginescope.records.verdict.upgrade import OUTPUTS, Stack, UpgradeReason, UpgradeRow
+from enginescope.records.verdict.upgrade import (
+    OUTPUTS,
+    Stack,
+    UpgradeKind,
+    UpgradeReason,
+    UpgradeRow,
+)
 from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.fleet.container import Container, has_gpu, mounts_of_job
 from enginescope.runner.fleet.environment import Environment
 from enginescope.runner.model_inputs import settled_workload
 from enginescope.runner.session import Sink, makes_first, run_jobs
 from enginescope.services.accuracy.output_files import choose_samples
-from enginescope.services.accuracy.request import ValidateRequest, check_request
+from enginescope.services.accuracy.request import BisectionRequest, ValidateRequest, check_request
 from enginescope.services.accuracy.sides import Side, Sides, reference_side, spanning_jobs
-from enginescope.services.accuracy.validation_run import Plan, ValidationRun
+from enginescope.services.accuracy.validation_run import Plan, ValidationRun, Watch, collect_outputs
+from enginescope.services.bisection.bisect import add_bisection
 from enginescope.services.upgrade.evidence import KeptOutputs
 from enginescope.services.upgrade.remote_job import REMOTE_JOB, packed_job, unpacked_run
 from enginescope.store.archive import Store
@@ -158,11 +166,17 @@ Progress = Callable[[str], None]
 
 
 class ComparedOutputs(Record, frozen=True, kw_only=True):
-    """The row of the outputs, and what they were compared with."""
+    """The row of the outputs, and what they were compared with.
+
+    Attributes:
+        origin: Node at which the error of the new stack starts; ``None``: not searched, or not
+            found.
+    """
 
     row: UpgradeRow
     reference: str | None = None
     notices: tuple[Notice, ...] = ()
+    origin: str | None = None
 
 
 def compare_outputs(
@@ -172,6 +186,7 @@ def compare_outputs(
     runner: StackRunner,
     progress: Progress,
     kept: KeptOutputs | None = None,
+    reduced: Path | None = None,
 ) -> ComparedOutputs:
     """Compare the outputs of a model on two stacks.
 
@@ -179,6 +194,7 @@ def compare_outputs(
         requests: Of the old and of the new stack: they differ in the backend alone.
         repeats: Fresh processes of each stack.
         kept: Gets the outputs.
+        reduced: New folder for the part of the model that fails alone on the new stack.
     """
     check_request(requests[0])
     model = requests[0].models[0]
@@ -220,7 +236,36 @@ def compare_outputs(
             row = output_row(found.sides[:repeats], found.sides[repeats:], drift)
         if kept is not None:
             kept.keep(str(model), run, (reference, *sides), samples)
-    return ComparedOutputs(row=row, reference=reference.label, notices=found.notices)
+        origin = None
+        if reduced is not None and row.kind is UpgradeKind.WORSE:
+            found, origin = _reduced(found, plan, repeats, runner, reduced)
+    return ComparedOutputs(row=row, reference=reference.label, notices=found.notices, origin=origin)
+
+
+def _reduced(
+    found: Validation, plan: Plan, number: int, runner: StackRunner, folder: Path
+) -> tuple[Validation, str | None]:
+    """Search the error of a side; return the notices of the search and the node of the start."""
+    compared, side = found.sides[number], plan.sides.others[number]
+    if compared.diff is None:
+        return found, None  # it returns no outputs
+
+    def run_samples(job: Job, request: AnswerRequest, watch: Watch) -> Run:
+        own = Side(label=compared.label, job=job)
+        return runner.collect_outputs(own, request, lambda: collect_outputs(job, request, watch))
+
+    sides = Sides(reference=plan.sides.reference, others=(side,))
+    alone = replace(plan, sides=sides, run_samples=run_samples)
+    asked = BisectionRequest(bisect=True, extract=folder)
+    searched = add_bisection(
+        replace(found, sides=(compared,)), alone, lambda _job, _progress: None, asked
+    )
+    inside = searched.sides[0].inside
+    if inside is None or inside.first_step is None:
+        return searched, None
+    start = inside.first_step.pair
+    notices = (*searched.notices, *inside.notices)
+    return replace(searched, notices=notices), f"{start.node} ({start.operator})"
 
 
 def _repeated(
