@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from enginescope.analysis.layers.layer_table import LayerRow, tactic_shares
 from enginescope.analysis.layers.reformats import ReformatShare, reformats, reformats_by
+from enginescope.analysis.memory.memory_view import memory_of
 from enginescope.analysis.onnx.onnx_map import OnnxMap
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, attributes_of
 from enginescope.analysis.plans.plan_view import PlanView
@@ -26,6 +27,7 @@ from enginescope.render.charts.card.scatter import scatter
 from enginescope.render.charts.distribution import log_axis
 from enginescope.render.html.images import Chart, Spec, marks
 from enginescope.render.html.page_frame import deflated
+from enginescope.render.memory.memory_text import memory_sentences, memory_tables
 from enginescope.render.plans.plan_headline import (
     PageSubject,
     layers_text,
@@ -291,19 +293,28 @@ def _reformat_sentence(by_origin: Sequence[ReformatShare]) -> str:
 
 
 def memory(subject: PageSubject) -> Section | None:
-    """What is alive at each layer, and what the largest layers keep; ``None`` without a plan."""
+    """What makes the peak, what is alive at each layer, and what the largest layers keep."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
         return None
     charts = charts_of(view, "live-activations", "footprint-per-layer")
+    run = subject.view.given
+    found = memory_of(view.plan, run.arenas, roles=view.roles, process_bytes=run.peak_memory_bytes)
+    has_sizes = found is not None and found.peak_bytes > 0
     return Section(
         key="memory",
         title="Memory of the layers",
         answer=memory_text(view.totals),
+        sentences=memory_sentences(found) if found is not None and has_sizes else (),
         charts=charts,
+        figures=memory_tables(found, _TENSORS) if found is not None and has_sizes else (),
         is_gallery=True,
         empty=None if charts else "The plan has no sizes of tensors.",
     )
+
+
+#: Rows of the table of tensors that make the peak.
+_TENSORS = 10
 
 
 _NO_PRECISIONS = "The plan has no precisions: it was built or written without detailed verbosity."

@@ -1,8 +1,6 @@
-import json
-
 import pytest
 
-from enginescope.analysis.report_card.card_data import liveness
+from enginescope.analysis.memory.memory_view import memory_of
 from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import IOTensor, Plan
@@ -16,17 +14,16 @@ def plan_of(*layers, given, taken) -> Plan:
 
 
 def test_a_chain_holds_what_is_read_and_written() -> None:
-    found = liveness(small_plan())
+    found = memory_of(small_plan())
     # a: 256 bytes, b: 512, c: 1024 and through the no-op; x, y and the weights are not activations
     assert found.live_bytes == (256, 256 + 512, 512 + 1024, 1024)
-    assert found.largest_bytes == found.live_bytes
     assert (found.peak_bytes, found.peak_at, found.unknown) == (1536, 2, 0)
 
 
 def test_a_shortcut_stays_alive_until_its_last_reader() -> None:
     x, y = tensor("x", 1), tensor("y", 1)
     a, b, c = tensor("a", 100), tensor("b", 10), tensor("c", 10)
-    found = liveness(
+    found = memory_of(
         plan_of(
             layer(0, "one", "A", [x], [a]),
             layer(1, "two", "A", [a], [b]),
@@ -37,13 +34,12 @@ def test_a_shortcut_stays_alive_until_its_last_reader() -> None:
         )
     )
     assert found.live_bytes == (400, 440, 480, 440)
-    assert found.largest_bytes == (400, 440, 80, 440)
 
 
 def test_a_name_written_again_is_another_tensor() -> None:
     x, y = tensor("x", 1), tensor("y", 1)
     first, other, again = tensor("r", 100), tensor("b", 1), tensor("r", 10)
-    found = liveness(
+    found = memory_of(
         plan_of(
             layer(0, "one", "A", [x], [first]),
             layer(1, "two", "A", [first], [other]),
@@ -58,7 +54,7 @@ def test_a_name_written_again_is_another_tensor() -> None:
 
 def test_parts_of_a_concatenation_are_one_tensor() -> None:
     x, y = tensor("x", 1), tensor("y", 1)
-    found = liveness(
+    found = memory_of(
         plan_of(
             layer(0, "one", "A", [x], [tensor("r", 50)]),
             layer(1, "two", "A", [x], [tensor("r", 50)]),
@@ -77,7 +73,7 @@ def test_padding_counts_and_unknown_sizes_are_told() -> None:
         layout=Layout(name="NC/32HW32", text="", vector_axis=1, vector_width=32),
     )
     dynamic = tensor("b", None)
-    found = liveness(
+    found = memory_of(
         plan_of(
             layer(0, "one", "A", [x], [wide]),
             layer(1, "two", "A", [wide], [dynamic]),
@@ -92,7 +88,7 @@ def test_padding_counts_and_unknown_sizes_are_told() -> None:
 
 def test_no_op_to_an_output_is_the_callers_memory() -> None:
     x, a, y = tensor("x", 1), tensor("a", 100), tensor("y", 100)
-    found = liveness(
+    found = memory_of(
         plan_of(layer(0, "one", "A", [x], [a]), layer(1, "n", "NoOp", [a], [y]), given=x, taken=y)
     )
     assert found.live_bytes == (0,)
@@ -100,8 +96,8 @@ def test_no_op_to_an_output_is_the_callers_memory() -> None:
 
 
 def test_nothing_can_be_told_without_inputs_and_outputs() -> None:
-    assert liveness(replace(small_plan(), io=())) is None
-    assert liveness(replace(small_plan(), source_schema="names-only")) is None
+    assert memory_of(replace(small_plan(), io=())) is None
+    assert memory_of(replace(small_plan(), source_schema="names-only")) is None
 
 
 @pytest.mark.parametrize(
@@ -114,6 +110,5 @@ def test_it_is_below_what_tensorrt_printed(shared, name: str, printed: int) -> N
         errors="replace"
     )
     plan, _ = parse_plan((folder / f"{name}.graph.json").read_bytes(), name)
-    found = liveness(plan)
+    found = memory_of(plan)
     assert 0.7 * printed < found.peak_bytes <= printed
-    assert json.dumps(found.live_bytes)

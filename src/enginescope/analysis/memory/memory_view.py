@@ -1,0 +1,228 @@
+"""What fills the memory of an engine, and when: weights, tensors between layers, and the arena."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from enginescope.analysis.layers.reformats import TensorRoles
+from enginescope.analysis.memory.arena import ArenaForecast, Request, forecast, pattern_bytes
+from enginescope.analysis.memory.buffers import Buffer, BufferPlan, buffers_of
+from enginescope.core.record import Record
+from enginescope.core.units import sum_known
+from enginescope.records.plan.plan import SHAPES, Layer, Plan
+from enginescope.records.run.run import ArenaStep, ArenaUse
+
+
+class MemoryPart(Record, frozen=True, kw_only=True):
+    """A part of the memory.
+
+    Attributes:
+        kind: ``"runtime"``, ``"weights"``, ``"packed"``, ``"activations"``, ``"workspace"``,
+            ``"arena"`` or ``"rest"``.
+        is_measured: Whether the runtime or the system reported it; else it follows from the plan.
+    """
+
+    kind: str
+    nbytes: int
+    is_measured: bool
+
+
+class HeldWeights(Record, frozen=True, kw_only=True):
+    """Constants of one name, and the layers that read them."""
+
+    name: str
+    nbytes: int | None
+    layers: tuple[int, ...]
+
+
+class MemoryView:
+    """Memory of one plan over its execution order.
+
+    Args:
+        arenas: What the runtime reported of its allocators during the first inferences.
+        process_bytes: Peak resident memory of the process that ran it.
+        runtime_bytes: The same of a process with an empty model.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        buffers: BufferPlan,
+        arenas: Sequence[ArenaUse] = (),
+        process_bytes: int | None = None,
+        runtime_bytes: int | None = None,
+    ) -> None:
+        self.plan = plan
+        self.buffers = buffers
+        self.process_bytes = process_bytes
+        self.runtime_bytes = runtime_bytes
+        self.live_bytes = buffers.live_bytes()
+        #: Of the only provider; with several, no arena holds all of the tensors.
+        self.arena = arenas[0] if len(arenas) == 1 and SHAPES in plan.extra else None
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return self.buffers.layers
+
+    @property
+    def unknown(self) -> int:
+        """Number of buffers without a known size; no figure counts them."""
+        return sum(one.nbytes is None for one in self.buffers.buffers)
+
+    @cached_property
+    def peak_at(self) -> int:
+        """Position of the layer that makes the peak: with its workspace, where that is known."""
+        needed = [
+            live + (extra or 0)
+            for live, extra in zip(self.live_bytes, self.workspace_bytes, strict=True)
+        ]
+        return needed.index(max(needed))
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that tensors need at once; 0 where nothing is between layers."""
+        return max(self.live_bytes, default=0)
+
+    @property
+    def peak_layer(self) -> Layer:
+        return self.layers[self.peak_at]
+
+    @cached_property
+    def peak_buffers(self) -> tuple[Buffer, ...]:
+        """What is alive at the peak, the largest first."""
+        return self.buffers.alive_at(self.peak_at)
+
+    @cached_property
+    def weights(self) -> tuple[HeldWeights, ...]:
+        """Return each constant once, however many layers read it; the largest first."""
+        readers: dict[str, list[int]] = {}
+        sizes: dict[str, int | None] = {}
+        for at, layer in enumerate(self.plan.layers):
+            for part in layer.weights:
+                # in an executed graph the role is the constant's name; elsewhere a field's
+                name = part.role if SHAPES in self.plan.extra else f"{layer.name}: {part.role}"
+                readers.setdefault(name, []).append(at)
+                sizes[name] = part.nbytes
+        made = (
+            HeldWeights(name=name, nbytes=sizes[name], layers=tuple(layers))
+            for name, layers in readers.items()
+        )
+        return tuple(sorted(made, key=lambda one: -(one.nbytes or 0)))
+
+    @cached_property
+    def weights_bytes(self) -> int | None:
+        return sum_known(one.nbytes for one in self.weights)
+
+    @cached_property
+    def _steps(self) -> tuple[tuple[ArenaStep, ...], ...]:
+        """Return what the arena did in each layer: last the layer itself, before it what is inside.
+
+        Empty for layers whose step is not known.
+        """
+        found: list[tuple[ArenaStep, ...]] = [()] * len(self.layers)
+        at, inside = 0, list[ArenaStep]()
+        for step in self.arena.steps if self.arena else ():
+            inside.append(step)
+            if at < len(found) and step.node == self.layers[at].name:
+                found[at] = tuple(inside)
+                at, inside = at + 1, []
+        return tuple(found)
+
+    @cached_property
+    def workspace_bytes(self) -> tuple[int | None, ...]:
+        """Return what each layer needed beside its tensors.
+
+        The runtime reports only the highest mark so far: a layer that stays below it has ``None``.
+        """
+        found: list[int | None] = []
+        before = 0
+        for steps in self._steps:
+            last = steps[-1] if steps else None
+            found.append(last.peak_bytes - last.in_use_bytes if last and last.peak_bytes > before
+                         else None)  # fmt: skip
+            before = last.peak_bytes if last else before
+        return tuple(found)
+
+    @cached_property
+    def session_bytes(self) -> int | None:
+        """What the arena held before the first node ran: weights in the kernels' own order."""
+        steps = self.arena.steps if self.arena else ()
+        return steps[0].before_bytes if steps else None
+
+    @cached_property
+    def forecast(self) -> ArenaForecast | None:
+        """What the arena does with these buffers; ``None`` for a plan of another runtime."""
+        if SHAPES not in self.plan.extra:
+            return None
+        return forecast(self._requests(), self.workspace_bytes)
+
+    def _requests(self) -> Iterator[Request]:
+        for one in self.buffers.buffers:
+            yield Request(
+                nbytes=one.nbytes or 0,
+                first=one.first,
+                last=one.last,
+                is_planned=one.kind == "activation",
+            )
+
+    @cached_property
+    def block_bytes(self) -> int:
+        """What the buffers need once they are packed into one block."""
+        return pattern_bytes([one for one in self._requests() if one.is_planned])
+
+    @cached_property
+    def forecast_held_bytes(self) -> int | None:
+        """What the arena holds after two inferences by its rules, with the session's share."""
+        made = self.forecast
+        return None if made is None else made.held_bytes + (self.session_bytes or 0)
+
+    @cached_property
+    def held_bytes(self) -> int | None:
+        """What the arena holds: as the runtime reported, else by its rules."""
+        if self.arena is not None and self.arena.held_bytes is not None:
+            return self.arena.held_bytes
+        return self.forecast_held_bytes
+
+    @cached_property
+    def parts(self) -> tuple[MemoryPart, ...]:
+        """Return what the memory consists of; what is not known is left out.
+
+        The rest is the process's peak without all other parts: copies from loading the model, and
+        below 0 for what the arena holds and never wrote to.
+        """
+        made: list[tuple[str, int | None, bool]] = [
+            ("runtime", self.runtime_bytes, True),
+            ("weights", self.weights_bytes, False),
+            ("packed", self.session_bytes, True),
+            ("activations", self.live_bytes[self.peak_at] if self.live_bytes else None, False),
+            ("workspace", self.workspace_bytes[self.peak_at] if self.layers else None, True),
+        ]
+        if self.held_bytes is not None:
+            used = sum(
+                nbytes or 0 for kind, nbytes, _ in made if kind not in ("runtime", "weights")
+            )
+            made.append(("arena", self.held_bytes - used, self.arena is not None))
+        if self.process_bytes is not None and self.runtime_bytes is not None:
+            known = sum(nbytes or 0 for _, nbytes, _ in made)
+            made.append(("rest", self.process_bytes - known, True))
+        return tuple(
+            MemoryPart(kind=kind, nbytes=nbytes, is_measured=is_measured)
+            for kind, nbytes, is_measured in made
+            if nbytes is not None
+        )
+
+
+def memory_of(
+    plan: Plan,
+    arenas: Sequence[ArenaUse] = (),
+    *,
+    roles: TensorRoles | None = None,
+    process_bytes: int | None = None,
+    runtime_bytes: int | None = None,
+) -> MemoryView | None:
+    """Return the memory of a plan; ``None`` where it does not tell its tensors."""
+    buffers = buffers_of(plan, roles)
+    if buffers is None:
+        return None
+    return MemoryView(plan, buffers, arenas, process_bytes, runtime_bytes)
