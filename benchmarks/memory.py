@@ -1,20 +1,36 @@
 """Compare the memory that a plan and the arena's rules give with what ONNX Runtime reported.
 
-``python benchmarks/memory.py MODEL.onnx …``: a line for each model: the arena's peak and what it
-holds, by its rules and as reported, and the process.
+``python benchmarks/memory.py MODEL.onnx[,INPUT:SHAPE,DIM=SIZE] …``: a line for each model: the
+arena's peak and what it holds, by its rules and as reported, and the parts of the process.
 """
 
 from __future__ import annotations
 
 import sys
-import traceback
+import warnings
 from pathlib import Path
 
 from enginescope.analysis.memory.memory_view import MemoryView
+from enginescope.cli.options import parse_shape
+from enginescope.core.errors import EnginescopeError
+from enginescope.records.run.job import DimSize, Workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.memory.memory import MemoryRequest, explain_memory
 
 _MIB = 1 << 20
+
+
+def request_of(text: str) -> MemoryRequest:
+    path, *sizes = text.split(",")
+    workload = Workload(
+        shapes=tuple(parse_shape(one) for one in sizes if ":" in one),
+        dims=tuple(
+            DimSize(name=name, size=int(size))
+            for name, equals, size in (one.partition("=") for one in sizes)
+            if equals
+        ),
+    )
+    return MemoryRequest(what=Path(path), workload=workload)
 
 
 def is_close(predicted: float, measured: float) -> bool:
@@ -40,12 +56,13 @@ def compared(view: MemoryView) -> dict[str, tuple[float, float]]:
 def main() -> None:
     good: dict[str, int] = {}
     models = sys.argv[1:]
+    warnings.simplefilter("ignore")
     for model in models:
         try:
-            request = MemoryRequest(what=Path(model))
+            request = request_of(model)
             view = explain_memory(request, MeasurementObserver()).view
-        except Exception:  # noqa: BLE001 - the others still count
-            print(f"{Path(model).name}: {traceback.format_exc().splitlines()[-1]}")
+        except EnginescopeError as error:
+            print(f"{Path(model).name}: {error}")
             continue
         parts = []
         for name, (predicted, measured) in compared(view).items():

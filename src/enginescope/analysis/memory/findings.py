@@ -16,8 +16,8 @@ class MemoryFinding(Record, frozen=True, kw_only=True):
     """One cause of memory that could be less.
 
     Attributes:
-        kind: ``"one-tensor"``, ``"two-copies"``, ``"output-kept"``, ``"weights-twice"``,
-            ``"weights-cast"`` or ``"arena-waste"``.
+        kind: ``"one-tensor"``, ``"two-copies"``, ``"output-kept"``, ``"weights-cast"``,
+            ``"loading"`` or ``"arena-waste"``.
         layer: Position of the layer among those that do work.
         detail: Name of a tensor, or type of a layer.
     """
@@ -54,11 +54,11 @@ def memory_findings(view: MemoryView) -> Iterator[MemoryFinding]:
 
 
 def _of_weights(view: MemoryView) -> Iterator[MemoryFinding]:
-    weights, packed = view.weights_bytes, view.session_bytes
-    if weights and packed and packed > _LEAST_BYTES and 4 * packed > weights:
-        yield MemoryFinding(kind="weights-twice", nbytes=packed)
     for at, layer in enumerate(view.layers):
         nbytes = sum(one.nbytes or 0 for one in layer.weights)
         if layer.type == "Cast" and not layer.inputs and nbytes > _LEAST_BYTES:
             written = sum(one.nbytes or 0 for one in layer.outputs)
             yield MemoryFinding(kind="weights-cast", nbytes=written, layer=at)
+    rest = next((part.nbytes for part in view.parts if part.kind == "rest"), 0)
+    if 4 * rest > (view.process_bytes or 0):
+        yield MemoryFinding(kind="loading", nbytes=rest)

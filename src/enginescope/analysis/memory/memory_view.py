@@ -10,7 +10,7 @@ from enginescope.analysis.memory.arena import ArenaForecast, Request, forecast, 
 from enginescope.analysis.memory.buffers import Buffer, BufferPlan, buffers_of
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
-from enginescope.records.plan.plan import SHAPES, Layer, Plan
+from enginescope.records.plan.plan import PACKED, SHAPES, Layer, Plan
 from enginescope.records.run.run import ArenaStep, ArenaUse
 
 
@@ -112,7 +112,9 @@ class MemoryView:
 
     @cached_property
     def weights_bytes(self) -> int | None:
-        return sum_known(one.nbytes for one in self.weights)
+        """Bytes of the constants that stay as they are: the runtime frees what it packs anew."""
+        packed = frozenset(self.plan.extra.get(PACKED, ()) if self.session_bytes else ())
+        return sum_known(one.nbytes for one in self.weights if one.name not in packed)
 
     @cached_property
     def _steps(self) -> tuple[tuple[ArenaStep, ...], ...]:
@@ -188,8 +190,8 @@ class MemoryView:
     def parts(self) -> tuple[MemoryPart, ...]:
         """Return what the memory consists of; what is not known is left out.
 
-        The rest is the process's peak without all other parts: copies from loading the model, and
-        below 0 for what the arena holds and never wrote to.
+        The rest is the process's peak without all other parts: copies made while loading. It is
+        below 0 if the arena holds more than was ever written to.
         """
         made: list[tuple[str, int | None, bool]] = [
             ("runtime", self.runtime_bytes, True),

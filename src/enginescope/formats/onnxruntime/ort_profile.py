@@ -8,6 +8,7 @@ says which work a call enqueued, and how long it took on the GPU.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -33,6 +34,7 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array
 from enginescope.records.plan.plan import (
     EXECUTED,
+    PACKED,
     SHAPES,
     IOTensor,
     Layer,
@@ -418,10 +420,12 @@ def executed_plan(
     events = [one for one in profile.value if isinstance(one, dict)]
     uses, names = _uses(events), _names(graph.node, events)
     tensors: dict[str, Tensor] = {}
+    packed: Counter[str] = Counter()
     layers = tuple(
-        _layer(at, node, names[at], weights, uses.get(names[at]), tensors)
+        _layer(at, node, names[at], weights, uses.get(names[at]), tensors, packed)
         for at, node in enumerate(graph.node)
     )
+    readers = Counter(name for node in graph.node for name in reads(node))
     originals = {at: _originals(node_name(one), layers[at]) for at, one in enumerate(graph.node)}
     ends = (("input", graph.input), ("output", graph.output))
     return Plan(
@@ -434,7 +438,10 @@ def executed_plan(
             if one.name not in weights
         ),
         source_schema=EXECUTED,
-        extra={SHAPES: dict(shapes)},
+        extra={
+            SHAPES: dict(shapes),
+            PACKED: sorted(name for name, count in packed.items() if count == readers[name]),
+        },
     )
 
 
@@ -476,10 +483,11 @@ def _layer(
     weights: dict[str, Tensor],
     uses: _Uses | None,
     tensors: dict[str, Tensor],
+    packed: Counter[str],
 ) -> Layer:
     names = [one for one in node.input if one]
     results = [one for one in node.output if one]
-    read = _named(names, uses[0] if uses else (), weights)
+    read = _named(names, uses[0] if uses else (), weights, packed if uses else None)
     written = _named(results, uses[1] if uses else (), weights)
     inside = [Tensor(name=one) for one in dict.fromkeys(reads(node)) if one not in names]
     for one in (*read, *written):
@@ -504,18 +512,30 @@ def _layer(
 
 
 def _named(
-    names: Sequence[str], uses: Sequence[Tensor], weights: dict[str, Tensor]
+    names: Sequence[str],
+    uses: Sequence[Tensor],
+    weights: dict[str, Tensor],
+    packed: Counter[str] | None = None,
 ) -> list[Tensor]:
-    """Join names and uses in their order; the profile leaves out weights that are packed anew."""
-    left, joined = list(uses), []
+    """Join names and uses in their order; the profile leaves out weights that are packed anew.
+
+    Args:
+        packed: Counts the nodes that packed a weight.
+    """
+    left, joined, skipped = list(uses), [], []
     for name in names:
         own = weights.get(name)
         if left and (own is None or own.shape == left[0].shape):
             use = left.pop(0)
             own = own or Tensor(name=name, shape=use.shape, dtype=use.dtype)
+        elif own is not None:
+            skipped.append(name)
         joined.append(own or Tensor(name=name))
-    is_whole = not left and all(tensor.shape is not None for tensor in joined)
-    return joined if is_whole else [weights.get(name) or Tensor(name=name) for name in names]
+    if left or any(tensor.shape is None for tensor in joined):
+        return [weights.get(name) or Tensor(name=name) for name in names]
+    if packed is not None:
+        packed.update(skipped)
+    return joined
 
 
 def _uses(events: Iterable[Any]) -> dict[str, _Uses]:

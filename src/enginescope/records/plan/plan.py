@@ -22,6 +22,8 @@ EXECUTED = "onnxruntime"
 #: Field of such a plan's `extra`: declared shapes that vary, by tensor, with names of dimensions;
 #: ``None`` where the runtime infers none.
 SHAPES = "shapes"
+#: Another: names of the weights that every reader keeps in an order of its own.
+PACKED = "packed"
 
 
 class Weights(Record, frozen=True, kw_only=True, gc=False):

@@ -19,12 +19,12 @@ from enginescope.render.base.text import label_row, screen_width, stacked
 #: Part -> its name, and what it is.
 _PARTS = {
     "runtime": ("runtime itself", "a process with an empty model"),
-    "weights": ("weights", "constants of the executed graph"),
-    "packed": ("packed weights", "copies in the order of the kernels, and small constants"),
+    "weights": ("weights", "constants that stay as they are"),
+    "packed": ("packed weights", "weights in the order of the kernels, which replace the others"),
     "activations": ("activations", "tensors alive at the peak"),
     "workspace": ("workspace", "what the layer at the peak needs beside its tensors"),
     "arena": ("arena waste", "held by the allocator, and unused at the peak"),
-    "rest": ("rest", "copies made while loading; below 0: held and never written to"),
+    "rest": ("rest", "copies made while loading; below 0: held and never used"),
 }
 _NAME = 44
 
@@ -114,7 +114,7 @@ def finding_text(view: MemoryView, finding: MemoryFinding) -> str:
         "two-copies": f"{name} ({finding.detail}) writes a second copy of {size} at the peak",
         "output-kept": f"output {finding.detail} ({size}) is kept from {name} until the end",
         "one-tensor": f"{finding.detail} alone is {size}, more than half of the peak",
-        "weights-twice": f"kernels keep {size} of weights a second time, in their own order",
+        "loading": f"loading the model took {size} that no inference needs",
         "weights-cast": f"{name} (Cast) makes a second copy of {size} of weights",
         "arena-waste": f"the arena holds {size} that no tensor uses at the peak",
     }

@@ -72,7 +72,7 @@ class MemoryReport(Result):
 
 
 def explain_memory(request: MemoryRequest, observer: MeasurementObserver) -> MemoryReport:
-    """Tell what fills the memory of a plan, a run or a model; a model is measured in fresh processes.
+    """Tell what fills the memory of a plan, a run or a model, which is measured for it.
 
     Raises:
         UsageError: The plan does not tell its tensors, or a limit is given for something else than
