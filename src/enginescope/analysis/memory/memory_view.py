@@ -135,15 +135,18 @@ class MemoryView:
     def workspace_bytes(self) -> tuple[int | None, ...]:
         """Return what each layer needed beside its tensors.
 
-        The runtime reports only the highest mark so far: a layer that stays below it has ``None``.
+        The runtime reports only the highest mark so far: a layer that stays below it in all
+        inferences has ``None``. Of two figures the smaller has less that was rounded up.
         """
         found: list[int | None] = []
         before = 0
-        for steps in self._steps:
-            last = steps[-1] if steps else None
-            found.append(last.peak_bytes - last.in_use_bytes if last and last.peak_bytes > before
-                         else None)  # fmt: skip
-            before = last.peak_bytes if last else before
+        later = {one.node: one for one in self.arena.later} if self.arena else {}
+        for layer, steps in zip(self.layers, self._steps, strict=True):
+            marks = [later[layer.name]] if layer.name in later else []
+            if steps and steps[-1].peak_bytes > before:
+                before = steps[-1].peak_bytes
+                marks.append(steps[-1])
+            found.append(min((one.peak_bytes - one.in_use_bytes for one in marks), default=None))
         return tuple(found)
 
     @cached_property

@@ -14,6 +14,7 @@ def arenas_of(document: Document) -> tuple[ArenaUse, ...]:
     in_use: dict[str, int] = {}
     held: dict[str, int] = {}
     steps: dict[str, list[ArenaStep]] = {}
+    later: dict[str, list[ArenaStep]] = {}
     is_first = True
     for event in document.value if isinstance(document.value, list) else ():
         if not isinstance(event, dict):
@@ -23,19 +24,20 @@ def arenas_of(document: Document) -> tuple[ArenaUse, ...]:
         if not isinstance(arguments, dict) or not isinstance(arguments.get("provider"), str):
             continue
         name = arguments["provider"]
+        step = _step(event.get("name"), arguments)
+        if step is not None and (is_first or step.peak_bytes > in_use.get(name, 0)):
+            (steps if is_first else later).setdefault(name, []).append(step)
         for marks, key in ((in_use, "mem_in_use_peak"), (held, "mem_arena_held")):
             value = _bytes(arguments.get(key))
             if value is not None:
                 marks[name] = max(value, marks.get(name, 0))
-        step = _step(event.get("name"), arguments) if is_first else None
-        if step is not None:
-            steps.setdefault(name, []).append(step)
     return tuple(
         ArenaUse(
             provider=name,
             in_use_peak_bytes=value,
             held_bytes=held.get(name),
             steps=tuple(steps.get(name, ())),
+            later=tuple(later.get(name, ())),
         )
         for name, value in in_use.items()
     )

@@ -175,7 +175,7 @@ class ProviderShare(Record, frozen=True, kw_only=True):
 
 
 class ArenaStep(Record, frozen=True, kw_only=True, gc=False):
-    """A provider's allocator around a node of the first inference.
+    """A provider's allocator around a node.
 
     Attributes:
         before_bytes, in_use_bytes: In use when the node began, and when it had ended.
@@ -195,12 +195,14 @@ class ArenaUse(Record, frozen=True, kw_only=True):
         in_use_peak_bytes: Most that was in use at once.
         held_bytes: Most that the arena had taken from the system or the device.
         steps: Nodes of the first inference, in the order in which they ended.
+        later: Nodes of later inferences at which the highest mark rose.
     """
 
     provider: str
     in_use_peak_bytes: int
     held_bytes: int | None = None
     steps: tuple[ArenaStep, ...] = ()
+    later: tuple[ArenaStep, ...] = ()
 
 
 class Artifact(Record, frozen=True, kw_only=True):
