@@ -210,6 +210,7 @@ HEAVY = {
         "render/plans/passport_text.py",
         "render/plans/explore_text.py",
         "render/depth/depth_answer.py",
+        "render/memory/memory_text.py",
         "cli",
     },
     "click": {"cli"},

@@ -16,8 +16,8 @@ class MemoryFinding(Record, frozen=True, kw_only=True):
     """One cause of memory that could be less.
 
     Attributes:
-        kind: ``"one-tensor"``, ``"two-copies"``, ``"output-kept"``, ``"weights-cast"``,
-            ``"loading"`` or ``"arena-waste"``.
+        kind: ``"one-tensor"``, ``"two-copies"``, ``"output-kept"``, ``"loading"`` or
+            ``"arena-waste"``.
         layer: Position of the layer among those that do work.
         detail: Name of a tensor, or type of a layer.
     """
@@ -47,18 +47,9 @@ def memory_findings(view: MemoryView) -> Iterator[MemoryFinding]:
             if one.kind == "output" and one.first < view.peak_at and 10 * nbytes > whole:
                 name = one.tensor.name
                 yield MemoryFinding(kind="output-kept", nbytes=nbytes, layer=one.first, detail=name)
-    yield from _of_weights(view)
-    waste = next((part.nbytes for part in view.parts if part.kind == "arena"), 0)
+    sizes = {part.kind: part.nbytes for part in view.parts}
+    if 4 * sizes.get("rest", 0) > (view.process_bytes or 0):
+        yield MemoryFinding(kind="loading", nbytes=sizes["rest"])
+    waste = sizes.get("arena", 0)
     if waste > _LEAST_BYTES and 4 * waste > (view.held_bytes or 0):
         yield MemoryFinding(kind="arena-waste", nbytes=waste)
-
-
-def _of_weights(view: MemoryView) -> Iterator[MemoryFinding]:
-    for at, layer in enumerate(view.layers):
-        nbytes = sum(one.nbytes or 0 for one in layer.weights)
-        if layer.type == "Cast" and not layer.inputs and nbytes > _LEAST_BYTES:
-            written = sum(one.nbytes or 0 for one in layer.outputs)
-            yield MemoryFinding(kind="weights-cast", nbytes=written, layer=at)
-    rest = next((part.nbytes for part in view.parts if part.kind == "rest"), 0)
-    if 4 * rest > (view.process_bytes or 0):
-        yield MemoryFinding(kind="loading", nbytes=rest)

@@ -32,21 +32,22 @@ class Fit(Record, frozen=True, kw_only=True):
 
 
 def next_size(peaks: Mapping[int, int | None], low: int, high: int | None, limit: int) -> int:
-    """Return the size to try: where a line through the two nearest sizes meets the limit.
+    """Return the size to try: where a line through two sizes meets the limit.
 
-    Each third step halves the range, since a line may stay on one side of a bent curve.
+    The two are the last that fits and the first that does not, else the two largest. Each third
+    step halves the range, since a line may stay on one side of a bent curve.
 
     Args:
         peaks: Bytes of the sizes tried so far.
         low, high: The largest size that fits, 0 if none does; the smallest that does not.
     """
-    known = sorted((abs(size - low), size) for size, peak in peaks.items() if peak is not None)
+    known = sorted(size for size, peak in peaks.items() if peak is not None)
     if len(known) < 2:
         return low + 1
-    (_, a), (_, b) = known[:2]
+    a, b = (low, high) if low in known and high in known else known[-2:]
     first, second = peaks[a] or 0, peaks[b] or 0
     slope = (second - first) / (b - a)
-    guess = a + int((limit - first) / slope) if slope > 0 else 2 * low
+    guess = a + int((limit - first) / slope) if slope > 0 else 2 * b
     if high is None:
         return max(low + 1, min(guess, 8 * low))
     if len(peaks) % 3 == 0:

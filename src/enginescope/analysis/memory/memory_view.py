@@ -28,14 +28,6 @@ class MemoryPart(Record, frozen=True, kw_only=True):
     is_measured: bool
 
 
-class HeldWeights(Record, frozen=True, kw_only=True):
-    """Constants of one name, and the layers that read them."""
-
-    name: str
-    nbytes: int | None
-    layers: tuple[int, ...]
-
-
 class MemoryView:
     """Memory of one plan over its execution order.
 
@@ -71,18 +63,27 @@ class MemoryView:
         return sum(one.nbytes is None for one in self.buffers.buffers)
 
     @cached_property
-    def peak_at(self) -> int:
-        """Position of the layer that makes the peak: with its workspace, where that is known."""
-        needed = [
-            live + (extra or 0)
-            for live, extra in zip(self.live_bytes, self.workspace_bytes, strict=True)
-        ]
-        return needed.index(max(needed))
+    def needed_bytes(self) -> tuple[int, ...]:
+        """What each layer needs: what is alive while it runs, and its workspace if known."""
+        pairs = zip(self.live_bytes, self.workspace_bytes, strict=True)
+        return tuple(live + (extra or 0) for live, extra in pairs)
 
     @property
     def peak_bytes(self) -> int:
-        """The most that tensors need at once; 0 where nothing is between layers."""
-        return max(self.live_bytes, default=0)
+        """The most that is needed at once; 0 where nothing is between layers."""
+        return max(self.needed_bytes, default=0)
+
+    @cached_property
+    def peak_at(self) -> int:
+        """Position of the first layer that needs the most."""
+        return self.needed_bytes.index(self.peak_bytes)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What takes memory at some layer: activations, outputs, workspace."""
+        own = {one.kind for one in self.buffers.buffers if one.nbytes}
+        has_workspace = ("workspace",) if any(self.workspace_bytes) else ()
+        return (*(kind for kind in ("activation", "output") if kind in own), *has_workspace)
 
     @property
     def peak_layer(self) -> Layer:
@@ -94,27 +95,21 @@ class MemoryView:
         return self.buffers.alive_at(self.peak_at)
 
     @cached_property
-    def weights(self) -> tuple[HeldWeights, ...]:
-        """Return each constant once, however many layers read it; the largest first."""
-        readers: dict[str, list[int]] = {}
+    def weights(self) -> dict[str, int | None]:
+        """Bytes of each constant, once however many layers read it; the largest first."""
         sizes: dict[str, int | None] = {}
-        for at, layer in enumerate(self.plan.layers):
+        for layer in self.plan.layers:
             for part in layer.weights:
                 # in an executed graph the role is the constant's name; elsewhere a field's
                 name = part.role if SHAPES in self.plan.extra else f"{layer.name}: {part.role}"
-                readers.setdefault(name, []).append(at)
                 sizes[name] = part.nbytes
-        made = (
-            HeldWeights(name=name, nbytes=sizes[name], layers=tuple(layers))
-            for name, layers in readers.items()
-        )
-        return tuple(sorted(made, key=lambda one: -(one.nbytes or 0)))
+        return dict(sorted(sizes.items(), key=lambda item: -(item[1] or 0)))
 
     @cached_property
     def weights_bytes(self) -> int | None:
         """Bytes of the constants that stay as they are: the runtime frees what it packs anew."""
         packed = frozenset(self.plan.extra.get(PACKED, ()) if self.session_bytes else ())
-        return sum_known(one.nbytes for one in self.weights if one.name not in packed)
+        return sum_known(nbytes for name, nbytes in self.weights.items() if name not in packed)
 
     @cached_property
     def _steps(self) -> tuple[tuple[ArenaStep, ...], ...]:
@@ -228,6 +223,6 @@ def memory_of(
 ) -> MemoryView | None:
     """Return the memory of a plan; ``None`` where it does not tell its tensors."""
     buffers = buffers_of(plan, roles)
-    if buffers is None:
+    if buffers is None or not buffers.layers:
         return None
     return MemoryView(plan, buffers, arenas, process_bytes, runtime_bytes)

@@ -38,9 +38,7 @@ def memory_data(
             )
         ],
         "tensors": [_tensor(view, one) for one in view.buffers.buffers],
-        "weights": [
-            {"name": one.name, "bytes": one.nbytes, "layers": one.layers} for one in view.weights
-        ],
+        "weights": view.weights,
         "block_bytes": view.block_bytes,
         "arena": None
         if arena is None

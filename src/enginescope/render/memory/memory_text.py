@@ -115,7 +115,6 @@ def finding_text(view: MemoryView, finding: MemoryFinding) -> str:
         "output-kept": f"output {finding.detail} ({size}) is kept from {name} until the end",
         "one-tensor": f"{finding.detail} alone is {size}, more than half of the peak",
         "loading": f"loading the model took {size} that no inference needs",
-        "weights-cast": f"{name} (Cast) makes a second copy of {size} of weights",
         "arena-waste": f"the arena holds {size} that no tensor uses at the peak",
     }
     return texts[finding.kind]

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from enginescope.analysis.layers.layer_table import LayerRow, tactic_shares
 from enginescope.analysis.layers.reformats import ReformatShare, reformats, reformats_by
-from enginescope.analysis.memory.memory_view import memory_of
 from enginescope.analysis.onnx.onnx_map import OnnxMap
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES, attributes_of
 from enginescope.analysis.plans.plan_view import PlanView
@@ -24,6 +23,7 @@ from enginescope.render.base.data_table import DataColumn, DataTable, column, da
 from enginescope.render.base.facts import shape_text
 from enginescope.render.charts.card.registry import charts_of
 from enginescope.render.charts.card.scatter import scatter
+from enginescope.render.charts.card.sums import memory_chart
 from enginescope.render.charts.distribution import log_axis
 from enginescope.render.html.images import Chart, Spec, marks
 from enginescope.render.html.page_frame import deflated
@@ -297,10 +297,10 @@ def memory(subject: PageSubject) -> Section | None:
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
         return None
-    charts = charts_of(view, "live-activations", "footprint-per-layer")
-    run = subject.view.given
-    found = memory_of(view.plan, run.arenas, roles=view.roles, process_bytes=run.peak_memory_bytes)
+    found = subject.memory
     has_sizes = found is not None and found.peak_bytes > 0
+    over_time = memory_chart(found) if found is not None else None
+    charts = (*known(over_time), *charts_of(view, "footprint-per-layer"))
     return Section(
         key="memory",
         title="Memory of the layers",

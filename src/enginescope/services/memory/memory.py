@@ -9,7 +9,7 @@ from typing import Any
 from enginescope.analysis.memory.fit import Fit, Probe, next_size
 from enginescope.analysis.memory.memory_view import MemoryView, memory_of
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record, Result, replace
+from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import StopRule, WarmUp, Workload
@@ -48,8 +48,8 @@ class MemoryRequest(Record, frozen=True, kw_only=True):
     store: StorePlace | None = None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class MemoryReport(Result):
+@dataclass(kw_only=True, eq=False)
+class MemoryReport:
     """The memory of an engine or model.
 
     Attributes:

@@ -10,7 +10,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.card_data import RollupPart, group_layers, precision_rollup
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.render.base.palette import PURPLE, SKY, precision_color
+from enginescope.render.base.palette import ORANGE, PURPLE, SKY, precision_color
 from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import X_TITLE, bar_chart, group_color
 from enginescope.render.charts.tip_table import NOT_KNOWN, table_of_tips
@@ -19,16 +19,19 @@ from enginescope.render.html.images import X_TICKS, Chart, Spec, category, marks
 _MIB = 1 << 20
 _COLORS = {"weights": PURPLE, "activations": SKY}
 _MOST_POINTS = 1_000
-_KINDS = {"activation": SKY, "output": PURPLE}
+_KINDS = {"activation": SKY, "output": PURPLE, "workspace": ORANGE}
 _NAMED = 3
 _ALIVE = {
     "x": "position#",
     "name": "layer",
     "kind": "kind",
-    "y": "alive, MiB#",
+    "y": "needed, MiB#",
     "tensors": "largest tensors",
 }
-_LIFE_EXECUTED = "Each from its writer to its last reader, with the memory that the runtime shares"
+_LIFE_EXECUTED = (
+    "Tensors from their writer to their last reader, with the memory that the runtime shares; "
+    "workspace where the runtime's highest mark shows it"
+)
 _LIFE = (
     "Each from its writer to its last reader, in the plan's order; without the engine's inputs "
     "and outputs. TensorRT may need more, for workspaces, or less, where layers work in place"
@@ -59,25 +62,29 @@ def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
 
 
 def live_activations(view: PlanView) -> Chart | None:
-    """Memory between the layers over the execution order, and which tensors it is."""
+    """Memory between the layers over the execution order, from the plan alone."""
     found = memory_of(view.plan, roles=view.roles)
-    if found is None or not found.peak_bytes:
+    return memory_chart(found) if found is not None else None
+
+
+def memory_chart(found: MemoryView) -> Chart | None:
+    """Memory between the layers over the execution order, and which tensors it is."""
+    if not found.peak_bytes:
         return None
     step = -(-len(found.layers) // _MOST_POINTS)
     rows = [
         row for start in range(0, len(found.layers), step) for row in _alive(found, start, step)
     ]
     unknown = (f"{counted(found.unknown, 'tensor')} of unknown size not counted",)
-    is_executed = found.forecast is not None
     return Chart(
         key="live-activations",
         title=(
-            f"Tensors alive at each layer: at most {format_bytes(found.peak_bytes)}, "
+            f"Memory at each layer: at most {format_bytes(found.peak_bytes)}, "
             f"at layer {found.peak_at + 1:,}"
         ),
         subtitle=(
-            f"The most is alive while {shorten(found.peak_layer.name, 60)} runs",
-            _LIFE_EXECUTED if is_executed else _LIFE,
+            f"The most is needed while {shorten(found.peak_layer.name, 60)} runs",
+            _LIFE if found.forecast is None else _LIFE_EXECUTED,
             *(unknown if found.unknown else ()),
         ),
         spec=marks(
@@ -89,7 +96,7 @@ def live_activations(view: PlanView) -> Chart | None:
                 scale={"zero": False, "nice": False},
                 axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
             ),
-            y=quantity("y", "alive, MiB", axis={"tickCount": 5}),
+            y=quantity("y", "needed, MiB", axis={"tickCount": 5}),
             color=category("kind", _KINDS),
             tooltip=tooltip(**_ALIVE),
         ),
@@ -100,18 +107,17 @@ def live_activations(view: PlanView) -> Chart | None:
 
 
 def _alive(found: MemoryView, start: int, step: int) -> Iterator[Spec]:
-    """Yield a row for each kind, of the layer with the most alive among `step` layers."""
+    """Yield a row for each kind, of the layer that needs the most among `step` layers."""
     window = range(start, min(start + step, len(found.layers)))
-    at = max(window, key=lambda one: (found.live_bytes[one], -one))
+    at = max(window, key=lambda one: (found.needed_bytes[one], -one))
     alive = found.buffers.alive_at(at)
-    for kind in _KINDS:
+    for kind in found.kinds:
         own = [one for one in alive if one.kind == kind]
-        if not own and not any(one.kind == kind for one in found.buffers.buffers):
-            continue
+        nbytes = sum(one.nbytes or 0 for one in own)
         names = ", ".join(shorten(one.tensor.name, 30) for one in own[:_NAMED])
         yield {
             "x": at + 1,
-            "y": sum(one.nbytes or 0 for one in own) / _MIB,
+            "y": (found.workspace_bytes[at] or 0 if kind == "workspace" else nbytes) / _MIB,
             "kind": kind,
             "name": found.layers[at].name,
             "tensors": f"{names}, …" if len(own) > _NAMED else names,
