@@ -59,7 +59,7 @@ def test_a_pattern_puts_each_request_into_the_tightest_gap() -> None:
     assert pattern_bytes([*chain, Request(nbytes=c + 1, first=3, last=3)]) == a + b + 2304
 
 
-def test_later_inferences_take_one_block_beside_the_outputs() -> None:
+def test_the_second_inference_takes_one_block_beside_the_outputs_of_the_first() -> None:
     made = forecast(
         [
             Request(nbytes=MIB, first=0, last=1),
@@ -68,6 +68,7 @@ def test_later_inferences_take_one_block_beside_the_outputs() -> None:
         ],
         extra_bytes=(None, None, 0),
     )
-    assert made.in_use_bytes == (MIB, 2 * MIB, MIB + (512 << 10))
+    assert made.first_peak_bytes == 2 * MIB
     assert made.block_bytes == 2 * MIB
-    assert made.held_bytes >= made.peak_bytes >= made.block_bytes
+    assert made.peak_bytes == made.block_bytes + (512 << 10)
+    assert made.held_bytes == 3 * MIB

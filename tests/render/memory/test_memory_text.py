@@ -30,11 +30,11 @@ def test_sentences_name_the_peak_and_what_the_arena_holds() -> None:
 
 def test_a_fit_names_the_first_size_that_does_not() -> None:
     assert fit_sentence(FIT) == (
-        "batch 3 fits 512 MiB: 500 MiB at the peak of its process; batch 4 takes 513 MiB"
+        "batch 3 fits 512 MiB: 500.0 MiB at the peak of its process; batch 4 takes 513.0 MiB"
         " (2 sizes measured)"
     )
     none = Fit(dim="batch", limit_bytes=MIB, size=0, process_bytes=None, probes=FIT.probes[:1])
-    assert fit_sentence(none) == "no batch fits 1.00 MiB; batch 3 takes 500 MiB"
+    assert fit_sentence(none) == "no batch fits 1.00 MiB; batch 3 takes 500.0 MiB"
 
 
 def test_the_screen_has_parts_and_tensors() -> None:

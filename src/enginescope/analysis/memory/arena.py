@@ -7,7 +7,7 @@ session has by default.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from enginescope.core.record import Record
 
@@ -110,7 +110,7 @@ class Request(Record, frozen=True, kw_only=True):
         first, last: Positions of the nodes that need it first and last; `last` may lie behind the
             last node: until the inference has ended.
         is_planned: Whether a second inference with the same shapes finds it in one block with the
-            others.
+            others; else it is an output, which stays.
     """
 
     nbytes: int
@@ -120,16 +120,14 @@ class Request(Record, frozen=True, kw_only=True):
 
 
 class ArenaForecast(Record, frozen=True, kw_only=True):
-    """What an arena does in two inferences of equal shapes.
+    """What an arena does in two inferences of equal shapes; the second writes to the same outputs.
 
     Attributes:
-        in_use_bytes: When each node of the first inference has ended.
         first_peak_bytes: Most in use in the first inference, which takes each buffer by itself.
         block_bytes: The one block of all planned buffers that later inferences take.
         peak_bytes, held_bytes: Of all inferences.
     """
 
-    in_use_bytes: tuple[int, ...]
     first_peak_bytes: int
     block_bytes: int
     peak_bytes: int
@@ -144,14 +142,13 @@ def forecast(requests: Iterable[Request], extra_bytes: Sequence[int | None]) -> 
     """
     ordered = sorted(requests, key=lambda one: one.first)  # stable: by node, then as they came
     arena = Arena()
-    in_use = tuple(_run(arena, ordered, extra_bytes))
+    _run(arena, ordered, extra_bytes)
     first_peak = arena.peak_bytes
     block = pattern_bytes([one for one in ordered if one.is_planned])
     address = arena.take(block)
-    tuple(_run(arena, [one for one in ordered if not one.is_planned], extra_bytes))
+    _run(arena, (), extra_bytes)
     arena.give_back(address)
     return ArenaForecast(
-        in_use_bytes=in_use,
         first_peak_bytes=first_peak,
         block_bytes=block,
         peak_bytes=arena.peak_bytes,
@@ -159,21 +156,21 @@ def forecast(requests: Iterable[Request], extra_bytes: Sequence[int | None]) -> 
     )
 
 
-def _run(
-    arena: Arena, ordered: Sequence[Request], extra_bytes: Sequence[int | None]
-) -> Iterator[int]:
+def _run(arena: Arena, ordered: Sequence[Request], extra_bytes: Sequence[int | None]) -> None:
     ending: dict[int, list[int | None]] = {}
     at = 0
     for step, extra in enumerate(extra_bytes):
         while at < len(ordered) and ordered[at].first == step:
-            ending.setdefault(ordered[at].last, []).append(arena.take(ordered[at].nbytes))
+            request = ordered[at]
+            address = arena.take(request.nbytes)
+            if request.is_planned:
+                ending.setdefault(request.last, []).append(address)
             at += 1
-        yield arena.in_use_bytes
         arena.pass_by(extra or 0)
         for address in ending.pop(step, ()):
             arena.give_back(address)
-    for addresses in ending.values():
-        for address in addresses:
+    for last in range(len(extra_bytes), max(ending, default=0) + 1):
+        for address in ending.pop(last, ()):
             arena.give_back(address)
 
 

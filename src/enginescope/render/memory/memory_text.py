@@ -122,16 +122,14 @@ def finding_text(view: MemoryView, finding: MemoryFinding) -> str:
 
 def fit_sentence(fit: Fit) -> str:
     limit = format_bytes(fit.limit_bytes)
-    sizes = {probe.size: probe.process_bytes for probe in fit.probes}
+    sizes = {probe.size: format_bytes(probe.process_bytes, 4) for probe in fit.probes}
     beyond = next((one for one in sorted(sizes) if one > fit.size), None)
-    after = (
-        f"; {fit.dim} {beyond:,} takes {format_bytes(sizes[beyond])}" if beyond is not None else ""
-    )
+    after = f"; {fit.dim} {beyond:,} takes {sizes[beyond]}" if beyond is not None else ""
     if not fit.size:
         return f"no {fit.dim} fits {limit}{after}"
     return (
-        f"{fit.dim} {fit.size:,} fits {limit}: {format_bytes(fit.process_bytes)} at the peak of its"
-        f" process{after} ({counted(len(fit.probes), 'size')} measured)"
+        f"{fit.dim} {fit.size:,} fits {limit}: {sizes[fit.size]} at the peak of its process{after}"
+        f" ({counted(len(fit.probes), 'size')} measured)"
     )
 
 
