@@ -40,7 +40,12 @@ def wrong(path, tensors):
     return usual(path, [replace(one, data=one.data + 1) for one in tensors])
 tensor_files.write_answers = wrong
 """
-SLOWER = """
+#: Both sides of ``slower`` use the loop in Python, in which a request can be made longer.
+PYTHON = """
+from enginescope.backends.onnxruntime.session import OrtSession
+OrtSession._native_programs = lambda session: []
+"""
+SLOWER = f"""{PYTHON}
 from time import perf_counter_ns
 from enginescope.backends import loop
 usual = loop.StepRecorder.__init__
@@ -122,6 +127,7 @@ def main() -> int:
     parser.add_argument("new", help="Python of the new environment")
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--count", type=int, default=20, help="upgrades of `same` and `slower`")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first, for several logs")
     parser.add_argument("--part", action="append", choices=PARTS, help="repeat for several")
     parser.add_argument("--log", type=Path, default=Path("upgrade.jsonl"))
     parser.add_argument("--rounds", default="60")
@@ -137,7 +143,11 @@ def main() -> int:
             "versions": (options.old, options.new, 1),
             "error": (options.new, planted(options.new, ERROR, folder / "error"), 1),
             "same": (options.new, options.new, options.count),
-            "slower": (options.new, planted(options.new, SLOWER, folder / "slower"), options.count),
+            "slower": (
+                planted(options.new, PYTHON, folder / "python"),
+                planted(options.new, SLOWER, folder / "slower"),
+                options.count,
+            ),
         }
         for part in options.part or PARTS:
             old, new, count = stacks[part]
@@ -145,7 +155,7 @@ def main() -> int:
             lines = [line for line in map(json.loads, log) if line["part"] == part]
             for number in range(len(lines), count):
                 more = ["--rounds", options.rounds, "--duration", options.duration]
-                more += ["--seed", str(number)]
+                more += ["--seed", str(options.first + number)]
                 report = upgrade(models, old, new, folder / f"{part}-{number}", more)
                 lines.append(brief(part, report))
                 with options.log.open("a") as file:
