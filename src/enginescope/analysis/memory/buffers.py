@@ -8,14 +8,14 @@ tensor in the same memory.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from enginescope.analysis.layers.reformats import TensorRoles, tensor_roles
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import SHAPES, Layer, Plan
-from enginescope.records.tensor import DataType, Tensor
+from enginescope.records.tensor import Tensor
 
 #: Operators whose output 0 lies in the memory of input 0, whatever else reads that.
 _VIEWS = frozenset({"ExpandDims", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
@@ -55,11 +55,7 @@ class Buffer(Record, frozen=True, kw_only=True):
 
 
 class BufferPlan(Record, frozen=True, kw_only=True):
-    """The layers that do work, and the memory between them.
-
-    Attributes:
-        own_bytes: Of each layer, what it reads and writes.
-    """
+    """The layers that do work, and the memory between them."""
 
     layers: tuple[Layer, ...]
     buffers: tuple[Buffer, ...]
@@ -97,13 +93,6 @@ def buffers_of(plan: Plan, roles: TensorRoles | None = None) -> BufferPlan | Non
     return BufferPlan(layers=roles.active, buffers=_lives(plan, roles))
 
 
-def _size_key(dtype: DataType | None, shape: Sequence[Any] | None) -> Any:
-    """Return what tells whether two tensors have the same size before shapes are known."""
-    if shape is None or dtype is None or dtype is DataType.STRING or None in shape:
-        return None
-    return (-(-(dtype.bits or 0) // 8), *shape)
-
-
 class _Root(NamedTuple):
     tensors: list[Tensor]
     first: int
@@ -127,7 +116,7 @@ class _Planner:
             self._uses.update(one.name for one in (*layer.inputs, *layer.outputs))
         self._root: dict[str, str] = {}
         self._roots: dict[str, _Root] = {}
-        self._free: list[Tensor] = []  # the latest first
+        self._free: dict[Any, list[str]] = {}  # by size, the latest last
         self._last: dict[str, int] = {}
 
     def buffers(self) -> Iterator[Buffer]:
@@ -180,28 +169,26 @@ class _Planner:
             over = inputs[-1]
         if over is None or self._uses[self._of(over.name)] != 1:
             return None
-        return over.name if self._is_same_size(over, tensor) else None
+        key = self._size_key(over)
+        return over.name if key is not None and key == self._size_key(tensor) else None
 
     def _free_of_size(self, tensor: Tensor) -> str | None:
-        if not self._shape(tensor):
-            return None
-        for at, one in enumerate(self._free):
-            if self._is_same_size(one, tensor):
-                return self._free.pop(at).name
-        return None
+        key = self._size_key(tensor)
+        free = self._free.get(key) if key is not None and len(key) > 1 else None
+        return free.pop() if free else None
 
     def _used(self, name: str) -> None:
         root = self._of(name)
         self._uses[root] -= 1
         if not self._uses[root] and root in self._roots:
-            self._free.insert(0, self._roots[root].tensors[0])
+            self._free.setdefault(self._size_key(self._roots[root].tensors[0]), []).append(root)
 
-    def _shape(self, tensor: Tensor) -> Sequence[Any] | None:
-        return self._shapes.get(tensor.name, tensor.shape)
-
-    def _is_same_size(self, a: Tensor, b: Tensor) -> bool:
-        own = _size_key(a.dtype, self._shape(a))
-        return own is not None and own == _size_key(b.dtype, self._shape(b))
+    def _size_key(self, tensor: Tensor) -> tuple[Any, ...] | None:
+        """Return what tells that sizes agree before an inference; ``None`` where nothing does."""
+        shape, dtype = self._shapes.get(tensor.name, tensor.shape), tensor.dtype
+        if shape is None or dtype is None or dtype.bits is None or None in shape:
+            return None
+        return (-(-dtype.bits // 8), *shape)
 
 
 #: Writer, last reader, tensor and bytes.
@@ -221,7 +208,8 @@ def _lives(plan: Plan, roles: TensorRoles) -> tuple[Buffer, ...]:
     latest: dict[str, _Life] = {}
     read: set[str] = set()  # since they were written last
     for step, layer in enumerate(roles.active):
-        for is_read, tensor in _ends(layer):
+        ends = (*((True, one) for one in layer.inputs), *((False, one) for one in layer.outputs))
+        for is_read, tensor in ends:
             name = sources[tensor.name].name if tensor.name in sources else tensor.name
             if name in outside:
                 continue
@@ -239,8 +227,3 @@ def _lives(plan: Plan, roles: TensorRoles) -> tuple[Buffer, ...]:
         Buffer(tensors=(tensor,), nbytes=nbytes, first=first, last=last)
         for first, last, tensor, nbytes in lives
     )
-
-
-def _ends(layer: Layer) -> Iterable[tuple[bool, Tensor]]:
-    yield from ((True, one) for one in layer.inputs)
-    yield from ((False, one) for one in layer.outputs)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 
+from enginescope.analysis.memory.buffers import Buffer
 from enginescope.analysis.memory.memory_view import MemoryView, memory_of
 from enginescope.analysis.plans.plan_columns import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
@@ -71,10 +73,7 @@ def memory_chart(found: MemoryView) -> Chart | None:
     """Memory between the layers over the execution order, and which tensors it is."""
     if not found.peak_bytes:
         return None
-    step = -(-len(found.layers) // _MOST_POINTS)
-    rows = [
-        row for start in range(0, len(found.layers), step) for row in _alive(found, start, step)
-    ]
+    rows = list(_needed(found))
     unknown = (f"{counted(found.unknown, 'tensor')} of unknown size not counted",)
     return Chart(
         key="live-activations",
@@ -106,22 +105,32 @@ def memory_chart(found: MemoryView) -> Chart | None:
     )
 
 
-def _alive(found: MemoryView, start: int, step: int) -> Iterator[Spec]:
-    """Yield a row for each kind, of the layer that needs the most among `step` layers."""
-    window = range(start, min(start + step, len(found.layers)))
-    at = max(window, key=lambda one: (found.needed_bytes[one], -one))
-    alive = found.buffers.alive_at(at)
-    for kind in found.kinds:
-        own = [one for one in alive if one.kind == kind]
-        nbytes = sum(one.nbytes or 0 for one in own)
-        names = ", ".join(shorten(one.tensor.name, 30) for one in own[:_NAMED])
-        yield {
-            "x": at + 1,
-            "y": (found.workspace_bytes[at] or 0 if kind == "workspace" else nbytes) / _MIB,
-            "kind": kind,
-            "name": found.layers[at].name,
-            "tensors": f"{names}, …" if len(own) > _NAMED else names,
-        }
+def _needed(found: MemoryView) -> Iterator[Spec]:
+    """Yield a row for each kind of each layer; of many layers, of those that need the most."""
+    count = len(found.layers)
+    step = -(-count // _MOST_POINTS)
+    starts = range(0, count, step)
+    ats = [
+        max(range(start, min(start + step, count)), key=found.needed_bytes.__getitem__)
+        for start in starts
+    ]
+    alive: list[list[Buffer]] = [[] for _ in ats]
+    for one in found.buffers.buffers:
+        for place in range(bisect_left(ats, one.first), bisect_right(ats, one.last)):
+            alive[place].append(one)
+    for at, buffers in zip(ats, alive, strict=True):
+        buffers.sort(key=lambda one: -(one.nbytes or 0))
+        for kind in found.kinds:
+            own = [one for one in buffers if one.kind == kind]
+            nbytes = sum(one.nbytes or 0 for one in own)
+            names = ", ".join(shorten(one.tensor.name, 30) for one in own[:_NAMED])
+            yield {
+                "x": at + 1,
+                "y": (found.workspace_bytes[at] or 0 if kind == "workspace" else nbytes) / _MIB,
+                "kind": kind,
+                "name": found.layers[at].name,
+                "tensors": f"{names}, …" if len(own) > _NAMED else names,
+            }
 
 
 def _parts(rank: int, row: LayerFacts) -> list[Spec]:
