@@ -131,8 +131,6 @@ def _fits(text: str) -> tuple[str, int]:
     "enginescope explore plan.json --profile times.json --html plan.html",
     "Show how an engine was built and measured",
     "enginescope explore model.engine --passport",
-    "Measure what fills the memory, and the largest batch that fits",
-    "enginescope explore model.onnx --memory --fits 512MiB",
 )
 @click.argument("what", shell_complete=complete_runs, metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
 @on_option("Backend to measure a MODEL on.  [default: ort-cpu]")
