@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -83,3 +84,24 @@ def test_times_alone_are_not_enough(data, tmp_path, monkeypatch, capsys, option)
     assert main(["import", str(profile)]) == 0
     assert main(["explore", "latest", *option]) == 2
     assert "no plan" in capsys.readouterr().err
+
+
+def test_memory_alone_as_text_and_json(plan, capsys) -> None:
+    assert main(["explore", str(plan), "--memory"]) == 0
+    shown = capsys.readouterr().out
+    assert "packed into one block" in shown
+    assert "What the memory consists of" in shown or "weights" in shown
+    assert main(["explore", str(plan), "--memory", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["peak"]["bytes"] == max(one["bytes"] for one in data["layers"])
+    assert data["arena"] is None
+
+
+def test_memory_takes_no_other_files_and_a_limit_needs_a_model(plan, tmp_path, capsys) -> None:
+    page = str(tmp_path / "page.html")
+    assert main(["explore", str(plan), "--memory", "--html", page]) == 2
+    assert "--html with --memory" in capsys.readouterr().err
+    assert main(["explore", str(plan), "--fits", "seq=1GiB"]) == 2
+    assert "is not an ONNX model" in capsys.readouterr().err
+    assert main(["explore", str(plan), "--fits", "much"]) == 2
+    assert "is not a size" in capsys.readouterr().err

@@ -106,3 +106,10 @@ def test_no_two_layers_look_alike() -> None:
     scene = sketch(plan_graph(Plan(name="p", layers=layers)))
     assert len({face.lines for face in scene.faces}) == 3
     assert len({shorten(name, NAME_CHARACTERS) for name in names}) == 1
+
+
+def test_a_group_without_layers_has_a_label() -> None:
+    """A fold may hold tensors alone."""
+    label = face_of(GraphNode(id=0, kind="group", name="4 × output"), None)
+    assert label.heading == "4 × output"
+    assert label.lines == ("0 layers",)

@@ -15,6 +15,7 @@ from typing import Any
 from enginescope.backends.base import Availability, Feeds, FeedSource, Measured, ProgressSink
 from enginescope.backends.loop import Recorder
 from enginescope.backends.onnxruntime import preparing
+from enginescope.backends.onnxruntime.convert.model_files import varying_shapes
 from enginescope.backends.onnxruntime.kernel_trace import KernelTrace
 from enginescope.backends.onnxruntime.options import (
     STORED_GRAPH,
@@ -57,7 +58,8 @@ from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.onnx.onnx_precision import external_files
-from enginescope.formats.onnxruntime.ort_profile import arenas_of, executed_plan, ort_profile_of
+from enginescope.formats.onnxruntime.ort_memory import arenas_of
+from enginescope.formats.onnxruntime.ort_profile import executed_plan, ort_profile_of
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import Preparation
 from enginescope.records.plan.plan import Plan, Profile
@@ -190,7 +192,9 @@ class ProfilePass:
             path = Path(session.end_profiling())
             document = read_json(read_bytes(path), path.name)
             if graph is not None:
-                self.plan = executed_plan(graph, document, job.subject.name, self._setup.model)
+                shapes = varying_shapes(self._ort, graph)
+                name = job.subject.name
+                self.plan = executed_plan(graph, document, name, self._setup.model, shapes)
         self.arenas = arenas_of(document)
         if any(share.provider != self._setup.provider.name for share in session.placement):
             self.reasons = self._reasons(job, session)

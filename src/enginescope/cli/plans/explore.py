@@ -18,6 +18,7 @@ from enginescope.cli.options import (
     EXISTING,
     FILE,
     FROM_0,
+    Parsed,
     add_options,
     context_options,
     json_option,
@@ -27,6 +28,7 @@ from enginescope.cli.options import (
 from enginescope.cli.process_options import command_line, input_options, on_option, picked
 from enginescope.cli.report_output import print_data, print_json, step
 from enginescope.cli.verb import ending_in_order, refuse_typed, typed, verb
+from enginescope.core.units import parse_bytes
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Wish
@@ -118,6 +120,12 @@ _SORTS = (
 )
 
 
+def _fits(text: str) -> tuple[str, int]:
+    """Return the dimension and the bytes of ``512MiB`` or ``seq=2GiB``."""
+    name, equals, size = text.rpartition("=")
+    return (name if equals else "batch"), parse_bytes(size)
+
+
 @verb(
     "explore",
     "Show where the time of a plan goes, and write one HTML page",
@@ -163,6 +171,17 @@ _SORTS = (
     is_flag=True,
     help="Show only how the engine was built and measured; needs neither TensorRT nor a GPU.",
 )
+@option(
+    "--memory",
+    "only_memory",
+    is_flag=True,
+    help="Show only what fills the memory: parts, peak, and tensors. Measures a MODEL.",
+)
+@option(
+    "--fits",
+    type=Parsed("[DIM=]SIZE", _fits),
+    help="With --memory: find the largest batch, or size of DIM, that stays within SIZE.",
+)
 def command(what: str, **options: Any) -> None:
     """Show the layers of a TensorRT plan or of a measured model, and where its time goes.
 
@@ -175,6 +194,8 @@ def command(what: str, **options: Any) -> None:
     """
     if options["only_passport"]:
         _show_passport(what, options)
+    elif options["only_memory"] or options["fits"]:
+        _show_memory(what, options)
     else:
         _explore(what, options)
 
@@ -249,6 +270,34 @@ def _show_passport(what: str, options: dict[str, Any]) -> None:
         next_steps(step(options, "measure it", "bench", what))
     elif passport.layers is not None:
         next_steps(step(options, "its layers", "explore", what))
+
+
+def _show_memory(what: str, options: dict[str, Any]) -> None:
+    from enginescope.cli.progress import JobProgress, measuring
+    from enginescope.records.run.job import Workload
+    from enginescope.render.base.text import show
+    from enginescope.render.memory.memory_text import memory_text
+    from enginescope.services.memory.memory import MemoryRequest, explain_memory
+
+    own = ("what", "only_memory", "fits", "backend", "shapes", "dims", "batch", "top")
+    refuse_typed("with --memory", but=(*own, "store_folder", "as_json"))
+    dim, limit = options["fits"] or ("batch", None)
+    request = MemoryRequest(
+        what=what,
+        on=options["backend"],
+        workload=Workload(**picked(options, "shapes", "dims", "batch")),
+        fits_bytes=limit,
+        fits_dim=dim,
+        store=options["store_folder"],
+    )
+    progress = JobProgress()
+    with measuring(progress):
+        report = explain_memory(request, progress)
+    if options["as_json"]:
+        print_json(report.to_json())
+        return
+    show(memory_text(report.name, report.backend, report.view, report.fit, top=options["top"]))
+    next_steps(step(options, "the page", "explore", what, "--html", "plan.html"))
 
 
 def _print_text(explored: Explored, top: int, sort: str) -> None:

@@ -22,7 +22,8 @@ from enginescope.formats.importing.import_options import (
 )
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.log_facts import build_failure_hint
-from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
+from enginescope.formats.onnxruntime.ort_memory import arenas_of
+from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
 from enginescope.formats.plan.plan_json import plan_of
 from enginescope.formats.tensors.tensor_files import outputs_of
 from enginescope.formats.torch.torch_trace import torch_trace_of

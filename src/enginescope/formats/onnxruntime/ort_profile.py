@@ -1,7 +1,5 @@
 """ONNX Runtime's profile (a JSON list of trace events), 0.4 to 1.32, and the graph it executed.
 
-What ONNX Runtime's profile says of its allocators (from 1.26 on).
-
 GPU times replace host times for nodes of the CUDA provider: ONNX Runtime stamps a node when the
 host begins and ends to enqueue its kernels, and the GPU runs them later. A trace of CUDA's calls
 says which work a call enqueued, and how long it took on the GPU.
@@ -10,9 +8,11 @@ says which work a call enqueued, and how long it took on the GPU.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,6 +24,8 @@ from enginescope.formats.onnx.node_owners import with_onnx_nodes
 from enginescope.formats.onnx.onnx_graph import reads
 from enginescope.formats.onnx.onnx_precision import (
     DATA_TYPES,
+    graphs_of,
+    inner_graphs,
     load_without_weights,
     node_name,
     type_name,
@@ -32,6 +34,8 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array
 from enginescope.records.plan.plan import (
     EXECUTED,
+    PACKED,
+    SHAPES,
     IOTensor,
     Layer,
     LayerTiming,
@@ -40,7 +44,6 @@ from enginescope.records.plan.plan import (
     Weights,
     batch_sums,
 )
-from enginescope.records.run.run import ArenaUse
 from enginescope.records.tensor import Tensor
 
 #: Providers whose nodes return before the GPU has run them.
@@ -390,30 +393,6 @@ def _single(source: str) -> Notice:
     return Notice("W-FIRST-RUN", message, {"file": source, "runs": 1})
 
 
-def arenas_of(document: Document) -> tuple[ArenaUse, ...]:
-    """Return the highest marks of each provider's allocator; empty where the profile has none."""
-    in_use: dict[str, int] = {}
-    held: dict[str, int] = {}
-    for event in document.value if isinstance(document.value, list) else ():
-        arguments = event.get("args") if isinstance(event, dict) else None
-        if not isinstance(arguments, dict) or not isinstance(arguments.get("provider"), str):
-            continue
-        for marks, key in ((in_use, "mem_in_use_peak"), (held, "mem_arena_held")):
-            value = _bytes(arguments.get(key))
-            if value is not None:
-                name = arguments["provider"]
-                marks[name] = max(value, marks.get(name, 0))
-    return tuple(
-        ArenaUse(provider=name, in_use_peak_bytes=value, held_bytes=held.get(name))
-        for name, value in in_use.items()
-    )
-
-
-def _bytes(value: Any) -> int | None:
-    is_count = isinstance(value, str) and value.isdecimal() and len(value) < len(str(1 << 63))
-    return int(value) if is_count else None
-
-
 #: What the optimizer adds to a name: of a convolution in blocks of channels, of two nodes in one.
 _BLOCKED, _FUSED = "_nchwc", "fused "
 
@@ -421,30 +400,32 @@ _BLOCKED, _FUSED = "_nchwc", "fused "
 _Uses = tuple[Sequence[Tensor], Sequence[Tensor]]
 
 
-def executed_plan(model: Path, profile: Document, name: str, original: str) -> Plan:
+def executed_plan(
+    model: Path,
+    profile: Document,
+    name: str,
+    original: str,
+    shapes: Mapping[str, Sequence[int | str | None] | None] = MappingProxyType({}),
+) -> Plan:
     """Return the nodes as layers, with the tensors that flow between them.
 
     Args:
         model: As the profiled session wrote it.
         profile: Its profile. Shapes of nodes whose name is there for several are not known.
         original: The ONNX file that the session was made from.
+        shapes: Declared shapes that vary, as `varying_shapes` returns them.
     """
     graph = load_without_weights(str(model)).graph
-    weights = {
-        one.name: Tensor(
-            name=one.name,
-            shape=tuple(one.dims),
-            dtype=DATA_TYPES.get(type_name(one.data_type) or ""),
-        )
-        for one in graph.initializer
-    }
+    weights = {one.name: _weight(one) for one in graph.initializer}
     events = [one for one in profile.value if isinstance(one, dict)]
     uses, names = _uses(events), _names(graph.node, events)
     tensors: dict[str, Tensor] = {}
+    packed: Counter[str] = Counter()
     layers = tuple(
-        _layer(at, node, names[at], weights, uses.get(names[at]), tensors)
+        _layer(at, node, names[at], weights, uses.get(names[at]), tensors, packed)
         for at, node in enumerate(graph.node)
     )
+    readers = Counter(name for node in graph.node for name in reads(node))
     originals = {at: _originals(node_name(one), layers[at]) for at, one in enumerate(graph.node)}
     ends = (("input", graph.input), ("output", graph.output))
     return Plan(
@@ -457,6 +438,10 @@ def executed_plan(model: Path, profile: Document, name: str, original: str) -> P
             if one.name not in weights
         ),
         source_schema=EXECUTED,
+        extra={
+            SHAPES: dict(shapes),
+            PACKED: sorted(name for name, count in packed.items() if count == readers[name]),
+        },
     )
 
 
@@ -486,6 +471,11 @@ def _originals(name: str, layer: Layer) -> list[str]:
     return [*names, name.rpartition("/")[0], *(one.name for one in layer.outputs)]
 
 
+def _weight(initializer: Any) -> Tensor:
+    dtype = DATA_TYPES.get(type_name(initializer.data_type) or "")
+    return Tensor(name=initializer.name, shape=tuple(initializer.dims), dtype=dtype)
+
+
 def _layer(
     index: int,
     node: Any,
@@ -493,14 +483,21 @@ def _layer(
     weights: dict[str, Tensor],
     uses: _Uses | None,
     tensors: dict[str, Tensor],
+    packed: Counter[str],
 ) -> Layer:
     names = [one for one in node.input if one]
     results = [one for one in node.output if one]
-    read = _named(names, uses[0] if uses else (), weights)
+    read = _named(names, uses[0] if uses else (), weights, packed if uses else None)
     written = _named(results, uses[1] if uses else (), weights)
     inside = [Tensor(name=one) for one in dict.fromkeys(reads(node)) if one not in names]
     for one in (*read, *written):
         tensors.setdefault(one.name, one)
+    own = [
+        _weight(one)
+        for inner in inner_graphs(node)
+        for graph in graphs_of(inner)
+        for one in graph.initializer
+    ]
     return Layer(
         index=index,
         name=name,
@@ -509,25 +506,36 @@ def _layer(
         outputs=tuple(written),
         weights=tuple(
             Weights(role=one.name, dtype=one.dtype, count=one.elements)
-            for one in read
-            if one.name in weights
+            for one in (*(use for use in read if use.name in weights), *own)
         ),
     )
 
 
 def _named(
-    names: Sequence[str], uses: Sequence[Tensor], weights: dict[str, Tensor]
+    names: Sequence[str],
+    uses: Sequence[Tensor],
+    weights: dict[str, Tensor],
+    packed: Counter[str] | None = None,
 ) -> list[Tensor]:
-    """Join names and uses in their order; the profile leaves out weights that are packed anew."""
-    left, joined = list(uses), []
+    """Join names and uses in their order; the profile leaves out weights that are packed anew.
+
+    Args:
+        packed: Counts the nodes that packed a weight.
+    """
+    left, joined, skipped = list(uses), [], []
     for name in names:
         own = weights.get(name)
         if left and (own is None or own.shape == left[0].shape):
             use = left.pop(0)
             own = own or Tensor(name=name, shape=use.shape, dtype=use.dtype)
+        elif own is not None:
+            skipped.append(name)
         joined.append(own or Tensor(name=name))
-    is_whole = not left and all(tensor.shape is not None for tensor in joined)
-    return joined if is_whole else [weights.get(name) or Tensor(name=name) for name in names]
+    if left or any(tensor.shape is None for tensor in joined):
+        return [weights.get(name) or Tensor(name=name) for name in names]
+    if packed is not None:
+        packed.update(skipped)
+    return joined
 
 
 def _uses(events: Iterable[Any]) -> dict[str, _Uses]:

@@ -18,6 +18,11 @@ INERT_TYPES = frozenset({"Constant", "NoOp", "signal", "wait", "shape_call"})
 
 #: `Plan.source_schema` of a graph that a runtime executed: ONNX Runtime, OpenVINO.
 EXECUTED = "onnxruntime"
+#: Field of such a plan's `extra`: declared shapes that vary, by tensor, with names of dimensions;
+#: ``None`` where the runtime infers none.
+SHAPES = "shapes"
+#: Another: names of the weights that every reader keeps in an order of its own.
+PACKED = "packed"
 
 
 class Weights(Record, frozen=True, kw_only=True, gc=False):

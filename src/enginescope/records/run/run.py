@@ -174,17 +174,35 @@ class ProviderShare(Record, frozen=True, kw_only=True):
     reasons: dict[str, str] = {}
 
 
+class ArenaStep(Record, frozen=True, kw_only=True, gc=False):
+    """A provider's allocator around a node.
+
+    Attributes:
+        before_bytes, in_use_bytes: In use when the node began, and when it had ended.
+        peak_bytes: Most that had been in use until then.
+    """
+
+    node: str
+    before_bytes: int
+    in_use_bytes: int
+    peak_bytes: int
+
+
 class ArenaUse(Record, frozen=True, kw_only=True):
     """Memory that a provider's allocator handed out, by the runtime's own account.
 
     Attributes:
         in_use_peak_bytes: Most that was in use at once.
         held_bytes: Most that the arena had taken from the system or the device.
+        steps: Nodes of the first inference, in the order in which they ended.
+        later: Nodes of later inferences at which the highest mark rose.
     """
 
     provider: str
     in_use_peak_bytes: int
     held_bytes: int | None = None
+    steps: tuple[ArenaStep, ...] = ()
+    later: tuple[ArenaStep, ...] = ()
 
 
 class Artifact(Record, frozen=True, kw_only=True):

@@ -125,7 +125,7 @@ def is_reformat(node: GraphNode) -> bool:
 
 def face_of(node: GraphNode, times: Times | None, wording: Wording = USUAL) -> NodeLabel:
     """Return what is written on and about a node."""
-    if node.layers:
+    if node.kind == "group":
         heading, lines, title = _of_group(node, times, wording)
     elif node.layer is not None:
         heading, lines, title = _of_layer(node, node.layer, times, wording)

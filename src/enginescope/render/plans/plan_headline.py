@@ -14,6 +14,7 @@ from enginescope.analysis.graph.folding.fold import fold
 from enginescope.analysis.graph.folding.levels import FOLDINGS, Group
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
+from enginescope.analysis.memory.memory_view import MemoryView, memory_of
 from enginescope.analysis.plans.plan_columns import PlanTotals
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import GpuLimits, gpu_limits
@@ -133,6 +134,15 @@ class PageSubject:
     def device_name(self) -> str | None:
         """Name of the GPU: the one given, else the run's."""
         return self._device.name if self._device else None
+
+    @cached_property
+    def memory(self) -> MemoryView | None:
+        """What fills the memory; ``None`` without a plan that tells its tensors."""
+        run, plan = self.view.given, self.plan
+        if plan is None:
+            return None
+        peak = run.peak_memory_bytes
+        return memory_of(plan.plan, run.arenas, roles=plan.kinds.roles, process_bytes=peak)
 
     @property
     def made_on(self) -> str | None:

@@ -22,9 +22,11 @@ from enginescope.render.base.data_table import DataColumn, DataTable, column, da
 from enginescope.render.base.facts import shape_text
 from enginescope.render.charts.card.registry import charts_of
 from enginescope.render.charts.card.scatter import scatter
+from enginescope.render.charts.card.sums import memory_chart
 from enginescope.render.charts.distribution import log_axis
 from enginescope.render.html.images import Chart, Spec, marks
 from enginescope.render.html.page_frame import deflated
+from enginescope.render.memory.memory_text import memory_sentences, memory_tables
 from enginescope.render.plans.plan_headline import (
     PageSubject,
     layers_text,
@@ -283,19 +285,28 @@ def _reformat_sentence(by_origin: Sequence[ReformatShare]) -> str:
 
 
 def memory(subject: PageSubject) -> Section | None:
-    """What is alive at each layer, and what the largest layers keep; ``None`` without a plan."""
+    """What makes the peak, what is alive at each layer, and what the largest layers keep."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
         return None
-    charts = charts_of(view, "live-activations", "footprint-per-layer")
+    found = subject.memory
+    has_sizes = found is not None and found.peak_bytes > 0
+    over_time = memory_chart(found) if found is not None else None
+    charts = (*known(over_time), *charts_of(view, "footprint-per-layer"))
     return Section(
         key="memory",
         title="Memory of the layers",
         answer=memory_text(view.totals),
+        sentences=memory_sentences(found) if found is not None and has_sizes else (),
         charts=charts,
+        figures=memory_tables(found, _TENSORS) if found is not None and has_sizes else (),
         is_gallery=True,
         empty=None if charts else "The plan has no sizes of tensors.",
     )
+
+
+#: Rows of the table of tensors that make the peak.
+_TENSORS = 10
 
 
 _NO_PRECISIONS = "The plan has no precisions: it was built or written without detailed verbosity."

@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from enginescope.analysis.memory.memory_view import MemoryView
 from enginescope.analysis.plans.plan_view import Exploration, ExploredLayer, PlanView
 from enginescope.analysis.roofline.roofline import GpuLimits, limits_of, other_gpu
 from enginescope.analysis.runs.run_view import RunView
@@ -217,6 +218,11 @@ class Explored(Result):
     def subject(self) -> PageSubject:
         """The plan as pages, slides and the rules see it."""
         return page_subject(self.page_source.as_run(), self.context, self.view)
+
+    @property
+    def memory(self) -> MemoryView | None:
+        """What fills the memory, and when; ``None`` where the plan does not tell its tensors."""
+        return self.subject.memory
 
     @property
     def gpu(self) -> str | None:

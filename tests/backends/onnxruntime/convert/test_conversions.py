@@ -14,7 +14,7 @@ from enginescope.backends.onnxruntime.convert.model_files import inferred_model
 from enginescope.backends.onnxruntime.providers.opening import parse_reasons
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.onnxruntime.ort_profile import arenas_of
+from enginescope.formats.onnxruntime.ort_memory import arenas_of
 from enginescope.records.run.run import OutcomeKind
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import run_jobs

@@ -211,7 +211,7 @@ def test_a_number_that_is_not_known_is_no_0() -> None:
 
 def test_live_activations_name_the_peak() -> None:
     chart = chart_of(small_view(), "live-activations")
-    assert chart.title == "Activations alive at each layer: at most 1.50 KiB, at layer 3"
+    assert chart.title == "Memory at each layer: at most 1.50 KiB, at layer 3"
     assert max(row["y"] for row in rows_of(chart)) * MIB == 1536
     assert "depthwise" in chart.subtitle[0]
 

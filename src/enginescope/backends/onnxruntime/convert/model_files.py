@@ -288,19 +288,52 @@ def state_types(model: Any, path: Path) -> None:
     unknown = {name for node in file.node for name in node.output if name and name not in known}
     if not unknown:
         return
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    with temporary_folder() as folder:
-        copy = marked_onnx(path, dict.fromkeys(sorted(unknown), FlowTensor()), Path(folder))
-        try:
-            session = ort.InferenceSession(str(copy), options, providers=["CPUExecutionProvider"])
-        except Exception:  # noqa: BLE001 - operators that this build does not have: unknown
-            return
-    for tensor in session.get_outputs():
+    for tensor in _inferred(ort, path, unknown):
         if tensor.name in unknown and tensor.type == "tensor(float)":
             kind = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
             graph.value_info.append(onnx.helper.make_value_info(tensor.name, kind))
+
+
+def _inferred(ort: Any, path: Path, names: Iterable[str]) -> Sequence[Any]:
+    """Return what ONNX Runtime infers of some tensors, and of the model's outputs."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    with temporary_folder() as folder:
+        copy = marked_onnx(path, dict.fromkeys(sorted(names), FlowTensor()), Path(folder))
+        try:
+            session = ort.InferenceSession(str(copy), options, providers=["CPUExecutionProvider"])
+        except Exception:  # noqa: BLE001 - operators that this build does not have: unknown
+            return ()
+    outputs: Sequence[Any] = session.get_outputs()
+    return outputs
+
+
+def varying_shapes(ort: Any, path: Path) -> dict[str, list[int | str | None] | None]:
+    """Return the shapes with dimensions that no number fixes, of tensors between the nodes.
+
+    Args:
+        path: The graph as a session wrote it.
+
+    Returns:
+        Numbers and names of dimensions; ``None`` for a tensor whose shape cannot be inferred. Empty
+        for a model whose inputs have fixed shapes: all others follow from them.
+    """
+    graph = load_without_weights(str(path)).graph
+    weights = {one.name for one in graph.initializer}
+    given = [one for one in graph.input if one.name not in weights]
+    dims = [dim for one in given for dim in one.type.tensor_type.shape.dim]
+    if all(dim.HasField("dim_value") for dim in dims):
+        return {}
+    names = {name for node in graph.node for name in node.output if name}
+    found = {one.name: one.shape for one in _inferred(ort, path, names)}
+    return {
+        name: found.get(name)
+        for name in sorted(names)
+        if not all(isinstance(dim, int) for dim in found.get(name) or [None])
+        or found.get(name) is None
+    }
 
 
 def write_model(model: Any, target: Path, like: Path) -> None:

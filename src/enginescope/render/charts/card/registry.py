@@ -37,7 +37,7 @@ _CHARTS = (
     ("latency-per-type", "time by type, split by precision", "", sums.time_per_type),
     ("precision-rollup", "what part each precision has", "", sums.rollup),
     ("footprint-per-layer", "the largest layers", "top", sums.largest_layers),
-    ("live-activations", "activations alive at each layer", "", sums.live_activations),
+    ("live-activations", "memory at each layer", "", sums.live_activations),
     ("scatter", "any two quantities of layers", "x y kinds", scatter),
 )
 PLAN_CHARTS = {

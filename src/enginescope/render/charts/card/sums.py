@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 
+from enginescope.analysis.memory.buffers import Buffer
+from enginescope.analysis.memory.memory_view import MemoryView, memory_of
 from enginescope.analysis.plans.plan_columns import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.card_data import (
-    RollupPart,
-    group_layers,
-    liveness,
-    precision_rollup,
-)
+from enginescope.analysis.report_card.card_data import RollupPart, group_layers, precision_rollup
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.render.base.palette import PURPLE, SKY, precision_color
+from enginescope.render.base.palette import ORANGE, PURPLE, SKY, precision_color
 from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import X_TITLE, bar_chart, group_color
 from enginescope.render.charts.tip_table import NOT_KNOWN, table_of_tips
-from enginescope.render.html.images import X_TICKS, Chart, Spec, marks, quantity, tooltip
+from enginescope.render.html.images import X_TICKS, Chart, Spec, category, marks, quantity, tooltip
 
 _MIB = 1 << 20
 _COLORS = {"weights": PURPLE, "activations": SKY}
 _MOST_POINTS = 1_000
-_ALIVE = {"x": "position#", "name": "layer", "y": "alive, MiB#"}
+_KINDS = {"activation": SKY, "output": PURPLE, "workspace": ORANGE}
+_NAMED = 3
+_ALIVE = {
+    "x": "position#",
+    "name": "layer",
+    "kind": "kind",
+    "y": "needed, MiB#",
+    "tensors": "largest tensors",
+}
+_LIFE_EXECUTED = (
+    "Tensors from their writer to their last reader, with the memory that the runtime shares; "
+    "workspace where the runtime's highest mark shows it"
+)
 _LIFE = (
     "Each from its writer to its last reader, in the plan's order; without the engine's inputs "
     "and outputs. TensorRT may need more, for workspaces, or less, where layers work in place"
@@ -54,48 +64,73 @@ def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
 
 
 def live_activations(view: PlanView) -> Chart | None:
-    """Activations alive at each layer, if the layers run in the plan's order."""
-    found = liveness(view.plan, view.kinds.roles)
-    if found is None or not found.peak_bytes:
+    """Memory between the layers over the execution order, from the plan alone."""
+    found = memory_of(view.plan, roles=view.kinds.roles)
+    return memory_chart(found) if found is not None else None
+
+
+def memory_chart(found: MemoryView) -> Chart | None:
+    """Memory between the layers over the execution order, and which tensors it is."""
+    if not found.peak_bytes:
         return None
-    step = -(-len(found.live_bytes) // _MOST_POINTS)
-    rows: list[Spec] = [
-        {
-            "x": start + 1,
-            "y": max(found.live_bytes[start : start + step]) / _MIB,
-            "name": view.layers[start].name,
-        }
-        for start in range(0, len(found.live_bytes), step)
-    ]
+    rows = list(_needed(found))
     unknown = (f"{counted(found.unknown, 'tensor')} of unknown size not counted",)
-    peak = view.layers[found.peak_at]
     return Chart(
         key="live-activations",
         title=(
-            f"Activations alive at each layer: at most {format_bytes(found.peak_bytes)}, "
+            f"Memory at each layer: at most {format_bytes(found.peak_bytes)}, "
             f"at layer {found.peak_at + 1:,}"
         ),
         subtitle=(
-            f"The most is alive while {shorten(peak.name, 60)} runs",
-            _LIFE,
+            f"The most is needed while {shorten(found.peak_layer.name, 60)} runs",
+            _LIFE if found.forecast is None else _LIFE_EXECUTED,
             *(unknown if found.unknown else ()),
         ),
         spec=marks(
             rows,
-            {"type": "area", "line": True, "opacity": 0.35, "interpolate": "step"},
+            {"type": "area", "line": True, "opacity": 0.6, "interpolate": "step"},
             x=quantity(
                 "x",
                 "position among the layers that do work",
                 scale={"zero": False, "nice": False},
                 axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
             ),
-            y=quantity("y", "alive, MiB", axis={"tickCount": 5}),
+            y=quantity("y", "needed, MiB", axis={"tickCount": 5}),
+            color=category("kind", _KINDS),
             tooltip=tooltip(**_ALIVE),
         ),
         table=table_of_tips(rows, _ALIVE),
         height=180,
         is_wide=True,
     )
+
+
+def _needed(found: MemoryView) -> Iterator[Spec]:
+    """Yield a row for each kind of each layer; of many layers, of those that need the most."""
+    count = len(found.layers)
+    step = -(-count // _MOST_POINTS)
+    starts = range(0, count, step)
+    ats = [
+        max(range(start, min(start + step, count)), key=found.needed_bytes.__getitem__)
+        for start in starts
+    ]
+    alive: list[list[Buffer]] = [[] for _ in ats]
+    for one in found.buffers.buffers:
+        for place in range(bisect_left(ats, one.first), bisect_right(ats, one.last)):
+            alive[place].append(one)
+    for at, buffers in zip(ats, alive, strict=True):
+        buffers.sort(key=lambda one: -(one.nbytes or 0))
+        for kind in found.kinds:
+            own = [one for one in buffers if one.kind == kind]
+            nbytes = sum(one.nbytes or 0 for one in own)
+            names = ", ".join(shorten(one.tensor.name, 30) for one in own[:_NAMED])
+            yield {
+                "x": at + 1,
+                "y": (found.workspace_bytes[at] or 0 if kind == "workspace" else nbytes) / _MIB,
+                "kind": kind,
+                "name": found.layers[at].name,
+                "tensors": f"{names}, …" if len(own) > _NAMED else names,
+            }
 
 
 def _parts(rank: int, row: LayerFacts) -> list[Spec]:

@@ -1,0 +1,228 @@
+"""What fills the memory of an engine, and when: weights, tensors between layers, and the arena."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from enginescope.analysis.layers.reformats import TensorRoles
+from enginescope.analysis.memory.arena import ArenaForecast, Request, forecast, pattern_bytes
+from enginescope.analysis.memory.buffers import Buffer, BufferPlan, buffers_of
+from enginescope.core.record import Record
+from enginescope.core.units import sum_known
+from enginescope.records.plan.plan import PACKED, SHAPES, Layer, Plan
+from enginescope.records.run.run import ArenaStep, ArenaUse
+
+
+class MemoryPart(Record, frozen=True, kw_only=True):
+    """A part of the memory.
+
+    Attributes:
+        kind: ``"runtime"``, ``"weights"``, ``"packed"``, ``"activations"``, ``"workspace"``,
+            ``"arena"`` or ``"rest"``.
+        is_measured: Whether the runtime or the system reported it; else it follows from the plan.
+    """
+
+    kind: str
+    nbytes: int
+    is_measured: bool
+
+
+class MemoryView:
+    """Memory of one plan over its execution order.
+
+    Args:
+        arenas: What the runtime reported of its allocators during the first inferences.
+        process_bytes: Peak resident memory of the process that ran it.
+        runtime_bytes: The same of a process with an empty model.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        buffers: BufferPlan,
+        arenas: Sequence[ArenaUse] = (),
+        process_bytes: int | None = None,
+        runtime_bytes: int | None = None,
+    ) -> None:
+        self.plan = plan
+        self.buffers = buffers
+        self.process_bytes = process_bytes
+        self.runtime_bytes = runtime_bytes
+        self.live_bytes = buffers.live_bytes()
+        #: Of the only provider; with several, no arena holds all of the tensors.
+        self.arena = arenas[0] if len(arenas) == 1 and SHAPES in plan.extra else None
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return self.buffers.layers
+
+    @property
+    def unknown(self) -> int:
+        """Number of buffers without a known size; no figure counts them."""
+        return sum(one.nbytes is None for one in self.buffers.buffers)
+
+    @cached_property
+    def needed_bytes(self) -> tuple[int, ...]:
+        """What each layer needs: what is alive while it runs, and its workspace if known."""
+        pairs = zip(self.live_bytes, self.workspace_bytes, strict=True)
+        return tuple(live + (extra or 0) for live, extra in pairs)
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that is needed at once; 0 where nothing is between layers."""
+        return max(self.needed_bytes, default=0)
+
+    @cached_property
+    def peak_at(self) -> int:
+        """Position of the first layer that needs the most."""
+        return self.needed_bytes.index(self.peak_bytes)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What takes memory at some layer: activations, outputs, workspace."""
+        own = {one.kind for one in self.buffers.buffers if one.nbytes}
+        has_workspace = ("workspace",) if any(self.workspace_bytes) else ()
+        return (*(kind for kind in ("activation", "output") if kind in own), *has_workspace)
+
+    @property
+    def peak_layer(self) -> Layer:
+        return self.layers[self.peak_at]
+
+    @cached_property
+    def peak_buffers(self) -> tuple[Buffer, ...]:
+        """What is alive at the peak, the largest first."""
+        return self.buffers.alive_at(self.peak_at)
+
+    @cached_property
+    def weights(self) -> dict[str, int | None]:
+        """Bytes of each constant, once however many layers read it; the largest first."""
+        sizes: dict[str, int | None] = {}
+        for layer in self.plan.layers:
+            for part in layer.weights:
+                # in an executed graph the role is the constant's name; elsewhere a field's
+                name = part.role if SHAPES in self.plan.extra else f"{layer.name}: {part.role}"
+                sizes[name] = part.nbytes
+        return dict(sorted(sizes.items(), key=lambda item: -(item[1] or 0)))
+
+    @cached_property
+    def weights_bytes(self) -> int | None:
+        """Bytes of the constants that stay as they are: the runtime frees what it packs anew."""
+        packed = frozenset(self.plan.extra.get(PACKED, ()) if self.session_bytes else ())
+        return sum_known(nbytes for name, nbytes in self.weights.items() if name not in packed)
+
+    @cached_property
+    def _steps(self) -> tuple[tuple[ArenaStep, ...], ...]:
+        """Return what the arena did in each layer: last the layer itself, before it what is inside.
+
+        Empty for layers whose step is not known.
+        """
+        found: list[tuple[ArenaStep, ...]] = [()] * len(self.layers)
+        at, inside = 0, list[ArenaStep]()
+        for step in self.arena.steps if self.arena else ():
+            inside.append(step)
+            if at < len(found) and step.node == self.layers[at].name:
+                found[at] = tuple(inside)
+                at, inside = at + 1, []
+        return tuple(found)
+
+    @cached_property
+    def workspace_bytes(self) -> tuple[int | None, ...]:
+        """Return what each layer needed beside its tensors.
+
+        The runtime reports only the highest mark so far: a layer that stays below it in all
+        inferences has ``None``. Of two figures the smaller has less that was rounded up.
+        """
+        found: list[int | None] = []
+        before = 0
+        later = {one.node: one for one in self.arena.later} if self.arena else {}
+        for layer, steps in zip(self.layers, self._steps, strict=True):
+            marks = [later[layer.name]] if layer.name in later else []
+            if steps and steps[-1].peak_bytes > before:
+                before = steps[-1].peak_bytes
+                marks.append(steps[-1])
+            found.append(min((one.peak_bytes - one.in_use_bytes for one in marks), default=None))
+        return tuple(found)
+
+    @cached_property
+    def session_bytes(self) -> int | None:
+        """What the arena held before the first node ran: weights in the kernels' own order."""
+        steps = self.arena.steps if self.arena else ()
+        return steps[0].before_bytes if steps else None
+
+    @cached_property
+    def forecast(self) -> ArenaForecast | None:
+        """What the arena does with these buffers; ``None`` for a plan of another runtime."""
+        if SHAPES not in self.plan.extra:
+            return None
+        return forecast(self._requests(), self.workspace_bytes)
+
+    def _requests(self) -> Iterator[Request]:
+        for one in self.buffers.buffers:
+            yield Request(
+                nbytes=one.nbytes or 0,
+                first=one.first,
+                last=one.last,
+                is_planned=one.kind == "activation",
+            )
+
+    @cached_property
+    def block_bytes(self) -> int:
+        """What the buffers need once they are packed into one block."""
+        return pattern_bytes([one for one in self._requests() if one.is_planned])
+
+    @cached_property
+    def forecast_held_bytes(self) -> int | None:
+        """What the arena holds after two inferences by its rules, with the session's share."""
+        made = self.forecast
+        return None if made is None else made.held_bytes + (self.session_bytes or 0)
+
+    @cached_property
+    def held_bytes(self) -> int | None:
+        """What the arena holds: as the runtime reported, else by its rules."""
+        if self.arena is not None and self.arena.held_bytes is not None:
+            return self.arena.held_bytes
+        return self.forecast_held_bytes
+
+    @cached_property
+    def parts(self) -> tuple[MemoryPart, ...]:
+        """Return what the memory consists of; what is not known is left out.
+
+        The rest is the process's peak without all other parts: copies made while loading. It is
+        below 0 if the arena holds more than was ever written to.
+        """
+        made: list[tuple[str, int | None, bool]] = [
+            ("runtime", self.runtime_bytes, True),
+            ("weights", self.weights_bytes, False),
+            ("packed", self.session_bytes, True),
+            ("activations", self.live_bytes[self.peak_at] if self.live_bytes else None, False),
+            ("workspace", self.workspace_bytes[self.peak_at] if self.layers else None, True),
+        ]
+        if self.held_bytes is not None:
+            used = sum(
+                nbytes or 0 for kind, nbytes, _ in made if kind not in ("runtime", "weights")
+            )
+            made.append(("arena", self.held_bytes - used, self.arena is not None))
+        if self.process_bytes is not None and self.runtime_bytes is not None:
+            known = sum(nbytes or 0 for _, nbytes, _ in made)
+            made.append(("rest", self.process_bytes - known, True))
+        return tuple(
+            MemoryPart(kind=kind, nbytes=nbytes, is_measured=is_measured)
+            for kind, nbytes, is_measured in made
+            if nbytes is not None
+        )
+
+
+def memory_of(
+    plan: Plan,
+    arenas: Sequence[ArenaUse] = (),
+    *,
+    roles: TensorRoles | None = None,
+    process_bytes: int | None = None,
+    runtime_bytes: int | None = None,
+) -> MemoryView | None:
+    """Return the memory of a plan; ``None`` where it does not tell its tensors."""
+    buffers = buffers_of(plan, roles)
+    if buffers is None or not buffers.layers:
+        return None
+    return MemoryView(plan, buffers, arenas, process_bytes, runtime_bytes)

@@ -1,0 +1,170 @@
+"""The memory of an engine in words: parts, the peak, its tensors, findings, and what fits."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from enginescope.analysis.memory.buffers import Buffer
+from enginescope.analysis.memory.findings import MemoryFinding, memory_findings
+from enginescope.analysis.memory.fit import Fit
+from enginescope.analysis.memory.memory_view import MemoryView
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import counted
+from enginescope.render.base.facts import shape_text
+from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import shorten
+from enginescope.render.base.text import label_row, screen_width, stacked
+
+#: Part -> its name, and what it is.
+_PARTS = {
+    "runtime": ("runtime itself", "a process with an empty model"),
+    "weights": ("weights", "constants that stay as they are"),
+    "packed": ("packed weights", "weights in the order of the kernels, which replace the others"),
+    "activations": ("activations", "tensors alive at the peak"),
+    "workspace": ("workspace", "what the layer at the peak needs beside its tensors"),
+    "arena": ("arena waste", "held by the allocator, and unused at the peak"),
+    "rest": ("rest", "copies made while loading; below 0: held and never used"),
+}
+_NAME = 44
+
+
+def part_name(kind: str) -> str:
+    return _PARTS[kind][0]
+
+
+def peak_sentence(view: MemoryView) -> str:
+    """Return where the peak of the tensors is, and how large it is."""
+    layer, live = view.peak_layer, view.live_bytes[view.peak_at]
+    extra = view.workspace_bytes[view.peak_at]
+    more = f", and {format_bytes(extra)} of workspace" if extra else ""
+    at = f"{view.peak_at + 1:,} of {len(view.layers):,}"
+    return (
+        f"tensors need {format_bytes(live)}{more} while {shorten(layer.name, _NAME)} runs"
+        f" ({layer.type}, {at})"
+    )
+
+
+def parts_table(view: MemoryView) -> TextTable:
+    return TextTable(
+        title="What the memory consists of",
+        headers=("Part", "Size", "Known by", "What it is"),
+        rows=tuple(
+            (
+                _PARTS[part.kind][0],
+                format_bytes(part.nbytes),
+                "measured" if part.is_measured else "sizes",
+                _PARTS[part.kind][1],
+            )
+            for part in view.parts
+        ),
+        numbers=("Size",),
+        spared=("What it is",),
+    )
+
+
+def tensors_table(view: MemoryView, top: int) -> TextTable:
+    """Return the tensors alive at the peak, the largest first."""
+    known = [one for one in view.peak_buffers if one.nbytes]
+    return TextTable(
+        title="Tensors alive at the peak",
+        headers=("Tensor", "Size", "Share %", "Shape", "Written by", "Needed until"),
+        rows=tuple(_row(view, one) for one in known[:top]),
+        numbers=("Size", "Share %"),
+        left_out=max(0, len(known) - top),
+        shortened={"Tensor": 0, "Written by": 24, "Needed until": 24},
+        spared=("Shape", "Written by"),
+    )
+
+
+def _row(view: MemoryView, buffer: Buffer) -> tuple[str, ...]:
+    whole = view.live_bytes[view.peak_at]
+    share = 100 * (buffer.nbytes or 0) / whole if whole else 0.0
+    is_to_the_end = buffer.last >= len(view.layers)
+    return (
+        buffer.tensor.name,
+        format_bytes(buffer.nbytes),
+        f"{share:.1f}",
+        shape_text(buffer.tensor.shape),
+        view.layers[buffer.first].name,
+        "the end" if is_to_the_end else view.layers[buffer.last].name,
+    )
+
+
+def forecast_sentence(view: MemoryView) -> str:
+    """Compare the arena by its rules with what the runtime reported."""
+    made, use = view.forecast, view.arena
+    if made is None:
+        return (
+            f"packed into one block, the tensors need {format_bytes(view.block_bytes)} (estimate)"
+        )
+    peak = made.peak_bytes + (view.session_bytes or 0)
+    text = f"arena by its rules: {format_bytes(peak)} in use, "
+    text += f"{format_bytes(view.forecast_held_bytes)} held"
+    if use is None:
+        return text + "; the runtime did not report its allocator"
+    held = format_bytes(use.held_bytes) if use.held_bytes is not None else "not known"
+    return f"{text}; reported: {format_bytes(use.in_use_peak_bytes)} and {held}"
+
+
+def finding_text(view: MemoryView, finding: MemoryFinding) -> str:
+    name = shorten(view.layers[finding.layer].name, _NAME) if finding.layer is not None else None
+    size = format_bytes(finding.nbytes)
+    texts = {
+        "two-copies": f"{name} ({finding.detail}) writes a second copy of {size} at the peak",
+        "output-kept": f"output {finding.detail} ({size}) is kept from {name} until the end",
+        "one-tensor": f"{finding.detail} alone is {size}, more than half of the peak",
+        "loading": f"loading the model took {size} that no inference needs",
+        "arena-waste": f"the arena holds {size} that no tensor uses at the peak",
+    }
+    return texts[finding.kind]
+
+
+def fit_sentence(fit: Fit) -> str:
+    limit = format_bytes(fit.limit_bytes)
+    sizes = {probe.size: format_bytes(probe.process_bytes, 4) for probe in fit.probes}
+    beyond = next((one for one in sorted(sizes) if one > fit.size), None)
+    after = f"; {fit.dim} {beyond:,} takes {sizes[beyond]}" if beyond is not None else ""
+    if not fit.size:
+        return f"no {fit.dim} fits {limit}{after}"
+    return (
+        f"{fit.dim} {fit.size:,} fits {limit}: {sizes[fit.size]} at the peak of its process{after}"
+        f" ({counted(len(fit.probes), 'size')} measured)"
+    )
+
+
+def memory_text(
+    name: str, backend: str | None, view: MemoryView, fit: Fit | None, *, top: int
+) -> RenderableType:
+    """Return the memory on one screen."""
+    lines: list[RenderableType] = [
+        Text(" · ".join(part for part in (name, backend) if part), style="bold"),
+        Text(),
+    ]
+    if fit is not None:
+        lines.append(label_row("fits", fit_sentence(fit)))
+    if view.process_bytes is not None:
+        text = f"{format_bytes(view.process_bytes)} peak of the process"
+        lines.append(label_row("process", text))
+    lines.append(label_row("peak", peak_sentence(view)))
+    lines.append(label_row("arena" if view.forecast else "block", forecast_sentence(view)))
+    if view.unknown:
+        lines.append(label_row("unknown", f"{counted(view.unknown, 'tensor')} of unknown size"))
+    lines.append(Text())
+    lines += stacked(memory_tables(view, top), screen_width())
+    lines += [Text(f"! {text}") for text in finding_sentences(view)]
+    return Group(*lines)
+
+
+def memory_sentences(view: MemoryView) -> tuple[str, ...]:
+    """Return the peak, the allocator, and the findings as sentences for a page."""
+    texts = (peak_sentence(view), forecast_sentence(view), *finding_sentences(view))
+    return tuple(f"{text[:1].upper()}{text[1:]}." for text in texts)
+
+
+def memory_tables(view: MemoryView, top: int) -> tuple[TextTable, ...]:
+    return (parts_table(view), tensors_table(view, top))
+
+
+def finding_sentences(view: MemoryView) -> tuple[str, ...]:
+    return tuple(finding_text(view, one) for one in memory_findings(view))

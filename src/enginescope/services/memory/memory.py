@@ -1,0 +1,189 @@
+"""Memory: what fills it and when, of a plan, of a stored run, or of a model measured for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from enginescope.analysis.memory.fit import Fit, Probe, next_size
+from enginescope.analysis.memory.memory_view import MemoryView, memory_of
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record, replace
+from enginescope.core.temporary_folder import temporary_folder
+from enginescope.judge.notice import Notice
+from enginescope.records.run.job import StopRule, WarmUp, Workload
+from enginescope.records.run.run import Run
+from enginescope.services.measurement.bench import measure_models
+from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.observer import PlanObserver
+from enginescope.services.plans.plan_input import PlanName
+from enginescope.services.plans.resolve_plan import resolve_plan
+from enginescope.services.shapes.shapes import Sweep, sweep_points
+from enginescope.store.location import StorePlace
+
+#: Enough for the one block that ONNX Runtime takes from the second inference on.
+_STOP = StopRule(iterations=3)
+_NO_WARM_UP = WarmUp(time_ms=0, iterations=0, limit_ms=0)
+_MOST_PROBES = 30
+
+
+class MemoryRequest(Record, frozen=True, kw_only=True):
+    """Whose memory to explain, and a limit to fit into.
+
+    Attributes:
+        what: An ONNX model, which is measured; else what `resolve_plan` takes.
+        on: Backend of a model.
+        workload: Inputs of a model.
+        fits_bytes: Find the largest size of `fits_dim` whose process stays within this.
+        fits_dim: ``"batch"``, or the name of a dynamic dimension.
+    """
+
+    what: PlanName
+    on: str | None = None
+    workload: Workload = Workload()
+    fits_bytes: int | None = None
+    fits_dim: str = "batch"
+    store: StorePlace | None = None
+
+
+@dataclass(kw_only=True, eq=False)
+class MemoryReport:
+    """The memory of an engine or model.
+
+    Attributes:
+        backend: Of a measured run.
+        fit: Where a limit was given.
+    """
+
+    name: str
+    backend: str | None
+    view: MemoryView
+    fit: Fit | None = None
+    notices: tuple[Notice, ...] = ()
+
+    def to_json(self) -> bytes:
+        """Return parts, peak, tensors, layers and arena as a JSON document."""
+        from enginescope.core.jsonio import encode
+        from enginescope.render.memory.memory_data import memory_data
+
+        return encode(memory_data(self.name, self.backend, self.view, self.fit, self.notices))
+
+
+def explain_memory(request: MemoryRequest, observer: MeasurementObserver) -> MemoryReport:
+    """Tell what fills the memory of a plan, a run or a model, which is measured for it.
+
+    Raises:
+        UsageError: The plan does not tell its tensors, or a limit is given for something else than
+            a model.
+    """
+    model = _model_of(request.what)
+    if model is None:
+        if request.fits_bytes is not None:
+            raise UsageError(
+                "`fits`", why=f"{request.what} is not an ONNX model", hint="give the .onnx file"
+            )
+        return _of_plan(request)
+    run = _measured(request, model, observer, request.workload)
+    runtime = _runtime_bytes(request, observer)
+    view = _view(run, runtime)
+    fit = _fit(request, model, observer) if request.fits_bytes is not None else None
+    return MemoryReport(
+        name=run.job.subject.name, backend=str(run.job.backend), view=view, fit=fit,
+        notices=run.notices,
+    )  # fmt: skip
+
+
+def _model_of(what: PlanName) -> Path | None:
+    is_name = isinstance(what, str | Path)
+    path = Path(what) if isinstance(what, str | Path) else Path()
+    return path if is_name and path.suffix.lower() == ".onnx" and path.is_file() else None
+
+
+def _of_plan(request: MemoryRequest) -> MemoryReport:
+    source = resolve_plan(request.what, store=request.store, observer=PlanObserver())
+    source.needed_plan()
+    run = source.as_run()
+    backend = str(run.job.backend) if source.kind == "run" else None
+    return MemoryReport(
+        name=source.name, backend=backend, view=_view(run, None), notices=source.own_notices
+    )
+
+
+def _view(run: Run, runtime_bytes: int | None) -> MemoryView:
+    view = None
+    if run.plan is not None:
+        view = memory_of(
+            run.plan, run.arenas, process_bytes=run.peak_memory_bytes, runtime_bytes=runtime_bytes
+        )
+    if view is None:
+        raise UsageError(
+            f"the memory of {run.job.subject.name}",
+            why="its plan does not tell the tensors between the layers",
+            hint="measure an ONNX model on ort-cpu, or give a plan with detailed verbosity",
+        )
+    return view
+
+
+def _measured(
+    request: MemoryRequest,
+    model: Path,
+    observer: MeasurementObserver,
+    workload: Workload,
+    **fields: Any,
+) -> Run:
+    with temporary_folder() as folder:
+        jobs = JobRequest(
+            models=(model,),
+            on=request.on,
+            workload=replace(
+                workload, stop=_STOP, warmup=_NO_WARM_UP, mode=replace(workload.mode, loop="python")
+            ),
+            store=folder,
+            **fields,
+        )
+        (run,) = measure_models(jobs, observer, is_stored=False).runs
+    raise_unless_ok(run)
+    return run
+
+
+def _runtime_bytes(request: MemoryRequest, observer: MeasurementObserver) -> int | None:
+    """Return the peak of a process that runs an empty model in the same way."""
+    from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
+
+    with temporary_folder() as folder:
+        (empty,) = sample_models(folder, EMPTY_MODEL)
+        run = _measured(request, empty, observer, Workload(), layer_profile=False)
+    return run.peak_memory_bytes
+
+
+def _fit(request: MemoryRequest, model: Path, observer: MeasurementObserver) -> Fit:
+    """Search for the largest size that fits; memory grows with it."""
+    limit = request.fits_bytes or 0
+    found: dict[int, int | None] = {}
+
+    def fits(size: int) -> bool:
+        (point,) = sweep_points(
+            model, Sweep(name=request.fits_dim, sizes=(size,)), request.workload
+        )
+        run = _measured(request, model, observer, point.workload, layer_profile=False)
+        found[size] = run.peak_memory_bytes
+        observer.check_cancelled()
+        return (found[size] or limit + 1) <= limit
+
+    low, high = 0, None
+    while len(found) < _MOST_PROBES and (high is None or high - low > 1):
+        size = next_size(found, low, high, limit)
+        if fits(size):
+            low = size
+        else:
+            high = size
+    probes = tuple(Probe(size=size, process_bytes=found[size]) for size in sorted(found))
+    return Fit(
+        dim=request.fits_dim,
+        limit_bytes=limit,
+        size=low,
+        process_bytes=found.get(low),
+        probes=probes,
+    )
