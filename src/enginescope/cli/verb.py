@@ -30,7 +30,7 @@ HEADINGS = {
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
         *("jsonl", "python", "outputs", "environment", "mode", "profile-mode", "old", "new"),
         *("self-test", "noise", "reproduce", "sweep", "weight", "check-only", "routes", "share"),
-        *("search", "package"),
+        *("search", "package", "memory", "fits"),
     ),
     "Load": (
         *("rate", "arrivals", "trace", "queries", "concurrency", "slo", "find-max", "resolution"),

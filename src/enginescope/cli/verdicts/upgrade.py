@@ -53,8 +53,6 @@ _OF_REPRODUCE = (
     "enginescope upgrade model.onnx --old old/bin/python --markdown upgrade.md",
     "Search the release of ONNX Runtime that made a model slower or wrong",
     "enginescope upgrade model.onnx --search 1.19..1.32 --markdown issue.md",
-    "Check the evidence of an upgrade, and run it again",
-    "enginescope upgrade --reproduce bundle --old old/bin/python",
 )
 @click.argument("models", nargs=-1, type=PATH)
 @option(
@@ -171,7 +169,7 @@ def command(
     stacks until the result is clear, and judges latency, memory and engine size. Without MODELS, it
     compares recorded runs.
 
-    With --search, it compares the last release of a package with the first, bisects to the release
+    With --search, it compares the last release of a package with the first. It bisects to the one
     that made the model worse, and names the ONNX operators. The exit code is 1 if one is worse.
 
     With --reproduce, a changed, missing or added file is an error (exit code 2). So is a stack or a
