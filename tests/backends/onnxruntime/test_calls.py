@@ -63,7 +63,7 @@ def test_tokens_are_generated_one_request_at_a_time(perceptron) -> None:
 
 
 def test_a_provider_without_threads_refuses_them(perceptron) -> None:
-    with pytest.raises(UsageError, match="--mode throughput"):
+    with pytest.raises(UsageError, match="ort-cuda has no `kind` throughput"):
         make_jobs([perceptron], ["ort-cuda"], Workload(mode=Mode(kind="throughput")))
 
 

@@ -12,7 +12,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import StopRule, WarmUp, Workload
+from enginescope.records.run.job import CPU_BACKEND, StopRule, WarmUp, Workload
 from enginescope.records.run.run import Run
 from enginescope.services.measurement.bench import measure_models
 from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
@@ -121,7 +121,7 @@ def _view(run: Run, runtime_bytes: int | None) -> MemoryView:
         raise UsageError(
             f"the memory of {run.job.subject.name}",
             why="its plan does not tell the tensors between the layers",
-            hint="measure an ONNX model on ort-cpu, or give a plan with detailed verbosity",
+            hint=f"measure an ONNX model on {CPU_BACKEND}, or give a plan with detailed verbosity",
         )
     return view
 
