@@ -2,8 +2,8 @@
 
 ``python benchmarks/statistics/upgrades.py [--upgrades 20] [--scatter 1.0]``. The verb runs as it
 does for a user, but for the workers, whose outputs are the same and whose levels are those of
-`process_kinds`: alike on both stacks (10 rounds at most), or 3 % slower on the new one (30 at most),
-as ``benchmarks/upgrade.py`` plants it in real processes.
+`process_kinds`: alike on both stacks (10 rounds at most), or 3 % slower on the new one (30 at
+most), as ``benchmarks/upgrade.py`` plants it in real processes.
 """
 
 from __future__ import annotations

@@ -156,6 +156,12 @@ def test_bars_of_steps_begin_where_their_rung_ends() -> None:
     assert by_name["layers' own times"]["start"] == 0.0
 
 
+def test_an_interval_wider_than_the_chart_is_cut() -> None:
+    marked = [layer["mark"] for layer in ladder_chart(report()).spec["layer"]]
+    (rule,) = (mark for mark in marked if mark["type"] == "rule")
+    assert rule["clip"] is True  # otherwise the bars shrink to a line to leave it room
+
+
 def test_a_notebook_has_rungs_and_steps() -> None:
     shown = answer_html(ladder_answer(report()))
     assert "Rungs" in shown

@@ -319,7 +319,8 @@ def _spec(rows: list[Spec], title: str, scale: Sequence[Bar], *, is_cut: bool) -
         layers.append(marks(shown, text, **place, text={"field": "text", "type": "nominal"}))
     known = [row for row in rows if "low" in row]
     if known:
-        rule = {"type": "rule", "strokeWidth": 2}
+        # an end beyond the bars is cut: with all of it the bars would have no width
+        rule = {"type": "rule", "strokeWidth": 2, "clip": True}
         interval: Spec = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
         layers.append(marks(known, rule, **interval, y=y, tooltip=tips))
     params = [{"name": "names", "value": labels_of(rows)}, {"name": "chosen", "value": None}]
