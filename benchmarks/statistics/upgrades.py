@@ -31,7 +31,6 @@ from enginescope.core.record import replace
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.runner.inputs.sample_models import sample_models
-from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.upgrade import checks
 from enginescope.services.upgrade.request import UpgradeRequest
@@ -73,7 +72,7 @@ def upgraded(models: tuple[Path, ...], store: Path, workers: Workers, rounds: in
         models=models,
         old=f"{OLD}={sys.executable}",
         new=f"{NEW}={sys.executable}",
-        samples=SampleRequest(count=1),
+        samples=1,
         store=store,
         rounds=rounds,
     )

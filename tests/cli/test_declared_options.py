@@ -32,6 +32,8 @@ from enginescope.services.sensitivity.search import SensitivityRequest
 from enginescope.services.shapes.shapes import ShapesRequest
 from enginescope.services.suites.request import SuiteRequest
 from enginescope.services.tune.alternatives import TuneRequest
+from enginescope.services.upgrade.request import UpgradeRequest
+from enginescope.services.upgrade.upgrade import UpgradeOptions
 from enginescope.services.validation.validate import ValidateOptions
 
 REQUESTS = {
@@ -46,6 +48,7 @@ REQUESTS = {
     "shapes": ShapesRequest,
     "suite": SuiteRequest,
     "tune": TuneRequest,
+    "upgrade": UpgradeRequest,
     "validate": ValidateParameters,
 }
 #: Public function -> its request.
@@ -57,13 +60,18 @@ PYTHON = {
     "self_test": SelfTestRequest,
 }
 #: Parameters of functions that are still written by hand; only fewer.
-WRITTEN_BY_HAND = {"explore": 20, "upgrade": 18}
+WRITTEN_BY_HAND = {"explore": 20}
 #: Flags that mean another thing in a verb: why.
 OWN_MEANING = {
     ("contend", "on"): "a backend for each model",
     ("load", "data"): "a data set of ONNX",
     ("load", "on"): "a server is a backend too",
     ("sensitivity", "on"): "the backend runs layers in FP32",
+    ("upgrade", "on"): "a backend for each stack",
+    ("upgrade", "builds"): "rounds with builds of both engines",
+    ("upgrade", "repeats"): "outputs, not rates",
+    ("upgrade", "rounds"): "at most, of each model",
+    ("upgrade", "tolerance"): "that of the outputs of both stacks",
     ("tune", "on"): "the backends are alternatives",
     ("shapes", "batch"): "sizes in ascending order",
     ("tune", "batch"): "alternatives",
@@ -139,6 +147,7 @@ def test_python_takes_the_fields_of_the_request(name: str) -> None:
         (ContendOptions, ContendRequest),
         (DepthOptions, DepthRequest),
         (InterleavedOptions, InterleavedRequest),
+        (UpgradeOptions, UpgradeRequest),
         (ValidateOptions, ValidateParameters),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
@@ -73,11 +73,6 @@ def selected_rows(store: Store, wanted: Filter, warn: Callable[[str], None]) -> 
 def own_command() -> str:
     """Return what repeats a call from Python: its command line, without passwords."""
     return without_password(shlex.join(sys.orig_argv))
-
-
-def stored_fields(tags: Sequence[str], store: str | PathLike[str] | None) -> dict[str, Any]:
-    """Return the fields of a request from Python that say how its runs are stored."""
-    return {"tags": tuple(tags), "store": place_of(store), "command": own_command()}
 
 
 def made_now(command: str | None) -> dict[str, Any]:

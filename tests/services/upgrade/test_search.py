@@ -13,7 +13,6 @@ from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.verdict.upgrade import Release, UpgradeKind
 from enginescope.render.verdicts.search_answer import answer_text, search_answer
-from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.upgrade import checks
 from enginescope.services.upgrade import search as service
@@ -73,9 +72,7 @@ def same_outputs(monkeypatch):
 
 
 def searched(model: Path, folder: Path, span: str = "1.0..1.8", **more):
-    upgrade = UpgradeRequest(
-        models=(model,), old="", samples=SampleRequest(count=1), store=folder / "store", **more
-    )
+    upgrade = UpgradeRequest(models=(model,), old="", samples=1, store=folder / "store", **more)
     pythons = tuple(f"{release}={sys.executable}" for release in RELEASES)
     with workers_in_process():
         return search_upgrade(

@@ -193,7 +193,8 @@ def test_each_round_builds_both_engines(convnet, tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ({"repeats": 1}, "nondeterminism"),
+        ({"repeats": 1}, "`repeats` 1: it is not at least 2"),
+        ({"rounds": 7}, "`rounds` 7: it is not between 8 and 1,000"),
         ({"rounds": 9, "builds": 9}, "each round is a build"),
         ({"on": ("ort-cpu@old", "ort-cpu@mine")}, "the stacks are old and new"),
         ({"on": ("ort-cpu", "fake")}, "each stack has one backend"),

@@ -6,23 +6,22 @@ With ``--reproduce``: exit code 1 where a verdict is another one now.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from enginescope.cli.comparison import rounds_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
-from enginescope.cli.options import COUNT, FOLDER, FROM_0, PATH, option
+from enginescope.cli.options import PATH, option
 from enginescope.cli.process_options import (
     command_line,
+    declared_options,
     input_options,
-    on_option,
     picked,
     report_options,
     request_of,
-    rounds_end_options,
+    seed_option,
     stop_options,
 )
 from enginescope.cli.progress import exit_code, measuring
@@ -32,12 +31,10 @@ from enginescope.cli.verdicts.gate import limits_of
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import sha256_of
 from enginescope.formats.archive.engine_archive import MANIFEST
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
-from enginescope.records.verdict.gate import InconclusivePolicy
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind, UpgradeReport
 from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_upgrade
-from enginescope.services.upgrade.request import REPEATS, UpgradeRequest
+from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.upgrade.upgrade import check_upgrade
 
 #: Parameters that go with ``--reproduce``.
@@ -70,41 +67,13 @@ _OF_REPRODUCE = (
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
     help="Stack to check, as --old.  [default: this Python; with --reproduce, the recorded stack]",
 )
-@on_option(
-    "Backend of both stacks, or NAME@old and NAME@new.  [default: ort-cpu; trt for an engine]",
-    several=True,
-)
-@option(
-    "--reference",
-    help=(
-        "Compare outputs with this reference, as in validate; BACKEND@old names the stack that "
-        "computes it.  [default: expected outputs, else ort-cpu in this Python]"
-    ),
-)
-@option("--data", multiple=True, type=PATH, help="Files and folders with samples.")
-@option("--samples", type=COUNT, help="Number of samples.  [default: 8 random, or all of --data]")
-@option(
-    "--tolerance",
-    help="Use the tolerances of this precision, such as fp16.  [default: the coarsest one]",
-)
-@option(
-    "--repeats",
-    type=click.IntRange(2),
-    default=REPEATS,
-    help="Fresh processes of each stack that return outputs.",
-)
+@declared_options(UpgradeRequest)
 @input_options
-@option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
+@seed_option
 @stop_options
-@rounds_option(LOOKS[-1])
-@option(
-    "--builds",
-    type=click.IntRange(LOOKS[0], MOST_ROUNDS),
-    help="Build both engines anew in each round, and measure this many rounds.",
-)
 @option(
     "--max-regression",
-    "limits",
+    "max_regression_pct",
     multiple=True,
     metavar="[METRIC=]PERCENT",
     help=(
@@ -112,22 +81,6 @@ _OF_REPRODUCE = (
         + ", ".join(f"{one.metric}={one.regression_pct:g}%" for one in UPGRADE_LIMITS)
         + "]"
     ),
-)
-@option(
-    "--inconclusive",
-    type=click.Choice(get_args(InconclusivePolicy)),
-    default="fail",
-    help="Whether an inconclusive upgrade fails or passes.",
-)
-@option(
-    "--evidence",
-    type=FOLDER,
-    help="Write inputs, outputs, runs, versions and verdicts with their SHA-256 to a new folder.",
-)
-@option(
-    "--without-inputs",
-    is_flag=True,
-    help="Add the hashes of models, samples and outputs to --evidence, not the files.",
 )
 @option(
     "--search",
@@ -157,7 +110,6 @@ _OF_REPRODUCE = (
     is_flag=True,
     help="With --reproduce: compare the files with their SHA-256, and run nothing.",
 )
-@rounds_end_options
 @report_options
 def command(
     models: tuple[Path, ...], reproduce: Path | None, search: str | None, **options: Any
@@ -243,17 +195,9 @@ def _reproduce(folder: Path, options: dict[str, Any]) -> int:
 
 
 def _request(models: tuple[Path, ...], options: dict[str, Any]) -> UpgradeRequest:
-    from enginescope.services.accuracy.request import SampleRequest
-
-    given = limits_of(options["limits"], ()) if options["limits"] else ()
-    limits = {limit.metric: limit for limit in (*UPGRADE_LIMITS, *given)}
-    return request_of(
-        UpgradeRequest,
-        options,
-        models=models,
-        samples=SampleRequest(data=options["data"], count=options["samples"]),
-        regressions=tuple(limits.values()),
-    )
+    limits = limits_of(options["max_regression_pct"], ()) if options["max_regression_pct"] else ()
+    regressions = {limit.metric: limit.regression_pct for limit in limits}
+    return request_of(UpgradeRequest, options, models=models, max_regression_pct=regressions)
 
 
 def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]:

@@ -56,13 +56,17 @@ class SampleRequest(Record, frozen=True):
     image_input: str | None = None
 
 
+SampleFiles: TypeAlias = Annotated[Sequence[File], Param("Samples whose outputs to compare.")]
+SampleCount: TypeAlias = Annotated[
+    int | None, Param("Number of samples to compare.", least=1, usual="8, or all of the data")
+]
+
+
 class SampledRequest(ModelRequest, frozen=True, kw_only=True):
     """A `ModelRequest` whose outputs are compared on samples."""
 
-    data: Annotated[Sequence[File], Param("Samples whose outputs to compare.")] = ()
-    samples: Annotated[
-        int | None, Param("Number of samples to compare.", least=1, usual="8, or all of the data")
-    ] = None
+    data: SampleFiles = ()
+    samples: SampleCount = None
 
     @property
     def sample_request(self) -> SampleRequest:

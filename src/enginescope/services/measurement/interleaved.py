@@ -10,7 +10,7 @@ from enginescope.analysis.verdicts.comparability import differences
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.probe.nvml import SmClock
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.job import (
@@ -70,12 +70,6 @@ def compare_interleaved(
             return continue_jobs(jobs, request, store, observer)
         looks, pacing = looks_up_to(rounds), Pacing(plan=plan)
         return run_rounds(jobs, looks, terms, request, store, observer, pacing=pacing)
-
-
-def check_rounds(rounds: int | None) -> None:
-    """Raise `UsageError` if so many rounds cannot give an interval, or are too many."""
-    if rounds is not None and not LOOKS[0] <= rounds <= MOST_ROUNDS:
-        raise UsageError(f"rounds: {rounds} is not between {LOOKS[0]} and {MOST_ROUNDS:,}")
 
 
 def with_process_stop(workload: Workload) -> Workload:

@@ -39,6 +39,10 @@ Rounds: TypeAlias = Annotated[
         most=MOST_ROUNDS,
     ),
 ]
+MaximumRounds: TypeAlias = Annotated[
+    int | None,
+    Param("Maximum number of rounds.", least=LOOKS[0], most=MOST_ROUNDS, usual=f"{LOOKS[-1]}"),
+]
 On: TypeAlias = Annotated[
     str | None, Param("Backend to measure on.", usual="ort-cpu; trt for an engine")
 ]

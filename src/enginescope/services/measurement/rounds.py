@@ -17,7 +17,7 @@ from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import Tally
 from enginescope.judge.comparison.looks import looks_up_to as looks_up_to
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.comparison.steady_rounds import disturbances
 from enginescope.judge.experiment import (
     Ended,
@@ -41,7 +41,12 @@ from enginescope.records.run.rounds import (
 )
 from enginescope.records.run.run import Run
 from enginescope.services.measurement.declared import Param
-from enginescope.services.measurement.jobs import LEAST_ROUNDS, JobRequest, raise_unless_ok
+from enginescope.services.measurement.jobs import (
+    LEAST_ROUNDS,
+    JobRequest,
+    MaximumRounds,
+    raise_unless_ok,
+)
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
 from enginescope.services.store_access import made_now
@@ -360,10 +365,7 @@ class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
     """Jobs to compare; the first is the base."""
 
     models: Annotated[tuple[Path, ...], Param("ONNX models or engines.", has_flag=False)] = ()
-    rounds: Annotated[
-        int | None,
-        Param("Maximum number of rounds.", least=LOOKS[0], most=MOST_ROUNDS, usual=f"{LOOKS[-1]}"),
-    ] = None
+    rounds: MaximumRounds = None
     threshold_pct: Annotated[float, Param("Smaller differences do not matter.")] = THRESHOLD_PCT
     across: Annotated[Sequence[str], Param("Conditions that differ on purpose.")] = ()
     continues: Annotated[bool, Param("Continue the newest comparison of these jobs.")] = False

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from functools import partial
+from os import fspath
 from pathlib import Path
 
 from enginescope.analysis.upgrade.reproduced import output_hash, reproduced_outputs
@@ -41,6 +42,7 @@ from enginescope.records.verdict.upgrade import (
 from enginescope.runner.inputs.sample_feeds import data_sets_beside
 from enginescope.services.accuracy.sides import Side
 from enginescope.services.accuracy.validation_run import ValidationRun
+from enginescope.services.measurement.declared import File
 from enginescope.services.plans.archive import subjects_of
 from enginescope.services.store_access import place_of
 from enginescope.services.upgrade.request import UpgradeRequest
@@ -81,12 +83,13 @@ def _refuse(text: str) -> None:
     raise FormatError("a bundle of evidence", why=text)
 
 
-def check_evidence_folder(folder: Path, *, continues: bool = False) -> None:
+def check_evidence_folder(evidence: File, *, continues: bool = False) -> None:
     """Raise `UsageError` if a bundle cannot be written there, before anything is measured.
 
     Args:
         continues: A bundle that is there is removed: the upgrade that it is of goes on.
     """
+    folder = Path(evidence)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         names = {path.name for path in folder.iterdir()}
@@ -113,7 +116,7 @@ class EvidenceWriter:
 
     def __init__(self, request: UpgradeRequest) -> None:
         assert request.evidence is not None
-        self._folder, self._store = request.evidence, Store(place_of(request.store))
+        self._folder, self._store = Path(request.evidence), Store(place_of(request.store))
         self._settings = _settings(request)
         self._copies_to = None if request.without_inputs else self._folder
         self._inputs: tuple[BundledInput, ...] | None = None
@@ -229,22 +232,22 @@ def check_inside(path: Path, folder: Path, *, is_inside: bool = True) -> None:
 
 def _settings(request: UpgradeRequest) -> UpgradeSettings:
     reference = request.reference
-    if reference is not None and Path(reference).exists():
-        reference = _whole(reference)
+    if reference is not None:
+        reference = _whole(reference) if Path(reference).exists() else fspath(reference)
     files = tuple(replace(file, path=_whole(file.path)) for file in request.workload.files)
     return copied(
         UpgradeSettings,
         request,
         models=tuple(map(_whole, request.models)),
         reference=reference,
-        data=tuple(map(_whole, request.samples.data)),
-        samples=request.samples.count,
+        data=tuple(map(_whole, request.data)),
+        backends=request.backends,
         process_limits=request.limits,
         workload=replace(request.workload, files=files),
     )
 
 
-def _whole(path: str | Path) -> str:
+def _whole(path: File) -> str:
     """Return a whole path; a link keeps its name, which names the model."""
     return os.path.abspath(path)  # noqa: PTH100
 

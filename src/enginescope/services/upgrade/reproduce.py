@@ -10,7 +10,6 @@ from enginescope.core.errors import MissingDependencyError, UnsupportedError, Us
 from enginescope.core.record import Record, copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.verdict.upgrade import Reproduction, Stack, UpgradeReport
-from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import made_now, own_command, place_of
 from enginescope.services.upgrade.evidence import (
@@ -106,7 +105,6 @@ def _measured(
         )
     files = tuple(replace(one, path=places[one.path]) for one in settings.workload.files)
     reference = settings.reference
-    data = tuple(Path(places[path]) for path in settings.data)
     upgrade = copied(
         UpgradeRequest,
         settings,
@@ -114,9 +112,10 @@ def _measured(
         old=f"{old.name}={old.python}",
         new=f"{new.name}={new.python}",
         reference=None if reference is None else places.get(reference, reference),
-        samples=SampleRequest(data=data, count=settings.samples),
+        on=settings.backends,
+        data=tuple(places[path] for path in settings.data),
         workload=replace(settings.workload, files=files),
-        regressions=report.limits,
+        max_regression_pct={limit.metric: limit.regression_pct for limit in report.limits},
         limits=settings.process_limits,
         inconclusive=report.inconclusive,
         store=request.store,

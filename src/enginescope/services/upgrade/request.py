@@ -2,41 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, get_args
 
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack
-from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.measurement.interleaved import check_rounds
-from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.accuracy.request import SampleCount, SampleFiles
+from enginescope.services.measurement.declared import File, Param
+from enginescope.services.measurement.jobs import MaximumRounds, MeasureRequest
 from enginescope.services.verdicts.gate import check_terms
-
-#: Fresh processes of each stack whose outputs are compared.
-REPEATS = 2
 
 
 class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
-    """Two stacks, and what to check on them; the fields are the parameters of `upgrade`."""
+    """Two stacks, and what to check on them: the parameters of `upgrade`.
 
-    models: tuple[Path, ...] = ()
-    old: str
-    new: str | None = None
-    backends: tuple[str, ...] = ()
-    reference: str | None = None
-    samples: SampleRequest = SampleRequest()
-    tolerance: str | None = None
-    repeats: int = REPEATS
-    rounds: int | None = None
-    builds: int | None = None
-    regressions: tuple[Limit, ...] = UPGRADE_LIMITS
-    inconclusive: InconclusivePolicy = "fail"
-    evidence: Path | None = None
-    without_inputs: bool = False
+    Attributes:
+        repeats: One process does not show whether a stack repeats itself.
+    """
+
+    models: Annotated[
+        tuple[Path, ...],
+        Param("Models or engines; without any, `old` and `new` are recorded runs.", has_flag=False),
+    ] = ()
+    old: Annotated[
+        File,
+        Param("Stack in use: [NAME=]PYTHON with this enginescope, docker:IMAGE or podman:IMAGE."),
+    ]
+    new: Annotated[
+        File | None, Param("Stack to check, as `old`.", usual="this Python", has_flag=False)
+    ] = None
+    on: Annotated[
+        str | Sequence[str],
+        Param(
+            "Backend of both stacks, or NAME@old and NAME@new.", usual="ort-cpu; trt for an engine"
+        ),
+    ] = ()
+    reference: Annotated[
+        File | None,
+        Param(
+            "Compare with this reference; BACKEND@old names the stack that computes it.",
+            metavar="BACKEND|MODEL|ENGINE|DIR",
+            usual="expected outputs, else ort-cpu in this Python",
+        ),
+    ] = None
+    data: SampleFiles = ()
+    samples: SampleCount = None
+    tolerance: Annotated[
+        str | None,
+        Param(
+            "Use the tolerances of this precision, such as fp16.",
+            usual="the coarsest one",
+            metavar="PRECISION",
+        ),
+    ] = None
+    repeats: Annotated[
+        int, Param("Fresh processes of each stack that return outputs.", least=2)
+    ] = 2
+    rounds: MaximumRounds = None
+    builds: Annotated[
+        int | None,
+        Param("Build engines anew in each of this many rounds.", least=LOOKS[0], most=MOST_ROUNDS),
+    ] = None
+    max_regression_pct: Annotated[
+        Mapping[str, float],
+        Param(
+            "Maximum regression of a metric, which then counts.",
+            usual=", ".join(f"{one.metric} {one.regression_pct:g}" for one in UPGRADE_LIMITS),
+            has_flag=False,
+        ),
+    ] = {}
+    inconclusive: Annotated[
+        InconclusivePolicy, Param("Whether an inconclusive upgrade fails or passes.")
+    ] = "fail"
+    evidence: Annotated[
+        File | None,
+        Param("Write inputs, outputs, runs, versions and verdicts with SHA-256 to a new folder."),
+    ] = None
+    without_inputs: Annotated[
+        bool, Param("Add the hashes of models, samples and outputs to `evidence`, not the files.")
+    ] = False
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
+
+    @property
+    def regressions(self) -> tuple[Limit, ...]:
+        """The limit of each metric that counts."""
+        usual = {limit.metric: limit.regression_pct for limit in UPGRADE_LIMITS}
+        limits = usual | dict(self.max_regression_pct)
+        return tuple(Limit(metric=name, regression_pct=pct) for name, pct in limits.items())
 
 
 def check_upgrade_request(request: UpgradeRequest) -> None:
@@ -49,12 +109,8 @@ def check_upgrade_request(request: UpgradeRequest) -> None:
         )
     if request.without_inputs and request.evidence is None:
         raise UsageError("`without_inputs`", why="without `evidence` there is no bundle")
-    if request.repeats < 2:  # one process does not show whether a stack repeats itself
-        raise UsageError(f"`repeats` {request.repeats}", why="nondeterminism shows in 2 or more")
     if request.rounds is not None and request.builds is not None:
         raise UsageError("`rounds` and `builds`", why="with `builds`, each round is a build")
-    check_rounds(request.rounds)
-    check_rounds(request.builds)
 
 
 def specs_of(backends: Sequence[str], stacks: tuple[Stack, Stack]) -> tuple[str, str] | None:

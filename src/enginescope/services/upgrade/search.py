@@ -22,6 +22,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeRow,
 )
 from enginescope.runner.jobs import subject_of, usual_backend
+from enginescope.services.measurement.declared import File
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import interrupted_notice
@@ -139,7 +140,7 @@ class _Search:
                 self._good = middle
         evidence = self._upgrade.evidence
         with temporary_folder() as folder:
-            reduced = (evidence or folder) / REDUCED
+            reduced = Path(evidence or folder) / REDUCED
             effort = replace(effort, has_layers=True, reduced=reduced)
             self._step(self._good, self._bad, effort, evidence)
 
@@ -160,7 +161,7 @@ class _Search:
         return None if most is None else max(0.0, most - (perf_counter() - self._begin))
 
     def _step(
-        self, good: int, bad: int, effort: Effort, evidence: Path | None = None
+        self, good: int, bad: int, effort: Effort, evidence: File | None = None
     ) -> UpgradeRow:
         """Compare two releases, and return the row of the metric.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike, fspath
+from os import fspath
 from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
 from enginescope.analysis.upgrade.rows import look_confidence, open_row
@@ -19,16 +20,15 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
-    UPGRADE_LIMITS,
     Stack,
     UpgradedModel,
     UpgradeReason,
     UpgradeReport,
 )
-from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.measurement.declared import File, documented
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.store_access import made_now, place_of, stored_fields
+from enginescope.services.store_access import made_now, own_command, place_of
 from enginescope.services.upgrade.checks import Checks, Effort, effort_of, terms_of, with_figures
 from enginescope.services.upgrade.evidence import (
     EvidenceWriter,
@@ -37,11 +37,14 @@ from enginescope.services.upgrade.evidence import (
     recorded_side,
     side_of_bundle,
 )
-from enginescope.services.upgrade.request import REPEATS, UpgradeRequest, check_upgrade_request
+from enginescope.services.upgrade.request import UpgradeRequest, check_upgrade_request
 from enginescope.services.upgrade.stacks import NEW, OLD, parse_stack, with_versions
 from enginescope.services.verdicts.run_selection import resolve_runs
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
+
+if TYPE_CHECKING:
+    from typing_extensions import Required, Unpack
 
 
 def check_upgrade(request: UpgradeRequest, observer: MeasurementObserver) -> UpgradeReport:
@@ -85,22 +88,22 @@ def checked_upgrade(
         return _of_recorded(request, store, observer)
     _check_stacks(request)
     store.check_writable()
-    stacks = parse_stack(request.old, OLD), parse_stack(request.new or sys.executable, NEW)
+    new = fspath(request.new or sys.executable)
+    stacks = parse_stack(fspath(request.old), OLD), parse_stack(new, NEW)
     if stacks[0].name == stacks[1].name:
         raise UsageError(f"two stacks of one name: {stacks[0].name}", hint="`new` b=PYTHON")
-    old, new = stacks
     try:
-        old, new = map(with_versions, stacks)
+        stacks = with_versions(stacks[0]), with_versions(stacks[1])
     except (KeyboardInterrupt, SystemExit) as error:
         observer.interrupted(error)
-    checks = Checks(request, (old, new), store, observer, kept, effort or effort_of(request))
+    checks = Checks(request, stacks, store, observer, kept, effort or effort_of(request))
 
     def report() -> UpgradeReport:
         return copied(
             UpgradeReport,
             request,
-            old=old,
-            new=new,
+            old=stacks[0],
+            new=stacks[1],
             models=tuple(checks.models),
             limits=request.regressions,
             **made_now(request.command) | {"notices": checks.notices},
@@ -114,7 +117,7 @@ def checked_upgrade(
 def _of_recorded(
     request: UpgradeRequest, store: Store, observer: MeasurementObserver
 ) -> tuple[UpgradeReport, tuple[Run, ...]]:
-    old, new = Stack(name=request.old), Stack(name=request.new or "")
+    old, new = (Stack(name=fspath(side or "")) for side in (request.old, request.new))
     pairs = _recorded_pairs(old.name, new.name, store, observer)
     models = compare_recorded(pairs, request.regressions, store, observer)
     both = (run for pair in pairs for job in (pair.a, pair.b) if job for run in job.runs)
@@ -127,7 +130,7 @@ def _of_recorded(
 
 
 def _check_stacks(request: UpgradeRequest) -> None:
-    for name in (request.old, request.new or ""):
+    for name in (fspath(side or "") for side in (request.old, request.new)):
         if side_of_bundle(name):
             raise UsageError(
                 f"side {name}",
@@ -183,53 +186,36 @@ def compare_recorded(
     return tuple(models)
 
 
-def upgrade(
-    *models: str | PathLike[str],
-    old: str | PathLike[str],
-    new: str | PathLike[str] | None = None,
-    on: str | Sequence[str] = (),
-    reference: str | PathLike[str] | None = None,
-    data: Sequence[str | PathLike[str]] = (),
-    samples: int | None = None,
-    tolerance: str | None = None,
-    repeats: int = REPEATS,
-    workload: Workload | None = None,
-    rounds: int | None = None,
-    builds: int | None = None,
-    max_regression_pct: Mapping[str, float] | None = None,
-    inconclusive: InconclusivePolicy = "fail",
-    limits: Limits | None = None,
-    evidence: str | PathLike[str] | None = None,
-    without_inputs: bool = False,
-    tags: Sequence[str] = (),
-    store: str | PathLike[str] | None = None,
-) -> UpgradeReport:
+class UpgradeOptions(TypedDict, total=False):
+    """The keyword arguments of `upgrade`: fields of `UpgradeRequest`."""
+
+    old: Required[File]
+    new: File | None
+    on: str | Sequence[str]
+    reference: File | None
+    data: Sequence[File]
+    samples: int | None
+    tolerance: str | None
+    repeats: int
+    rounds: int | None
+    builds: int | None
+    max_regression_pct: Mapping[str, float]
+    inconclusive: InconclusivePolicy
+    evidence: File | None
+    without_inputs: bool
+    continues: bool
+    max_time_s: float | None
+    tags: Sequence[str]
+    workload: Workload
+    limits: Limits | None
+    store: File | None
+
+
+@documented(UpgradeRequest)
+def upgrade(*models: File, **options: Unpack[UpgradeOptions]) -> UpgradeReport:
     """Check whether models give the same outputs, as fast as before, on a new stack.
 
     Outputs come first: a model whose outputs do not pass is not timed.
-
-    Args:
-        *models: ONNX models or engines. Without models, `old` and `new` are recorded runs.
-        old, new: A Python with enginescope of this version in it, as ``"PYTHON"`` or
-            ``"NAME=PYTHON"``; or an image, as ``"docker:IMAGE"`` or ``"podman:IMAGE"``. By default
-            the new one is this Python.
-        on: Backend of both stacks, or one of each: ``("trt:fp16@old", "trt@new")``.
-        reference: As for `validate`. ``"ort-cpu@old"`` names the stack that computes it; else it is
-            this Python.
-        data: Samples, as for `validate`.
-        samples: So many random ones (8), or the first of the data (all).
-        tolerance: A row of limits, as for `validate`.
-        repeats: Fresh processes of each stack whose outputs are compared; at least 2.
-        workload: As for `bench_interleaved`.
-        rounds: Maximum number of rounds, 8 to 1,000; 60 by default.
-        builds: Build both engines anew in each of so many rounds.
-        max_regression_pct: Largest increase of each metric that counts: ``{"latency": 2}``.
-        inconclusive: How to treat an inconclusive result.
-        limits: Of each process.
-        evidence: New folder for a bundle that `reproduce` checks and runs again.
-        without_inputs: Hashes of models, samples and outputs in the bundle, not the files.
-        tags: Names for the runs in the store.
-        store: Where the runs are stored.
 
     Returns:
         ``report.kind``, ``report.models[0].rows``, ``report.is_passed``.
@@ -238,25 +224,5 @@ def upgrade(
         UsageError: A stack is not usable, or a request contradicts a model.
         StoreError: The store cannot be written.
     """
-    limit_of = {limit.metric: limit.regression_pct for limit in UPGRADE_LIMITS}
-    limit_of |= max_regression_pct or {}
-    request = UpgradeRequest(
-        models=tuple(map(Path, models)),
-        old=fspath(old),
-        new=None if new is None else fspath(new),
-        backends=(on,) if isinstance(on, str) else tuple(on),
-        reference=None if reference is None else fspath(reference),
-        samples=SampleRequest(data=tuple(map(Path, data)), count=samples),
-        tolerance=tolerance,
-        repeats=repeats,
-        workload=workload or Workload(),
-        rounds=rounds,
-        builds=builds,
-        regressions=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limit_of.items()),
-        inconclusive=inconclusive,
-        limits=limits,
-        evidence=None if evidence is None else Path(evidence),
-        without_inputs=without_inputs,
-        **stored_fields(tags, store),
-    )
+    request = UpgradeRequest(models=tuple(map(Path, models)), command=own_command(), **options)
     return check_upgrade(request, MeasurementObserver())
