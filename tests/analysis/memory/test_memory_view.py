@@ -52,6 +52,12 @@ STEPS = (
 )
 
 
+def test_kinds_are_computed_once_for_all_rows_of_a_chart() -> None:
+    found = view_of(*STEPS)
+    assert set(found.kinds) == {"activation", "output", "workspace"}
+    assert found.kinds is found.kinds
+
+
 def test_the_peak_is_told_with_its_tensors() -> None:
     found = view_of()
     assert (found.peak_layer.name, found.peak_bytes) == ("two", 5 * MIB)

@@ -78,7 +78,7 @@ class MemoryView:
         """Position of the first layer that needs the most."""
         return self.needed_bytes.index(self.peak_bytes)
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """What takes memory at some layer: activations, outputs, workspace."""
         own = {one.kind for one in self.buffers.buffers if one.nbytes}
