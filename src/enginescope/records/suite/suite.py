@@ -227,7 +227,7 @@ class CellRow(Record, frozen=True, kw_only=True):
         started, ended: UTC, ISO 8601.
         attempts: Of the process that took most of them.
         figures: Of several processes what they come to together.
-        warnings: Codes of its noticess figures; the run has them in words.
+        warnings: Codes of notices on its figures; the run has them in words.
         is_unstable: In half of the processes or more, `UNSTABLE` holds: the figures are worthless.
         versions: What it ran on, as far as a change of it makes the figures others.
     """
