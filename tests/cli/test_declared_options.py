@@ -6,7 +6,6 @@ import inspect
 import re
 from collections import defaultdict
 from importlib import import_module
-from typing import get_type_hints
 
 import click
 import pytest
@@ -156,7 +155,7 @@ def test_the_keyword_arguments_of_several_models_are_the_fields_of_the_request(
 ) -> None:
     fields = {one.name: _annotation(one.annotation) for one in declared(request_type)}
     del fields["models"]
-    hints = get_type_hints(options, localns=vars(typing_extensions))
+    hints = typing_extensions.get_type_hints(options, localns=vars(typing_extensions))
     assert {name: _annotation(hint) for name, hint in hints.items()} == fields
 
 

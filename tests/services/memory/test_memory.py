@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -19,6 +20,8 @@ from tests.formats import plans
 from tests.store.test_archive import a_run
 
 MIB = 1 << 20
+#: From 1.26 on, ONNX Runtime tells the marks of its allocator.
+KEEPS_MARKS = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 26)
 
 
 def planted(path: Path) -> Path:
@@ -45,11 +48,12 @@ def test_the_tensor_that_makes_the_peak_is_told(tmp_path) -> None:
     assert view.peak_layer.name in ("widen", "narrow")
     largest = view.peak_buffers[0]
     assert (largest.tensor.name, largest.nbytes) == ("big", 64 * MIB)
-    assert view.arena is not None
-    assert view.forecast is not None
-    assert view.forecast.first_peak_bytes + (view.session_bytes or 0) == pytest.approx(
-        max(one.peak_bytes for one in view.arena.steps), abs=2 * MIB
-    )
+    assert (view.arena is not None) is KEEPS_MARKS
+    if view.arena is not None:
+        assert view.forecast is not None
+        assert view.forecast.first_peak_bytes + (view.session_bytes or 0) == pytest.approx(
+            max(one.peak_bytes for one in view.arena.steps), abs=2 * MIB
+        )
     assert view.runtime_bytes is not None
     assert view.process_bytes is not None
     assert view.process_bytes > view.runtime_bytes + 60 * MIB
