@@ -12,32 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import stat
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from upgrade import PYTHON, planted, slower
+
 RELEASES = tuple(f"1.{minor}.0" for minor in range(1, 9))
-#: All releases of ``slower`` use the loop in Python, in which a request can be made longer.
-PYTHON = """
-from enginescope.backends.onnxruntime.session import OrtSession
-OrtSession._native_programs = lambda session: []
-"""
-SLOWER = f"""{PYTHON}
-from time import perf_counter_ns
-from enginescope.backends import loop
-usual = loop.StepRecorder.__init__
-def slower(self, step):
-    def longer():
-        begin = perf_counter_ns()
-        step()
-        until = begin + 1.05 * (perf_counter_ns() - begin)
-        while perf_counter_ns() < until:
-            pass
-    usual(self, longer)
-loop.StepRecorder.__init__ = slower
-"""
 WRONG = """
 import onnx, onnxruntime
 usual = onnxruntime.InferenceSession
@@ -57,35 +39,15 @@ def refused(*given, **named):
     raise RuntimeError("[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : planted")
 onnxruntime.InferenceSession = refused
 """
-FAULTS = {"slower": SLOWER, "wrong": WRONG, "refuses": REFUSES}
-KINDS = (
-    "wrong",
-    "refuses",
-    "slower",
-    "wrong",
-    "refuses",
-    "slower",
-    "wrong",
-    "refuses",
-    "slower",
-    "wrong",
-)
-
-
-def python(folder: Path, fault: str) -> str:
-    """Return a script that becomes this Python, which imports `fault` at its start."""
-    (folder / "site").mkdir(parents=True)
-    (folder / "site" / "sitecustomize.py").write_text(fault)
-    script = folder / "python"
-    script.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}/site" exec "{sys.executable}" "$@"\n')
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    return str(script)
+FAULTS = {"slower": slower(1.05), "wrong": WRONG, "refuses": REFUSES}
+KINDS = (*("wrong", "refuses", "slower") * 3, "wrong")
 
 
 def search(model: Path, fault: str | None, first: int, folder: Path, more: list[str]) -> dict:
     """Return what a search says whose releases from number `first` on have a fault."""
-    good = python(folder / "good", PYTHON if fault == "slower" else "")
-    bad = python(folder / "bad", FAULTS[fault]) if fault else good
+    # all releases of ``slower`` use the loop in Python, in which a request can be made longer
+    good = planted(sys.executable, PYTHON if fault == "slower" else "", folder / "good")
+    bad = planted(sys.executable, FAULTS[fault], folder / "bad") if fault else good
     command = [sys.executable, "-m", "enginescope", "upgrade", str(model)]
     command += ["--search", f"{RELEASES[0]}..{RELEASES[-1]}", "--json", *more]
     for number, release in enumerate(RELEASES):

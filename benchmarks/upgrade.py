@@ -45,7 +45,11 @@ PYTHON = """
 from enginescope.backends.onnxruntime.session import OrtSession
 OrtSession._native_programs = lambda session: []
 """
-SLOWER = f"""{PYTHON}
+
+
+def slower(factor: float) -> str:
+    """Return a fault that makes each request longer by a factor."""
+    return f"""{PYTHON}
 from time import perf_counter_ns
 from enginescope.backends import loop
 usual = loop.StepRecorder.__init__
@@ -53,7 +57,7 @@ def slower(self, step):
     def longer():
         begin = perf_counter_ns()
         step()
-        until = begin + 1.03 * (perf_counter_ns() - begin)
+        until = begin + {factor} * (perf_counter_ns() - begin)
         while perf_counter_ns() < until:
             pass
     usual(self, longer)
@@ -145,7 +149,7 @@ def main() -> int:
             "same": (options.new, options.new, options.count),
             "slower": (
                 planted(options.new, PYTHON, folder / "python"),
-                planted(options.new, SLOWER, folder / "slower"),
+                planted(options.new, slower(1.03), folder / "slower"),
                 options.count,
             ),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -27,7 +28,7 @@ from enginescope.records.run.run import ProviderShare, TensorValues
 from enginescope.records.tensor import Tensor
 
 
-class PlainSession:
+class PlainSession(ABC):
     """A base of sessions whose request is a call of Python; it answers samples too.
 
     Attributes:
@@ -49,9 +50,9 @@ class PlainSession:
     def bind(self, feeds: Feeds) -> None:
         self.arrays = feeds.arrays
 
+    @abstractmethod
     def step(self) -> None:
-        """Compute `values` from `arrays`; a subclass does."""
-        raise NotImplementedError
+        """Compute `values` from `arrays`."""
 
     def settle(self) -> None:
         self._look = OutputLook(self._named())
@@ -79,7 +80,7 @@ class PlainSession:
     def notices(self) -> tuple[Notice, ...]:
         return self._look.notices(self._named()) if self._look is not None else ()
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - few need another
         """Nothing to release."""
 
     def _named(self) -> dict[str, Any]:
@@ -92,10 +93,8 @@ def _declared(spec: InputSpec) -> Tensor:
     return Tensor(name=spec.name, dtype=spec.dtype, shape=shape)
 
 
-class PlainBackend:
+class PlainBackend(ABC):
     """A base of backends without options and precisions.
-
-    A subclass says `availability`, and opens a session for a job.
 
     Attributes:
         profile_pass: Times layers, in a session of its own; ``None``: the backend cannot.
@@ -108,15 +107,16 @@ class PlainBackend:
         if spec.precision or spec.options:
             raise UsageError(f"{spec}", why=f"{spec.name} has no precisions and no options")
 
+    @abstractmethod
     def availability(self) -> Availability:
-        raise NotImplementedError
+        """Whether it can run here."""
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027 - few need another
         """Nothing to import."""
 
+    @abstractmethod
     def open_for_answers(self, job: Job) -> PlainSession:
         """Load the model of a job."""
-        raise NotImplementedError
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
         return measure(

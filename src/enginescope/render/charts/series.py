@@ -126,7 +126,7 @@ def _samples(rows: list[Spec], x_title: str, limit: float, tips: Any, *, whole: 
     )
 
 
-#: Channel -> the colors, dashes or shapes that series get there, in turn.
+#: Channel -> its colors, dashes or shapes, in the order of the series.
 _TURNS: dict[str, Sequence[object]] = {
     "color": (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY),
     "strokeDash": ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3]),
