@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import settings
 
 import enginescope
-from enginescope.records.run import rounds
+from enginescope.judge.comparison import steady_rounds
 from enginescope.runner.inputs.sample_models import sample_models
 from tests.plants.in_process import workers_in_process
 
@@ -180,8 +181,8 @@ def in_process() -> Iterator[None]:
 
 @pytest.fixture
 def undisturbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let all processes count, however busy this machine is: each of three may be the one left."""
-    monkeypatch.setattr(rounds, "uncertainty_of", lambda run: 0.5)
+    """Let all rounds count, however busy this machine is: each of three may be the one left."""
+    monkeypatch.setattr(steady_rounds, "WIDE_PCT", math.inf)
 
 
 @pytest.fixture
