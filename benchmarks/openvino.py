@@ -23,9 +23,11 @@ import onnx
 APP = "from openvino.tools.benchmark.main import main; main()"
 #: What benchmark_app prints, by hint.
 PRINTED = {
-    "latency": re.compile(r"Median:\s+([\d.]+) ms"),
-    "throughput": re.compile(r"Throughput:\s+([\d.]+) FPS"),
+    "latency": re.compile(r"Median:\s+([\d.]+) (ms|us)"),
+    "throughput": re.compile(r"Throughput:\s+([\d.]+) (FPS)"),
 }
+#: Its units in ours; a latency under a millisecond is printed in microseconds.
+SCALE = {"ms": 1.0, "us": 1e-3, "FPS": 1.0}
 
 
 def theirs(model: Path, hint: str, seconds: int) -> float:
@@ -36,7 +38,7 @@ def theirs(model: Path, hint: str, seconds: int) -> float:
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = PRINTED[hint].search(printed)
     assert found is not None, printed
-    return float(found[1])
+    return float(found[1]) * SCALE[found[2]]
 
 
 def ours(model: Path, hint: str, seconds: int, store: Path) -> float:
