@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import enginescope
+from enginescope.backends.registry import backend_of, read_spec
 from enginescope.records.plan.plan import Layer
 from enginescope.records.run.job import Mode, StopRule, Workload
 
@@ -20,6 +21,7 @@ if not os.environ.get("ENGINESCOPE_TEST_STRICT"):
     pytest.importorskip("openvino")
     pytest.importorskip("enginescope_openvino")
 
+import openvino
 from enginescope_openvino.runtime_graph import profile_of
 
 
@@ -182,3 +184,24 @@ def test_a_model_cache_is_written_and_used(model: Path, tmp_path: Path) -> None:
 def test_an_unknown_option_is_named(model: Path) -> None:
     with pytest.raises(enginescope.EnginescopeError, match="num_stream"):
         enginescope.bench(model, on="openvino?num_stream=2")
+
+
+@pytest.mark.parametrize(
+    ("on", "expected"),
+    [
+        ("openvino:fp32", None),
+        ("openvino:bf16", "bf16"),
+        ("openvino?execution_mode_hint=ACCURACY", None),
+        ("openvino?INFERENCE_PRECISION_HINT=f16", "fp16"),
+    ],
+)
+def test_the_smaller_type_that_fp32_may_be_computed_in(on: str, expected: str | None) -> None:
+    spec = read_spec(on)
+    assert backend_of(spec).unasked_precision(spec) == expected
+
+
+def test_a_cpu_with_bf16_computes_in_it_unasked() -> None:
+    capabilities = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    spec = read_spec("openvino")
+    expected = "bf16" if "BF16" in capabilities else None
+    assert backend_of(spec).unasked_precision(spec) == expected

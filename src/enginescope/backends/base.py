@@ -206,6 +206,14 @@ class Deciding(Protocol):
 
 
 @runtime_checkable
+class Rounding(Protocol):
+    """A backend that may compute FP32 values of a model in a smaller type without being asked."""
+
+    def unasked_precision(self, spec: BackendSpec) -> str | None:
+        """Return that type, ``"tf32"`` or ``"bf16"``; ``None``: FP32 stays FP32 here."""
+
+
+@runtime_checkable
 class Inspecting(Protocol):
     """A backend that can say what an engine consists of without running it."""
 

@@ -15,7 +15,7 @@ from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.run.job import BackendSpec, Job
-from enginescope_openvino.options import check_spec
+from enginescope_openvino.options import PRECISIONS, check_spec, device_of, spec_properties
 from enginescope_openvino.runtime_graph import executed_plan, profile_of
 from enginescope_openvino.session import OpenVinoSession
 
@@ -35,6 +35,17 @@ class OpenVinoBackend:
     def check(self, spec: BackendSpec) -> None:
         """Refuse a precision or option that OpenVINO does not have."""
         check_spec(spec)
+
+    def unasked_precision(self, spec: BackendSpec) -> str | None:
+        """Return what this device computes FP32 in by itself: ``"bf16"`` where a CPU has it."""
+        properties = spec_properties(spec)
+        if str(properties.get("EXECUTION_MODE_HINT")).upper() == "ACCURACY":
+            return None
+        hint = properties.get("INFERENCE_PRECISION_HINT")
+        if hint is None:
+            core = _runtime().Core()
+            hint = core.get_property(device_of(spec), "INFERENCE_PRECISION_HINT").get_type_name()
+        return next((own for own, name in PRECISIONS.items() if name == hint != "f32"), None)
 
     def availability(self) -> Availability:
         """Say which version is installed."""

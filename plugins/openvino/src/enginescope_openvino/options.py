@@ -50,17 +50,20 @@ def device_of(spec: BackendSpec) -> str:
     return spec.options.get(DEVICE, "CPU").upper()
 
 
+def spec_properties(spec: BackendSpec) -> dict[str, str]:
+    """Return the properties that a backend's precision and options set."""
+    made = {PROPERTIES.get(name, name): value for name, value in spec.options.items()}
+    made.pop(DEVICE, None)
+    if spec.precision is not None:
+        made.setdefault("INFERENCE_PRECISION_HINT", PRECISIONS[spec.precision])
+    return made
+
+
 def properties_of(job: Job, *, is_throughput: bool) -> dict[str, Any]:
     """Return what a model is compiled with."""
-    spec = job.backend
     made: dict[str, Any] = {"PERFORMANCE_HINT": "THROUGHPUT" if is_throughput else "LATENCY"}
-    if spec.precision is not None:
-        made["INFERENCE_PRECISION_HINT"] = PRECISIONS[spec.precision]
     if is_throughput and job.workload.mode.in_flight is not None:
         made["PERFORMANCE_HINT_NUM_REQUESTS"] = job.workload.mode.in_flight
     if job.conditions.pinned_cores:
         made["INFERENCE_NUM_THREADS"] = len(job.conditions.pinned_cores)
-    for name, value in spec.options.items():
-        if name != DEVICE:
-            made[PROPERTIES.get(name, name)] = value
-    return made
+    return made | spec_properties(job.backend)

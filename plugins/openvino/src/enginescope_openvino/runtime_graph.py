@@ -167,6 +167,7 @@ def profile_of(
         early, late = _sums_ms(first, types), _sums_ms(last, types)
         count = requests - before
         sums = {name: requests * late[name] - before * early.get(name, 0.0) for name in late}
+        idle = dict.fromkeys(types, 0.0)  # what it does not list ran when the model was compiled
     else:
         count = len(reports) - 1
         each = [_sums_ms(nodes, types) for _, nodes in reports[1:]]

@@ -21,8 +21,9 @@ from enginescope.backends.loop import (
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples
 from enginescope.records.run.job import Job, Mode
-from enginescope.records.run.run import ProviderShare, Samples, TensorValues
+from enginescope.records.run.run import ProviderShare, TensorValues
 from enginescope.records.tensor import DataType, Tensor
 from enginescope_openvino.options import device_of, properties_of
 

@@ -27,7 +27,6 @@ from enginescope.analysis.errors.channel_errors import (
 from enginescope.analysis.errors.error_moments import CHUNK, ErrorMoments, moments_of
 from enginescope.analysis.errors.output_tolerance import Tolerance
 from enginescope.core.record import Record
-from enginescope.records.run.job import BackendSpec
 from enginescope.records.run.run import TensorValues
 
 
@@ -350,13 +349,3 @@ def _largest(values: Any, group: Any) -> Any:
     largest = np.zeros(group.max(initial=0) + 1)
     np.maximum.at(largest, group, values)
     return largest[group]
-
-
-#: What TensorRT, trtexec and ONNX Runtime's CUDA provider call it.
-_SWITCHES = ("tf32", "use_tf32")
-_OFF = frozenset({"0", "false"})
-
-
-def forbids_tf32(backend: BackendSpec) -> bool:
-    """Return whether FP32 stays FP32, by an option of the backend."""
-    return any(backend.options.get(one, "").lower() in _OFF for one in _SWITCHES)

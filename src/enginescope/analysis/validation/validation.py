@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from enginescope.analysis.accuracy.binding_check import BindingDifference, OutputPair
-from enginescope.analysis.accuracy.error_limits import forbids_tf32
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import (
     Channels,
@@ -300,7 +299,7 @@ def _precision(run: Run) -> tuple[str, str]:
         return "int8", f"{backend} may compute in any precision"
     if allowed in TOLERANCES:
         # an engine of FP32 may use TF32
-        has_tf32 = allowed == "fp32" and not forbids_tf32(backend)
+        has_tf32 = allowed == "fp32" and not backend.forbids_tf32
         name = "tf32" if has_tf32 else allowed
         return name, f"{backend} may compute in {name}"
     return "fp16", f"the precision of {run.job.subject.name} is not known"

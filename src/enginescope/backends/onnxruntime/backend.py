@@ -273,6 +273,9 @@ class OrtBackend:
     def check(self, spec: BackendSpec) -> None:
         check_spec(spec, self.provider)
 
+    def unasked_precision(self, spec: BackendSpec) -> str | None:
+        return "tf32" if self.provider.on_cuda and not spec.forbids_tf32 else None
+
     def require(self, spec: BackendSpec) -> None:
         """Say what a conversion that `spec` asks for needs; providers are asked in the worker."""
         given = spec.options.get("plugin")

@@ -197,6 +197,9 @@ class TrtBackend:
         options = (key for key in build_options(spec.options) if OPTIONS[key].sets != "both")
         return (*precision, *options)
 
+    def unasked_precision(self, spec: BackendSpec) -> str | None:
+        return None if spec.forbids_tf32 else "tf32"
+
     def needs_build(self, job: Job) -> bool:
         return job.subject.kind == "onnx" and job.engine is None
 

@@ -111,6 +111,12 @@ class BackendSpec(Record, frozen=True, kw_only=True):
         return self.name == CPU_BACKEND
 
     @property
+    def forbids_tf32(self) -> bool:
+        """Whether FP32 stays FP32: TensorRT and trtexec say ``tf32``, ONNX Runtime ``use_tf32``."""
+        asked = (self.options.get(one, "").lower() for one in ("tf32", "use_tf32"))
+        return any(one in ("0", "false") for one in asked)
+
+    @property
     def profile_index(self) -> int | None:
         """The optimization profile asked for, of engines that have several."""
         text = self.options.get("profile_index", "")

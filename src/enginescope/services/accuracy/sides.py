@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from enginescope.analysis.errors.output_tolerance import TOLERANCES, widest
-from enginescope.backends.registry import parse_backend
+from enginescope.backends.base import Rounding
+from enginescope.backends.registry import backend_of, parse_backend
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_precision import onnx_precision
@@ -215,8 +216,6 @@ def tolerance_name(side: Side, reference: Side) -> tuple[str, str]:
 
 
 def _precision(job: Job) -> tuple[str, str]:
-    from enginescope.analysis.accuracy.error_limits import forbids_tf32
-
     backend = job.backend
     if job.subject.kind == "engine":
         return "fp16", f"the precision of {job.subject.name} is not known"
@@ -229,18 +228,13 @@ def _precision(job: Job) -> tuple[str, str]:
             held_why = f"{job.subject.name} holds {held}"
             asked = f"{backend.name}:{backend.precision}"  # shapes and the like allow nothing
             return found, f"{asked} may compute in {allowed}" if found == name else held_why
-    if held == "fp32" and _has_tf32(backend.name) and not forbids_tf32(backend):
-        return "tf32", f"{backend.name} may use TF32 for FP32 values of the model"
+    runtime = backend_of(backend)
+    if held == "fp32" and isinstance(runtime, Rounding):
+        smaller = runtime.unasked_precision(backend)
+        if smaller is not None:
+            why = f"{backend.name} may use {smaller.upper()} for FP32 values of the model"
+            return smaller, why
     return held, f"{job.subject.name} holds {held}"
-
-
-def _has_tf32(backend: str) -> bool:
-    """Whether a backend computes on an NVIDIA GPU: TensorRT, or a provider of ONNX Runtime's."""
-    from enginescope.backends.onnxruntime.providers.providers import NAMED
-
-    named = (f"ort:{one.name}" for one in NAMED.values() if one.on_cuda)
-    own = (one.backend for one in NAMED.values() if one.on_cuda)
-    return backend in ("trt", *own, *named)
 
 
 def _sides(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[Side, ...]:
