@@ -23,7 +23,7 @@ from enginescope.backends.base import InputSpec
 from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.backends.tensorrt.libraries import Libraries, Log, is_out_of_memory, member
-from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError, os_errors_as
 from enginescope.core.record import Record
 from enginescope.core.units import parse_bytes
 from enginescope.formats.plan.engine_file import ENGINE_TAGS, header_of
@@ -275,10 +275,8 @@ def load_engine(
         UnsupportedError: It is a plan of another TensorRT or GPU, or no plan.
         MemoryError: The device's memory does not hold it.
     """
-    try:
+    with os_errors_as(UsageError, f"engine {path}"):
         data = Path(path).read_bytes()
-    except OSError as error:
-        raise UsageError(f"engine {path}", why=error.strerror or str(error)) from error
     runtime = libraries.trt.Runtime(logger)
     _configure(libraries, runtime, options)
     # a version-compatible plan carries its own runtime as code of the host; running an engine is
