@@ -268,23 +268,23 @@ def _assemble(columns: dict[str, Array], begin: int) -> ExportedTimes:
     wall_ms = trace = None
     if {"starth2d", "endd2h"} <= columns.keys():
         wall_ms = float(columns["endd2h"][-1] - columns["starth2d"][begin])
-    if columns.keys() >= set(_STAMPS.values()):
-        stamps = {name: frozen(columns[stamp][begin:]) for name, stamp in _STAMPS.items()}
-        trace = QueryTrace(**stamps)
+    if columns.keys() >= set(_COLUMNS.values()):
+        trace = QueryTrace(**{one: frozen(columns[of][begin:]) for one, of in _COLUMNS.items()})
     return ExportedTimes(samples=samples, wall_ms=wall_ms, trace=trace)
 
 
-# Stamps of a query -> trtexec's names, without their unit.
-_STAMPS = {
-    "enqueue_start": "startenq",
-    "enqueue_end": "endenq",
-    "h2d_start": "starth2d",
-    "h2d_end": "endh2d",
-    "compute_start": "startcompute",
-    "compute_end": "endcompute",
-    "d2h_start": "startd2h",
-    "d2h_end": "endd2h",
+#: Stamps of a query -> trtexec's names.
+STAMPS = {
+    "enqueue_start": "startEnqMs",
+    "enqueue_end": "endEnqMs",
+    "h2d_start": "startH2dMs",
+    "h2d_end": "endH2dMs",
+    "compute_start": "startComputeMs",
+    "compute_end": "endComputeMs",
+    "d2h_start": "startD2hMs",
+    "d2h_end": "endD2hMs",
 }
+_COLUMNS = {stamp: name.removesuffix("Ms").lower() for stamp, name in STAMPS.items()}
 
 
 # 32-bit accumulation of values whose rounding could not be undone: each addition may round by half
