@@ -127,18 +127,15 @@ def read(record: Path, job: Job, provider: Provider) -> Preparation | None:
         found = decode(read_bytes(record), Preparation, source=str(record))
     except FormatError:
         return None
-    made = tuple(_moved(one, record) for one in found.made)
+    cache = record.parents[2] / CONVERTED
+    made = tuple(
+        replace(one, path=str(cache / one.key / Path(one.path).name)) for one in found.made
+    )
     model = made[-1].path if made else job.subject.path or ""
     if not Path(model).is_file() or (made and lookup(Path(model).parent) is None):
         return None
     told = cache_options(record.parent, provider) if found.provider_options else {}
     return replace(found, model=model, made=made, provider_options=told, record=str(record))
-
-
-def _moved(one: MadeModel, record: Path) -> MadeModel:
-    cache = record.parents[2]
-    path = cache / CONVERTED / one.key / Path(one.path).name
-    return replace(one, path=str(path))
 
 
 def cache_options(entry: Path, provider: Provider) -> dict[str, str]:
