@@ -28,7 +28,6 @@ from enginescope.backends.onnxruntime.convert.model_files import (
     lookup,
     new_entry,
     optimized_model,
-    versions_of,
 )
 from enginescope.backends.onnxruntime.convert.model_files import FOLDER as CONVERTED
 from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
@@ -38,6 +37,7 @@ from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.stepwise import clocked
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.optional import versions_of
 from enginescope.core.process_control import PeriodicThread
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of

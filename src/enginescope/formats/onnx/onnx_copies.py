@@ -19,6 +19,7 @@ from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_graph import FlowTensor, reads
 from enginescope.formats.onnx.onnx_precision import (
+    copy_of,
     external_files,
     graphs_of,
     inner_graphs,
@@ -221,7 +222,7 @@ def unfolded_onnx(path: Path, values: Mapping[int, int], folder: Path) -> Path:
             nodes += unfolding.branch(node, "then_branch" if value else "else_branch")
         else:
             nodes += unfolding.rounds(node, value)
-    refill(graph.node, [_copy(node) for node in nodes])
+    refill(graph.node, [copy_of(node) for node in nodes])
     return write_copy(model, path, folder)
 
 
@@ -279,11 +280,11 @@ class _Unfolding:
         self._last = names
         for field in ("initializer", "value_info"):
             for one in getattr(graph, field):
-                copy = _copy(one)
+                copy = copy_of(one)
                 copy.name = names.get(one.name, one.name)
                 getattr(self._graph, field).append(copy)
         for inner in graph.node:
-            copy = _copy(inner)
+            copy = copy_of(inner)
             copy.name = f"{inner.name}{suffix}" if inner.name else ""
             _rename(copy, names)
             yield copy
@@ -327,12 +328,6 @@ def _rename(node: Any, names: Mapping[str, str]) -> None:
                 inner.input[:] = [names.get(name, name) for name in inner.input]
             for value in graph.output:
                 value.name = names.get(value.name, value.name)
-
-
-def _copy(message: Any) -> Any:
-    copy = type(message)()
-    copy.CopyFrom(message)
-    return copy
 
 
 _SHA256 = re.compile(r"(?:sha256[:=])?([0-9a-fA-F]{64})")

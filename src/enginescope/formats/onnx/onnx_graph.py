@@ -86,7 +86,7 @@ def read_onnx_flow(path: Path, input_shapes: Mapping[str, Sequence[int]] | None 
     inputs = tuple(one.name for one in model.graph.input if one.name not in weights)
     graph = _with_shapes(model, input_shapes or {})
     return OnnxFlow(
-        nodes=tuple(_nodes(_ordered(graph.node, path), inputs)),
+        nodes=tuple(_nodes(in_order(graph.node, str(path)), inputs)),
         inputs=inputs,
         outputs=tuple(one.name for one in graph.output),
         tensors=dict(_tensors(graph)),
@@ -122,8 +122,12 @@ def _nodes(protos: Sequence[Any], inputs: Sequence[str]) -> Iterator[FlowNode]:
         )
 
 
-def _ordered(nodes: Sequence[Any], path: Path) -> list[Any]:
-    """Return the nodes with each behind what it reads; converters leave some before it."""
+def in_order(nodes: Sequence[Any], source: str) -> list[Any]:
+    """Return the nodes with each behind what it reads; converters leave some before it.
+
+    Raises:
+        FormatError: They wait for each other; names `source`.
+    """
     makers = {name: at for at, node in enumerate(nodes) for name in node.output if name}
     waits = [{makers[name] for name in reads(node) if name in makers} - {at}
              for at, node in enumerate(nodes)]  # fmt: skip
@@ -142,7 +146,7 @@ def _ordered(nodes: Sequence[Any], path: Path) -> list[Any]:
             if not left[one]:
                 heapq.heappush(ready, one)
     if len(order) < len(nodes):
-        raise FormatError(str(path), why="its nodes wait for each other's outputs")
+        raise FormatError(source, why="its nodes wait for each other's outputs")
     return order
 
 

@@ -159,6 +159,12 @@ def inner_graphs(node: Any) -> Iterator[Any]:
         yield from attribute.graphs
 
 
+def copy_of(message: Any) -> Any:
+    copy = type(message)()
+    copy.CopyFrom(message)
+    return copy
+
+
 def refill(field: Any, values: Iterable[Any]) -> None:
     """Give a repeated field of a message other values; they may be some of its own."""
     kept = list(values)

@@ -29,7 +29,6 @@ from enginescope.backends.onnxruntime.convert.model_files import (
     lacking_operators,
     read_model,
     state_types,
-    versions_of,
     write_model,
 )
 from enginescope.backends.onnxruntime.options import fp16_way, session_options, write_graph
@@ -41,7 +40,7 @@ from enginescope.core.errors import (
     UsageError,
     innermost_reason,
 )
-from enginescope.core.optional import require
+from enginescope.core.optional import require, versions_of
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest
 from enginescope.core.temporary_folder import temporary_folder

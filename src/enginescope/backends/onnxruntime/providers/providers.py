@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError, UsageError
+from enginescope.core.optional import versions_of
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest, did_you_mean
 from enginescope.records.run.job import CPU_BACKEND
@@ -303,14 +304,7 @@ _SOURCES = (
 
 def installed_wheels() -> tuple[str, ...]:
     """Return the wheels of ONNX Runtime that are installed here."""
-    found = []
-    for name in _WHEEL_PACKAGES:
-        try:
-            metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            continue
-        found.append(name)
-    return tuple(found)
+    return tuple(versions_of(*_WHEEL_PACKAGES))
 
 
 def not_built_in(ort: Any, provider: Provider) -> UnsupportedError:
