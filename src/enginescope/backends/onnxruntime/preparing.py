@@ -207,15 +207,12 @@ def make_ready(
 
 def options_of_conversion(job: Job) -> Fp16Options:
     options = job.backend.options
-    return Fp16Options(
-        keep_io_types=options.get("keep_io_types", "1") == "1",
-        op_block_list=_names(options.get("op_block_list")),
-        node_block_list=_names(options.get("node_block_list")),
+    operators, nodes = (
+        tuple(filter(None, options.get(f"{kind}_block_list", "").split(",")))
+        for kind in ("op", "node")
     )
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(one for one in (text or "").split(",") if one)
+    keeps = options.get("keep_io_types", "1") == "1"
+    return Fp16Options(keep_io_types=keeps, op_block_list=operators, node_block_list=nodes)
 
 
 def _require_built_in(ort: Any, job: Job, provider: Provider) -> None:
@@ -319,25 +316,17 @@ def precision_notices(
     precision = job.backend.precision or ""
     if fp16_way(job.backend, provider) == "switch":
         options = " ".join(f"{k}={v}" for k, v in provider.switches[precision].items())
-        said.append(
-            Notice(
-                "I-PRECISION",
-                f"{precision}: by {provider.name}'s own switch ({options}); the model is as it was",
-                {"way": "switch", "options": dict(provider.switches[precision])},
-            )
+        message = (
+            f"{precision}: by {provider.name}'s own switch ({options}); the model is as it was"
         )
-    notices = (*said, *(found.notices if found else ()))
-    return tuple(notices)
+        evidence = {"way": "switch", "options": dict(provider.switches[precision])}
+        said.append(Notice("I-PRECISION", message, evidence))
+    return (*said, *(found.notices if found else ()))
 
 
 def _conversion_notice(made: MadeModel) -> Notice:
-    evidence = {
-        "tool": made.tool,
-        "versions": made.versions,
-        "options": made.options,
-        "details": made.details,
-        "key": made.key,
-    }
+    fields = ("tool", "versions", "options", "details", "key")
+    evidence = {name: getattr(made, name) for name in fields}
     versions = ", ".join(f"{name} {version}" for name, version in made.versions.items())
     if made.kind == "shapes":
         message = f"the shapes in the model were inferred by {made.tool} ({versions})"
