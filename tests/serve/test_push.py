@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import os
 import shutil
 import threading
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -285,14 +288,25 @@ def test_an_answer_that_is_not_trusted(store) -> None:
         RemoteStore("http://u:p@h", TOKEN)
 
 
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def running(handler: type[Handler]) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
 @pytest.mark.usefixtures("environment")
 def test_a_server_that_sends_elsewhere_gets_no_token(store, team, capsys) -> None:
     """An answer with another address is no success, and is not followed."""
-    import http.server
-
     asked = []
 
-    class Redirecting(http.server.BaseHTTPRequestHandler):
+    class Redirecting(Handler):
         def do_GET(self) -> None:
             asked.append(self.path)
             self.send_response(307)
@@ -300,15 +314,8 @@ def test_a_server_that_sends_elsewhere_gets_no_token(store, team, capsys) -> Non
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Redirecting) as one:
-        thread = threading.Thread(target=one.serve_forever, daemon=True)
-        thread.start()
-        assert push(f"http://127.0.0.1:{one.server_port}/team", store) == 2
-        one.shutdown()
-        thread.join()
+    with running(Redirecting) as address:
+        assert push(f"{address}/team", store) == 2
     assert asked == ["/team/api"]
     assert "it returned 307" in capsys.readouterr().err
 
@@ -317,13 +324,11 @@ def test_a_server_that_sends_elsewhere_gets_no_token(store, team, capsys) -> Non
 @pytest.mark.parametrize("way", ["cut off", "busy", "busy for ever", "not there"])
 def test_a_request_that_fails_is_sent_again(store, team, monkeypatch, capsys, way) -> None:
     """The server behind a proxy that cuts connections, or answers for it."""
-    import http.server
-
     monkeypatch.setattr("enginescope.core.http_pool.WAIT_S", 0.01)
     asked: list[str] = []
     with served(team, ACCESS, Taking(is_on=True)) as address:
 
-        class Proxy(http.server.BaseHTTPRequestHandler):
+        class Proxy(Handler):
             def do_GET(self) -> None:
                 data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 asked.append(f"{self.command} {self.path}")
@@ -348,17 +353,10 @@ def test_a_request_that_fails_is_sent_again(store, team, monkeypatch, capsys, wa
                 self.end_headers()
                 self.wfile.write(data)
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
-            port = proxy.server_port
-            if way == "not there":
-                proxy.server_close()
-            thread = threading.Thread(target=proxy.serve_forever, daemon=True)
-            thread.start() if way != "not there" else None
-            status = push(f"http://127.0.0.1:{port}", store)
-            proxy.shutdown() if way != "not there" else None
+        with running(Proxy) as proxy:
+            status = push(proxy, store) if way != "not there" else None
+        if way == "not there":
+            status = push(proxy, store)
     error = capsys.readouterr().err
     if way in ("cut off", "busy"):
         assert status == 0, error

@@ -111,7 +111,8 @@ class LoadRecorder:
     @property
     def wall_ms(self) -> float:
         """Time from the first arrival to the end of the last query."""
-        return self._span_ms()
+        served = self._is_served
+        return float(self._ends[served].max() - self._arrivals_ms[0]) if served.any() else 0.0
 
     def run(self, count: int, untimed: int = 0) -> None:
         """Pass on to the first worker's recorder."""
@@ -129,12 +130,15 @@ class LoadRecorder:
         planned_ms = float(self._arrivals_ms[-1]) if self._arrivals_ms.size else None
         limit_ms = planned_ms or self._rule.duration_ms
         progress(Progress(phase="steady_state", elapsed_ms=0.0, limit_ms=limit_ms))
+        native = [recorder for recorder in self._recorders if isinstance(recorder, HasProgram)]
         begin = perf_counter_ns()
         with gc_paused():
-            if self._rule.is_open:
-                self._serve_open()
-            else:
+            if not self._rule.is_open:
                 self._serve_closed()
+            elif len(native) == len(self._recorders):
+                self._serve_natively(native)
+            else:
+                self._serve_from_python()
         if self._crash is not None:
             raise self._crash
         if not len(self):
@@ -152,13 +156,6 @@ class LoadRecorder:
             return rule.rate_per_s
         share = 1.0 if rule.arrivals == "burst" else rule.share
         return share * rule.workers * self._closed_per_s
-
-    def _serve_open(self) -> None:
-        recorders = [recorder for recorder in self._recorders if isinstance(recorder, HasProgram)]
-        if len(recorders) == len(self._recorders):
-            self._serve_natively(recorders)
-        else:
-            self._serve_from_python()
 
     def _serve_natively(self, recorders: Sequence[HasProgram]) -> None:
         """Let the loop in C wait for arrivals: the interpreter adds no lateness."""
@@ -218,7 +215,7 @@ class LoadRecorder:
         turn = counting()
         begin = perf_counter_ns()
         limit = self._limit_ns(begin, due[-1])
-        wait = _wait_busily if len(self._recorders) == 1 else _wait_asleep
+        busy_ns = BUSY_NS if len(self._recorders) == 1 else 0
 
         def work(recorder: Recorder) -> None:
             clock, mine = perf_counter_ns, array("q")
@@ -226,7 +223,7 @@ class LoadRecorder:
                 ready = clock()
                 if limit and ready > limit:
                     break
-                wait(begin + due[query])
+                _wait(begin + due[query], busy_ns)
                 start = clock()
                 is_answered = self._ask(recorder, 1)
                 end = clock()
@@ -316,12 +313,6 @@ class LoadRecorder:
         for thread in threads:
             thread.join()
 
-    def _span_ms(self) -> float:
-        served = self._is_served
-        if not served.any():
-            return 0.0
-        return float(self._ends[served].max() - self._arrivals_ms[0])
-
     def samples(self) -> tuple[Samples, ...]:
         """Return latency, and of an open loop also its parts, in the order of arrival."""
         served = self._is_served
@@ -352,19 +343,13 @@ class LoadRecorder:
             rate_per_s=None if rate is None else float(rate),
             closed_ms=self._closed_ms,
             closed_per_s=self._closed_per_s,
-            span_ms=self._span_ms(),
+            span_ms=self.wall_ms,
             last_arrival_ms=last_ms,
         )
 
 
-def _wait_busily(until_ns: int) -> None:
-    left = until_ns - perf_counter_ns()
-    if left > BUSY_NS:
-        sleep((left - BUSY_NS) / 1e9)
+def _wait(until_ns: int, busy_ns: int) -> None:
+    while (left := until_ns - busy_ns - perf_counter_ns()) > 0:
+        sleep(left / 1e9)
     while perf_counter_ns() < until_ns:
         pass
-
-
-def _wait_asleep(until_ns: int) -> None:
-    while (left := until_ns - perf_counter_ns()) > 0:
-        sleep(left / 1e9)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+from contextlib import suppress
+from importlib import metadata
 from types import ModuleType
 
 from enginescope.core.errors import MissingDependencyError
@@ -19,6 +21,15 @@ def is_installed(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False
+
+
+def versions_of(*packages: str) -> dict[str, str]:
+    """Return the installed versions of `packages`; those that are not installed are left out."""
+    found = {}
+    for name in packages:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 def has_come(message: str | None) -> bool:

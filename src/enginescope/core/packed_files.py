@@ -208,10 +208,6 @@ class _GzipUnpacker:
         return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
 
 
-def _xz_unpacker() -> _Unpacker:
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_BYTES)
-
-
 class _Packing(NamedTuple):
     name: str
     suffix: str
@@ -223,7 +219,10 @@ class _Packing(NamedTuple):
 _PACKINGS = (
     _Packing("gzip", ".gz", re.compile(rb"\x1f\x8b"), _GzipUnpacker),
     _Packing("bzip2", ".bz2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), bz2.BZ2Decompressor),
-    _Packing("xz", ".xz", re.compile(rb"\xfd7zXZ\0"), _xz_unpacker),
+    _Packing(
+        *("xz", ".xz", re.compile(rb"\xfd7zXZ\0")),
+        lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_BYTES),
+    ),
 )
 #: The longest beginning of `_PACKINGS`.
 _TAG_BYTES = 10

@@ -11,6 +11,8 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,11 +30,9 @@ def decode_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
     Bytes that are neither are replaced by U+FFFD, and a notice counts them. UTF-16 is what a
     redirection in PowerShell writes.
     """
-    encoding = "utf-8"
-    for mark, name in _MARKS:
-        if data.startswith(mark):
-            data, encoding = data[len(mark) :], name
-            break
+    marked = (one for one in _MARKS if data.startswith(one[0]))
+    mark, encoding = next(marked, (b"", "utf-8"))
+    data = data.removeprefix(mark)
     try:
         return data.decode(encoding), ()
     except UnicodeDecodeError as error:
@@ -128,7 +128,9 @@ def _with_repairs(
     for name, repair in repairs.items():
         text, count = repair(text)
         if count:
-            notices.append(_repair_notice(source, name, count))
+            message = f"{source} is not valid JSON; repaired: {name} ({count})"
+            evidence = {"file": source, "repair": name, "count": count}
+            notices.append(Notice("I-JSON-REPAIRED", message, evidence))
     return text.encode("utf-8", errors="replace"), notices
 
 
@@ -145,15 +147,11 @@ def _whole_elements(data: bytes, end: int, source: str, why: str) -> Any:
             hint="enginescope import reads each value as a run of its own",
         )
     kept = sound_part(data[:end].decode("utf-8", errors="ignore"))
-    if kept is None:
-        raise failure
-    try:
-        value = _decode(kept.encode(), source)
-    except msgspec.DecodeError:
-        raise failure from None
-    if not value:
-        raise failure
-    return value
+    with suppress(msgspec.DecodeError):
+        value = _decode(kept.encode(), source) if kept is not None else None
+        if value:
+            return value
+    raise failure
 
 
 def _offset(error: msgspec.DecodeError, data: bytes) -> int:
@@ -201,39 +199,25 @@ def _substituted(
     return pattern.sub(one, text), count
 
 
-def _double_backslashes(text: str) -> tuple[str, int]:
-    return _substituted(_BAD_ESCAPE, lambda match: match[0] if match[1] else "\\\\", text)
+def _null_unless_finite(match: re.Match[str]) -> str:
+    word = match[0]
+    with suppress(ValueError):  # nan(ind), or digits that are no number at all
+        if word[0] == '"' or math.isfinite(float(word)):
+            return word
+    return "null"
 
 
-def _replace_surrogates(text: str) -> tuple[str, int]:
-    def change(match: re.Match[str]) -> str:
-        return match[0] if match[1] or match[2] else "\\ufffd"
-
-    return _substituted(_SURROGATE, change, text)
-
-
-def _null_for_non_finite(text: str) -> tuple[str, int]:
-    def change(match: re.Match[str]) -> str:
-        word = match[0]
-        return word if word[0] == '"' or _is_finite_number(word) else "null"
-
-    return _substituted(_NON_FINITE, change, text)
-
-
-def _is_finite_number(word: str) -> bool:
-    try:
-        return math.isfinite(float(word))
-    except ValueError:  # nan(ind), or digits that are no number at all
-        return False
-
-
-def _escape_profile_names(text: str) -> tuple[str, int]:
-    def change(match: re.Match[str]) -> str:
-        return match[1] + json.dumps(match[2], ensure_ascii=False)[1:-1] + match[3]
-
-    return _substituted(_PROFILE_NAME, change, text)
-
-
+_double_backslashes = partial(
+    _substituted, _BAD_ESCAPE, lambda match: match[0] if match[1] else "\\\\"
+)
+_replace_surrogates = partial(
+    _substituted, _SURROGATE, lambda match: match[0] if match[1] or match[2] else "\\ufffd"
+)
+_escape_profile_names = partial(
+    _substituted,
+    _PROFILE_NAME,
+    lambda match: match[1] + json.dumps(match[2], ensure_ascii=False)[1:-1] + match[3],
+)
 _UNESCAPED_NAMES = "layer names that were written unescaped"
 _RAW_CONTROL = "raw control characters in strings"
 # What TensorRT 8.6 writes in long plans, mended without a look at every string.
@@ -246,16 +230,10 @@ _REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
     "backslashes that escape nothing": _in_strings(_double_backslashes, _BACKSLASH),
     _RAW_CONTROL: _in_strings(_escaped(_CONTROL), _CONTROL),
     "halves of surrogate pairs": _in_strings(_replace_surrogates, _BACKSLASH),
-    "numbers that are not finite, read as not known": _null_for_non_finite,
+    "numbers that are not finite, read as not known": partial(
+        _substituted, _NON_FINITE, _null_unless_finite
+    ),
 }
-
-
-def _repair_notice(source: str, name: str, count: int) -> Notice:
-    return Notice(
-        "I-JSON-REPAIRED",
-        f"{source} is not valid JSON; repaired: {name} ({count})",
-        {"file": source, "repair": name, "count": count},
-    )
 
 
 def _cut_notice(source: str, end: int, size: int) -> Notice:

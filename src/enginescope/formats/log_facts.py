@@ -43,6 +43,7 @@ _STATUS = re.compile(
 )
 _SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 _SIZE = rf"{_NUMBER} ?({'|'.join(_SIZES)}|bytes)?\b"
+_GPU_COMPUTE = r"(?:Total GPU Compute Time|total compute time)"
 
 # Text -> the `ToolReport` field it fills, in seconds.
 _SECONDS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -52,10 +53,7 @@ _SECONDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("load_s", re.compile(rf"Engine loaded in {_NUMBER} sec")),
     ("deserialize_s", re.compile(rf"Engine deserialized in {_NUMBER} sec")),
     ("host_walltime_s", re.compile(rf"^\s*(?:Total Host W|w)alltime: {_NUMBER} s\b")),
-    (
-        "total_gpu_compute_s",
-        re.compile(rf"^\s*(?:Total GPU Compute Time|total compute time): {_NUMBER} s\b"),
-    ),
+    ("total_gpu_compute_s", re.compile(rf"^\s*{_GPU_COMPUTE}: {_NUMBER} s\b")),
     ("throughput_per_s", re.compile(rf"^\s*[Tt]hroughput: {_NUMBER} qps")),
 )
 # The first that is found goes first.
@@ -95,8 +93,7 @@ def printed_version(text: str) -> str | None:
 def seconds(text: str) -> tuple[str, float] | None:
     """Return the field of `ToolReport` that a line fills with a plain number, and the number."""
     for field, pattern in _SECONDS:
-        match = pattern.search(text)
-        if match:
+        if match := pattern.search(text):
             value = number(match[1])
             return None if value is None else (field, value)
     return None

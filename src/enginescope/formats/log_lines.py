@@ -143,26 +143,16 @@ def _single_lines(text: str, first: int) -> Iterator[LogLine]:
     for at, line in enumerate(text.split("\n"), start=first):
         if (line[22:25] == "[V]" or line[22:31] == "[TRT] [V]") and _BUILT not in line:
             continue
-        if line[:1] != "[":
-            found = _torch_line(at, line)
-            if found is None or found.level != "D":
-                yield found or LogLine(at, None, is_library=False, text=line)
-            continue
-        match = _PREFIX.match(line)
-        if match is None:
+        if line[:1] == "[" and (match := _PREFIX.match(line)):
+            if match[3] != "V" or _BUILT in line:
+                is_library = match[2] is not None or match[4] is not None
+                yield LogLine(at, match[3], is_library=is_library, text=match[5])
+        elif "Context]" in line and (match := _TORCH_PREFIX.match(line)):
+            level = _TORCH_LEVELS.get(match["level"], match["level"][0])
+            if level != "D":
+                yield LogLine(at, level, is_library=True, text=match["text"])
+        else:
             yield LogLine(at, None, is_library=False, text=line)
-        elif match[3] != "V" or _BUILT in line:
-            is_library = match[2] is not None or match[4] is not None
-            yield LogLine(at, match[3], is_library=is_library, text=match[5])
-
-
-def _torch_line(number: int, line: str) -> LogLine | None:
-    """Return a line of TensorRT as Torch-TensorRT logs it; ``None`` for any other."""
-    match = _TORCH_PREFIX.match(line) if "Context]" in line else None
-    if match is None:
-        return None
-    level = _TORCH_LEVELS.get(match["level"], match["level"][0])
-    return LogLine(number, level, is_library=True, text=match["text"])
 
 
 _TITLE = re.compile(r"^Profile \((\d{1,15}) iterations\s*\)$")
@@ -193,11 +183,9 @@ class ProfileTable:
                 self._has_median = "Median" in text
             return
         row = self._row(text)
-        if row is None:
-            return
-        if row.name == "Total" and (row.share_pct is None or row.share_pct > 99.9):
+        if row and row.name == "Total" and (row.share_pct is None or row.share_pct > 99.9):
             self.is_complete = True
-        else:
+        elif row:
             self.layers.append(row)
 
     def profile(self) -> Profile | None:
@@ -257,22 +245,14 @@ class SectionReader:
         return self.current
 
     def add(self, text: str) -> None:
-        if self.current is None:
-            return
         if not text.strip():
             self.current = None
-            return
-        if self.current.startswith(("Profile (", *_SKIPPED)):
+        if self.current is None or self.current.startswith(("Profile (", *_SKIPPED)):
             return
         section = self.sections.setdefault(self.current, {})
         key, colon, value = text.partition(":")
         if colon:
             self._last_key = key.strip()
-            _append(section, self._last_key, value.strip())
-        elif self._last_key is not None:
-            _append(section, self._last_key, text.strip())
-
-
-def _append(section: dict[str, str], key: str, value: str) -> None:
-    before = section.get(key)
-    section[key] = f"{before}; {value}" if before and value else before or value
+        if self._last_key is not None:
+            added, before = (value if colon else text).strip(), section.get(self._last_key)
+            section[self._last_key] = "; ".join(filter(None, (before, added)))

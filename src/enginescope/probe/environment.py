@@ -6,10 +6,10 @@ import os
 import platform
 import subprocess
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 
 from enginescope._version import __version__
+from enginescope.core.optional import versions_of
 from enginescope.core.plugins import packages_with
 from enginescope.probe.host import probe_host
 from enginescope.probe.nvml import probe_devices
@@ -59,13 +59,9 @@ def probe_environment() -> Environment:
 
 def versions() -> dict[str, str]:
     """Return the versions of enginescope, Python, and the packages that can change a figure."""
-    found = dict(zip(NAMED, (__version__, platform.python_version()), strict=True))
-    for name in (*PACKAGES, *sorted(packages_with("backend").difference(PACKAGES))):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    others = sorted(packages_with("backend").difference(PACKAGES))
+    own = zip(NAMED, (__version__, platform.python_version()), strict=True)
+    return dict(own) | versions_of(*PACKAGES, *others)
 
 
 _TIMEOUT_S = 2.0

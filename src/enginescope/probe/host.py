@@ -141,29 +141,25 @@ class LoadMeter:
 
         ``None`` when less than 100 ms have passed.
         """
-        wall, _, own = _reading()
-        elapsed = wall - self._wall
-        return (own - self._own) / elapsed if elapsed >= _LEAST_S else None
+        elapsed, _, own = self._since_start()
+        return own / elapsed if elapsed >= _LEAST_S else None
 
     def other_cores(self) -> float | None:
         """Return the mean number of cores others kept busy since `start`.
 
         ``None`` when less than 100 ms have passed.
         """
-        wall, busy, own = _reading()
-        elapsed = wall - self._wall
-        if elapsed < _LEAST_S:
-            return None
-        return max(0.0, (busy - self._busy) - (own - self._own)) / elapsed
+        elapsed, busy, own = self._since_start()
+        return max(0.0, busy - own) / elapsed if elapsed >= _LEAST_S else None
+
+    def _since_start(self) -> tuple[float, ...]:
+        pairs = zip(_reading(), (self._wall, self._busy, self._own), strict=True)
+        return tuple(now - before for now, before in pairs)
 
 
 def _reading() -> tuple[float, float, float]:
-    times = psutil.cpu_times()
-    # guest time is already inside user time, so it is not added again
-    counted = ("user", "nice", "system", "irq", "softirq")
-    busy = sum(getattr(times, name, 0.0) for name in counted)
     own = psutil.Process().cpu_times()
-    return time.perf_counter(), busy, own.user + own.system
+    return time.perf_counter(), _stolen_and_busy_s()[1], own.user + own.system
 
 
 _STATUS = Path("/proc/self/status")
@@ -228,12 +224,8 @@ def available_bytes(cgroup: Path = _CGROUP) -> int:
     The container's limit counts where there is one; files it has in memory do not count as used.
     """
     free = int(psutil.virtual_memory().available)
-    try:
-        limit = (cgroup / "memory.max").read_text().strip()
-        used = (cgroup / "memory.current").read_text().strip()
-    except OSError:  # no cgroup v2 here
-        return free
-    if not (limit.isdigit() and used.isdigit()):
+    limit, used = (_read(cgroup / f"memory.{name}") or "" for name in ("max", "current"))
+    if not (limit.isdigit() and used.isdigit()):  # no cgroup v2 here
         return free
     stat = _counts(cgroup / "memory.stat", " ")
     cached = sum(int(stat[key]) for key in _RECLAIMABLE if stat.get(key, "").isdigit())
@@ -251,15 +243,12 @@ def oom_kills(cgroup: Path = _CGROUP, vmstat: Path = _VMSTAT) -> int | None:
 
 def _counts(path: Path, separator: str) -> dict[str, str]:
     """Return the lines of a kernel's table by their first word; empty where there is none."""
-    try:
-        lines = path.read_text().splitlines()
-    except OSError:  # not on this platform
-        return {}
-    parts = (line.partition(separator) for line in lines)
+    parts = (line.partition(separator) for line in (_read(path) or "").splitlines())
     return {key: value.strip() for key, _, value in parts}
 
 
 _OWN_GROUPS = Path("/proc/self/cgroup")
+#: Guest time is inside user time already.
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 #: The kernel counts stolen time in steps of 10 ms; a share of less than this is mostly its step.
 _LEAST_DEMAND_S = 0.1
@@ -292,7 +281,11 @@ class CpuLossMeter:
         demand = stolen + busy
         # throttled at any level is throttled: the level that was so most counts
         quotas = zip(self._quotas, map(read_quota, self._files), strict=True)
-        spent = [_spent(before, after) for before, after in quotas if before and after]
+        spent = [
+            CpuQuota._make(b - a for a, b in zip(before, after, strict=True))
+            for before, after in quotas
+            if before and after
+        ]
         worst = max(spent, key=lambda one: one.throttled_ms, default=None)
         return CpuLoss(
             steal_pct=100 * max(0.0, stolen) / demand if demand >= _LEAST_DEMAND_S else None,
@@ -304,12 +297,8 @@ class CpuLossMeter:
 
 def quota_files(cgroup: Path = _CGROUP, own_groups: Path = _OWN_GROUPS) -> tuple[Path, ...]:
     """Return the counters of this process's control group and of all above it."""
-    try:
-        lines = own_groups.read_text(encoding="utf-8").splitlines()
-    except OSError:  # not on this platform
-        return ()
     found: list[Path] = []
-    for line in lines:
+    for line in (_read(own_groups) or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
@@ -336,14 +325,6 @@ def steal_pct_since_boot() -> float | None:
     """Return the share of asked-for processor time that a hypervisor gave to other guests."""
     stolen, busy = _stolen_and_busy_s()
     return 100 * stolen / (stolen + busy) if busy else None
-
-
-def _spent(before: CpuQuota, after: CpuQuota) -> CpuQuota:
-    return CpuQuota(
-        after.periods - before.periods,
-        after.throttled_periods - before.throttled_periods,
-        after.throttled_ms - before.throttled_ms,
-    )
 
 
 def _stolen_and_busy_s() -> tuple[float, float]:

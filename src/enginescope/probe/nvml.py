@@ -11,6 +11,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -196,6 +197,7 @@ def _device(nvml: Any, handle: Any, driver: str | None, index: int | None = None
     memory = answer_of(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
     uuid = answer_of(nvml, nvml.nvmlDeviceGetUUID, handle)
     holding = holding_of(uuid) if uuid else None
+    fastest = partial(answer_of, nvml, nvml.nvmlDeviceGetMaxClockInfo, handle)
     return Device(
         name=answer_of(nvml, nvml.nvmlDeviceGetName, handle)
         or ("GPU" if index is None else f"GPU {index}"),
@@ -203,12 +205,8 @@ def _device(nvml: Any, handle: Any, driver: str | None, index: int | None = None
         compute_capability=".".join(map(str, capability)) if capability else None,
         memory_bytes=int(memory.total) if memory else None,
         driver=driver,
-        max_sm_clock_mhz=answer_of(
-            nvml, nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM
-        ),
-        max_memory_clock_mhz=answer_of(
-            nvml, nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_MEM
-        ),
+        max_sm_clock_mhz=fastest(nvml.NVML_CLOCK_SM),
+        max_memory_clock_mhz=fastest(nvml.NVML_CLOCK_MEM),
         clock_lock=holding.lock if holding else None,
     )
 
@@ -225,12 +223,9 @@ def answer_of(nvml: Any, function: Callable[..., Any], *arguments: Any) -> Any:
 def gpu_temperature_c(gpu: str) -> float | None:
     """Return a GPU's temperature in degrees Celsius, by its UUID; ``None`` if it does not tell."""
     with opened_nvml() as nvml:
-        if nvml is None:
-            return None
-        handle = answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, gpu)
-        if handle is None:
-            return None
-        found = answer_of(nvml, nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU)
+        handle = nvml and answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, gpu)
+        sensor = nvml and nvml.NVML_TEMPERATURE_GPU
+        found = handle and answer_of(nvml, nvml.nvmlDeviceGetTemperature, handle, sensor)
         return None if found is None else float(found)
 
 

@@ -98,8 +98,10 @@ class KeptRuns:
         run = self._runs.get(key)
         if run is None:
             run = self.store.load_id(run_id)
-            size = _size_of(self.store.runs_folder / run_id)
-            self._runs.put(key, run, size, MOST_RUN_BYTES)
+            folder = self.store.runs_folder / run_id
+            text = folder / DOCUMENT
+            size = _OF_TEXT * (text.stat().st_size if text.exists() else 0)  # it may be gone by now
+            self._runs.put(key, run, size + (size_of(folder / ARRAYS) or 0), MOST_RUN_BYTES)
         return run
 
     def state(self, run_id: str) -> Hashable | None:
@@ -136,13 +138,6 @@ class KeptRuns:
         # a link that leads out is not a run of the store
         if not (self.store.runs_folder / run_id / DOCUMENT).resolve().is_relative_to(self._top):
             raise NotHereError("this run", why="no run with that id")
-
-
-def _size_of(folder: Path) -> int:
-    """Return the bytes that a run takes in memory, about; one that was deleted since: any."""
-    document = folder / DOCUMENT
-    text = document.stat().st_size if document.exists() else 0
-    return _OF_TEXT * text + (size_of(folder / ARRAYS) or 0)
 
 
 def _inside(folder: Path, path: str) -> Path | None:

@@ -279,36 +279,28 @@ class Store:
     def _latest(self, name: str, back: int) -> str:
         rows = self.rows(limit=back + 1)
         if len(rows) <= back:
-            raise StoreError(
-                f"run {name!r}",
-                why=f"the store {self._shelf} has {len(rows)} runs",
-                hint="enginescope bench MODEL.onnx, or enginescope import PATH",
-            )
+            why = f"the store {self._shelf} has {len(rows)} runs"
+            hint = "enginescope bench MODEL.onnx, or enginescope import PATH"
+            raise StoreError(f"run {name!r}", why=why, hint=hint)
         return rows[back].id
 
     def _by_prefix(self, name: str) -> str | None:
         fitting = [one for one in self._shelf.names() if name and one.startswith(name)]
         if len(fitting) > 1:
             more = ", …" if len(fitting) > _SHOWN else ""
-            raise StoreError(
-                f"run {name!r}",
-                why=f"{len(fitting)} runs begin with it: {', '.join(fitting[:_SHOWN])}{more}",
-                hint="give more of the id",
-            )
+            why = f"{len(fitting)} runs begin with it: {', '.join(fitting[:_SHOWN])}{more}"
+            raise StoreError(f"run {name!r}", why=why, hint="give more of the id")
         return fitting[0] if fitting else None
 
     def _by_path(self, name: str) -> _Found:
         folder = _folder_in(Path(name))
         if not name or not (folder / _DOCUMENT).is_file():
-            raise self._unknown(name)
+            tags = {tag for row in self.rows() for tag in row.tags}
+            near = closest(name, {one[: len(name)] for one in self._shelf.names()} | tags)
+            hint = f"did you mean {near}?" if near else "enginescope runs lists them"
+            raise StoreError(f"run {name!r}", why=f"there is none in {self._shelf}", hint=hint)
         resolved = folder.resolve()
         return _Found(self._shelf.id_at(resolved), resolved)
-
-    def _unknown(self, name: str) -> StoreError:
-        tags = {tag for row in self.rows() for tag in row.tags}
-        near = closest(name, {one[: len(name)] for one in self._shelf.names()} | tags)
-        hint = f"did you mean {near}?" if near else "enginescope runs lists them"
-        return StoreError(f"run {name!r}", why=f"there is none in {self._shelf}", hint=hint)
 
 
 def load_path(path: Path) -> Run:
@@ -363,14 +355,10 @@ class RunKeeper:
         """Store a run; never raises for a store that cannot be written."""
         try:
             self._store.save(run, tags=tags)
-        except StoreError as error:
-            self._lose(run, error.why or str(error))
-        except OSError as error:
-            self._lose(run, reason_of(error))
-
-    def _lose(self, run: Run, why: str) -> None:
-        self._lost.append(run)
-        self._why = why
+        except (StoreError, OSError) as error:
+            why = error.why or str(error) if isinstance(error, StoreError) else reason_of(error)
+            self._why = why
+            self._lost.append(run)
 
     def stored(self, run: Run) -> Run:
         """Return the run as it is in the store; one that is not there as it was measured."""

@@ -9,6 +9,7 @@ import secrets
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
@@ -227,9 +228,7 @@ def pack(folder: Path, destination: Path) -> Path:
         raise StoreError(f"cannot write {destination}", why="a file of this name exists")
     part = destination.with_name(f".{destination.name}.{secrets.token_hex(4)}")
     try:
-        with zipfile.ZipFile(
-            part, "x", compression=zipfile.ZIP_DEFLATED, strict_timestamps=False
-        ) as made:
+        with zipfile.ZipFile(part, "x", zipfile.ZIP_DEFLATED, strict_timestamps=False) as made:
             for file in sorted(folder.rglob("*")):
                 if file.is_file() and not file.is_symlink():
                     made.write(file, f"{folder.name}/{file.relative_to(folder).as_posix()}")
@@ -239,7 +238,8 @@ def pack(folder: Path, destination: Path) -> Path:
     except OSError as error:
         raise StoreError(f"cannot write {destination}", why=str(error)) from error
     finally:
-        _discard(part)
+        with suppress(OSError):  # its folder was not there to begin with
+            part.unlink(missing_ok=True)
     return destination
 
 
@@ -277,13 +277,6 @@ def _below_top(members: list[Member], file: Path) -> list[Member]:
         why = f"not one folder with a {DOCUMENT} in it"
         raise FormatError(str(file), why=why, expected="a zip file of one run")
     return below
-
-
-def _discard(part: Path) -> None:
-    try:
-        part.unlink(missing_ok=True)
-    except OSError:  # its folder was not there to begin with
-        return
 
 
 class Broken(Record, frozen=True, kw_only=True):

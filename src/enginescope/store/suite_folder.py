@@ -123,7 +123,7 @@ class SuiteFolder:
 
         A line that cannot be read is left out: its cell counts as not done.
         """
-        return _by_key(_read(self._data()).rows)
+        return _by_key(_read(self._data())[0])
 
     def keep(self, *rows: CellRow) -> None:
         """Add rows; they are on the disk when this returns."""
@@ -146,10 +146,7 @@ class SuiteFolder:
         """Whether there is nothing to write, or this folder's own session writes it."""
         if change.claim is not None:
             return change.claim.token == self.token()
-        stored = self.rows()
-        return change.plan is None and not any(
-            is_newer(row, stored.get(row.cell.key)) for row in change.rows
-        )
+        return change.plan is None and not self._newer(change.rows)
 
     def put(self, change: SuiteChange) -> None:
         """Write what differs from the folder; of a cell, the row that ended last stays.
@@ -165,9 +162,11 @@ class SuiteFolder:
             plan = encode(change.plan)
             if not self.exists or read_stored(self.path / PLAN) != plan:
                 self._write(PLAN, plan)
-        if change.rows:
-            stored = self.rows()
-            self.keep(*(row for row in change.rows if is_newer(row, stored.get(row.cell.key))))
+        self.keep(*self._newer(change.rows))
+
+    def _newer(self, rows: Sequence[CellRow]) -> list[CellRow]:
+        stored = self.rows() if rows else {}
+        return [row for row in rows if is_newer(row, stored.get(row.cell.key))]
 
     def lease(self) -> Lease | None:
         """Return the lease; ``None``: there was none, or it cannot be read."""
@@ -193,10 +192,10 @@ class SuiteFolder:
 
     def result(self) -> SuiteResult:
         """Return the plan with the rows of its cells."""
-        plan, read = self.plan(), _read(self._data())
-        rows = _by_key((*read.rows, *self._unstored))
+        plan, (read, spoilt) = self.plan(), _read(self._data())
+        rows = _by_key((*read, *self._unstored))
         kept = tuple(rows[cell.key] for cell in plan.cells if cell.key in rows)
-        return SuiteResult(plan=plan, rows=kept, notices=_notices(self.path / ROWS, read.spoilt))
+        return SuiteResult(plan=plan, rows=kept, notices=_notices(self.path / ROWS, spoilt))
 
     @contextmanager
     def held(self, wait_s: float = 0) -> Iterator[None]:
@@ -240,7 +239,7 @@ class SuiteFolder:
 
 def rows_in(data: bytes) -> Iterator[CellRow]:
     """Yield the rows in lines; those that cannot be read are left out."""
-    yield from _read(data).rows
+    yield from _read(data)[0]
 
 
 def is_newer(row: CellRow, stored: CellRow | None) -> bool:
@@ -269,13 +268,10 @@ def suite_folders(store: Path) -> tuple[SuiteFolder, ...]:
 
 def suite_named(name: str, store: Path) -> SuiteFolder | None:
     """Return the suite in a folder, or of that name in a store; ``None``: there is none."""
-    own = SuiteFolder(Path(name))
+    own, stored = SuiteFolder(Path(name)), SuiteFolder(store / SUITES / name)
     if own.exists:
         return own
-    if not name or Path(name).name != name:
-        return None
-    kept = SuiteFolder(store / SUITES / name)
-    return kept if kept.exists else None
+    return stored if name and Path(name).name == name and stored.exists else None
 
 
 class _Spoilt(NamedTuple):
@@ -285,16 +281,12 @@ class _Spoilt(NamedTuple):
     why: str
 
 
-class _Read(NamedTuple):
-    rows: tuple[CellRow, ...]
-    spoilt: tuple[_Spoilt, ...]
-
-
-def _read(data: bytes) -> _Read:
+def _read(data: bytes) -> tuple[list[CellRow], list[_Spoilt]]:
     """Read lines; the last one may be cut off by a kill, which is not a fault of the file."""
     decoder = msgspec.json.Decoder(prepared(CellRow))
     lines = data.split(b"\n")
-    rows, spoilt = [], []
+    rows: list[CellRow] = []
+    spoilt: list[_Spoilt] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -303,7 +295,7 @@ def _read(data: bytes) -> _Read:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             if number < len(lines) or not _is_begun(line):
                 spoilt.append(_Spoilt(number, str(error)))
-    return _Read(tuple(rows), tuple(spoilt))
+    return rows, spoilt
 
 
 def _is_begun(line: bytes) -> bool:
@@ -339,7 +331,7 @@ def _end_last_line(file: Path) -> None:
             return
         rows.seek(0)
         rest = rows.read().rpartition(b"\n")[2]
-        if _is_begun(rest) and not _read(rest + b"\n").rows:
+        if _is_begun(rest) and not _read(rest + b"\n")[0]:
             rows.truncate(size - len(rest))
         else:  # whole but for its end, or somebody else's
             rows.write(b"\n")

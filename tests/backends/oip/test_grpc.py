@@ -20,11 +20,9 @@ from enginescope.backends.oip.grpc_connection import (
     request_bytes,
 )
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
-from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.tensor import DataType
+from tests.backends.oip.test_session import X, job
 from tests.fakes.oip_grpc_server import OipGrpcServer, oip_grpc_server
-
-X = np.arange(8, dtype=np.float32).reshape(2, 4)
 
 # Written by code that protoc made from the published open_inference_grpc.proto.
 REQUEST = "0a06646f75626c651201322a0d0a01781204465033321a0201043a10000000000000803f0000004000004040"
@@ -37,11 +35,6 @@ ANSWER = (
     "0a06646f75626c651201321a013722070a016b120208012a210a01791204465033321a0201042a123210"
     "0000000000000040000080400000c040"
 )
-
-
-def job(address: str, **options: str) -> Job:
-    backend = BackendSpec(name="oip", options=options)
-    return Job(subject=Subject(name=address, kind="endpoint"), backend=backend)
 
 
 def asked(server: OipGrpcServer, x: np.ndarray = X, address: str = "") -> EndpointSession:

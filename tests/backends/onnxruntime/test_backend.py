@@ -124,25 +124,15 @@ def test_nodes_without_names_have_their_times(tmp_path) -> None:
     found = attribute(run.plan, run.profile)
     assert found.unmatched == ()
     assert [one.timing.kind for one in found.layers] == ["MaxPool", "Sin", "MaxPool"]
-    assert [one.onnx_nodes for one in run.plan.layers] == [
-        ("node_of_1",),
-        ("node_of_2",),
-        ("node_of_y",),
-    ]
-    assert [one.outputs[0].shape for one in run.plan.layers] == [
-        (1, 1, 7, 7),
-        (1, 1, 7, 7),
-        (1, 1, 6, 6),
+    assert [(one.onnx_nodes, one.outputs[0].shape) for one in run.plan.layers] == [
+        (("node_of_1",), (1, 1, 7, 7)),
+        (("node_of_2",), (1, 1, 7, 7)),
+        (("node_of_y",), (1, 1, 6, 6)),
     ]
 
 
 def test_layer_times_can_be_left_out(convnet) -> None:
-    job = Job(
-        subject=Subject(name="x", kind="onnx", path=str(convnet)),
-        backend=BackendSpec(name="ort-cpu"),
-        workload=QUICK,
-        layer_profile=False,
-    )
+    job = replace(job_for(convnet), layer_profile=False)
     result = cpu().execute(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
     assert result.profile is None
 
@@ -271,10 +261,8 @@ def test_versions_that_this_build_cannot_read(tmp_path, change) -> None:
 
 
 def test_engines_are_not_for_onnx_runtime(tmp_path) -> None:
-    job = Job(
-        subject=Subject(name="m.engine", kind="engine", path="m.engine"),
-        backend=BackendSpec(name="ort-cpu"),
-    )
+    engine = Subject(name="m.engine", kind="engine", path="m.engine")
+    job = replace(job_for(Path("m.engine")), subject=engine)
     with pytest.raises(UnsupportedError, match="not an ONNX model"):
         cpu().execute(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
 

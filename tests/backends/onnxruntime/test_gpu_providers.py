@@ -73,11 +73,15 @@ def made_ready(job: Job, backend: OrtBackend | None = None) -> Preparation:
     return found
 
 
+def executed(job: Job) -> Measured:
+    backend: Any = load_backend(job.backend.name)
+    return backend.execute(job, lambda specs: make_feeds(specs, job.workload), lambda _: None)
+
+
 def measured(job: Job) -> Measured:
     backend: Any = load_backend(job.backend.name)
-    if backend.needs_preparation(job):
-        job = replace(job, engine=made_ready(job).record)
-    return backend.execute(job, lambda specs: make_feeds(specs, job.workload), lambda _: None)
+    is_ready = not backend.needs_preparation(job)
+    return executed(job if is_ready else replace(job, engine=made_ready(job).record))
 
 
 def series(result: Measured) -> dict[str, int]:
@@ -287,8 +291,7 @@ def test_cold_once_then_kept(use, tmp_path) -> None:
     assert kept is not None
     assert kept.from_cache
     assert replace(kept, from_cache=False) == cold
-    ready = replace(job, engine=kept.record)
-    tensorrt().execute(ready, lambda specs: make_feeds(specs, job.workload), lambda _: None)
+    executed(replace(job, engine=kept.record))
     assert len(runtime.engines_built) == 1
     assert Path(runtime.opened[-1][1]["trt_engine_cache_path"]).is_dir()
 
@@ -305,12 +308,7 @@ def test_a_store_and_a_model_that_were_moved(use, tmp_path, text) -> None:
     assert found is not None
     assert Path(found.model).is_relative_to(moved)
     built = len(runtime.engines_built)
-    backend: Any = load_backend(job.backend.name)
-    backend.execute(
-        replace(job, engine=found.record),
-        lambda specs: make_feeds(specs, job.workload),
-        lambda _: None,
-    )
+    executed(replace(job, engine=found.record))
     assert len(runtime.engines_built) == built
 
 
@@ -384,11 +382,7 @@ def test_an_entry_that_is_gone(use, tmp_path) -> None:
     Path(ready.model).unlink()
     assert cuda().prepared_for(job) is None
     with pytest.raises(BackendError, match="gone or not whole"):
-        cuda().execute(
-            replace(job, engine=ready.record),
-            lambda specs: make_feeds(specs, job.workload),
-            lambda _: None,
-        )
+        executed(replace(job, engine=ready.record))
 
 
 def test_a_build_that_fails_leaves_nothing(use, tmp_path, monkeypatch) -> None:

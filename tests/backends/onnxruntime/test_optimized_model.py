@@ -13,33 +13,7 @@ from enginescope.backends.onnxruntime.options import STORED_GRAPH, session_optio
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.records.plan.build import Preparation
-from enginescope.records.run.job import Job, StopRule, Subject, WarmUp, Workload
-from enginescope.runner.inputs.inputs import make_feeds
-
-QUICK = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
-
-
-def job_of(model: Path, text: str, cache: Path) -> Job:
-    return Job(
-        subject=Subject(name=model.name, kind="onnx", path=str(model)),
-        backend=parse_backend(text),
-        workload=QUICK,
-        engine_cache=str(cache),
-        keep_outputs=True,
-    )
-
-
-def made_ready(job: Job) -> Preparation:
-    backend = load_backend(job.backend.name)
-    found = backend.make_ready(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
-    assert found.preparation is not None
-    return found.preparation
-
-
-def executed(job: Job):
-    backend = load_backend(job.backend.name)
-    return backend.execute(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
+from tests.backends.onnxruntime.test_gpu_providers import executed, job_of, made_ready
 
 
 def nodes(path: str) -> list[str]:

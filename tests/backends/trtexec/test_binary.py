@@ -115,11 +115,13 @@ def test_one_that_does_not_answer(tool, monkeypatch) -> None:
         version_of(tool.binary)
 
 
-def test_one_that_dies(tmp_path) -> None:
-    with pytest.raises(UnsupportedError, match="dies of signal 11"):
-        version_of(executable(tmp_path / "dying", "#!/bin/sh\nkill -SEGV $$\n"))
-
-
-def test_one_that_is_no_program(tmp_path) -> None:
-    with pytest.raises(UnsupportedError, match="does not start: Exec format error"):
-        version_of(executable(tmp_path / "text", "\x7fELF and no more"))
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("#!/bin/sh\nkill -SEGV $$\n", "dies of signal 11"),
+        ("\x7fELF and no more", "does not start: Exec format error"),
+    ],
+)
+def test_one_that_cannot_run(tmp_path, content, words) -> None:
+    with pytest.raises(UnsupportedError, match=words):
+        version_of(executable(tmp_path / "trtexec", content))

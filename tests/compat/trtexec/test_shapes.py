@@ -25,16 +25,17 @@ def test_the_last_colon_splits_and_quotes_are_taken_off() -> None:
     assert of("") == ()
 
 
-@pytest.mark.parametrize("text", ["x", ":1x3", "x:1x", "x:axb", "x:-1x3", "x:1.5", "x:99999999999"])
-def test_what_is_no_shape_is_refused(text) -> None:
-    with pytest.raises(UsageError, match="is not NAME:DIMS"):
-        of(text)
-
-
-@pytest.mark.parametrize("text", ["*:1x3", "'a,b':1", "'a;b':1"])
-def test_names_that_cannot_be_passed_on_are_refused(text) -> None:
-    with pytest.raises(UsageError, match="--shapes: "):
-        of(text)
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (("x", ":1x3", "x:1x", "x:axb", "x:-1x3", "x:1.5", "x:99999999999"), "is not NAME:DIMS"),
+        (("*:1x3", "'a,b':1", "'a;b':1"), "--shapes: "),  # names that cannot be passed on
+    ],
+)
+def test_what_is_no_shape_is_refused(texts, words) -> None:
+    for text in texts:
+        with pytest.raises(UsageError, match=words):
+            of(text)
 
 
 def test_files_are_split_outside_quotes() -> None:

@@ -93,7 +93,9 @@ def compiled_start(ort: Any, job: Job, setup: Setup) -> Start:
                 compile_ms = _compile(ort, job, plain, compiled.model)
                 times = _times_ms(ort, job, (plain, compiled))
         except (EnginescopeError, MemoryError) as error:
-            return (), _cannot(name, error)
+            why = getattr(error, "why", None) or str(error) or "no reason"
+            message = f"{name} gives no compiled model: {why.splitlines()[0]}"
+            return (), Notice("I-NO-EP-CONTEXT", message, {"provider": name})
     whole, short = (median(some) for some in times)
     phases = (
         Phase(name="compile_model", duration_ms=compile_ms),
@@ -132,15 +134,6 @@ def _times_ms(ort: Any, job: Job, setups: tuple[Setup, ...]) -> list[list[float]
     return times
 
 
-def _cannot(name: str, error: Exception) -> Notice:
-    why = error.why if isinstance(error, EnginescopeError) and error.why else str(error)
-    return Notice(
-        "I-NO-EP-CONTEXT",
-        f"{name} gives no compiled model: {why.splitlines()[0] if why else 'no reason'}",
-        {"provider": name},
-    )
-
-
 # Per-node times from ONNX Runtime's own profiler, in a session of its own.
 #
 # The profiler slows a run, many-fold where nodes are small, so nothing timed elsewhere may have it
@@ -176,13 +169,16 @@ class ProfilePass:
 
         One run more than is used: the parser drops the first.
         """
+        # one way of asking, that from host memory, which every model bears
+        mode = replace(job.workload.mode, transfers=True, kind="latency", call=None)
+        plain = replace(job, workload=replace(job.workload, mode=mode))
         with translated("profiling"), temporary_folder() as folder:
             prefix = str(folder / "profile")
             trace = KernelTrace() if self._setup.provider.on_cuda else None
             with trace or nullcontext():
                 graph = folder / "graph.onnx" if self._can_write() else None
                 session = OrtSession(
-                    self._ort, _plain(job), self._setup, profile_prefix=prefix, graph=graph
+                    self._ort, plain, self._setup, profile_prefix=prefix, graph=graph
                 )
                 session.bind(feeds)
                 session.step()
@@ -241,13 +237,6 @@ def _without_graph(setup: Setup) -> Setup:
     return replace(setup, provider_options=told)
 
 
-def _plain(job: Job) -> Job:
-    """Return the job with one way of asking, that from host memory, which every model bears."""
-    mode = replace(job.workload.mode, transfers=True, kind="latency", call=None)
-    workload = replace(job.workload, mode=mode)
-    return replace(job, workload=workload)
-
-
 _CONVERT = "enginescope[convert]"
 
 
@@ -298,11 +287,8 @@ class OrtBackend:
                 failure = probe_failure(self.provider.name)
                 detail = failure or f"{version}, as a separate library"
                 return Availability(usable=failure is None, detail=detail)
-            return Availability(
-                usable=False,
-                detail=f"{version} was built without it",
-                hint=wheel_hint(self.provider),
-            )
+            detail, hint = f"{version} was built without it", wheel_hint(self.provider)
+            return Availability(usable=False, detail=detail, hint=hint)
         failure = None if self.provider.is_cpu else probe_failure(self.provider.name)
         if failure:
             hint = library_hint_for(ort, failure)
@@ -383,9 +369,8 @@ class OrtBackend:
 
     def _must_be_onnx(self, job: Job) -> None:
         if job.subject.kind != "onnx":
-            raise UnsupportedError(
-                f"{self.name} cannot run {job.subject.name}", why="it is not an ONNX model"
-            )
+            what = f"{self.name} cannot run {job.subject.name}"
+            raise UnsupportedError(what, why="it is not an ONNX model")
 
     def _runtime(self) -> Any:
         install = self.provider.install if not self.provider.plugin else "enginescope[ort]"

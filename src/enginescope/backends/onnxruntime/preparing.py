@@ -28,7 +28,6 @@ from enginescope.backends.onnxruntime.convert.model_files import (
     lookup,
     new_entry,
     optimized_model,
-    versions_of,
 )
 from enginescope.backends.onnxruntime.convert.model_files import FOLDER as CONVERTED
 from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
@@ -38,6 +37,7 @@ from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.stepwise import clocked
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.optional import versions_of
 from enginescope.core.process_control import PeriodicThread
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
@@ -127,18 +127,15 @@ def read(record: Path, job: Job, provider: Provider) -> Preparation | None:
         found = decode(read_bytes(record), Preparation, source=str(record))
     except FormatError:
         return None
-    made = tuple(_moved(one, record) for one in found.made)
+    cache = record.parents[2] / CONVERTED
+    made = tuple(
+        replace(one, path=str(cache / one.key / Path(one.path).name)) for one in found.made
+    )
     model = made[-1].path if made else job.subject.path or ""
     if not Path(model).is_file() or (made and lookup(Path(model).parent) is None):
         return None
     told = cache_options(record.parent, provider) if found.provider_options else {}
     return replace(found, model=model, made=made, provider_options=told, record=str(record))
-
-
-def _moved(one: MadeModel, record: Path) -> MadeModel:
-    cache = record.parents[2]
-    path = cache / CONVERTED / one.key / Path(one.path).name
-    return replace(one, path=str(path))
 
 
 def cache_options(entry: Path, provider: Provider) -> dict[str, str]:
@@ -210,15 +207,12 @@ def make_ready(
 
 def options_of_conversion(job: Job) -> Fp16Options:
     options = job.backend.options
-    return Fp16Options(
-        keep_io_types=options.get("keep_io_types", "1") == "1",
-        op_block_list=_names(options.get("op_block_list")),
-        node_block_list=_names(options.get("node_block_list")),
+    operators, nodes = (
+        tuple(filter(None, options.get(f"{kind}_block_list", "").split(",")))
+        for kind in ("op", "node")
     )
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(one for one in (text or "").split(",") if one)
+    keeps = options.get("keep_io_types", "1") == "1"
+    return Fp16Options(keep_io_types=keeps, op_block_list=operators, node_block_list=nodes)
 
 
 def _require_built_in(ort: Any, job: Job, provider: Provider) -> None:
@@ -322,25 +316,17 @@ def precision_notices(
     precision = job.backend.precision or ""
     if fp16_way(job.backend, provider) == "switch":
         options = " ".join(f"{k}={v}" for k, v in provider.switches[precision].items())
-        said.append(
-            Notice(
-                "I-PRECISION",
-                f"{precision}: by {provider.name}'s own switch ({options}); the model is as it was",
-                {"way": "switch", "options": dict(provider.switches[precision])},
-            )
+        message = (
+            f"{precision}: by {provider.name}'s own switch ({options}); the model is as it was"
         )
-    notices = (*said, *(found.notices if found else ()))
-    return tuple(notices)
+        evidence = {"way": "switch", "options": dict(provider.switches[precision])}
+        said.append(Notice("I-PRECISION", message, evidence))
+    return (*said, *(found.notices if found else ()))
 
 
 def _conversion_notice(made: MadeModel) -> Notice:
-    evidence = {
-        "tool": made.tool,
-        "versions": made.versions,
-        "options": made.options,
-        "details": made.details,
-        "key": made.key,
-    }
+    fields = ("tool", "versions", "options", "details", "key")
+    evidence = {name: getattr(made, name) for name in fields}
     versions = ", ".join(f"{name} {version}" for name, version in made.versions.items())
     if made.kind == "shapes":
         message = f"the shapes in the model were inferred by {made.tool} ({versions})"

@@ -191,12 +191,8 @@ class PlainRequest:
 
     def notices(self) -> tuple[Notice, ...]:
         """Say that conversion and allocation are inside the timed span."""
-        return (
-            Notice(
-                "I-NOT-BOUND",
-                "strings cannot be bound: every run converts its inputs and allocates its outputs",
-            ),
-        )
+        text = "strings cannot be bound: every run converts its inputs and allocates its outputs"
+        return (Notice("I-NOT-BOUND", text),)
 
 
 class ArraysRequest(PlainRequest):
@@ -282,8 +278,11 @@ class DeviceRequest(BoundRequest):
         #: What a graph writes to, wherever the binding says that the outputs are.
         self._captured: Sequence[Any] = ()
         self._is_graph = is_graph
-        self.first = partial(self._run, _without_graph(ort)) if is_graph else self._run
-        self.step = self._run
+        self.first = self.step = self._run
+        if is_graph:
+            options = ort.RunOptions()  # of a run that neither captures nor replays
+            options.add_run_config_entry("gpu_graph_id", "-1")
+            self.first = partial(self._run, options)
 
     def _run(self, options: Any = None) -> None:
         self._session.run_with_iobinding(self._binding, options)
@@ -314,10 +313,3 @@ class DeviceRequest(BoundRequest):
                 result.numpy()
 
         return step
-
-
-def _without_graph(ort: Any) -> Any:
-    """Return options of a run that neither captures nor replays."""
-    options = ort.RunOptions()
-    options.add_run_config_entry("gpu_graph_id", "-1")
-    return options

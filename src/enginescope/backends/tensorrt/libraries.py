@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import sys
 import time
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any
 
 from enginescope.backends.tensorrt.cuda import DeviceFacts, Driver
 from enginescope.core.errors import FormatError, MissingDependencyError, UnsupportedError
-from enginescope.core.optional import is_installed, require
+from enginescope.core.optional import is_installed, require, versions_of
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.plan.engine_file import capability_numbers
@@ -100,12 +100,7 @@ def installed_version(runtime: str | None = None) -> str | None:
         modules, distributions = _RUNTIMES[name]
         if not any(is_installed(module) for module in modules):
             continue
-        for distribution in distributions:
-            try:
-                return metadata.version(distribution)
-            except metadata.PackageNotFoundError:
-                continue
-        return _imported_version(name)
+        return next(iter(versions_of(*distributions).values()), None) or _imported_version(name)
     return None
 
 
@@ -153,11 +148,9 @@ def load_cuda(part: str) -> Any:
 
 
 def _find(runtime: str | None) -> tuple[str, str] | None:
-    for name in (runtime,) if runtime else _USUAL:
-        for module in _RUNTIMES[name][0]:
-            if is_installed(module):
-                return name, module
-    return None
+    names = (runtime,) if runtime else _USUAL
+    known = ((name, module) for name in names for module in _RUNTIMES[name][0])
+    return next((one for one in known if is_installed(one[1])), None)
 
 
 def member(enum: Any, name: str, doing: str) -> Any:

@@ -6,7 +6,7 @@ A specification such as ``trtexec:fp16?workspace=1GiB``: checked, and as flags.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -246,42 +246,32 @@ def _write_exports(flags: Flags, job: Job, folder: Path) -> None:
         flags.add("separateProfileRun")  # else up to 10 the profiler sits in the timed run
 
 
-def _notices(version: Version, job: Job) -> list[Notice]:
+def _notices(version: Version, job: Job) -> Iterator[Notice]:
     """Say where trtexec does less than the workload asks for."""
     stop, warmup = job.workload.stop, job.workload.warmup
-    newer = newer_release_text(version)
-    found = [Notice("W-NEWER-TRTEXEC", newer)] if newer else []
+    if newer := newer_release_text(version):
+        yield Notice("W-NEWER-TRTEXEC", newer)
     if stop.iterations is None and stop.duration_ms is None and stop.precision_pct is not None:
-        found.append(
-            _remark(
-                "I-STOP-RULE",
-                f"trtexec cannot stop at a precision: it ran for at least "
-                f"{_plain(min(stop.max_time_ms, DEFAULT_MS))} ms and {stop.min_samples} queries",
-            )
+        text = (
+            f"trtexec cannot stop at a precision: it ran for at least "
+            f"{_plain(min(stop.max_time_ms, DEFAULT_MS))} ms and {stop.min_samples} queries"
         )
+        yield Notice("I-STOP-RULE", text, level="info")
     if warmup.iterations > WarmUp().iterations:
-        found.append(
-            _remark(
-                "I-WARMUP-RULE",
-                f"trtexec warms up by time alone: {_plain(warmup.time_ms)} ms, not "
-                f"{warmup.iterations} queries",
-            )
+        text = (
+            f"trtexec warms up by time alone: {_plain(warmup.time_ms)} ms, not "
+            f"{warmup.iterations} queries"
         )
+        yield Notice("I-WARMUP-RULE", text, level="info")
     if warmup.time_ms == 0 and version >= (11, 1):
-        found.append(
-            Notice(
-                "W-FIRST-QUERY",
-                "without warm-up the first query of trtexec 11.1 and later reloads its "
-                "inputs inside the timed span",
-            )
+        text = (
+            "without warm-up the first query of trtexec 11.1 and later reloads its "
+            "inputs inside the timed span"
         )
+        yield Notice("W-FIRST-QUERY", text)
     if job.keep_outputs:
-        found.append(_remark("I-NO-OUTPUTS", "outputs are not kept from trtexec; --on trt does"))
-    return found
-
-
-def _remark(code: str, message: str) -> Notice:
-    return Notice(code, message, level="info")
+        text = "outputs are not kept from trtexec; --on trt does"
+        yield Notice("I-NO-OUTPUTS", text, level="info")
 
 
 def _plain(value: float) -> str:

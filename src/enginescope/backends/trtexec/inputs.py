@@ -16,10 +16,11 @@ from enginescope.backends.trtexec.options import Flags
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.record import Record, replace
+from enginescope.formats.onnx.onnx_inputs import dim_of
 from enginescope.formats.onnx.onnx_precision import DATA_TYPES, load_without_weights, type_name
 from enginescope.formats.tensors.tensor_files import load_tensor
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import Job, Workload
+from enginescope.records.run.job import Job
 from enginescope.records.tensor import DataType, Tensor
 
 
@@ -40,15 +41,9 @@ def _spec(value: Any) -> InputSpec:
     return InputSpec(
         name=value.name,
         dtype=DATA_TYPES.get(word),
-        shape=tuple(_dim(one) for one in tensor.shape.dim),
+        shape=tuple(map(dim_of, tensor.shape.dim)),
         type_text=f"tensor({word.lower()})",
     )
-
-
-def _dim(dim: Any) -> int | str | None:
-    if dim.WhichOneof("value") == "dim_value":
-        return int(dim.dim_value)
-    return str(dim.dim_param) or None
 
 
 def at_optimum(specs: tuple[InputSpec, ...], options: Mapping[str, str]) -> tuple[InputSpec, ...]:
@@ -61,18 +56,14 @@ def at_optimum(specs: tuple[InputSpec, ...], options: Mapping[str, str]) -> tupl
     for key in ("min_shapes", "max_shapes", "opt_shapes"):  # the last one counts
         profiles = options.get(key, "").split(";")
         if index < len(profiles) and profiles[index]:
-            shapes |= dict(_shape(one) for one in profiles[index].split(","))
-    return tuple(replace(spec, default_shape=_fitting(spec, shapes)) for spec in specs)
-
-
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
-    name, _, dims = text.rpartition(":")
-    return name.strip("'"), tuple(int(one) for one in dims.split("x"))
-
-
-def _fitting(spec: InputSpec, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
-    shape = shapes.get(spec.name)
-    return shape if shape is not None and len(shape) == len(spec.shape) else None
+            for one in profiles[index].split(","):
+                name, _, dims = one.rpartition(":")
+                shapes[name.strip("'")] = tuple(map(int, dims.split("x")))
+    found = ((spec, shapes.get(spec.name, ())) for spec in specs)
+    return tuple(
+        replace(spec, default_shape=shape if shape and len(shape) == len(spec.shape) else None)
+        for spec, shape in found
+    )
 
 
 #: Endings of files that say the type of their values themselves.
@@ -100,8 +91,12 @@ def write_inputs(flags: Flags, job: Job, feeds: FeedSource, folder: Path) -> Fed
         return _for_engine(flags, job, folder)
     specs = at_optimum(onnx_inputs(Path(job.subject.path or "")), job.backend.options)
     fed = feeds(specs)
-    shapes = {spec.name: fed.shapes[spec.name] for spec in specs if _is_dynamic(spec)}
-    _add_shapes(flags, shapes)
+    dynamic = (
+        spec.name
+        for spec in specs
+        if any(not isinstance(dim, int) or dim < 0 for dim in spec.shape)
+    )
+    _add_shapes(flags, {name: fed.shapes[name] for name in dynamic})
     notices = list(fed.notices)
     if "input_formats" in job.backend.options:  # the types in the files would not be the engine's
         notices.append(_own_fill("its input formats were chosen, and with them the types"))
@@ -117,10 +112,6 @@ def write_inputs(flags: Flags, job: Job, feeds: FeedSource, folder: Path) -> Fed
         random_integers=fed.random_integers,
         notices=tuple(notices),
     )
-
-
-def _is_dynamic(spec: InputSpec) -> bool:
-    return any(not isinstance(dim, int) or dim < 0 for dim in spec.shape)
 
 
 def _raw(spec: InputSpec, array: Any, flags: Flags) -> bytes:
@@ -158,13 +149,9 @@ def _for_engine(flags: Flags, job: Job, folder: Path) -> Fed:
     _add_files(
         flags, {file.name: _engine_file(file.name, file.path) for file in workload.files}, folder
     )
-    return Fed(notices=(_own_fill(_engine_cause(workload)),))
-
-
-def _engine_cause(workload: Workload) -> str:
     given = ", ".join(file.name for file in workload.files)
     cause = "the inputs of an engine are unknown before it is loaded"
-    return f"{cause}; {given} came from files" if given else cause
+    return Fed(notices=(_own_fill(f"{cause}; {given} came from files" if given else cause),))
 
 
 def _engine_file(name: str, path: str) -> bytes:

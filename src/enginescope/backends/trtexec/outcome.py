@@ -47,7 +47,9 @@ def read_log(ended: Ended, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]
     except FormatError as error:
         raise BackendError(_end(ended), why=_last_line(ended.log)) from error
     if ended.status != 0 or log.report.passed is False:
-        raise BackendError(_end(ended), why=_errors(log.report, ended), hint=_hint(log.report))
+        errors = [one.text for one in log.report.messages if one.level != "warning"]
+        why = "; ".join(errors[:_SHOWN]) or _last_line(ended.log)
+        raise BackendError(_end(ended), why=why, hint=_hint(log.report))
     return log, notices
 
 
@@ -58,11 +60,6 @@ def _end(ended: Ended) -> str:
         except ValueError:
             return f"trtexec died of signal {-ended.status}"
     return f"trtexec failed with exit status {ended.status}"
-
-
-def _errors(report: ToolReport, ended: Ended) -> str:
-    errors = [one.text for one in report.messages if one.level != "warning"]
-    return "; ".join(errors[:_SHOWN]) if errors else _last_line(ended.log)
 
 
 def _hint(report: ToolReport) -> str | None:
@@ -95,12 +92,15 @@ def measured_from(
     plan = files.read(GRAPH, lambda data, name: parse_plan(data, name, name=job.subject.name))
     profile = _profile(files, log) if job.layer_profile else None
     inputs, outputs = _tensors(ended.log, command, plan)
+    # the first dimension, where all inputs of two axes or more agree on it
+    firsts = {one.shape[0] for one in inputs if one.shape is not None and len(one.shape) >= 2}
+    context = report.context_memory_bytes
     files.texts[f"{stem}.log"] = ended.log
     return Measured(
         phases=_phases(report, version, times, ended.log),
         inputs=inputs,
         outputs=outputs,
-        batch=command.fed.batch or _batch(inputs),
+        batch=command.fed.batch or (firsts.pop() if len(firsts) == 1 else None),
         samples=times.samples,
         warmup=warm_up_report(ended.log),
         stop=_stop(times, command, report),
@@ -109,7 +109,7 @@ def measured_from(
         mode=printed_mode(report),
         wall_ms=times.wall_ms,
         trace=times.trace,
-        device_memory=_device_memory(report),
+        device_memory=None if context is None else DeviceMemory(activation_bytes=context),
         tool=report,
         files=files.texts,
         notices=(
@@ -212,12 +212,6 @@ def _tensors(
     return typed(inputs), typed(outputs)
 
 
-def _batch(inputs: tuple[Tensor, ...]) -> int | None:
-    """The first dimension where all inputs of two axes or more agree on it."""
-    firsts = {one.shape[0] for one in inputs if one.shape is not None and len(one.shape) >= 2}
-    return firsts.pop() if len(firsts) == 1 else None
-
-
 def _phases(
     report: ToolReport, version: Version, times: ExportedTimes, log: str
 ) -> tuple[Phase, ...]:
@@ -256,9 +250,3 @@ def _stop(times: ExportedTimes, command: Command, report: ToolReport) -> StopRep
         duration_ms=duration_ms,
         half_width_pct=interval.half_width_pct if interval else None,
     )
-
-
-def _device_memory(report: ToolReport) -> DeviceMemory | None:
-    if report.context_memory_bytes is None:
-        return None
-    return DeviceMemory(activation_bytes=report.context_memory_bytes)

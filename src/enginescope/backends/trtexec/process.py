@@ -84,21 +84,18 @@ def version_of(binary: Path) -> Version:
         found = (status(line) for line in said.splitlines())
         version = next((one[1] for one in found if one is not None and one[1]), None)
         if version is not None:
-            return _supported(binary, tuple(int(part) for part in version.split(".")))
+            numbers = tuple(map(int, version.split(".")))
+            if numbers >= OLDEST:
+                return numbers
+            raise UnsupportedError(
+                f"{binary} is of TensorRT {version}",
+                why="older than 8.6, whose flags and figures are known here",
+                hint="a newer TensorRT; files of older ones can be read: enginescope import",
+            )
     raise UnsupportedError(
         f"{binary} is not a known version of trtexec",
         why=f"it says {_last_line(said)!r} instead of a version",
     )
-
-
-def _supported(binary: Path, version: Version) -> Version:
-    if version < OLDEST:
-        raise UnsupportedError(
-            f"{binary} is of TensorRT {dotted(version)}",
-            why="older than 8.6, whose flags and figures are known here",
-            hint="a newer TensorRT; files of older ones can be read: enginescope import",
-        )
-    return version
 
 
 def dotted(version: Version) -> str:
@@ -239,10 +236,8 @@ class _Log:
         self._lines.append(line)
 
     def text(self) -> str:
-        if self._left_out:
-            note = f"[enginescope: {self._left_out} further verbose lines are omitted]\n"
-            return "".join((*self._lines, note))
-        return "".join(self._lines)
+        note = f"[enginescope: {self._left_out} further verbose lines are omitted]\n"
+        return "".join((*self._lines, *([note] if self._left_out else [])))
 
 
 class _Reporter:
@@ -318,13 +313,10 @@ def mode_notices(report: ToolReport, meant: Mode | None) -> list[Notice]:
     """Return what differs between the mode that was meant and the one that was printed."""
     found = []
     if capture_failed(report):
-        found.append(
-            Notice(
-                "W-NO-CUDA-GRAPH",
-                "the engine could not be captured into a CUDA graph; trtexec launched it "
-                "without one",
-            )
+        message = (
+            "the engine could not be captured into a CUDA graph; trtexec launched it without one"
         )
+        found.append(Notice("W-NO-CUDA-GRAPH", message))
     if meant is None:
         return found
     printed = printed_mode(report)
@@ -332,13 +324,9 @@ def mode_notices(report: ToolReport, meant: Mode | None) -> list[Notice]:
         wanted, seen = getattr(meant, field), getattr(printed, field)
         if seen is None or seen == wanted or (field == "cuda_graph" and capture_failed(report)):
             continue
-        found.append(
-            Notice(
-                "W-MODE",
-                f"trtexec ran with {field} {seen}, not {wanted} as its flags say",
-                {"field": field, "asked": wanted, "printed": seen},
-            )
-        )
+        message = f"trtexec ran with {field} {seen}, not {wanted} as its flags say"
+        evidence = {"field": field, "asked": wanted, "printed": seen}
+        found.append(Notice("W-MODE", message, evidence))
     return found
 
 

@@ -136,7 +136,10 @@ def help_text(version: Version | None) -> str:
         f"  {VERSION_FLAG + '=V':<36} with {CHECK_FLAG}: the version of TensorRT, such as 11.1",
     ]
     refused = [flag.name for flag in flags if flag.is_refused]
-    lines += ["", "Not supported; each names the reason when it is used:", *_wrapped(refused)]
+    wrapped = textwrap.wrap(
+        " ".join(refused), 80, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    )
+    lines += ["", "Not supported; each names the reason when it is used:", *(wrapped or [" "])]
     return "\n".join(lines) + "\n"
 
 
@@ -149,16 +152,6 @@ def _listed(flags: Iterable[Flag]) -> Iterator[str]:
 
 def _meaning(flag: Flag) -> str:
     return f"same as {flag.alias_of}" if flag.alias_of else flag.meaning or ""
-
-
-def _wrapped(names: Iterable[str]) -> Iterator[str]:
-    line = " "
-    for name in names:
-        if len(line) + 1 + len(name) > 80:
-            yield line
-            line = " "
-        line += f" {name}"
-    yield line
 
 
 _TRUE = frozenset({"1", "true", "on", "yes"})
@@ -315,13 +308,11 @@ def flags_without_effect(arguments: Arguments) -> tuple[str, ...]:
 def flags_of_loaded(flags: Sequence[str], version: Version) -> tuple[str, ...]:
     """Return those of a build's and a run's flags that an engine which is loaded reads."""
     arguments = read_arguments(("--loadEngine=any", *flags), version)
-    return tuple(flag for flag in flags if not _is_idle(_target(flag, version), arguments))
-
-
-def _target(flag: str, version: Version) -> str:
-    """Return the name that counts: aliases have that of another flag."""
-    name = flag.partition("=")[0]
-    return name if name == STORE_FLAG else flag_for(name, version).alias_of or name
+    names = {flag: flag.partition("=")[0] for flag in flags}
+    for flag, name in names.items():  # aliases have the name of another flag
+        if name != STORE_FLAG:
+            names[flag] = flag_for(name, version).alias_of or name
+    return tuple(flag for flag in flags if not _is_idle(names[flag], arguments))
 
 
 def _is_idle(name: str, arguments: Arguments) -> bool:
@@ -396,9 +387,8 @@ def checked_line(arguments: Sequence[str], installed: Version | None) -> Checked
     newest = Version(major=NEWEST[0], minor=NEWEST[1])
     version = (installed or newest) if text is None else parse_version(text)
     if version is None:
-        raise UsageError(
-            f"{VERSION_FLAG}={text}", why="it is not a version", hint="for example 11.1"
-        )
+        what, hint = f"{VERSION_FLAG}={text}", "for example 11.1"
+        raise UsageError(what, why="it is not a version", hint=hint)
     return check(rest, version)
 
 

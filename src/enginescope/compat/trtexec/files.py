@@ -20,10 +20,6 @@ from enginescope.compat.trtexec.settings import Settings
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run, TensorValues
 
-_INSPECTOR = ("layer_info", "plan")
-_BUILD_LOGS = ("build_log",)
-_RUN_LOGS = ("worker_log",)
-
 
 class KeptTexts(Record, frozen=True, kw_only=True):
     """What a report needs of a run's files.
@@ -39,23 +35,20 @@ class KeptTexts(Record, frozen=True, kw_only=True):
 
 def kept_texts(run: Run) -> KeptTexts:
     """Read the texts of a run; one that cannot be read counts as absent."""
-    inspector = [_text(one) for one in _paths(run, _INSPECTOR)]
     return KeptTexts(
-        inspector=next((one for one in inspector if one), None),
-        build_log="\n".join(_text(one) for one in _paths(run, _BUILD_LOGS)),
-        run_log="\n".join(_text(one) for one in _paths(run, _RUN_LOGS)),
+        inspector=next(filter(None, (*_texts(run, "layer_info"), *_texts(run, "plan"))), None),
+        build_log="\n".join(_texts(run, "build_log")),
+        run_log="\n".join(_texts(run, "worker_log")),
     )
 
 
-def _paths(run: Run, kinds: tuple[str, ...]) -> list[Path]:
-    return [Path(one.path) for kind in kinds for one in run.artifacts if one.kind == kind]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+def _texts(run: Run, kind: str) -> Iterator[str]:
+    for artifact in run.artifacts:
+        if artifact.kind == kind:
+            try:
+                yield Path(artifact.path).read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                yield ""
 
 
 Content: TypeAlias = Callable[[Run, KeptTexts], bytes]

@@ -45,6 +45,10 @@ class ProfileSpec(Record, frozen=True, kw_only=True):
     optimum: Shapes = ()
     maximum: Shapes = ()
 
+    @property
+    def roles(self) -> tuple[Shapes, Shapes, Shapes]:
+        return self.minimum, self.optimum, self.maximum
+
 
 def parse_shapes(flag: str, text: str) -> Shapes:
     """Return the shapes in ``name:1x3x224x224,name2:scalar``.
@@ -130,17 +134,12 @@ def _filled(index: int, roles: dict[str, Shapes]) -> tuple[ProfileSpec | None, t
 
 
 def _check_same_inputs(index: int, profile: ProfileSpec) -> None:
-    names = [
-        {shape.name for shape in shapes}
-        for shapes in (profile.minimum, profile.optimum, profile.maximum)
-    ]
-    if names[0] != names[1] or names[1] != names[2]:
-        everywhere = names[0] & names[1] & names[2]
-        missing = ", ".join(sorted((names[0] | names[1] | names[2]) - everywhere))
-        raise UsageError(
-            f"the shapes of profile {index}",
-            why=f"minShapes, optShapes and maxShapes do not name the same inputs: {missing}",
-        )
+    names = [{shape.name for shape in shapes} for shapes in profile.roles]
+    missing = names[0].union(*names) - names[0].intersection(*names)
+    if missing:
+        why = "minShapes, optShapes and maxShapes do not name the same inputs: "
+        why += ", ".join(sorted(missing))
+        raise UsageError(f"the shapes of profile {index}", why=why)
 
 
 def _shape(flag: str, part: str) -> InputShape:
@@ -270,14 +269,16 @@ def settings_of(arguments: Arguments) -> Settings:
         timing=_timing(arguments),
         reporting=_reporting(arguments),
         warnings=(
-            *_newer(arguments),
+            *filter(None, [newer_release_text(arguments.version.parts)]),
             *arguments.warnings,
             *remarks,
             *ignored,
             *flags_without_effect(arguments),
         ),
     )
-    _check_profile_index(settings)
+    index, count = settings.profile_index, max(1, len(profiles))
+    if index < 0 or (load is None and index >= count):
+        raise UsageError(f"--useProfile={index}", why=f"there are {count} profiles")
     return settings
 
 
@@ -288,11 +289,6 @@ def run_shapes(settings: Settings) -> Shapes:
     if settings.profiles:
         return settings.profiles[settings.profile_index].optimum
     return ()
-
-
-def _newer(arguments: Arguments) -> tuple[str, ...]:
-    found = newer_release_text(arguments.version.parts)
-    return (found,) if found else ()
 
 
 def _check_model(arguments: Arguments, onnx: str | None, load: str | None) -> None:
@@ -310,12 +306,6 @@ def _check_model(arguments: Arguments, onnx: str | None, load: str | None) -> No
         )
 
 
-def _check_profile_index(settings: Settings) -> None:
-    index, count = settings.profile_index, len(settings.profiles)
-    if index < 0 or (settings.load_engine is None and index >= max(1, count)):
-        raise UsageError(f"--useProfile={index}", why=f"there are {max(1, count)} profiles")
-
-
 def _optimum(profiles: tuple[ProfileSpec, ...], arguments: Arguments) -> Shapes:
     """Return what ``--optShapes`` says of the profile in use: trtexec runs a loaded engine so."""
     index = arguments.integer("--useProfile", 0)
@@ -324,13 +314,9 @@ def _optimum(profiles: tuple[ProfileSpec, ...], arguments: Arguments) -> Shapes:
 
 
 def _shape_options(profiles: tuple[ProfileSpec, ...]) -> dict[str, str]:
-    if not profiles:
-        return {}
-    return {
-        "min_shapes": ";".join(option_text(profile.minimum) for profile in profiles),
-        "opt_shapes": ";".join(option_text(profile.optimum) for profile in profiles),
-        "max_shapes": ";".join(option_text(profile.maximum) for profile in profiles),
-    }
+    rows = zip(*(profile.roles for profile in profiles), strict=True)
+    options = ("min_shapes", "opt_shapes", "max_shapes")
+    return {key: ";".join(map(option_text, row)) for key, row in zip(options, rows, strict=False)}
 
 
 def _timing(arguments: Arguments) -> Timing:
@@ -396,7 +382,15 @@ def job_of(settings: Settings, subject: Subject) -> Job:
         subject: The model or engine; its kind is what the command line says, whatever the file's
             name.
     """
-    reporting, warm_up_ms = settings.reporting, settings.timing.warm_up_ms
+    reporting, timing = settings.reporting, settings.timing
+    stop = StopRule(
+        duration_ms=timing.duration_s * 1e3,
+        min_iterations=timing.iterations * timing.streams,
+        precision_pct=None,
+    )
+    if settings.skip_inference:  # an engine is only loaded, and run once to be sure of it
+        stop = StopRule(iterations=1, precision_pct=None)
+    warmup = WarmUp(time_ms=timing.warm_up_ms, iterations=0, limit_ms=timing.warm_up_ms)
     return Job(
         subject=subject,
         backend=BackendSpec(name="trt", precision=settings.precision, options=settings.options),
@@ -406,36 +400,21 @@ def job_of(settings: Settings, subject: Subject) -> Job:
                 InputFile(name=file.name, path=str(Path(file.path).resolve()))
                 for file in settings.files
             ),
-            warmup=WarmUp(time_ms=warm_up_ms, iterations=0, limit_ms=warm_up_ms),
-            stop=_stop(settings),
-            mode=_mode(settings.timing),
+            warmup=warmup,
+            stop=stop,
+            mode=Mode(
+                kind="throughput",
+                in_flight=1 if timing.expose_dma else 2,
+                transfers=timing.transfers,
+                cuda_graph=timing.cuda_graph,
+                spin_wait=timing.spin_wait,
+                streams=timing.streams,
+                idle_ms=timing.idle_ms or None,
+            ),
         ),
         layer_profile=(reporting.profile or reporting.profile_file is not None)
         and not settings.skip_inference,
         profile_mode="trtexec",
         limits=Limits(timeout_s=NO_TIMEOUT_S),
         keep_outputs=reporting.output or reporting.raw or reporting.output_file is not None,
-    )
-
-
-def _stop(settings: Settings) -> StopRule:
-    timing = settings.timing
-    if settings.skip_inference:  # an engine is only loaded, and run once to be sure of it
-        return StopRule(iterations=1, precision_pct=None)
-    return StopRule(
-        duration_ms=timing.duration_s * 1e3,
-        min_iterations=timing.iterations * timing.streams,
-        precision_pct=None,
-    )
-
-
-def _mode(timing: Timing) -> Mode:
-    return Mode(
-        kind="throughput",
-        in_flight=1 if timing.expose_dma else 2,
-        transfers=timing.transfers,
-        cuda_graph=timing.cuda_graph,
-        spin_wait=timing.spin_wait,
-        streams=timing.streams,
-        idle_ms=timing.idle_ms or None,
     )

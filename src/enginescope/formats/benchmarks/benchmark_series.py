@@ -119,16 +119,12 @@ def readable_results(
             refused[name] = error
     if not results and refused:
         raise next(iter(refused.values()))
-    left_out = (_left_out(source, refused),) if refused else ()
-    return tuple(replace(result, notices=(*result.notices, *left_out)) for result in results)
-
-
-def _left_out(source: str, refused: Mapping[str, FormatError]) -> Notice:
+    if not refused:
+        return tuple(results)
     benchmarks = "1 benchmark" if len(refused) == 1 else f"{len(refused):,} benchmarks"
     names = ", ".join(list(refused)[:3]) + (" …" if len(refused) > 3 else "")
     why = next(iter(refused.values())).why
-    return Notice(
-        "I-BENCHMARKS-SKIPPED",
-        f"{source} has {benchmarks} that enginescope skips ({names}): {why}",
-        {"file": source, "benchmarks": list(refused)},
-    )
+    message = f"{source} has {benchmarks} that enginescope skips ({names}): {why}"
+    evidence = {"file": source, "benchmarks": list(refused)}
+    notice = Notice("I-BENCHMARKS-SKIPPED", message, evidence)
+    return tuple(replace(result, notices=(*result.notices, notice)) for result in results)

@@ -110,12 +110,9 @@ def _time_ms(entry: dict[str, Any], source: str) -> float:
     factor = _UNITS.get(unit) if isinstance(unit, str) else None
     value = milliseconds(entry.get("real_time"), factor or 0.0)
     if factor is None or value is None:
-        raise FormatError(
-            source,
-            where=str(entry["name"])[:80],
-            why="it has no time in a known unit",
-            expected=f"real_time, and time_unit as one of {', '.join(_UNITS)}",
-        )
+        expected = f"real_time, and time_unit as one of {', '.join(_UNITS)}"
+        why, where = "it has no time in a known unit", str(entry["name"])[:80]
+        raise FormatError(source, where=where, why=why, expected=expected)
     return value
 
 
@@ -183,32 +180,20 @@ def _exported(series: ExportedSeries, family: int) -> list[dict[str, Any]]:
         "threads": 1,
         "time_unit": "ns",
     }
+
+    def entry(name: str, value: float, **more: Any) -> dict[str, Any]:
+        return {"name": name, **shared, **more, "real_time": value, "cpu_time": value}
+
     times = [
-        {
-            "name": series.name,
-            **shared,
-            "run_type": "iteration",
-            "repetition_index": at,
-            "iterations": count,
-            "real_time": value,
-            "cpu_time": value,
-        }
+        entry(series.name, value, run_type="iteration", repetition_index=at, iterations=count)
         for at, (value, count) in enumerate(zip(values.tolist(), iterations, strict=True))
     ]
     times[0]["enginescope"] = origin(series)
     aggregates = {"mean": float(values.mean()), "median": float(np.median(values))}
     if values.size > 1:
         aggregates["stddev"] = float(values.std(ddof=1))
+    of_time = {"run_type": "aggregate", "aggregate_unit": "time", "iterations": int(values.size)}
     return times + [
-        {
-            "name": f"{series.name}_{name}",
-            **shared,
-            "run_type": "aggregate",
-            "aggregate_name": name,
-            "aggregate_unit": "time",
-            "iterations": int(values.size),
-            "real_time": value,
-            "cpu_time": value,
-        }
+        entry(f"{series.name}_{name}", value, aggregate_name=name, **of_time)
         for name, value in aggregates.items()
     ]

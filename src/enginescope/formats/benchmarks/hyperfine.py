@@ -22,7 +22,6 @@ from enginescope.formats.benchmarks.benchmark_series import (
     reported,
 )
 from enginescope.formats.lenient_json import Document
-from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.plan.build import LogMessage, ToolReport
 
@@ -64,6 +63,8 @@ def _result(result: dict[str, Any], document: Document) -> BenchmarkResult:
         raise FormatError(
             source, why=f"no times of {result['command']}", expected="hyperfine's JSON"
         )
+    text = f"hyperfine timed whole commands in {source}: the start of each process counts"
+    whole = file_notice(text, source)
     parameters = result.get("parameters")
     stated = parameters if isinstance(parameters, dict) else {}
     return BenchmarkResult(
@@ -76,15 +77,9 @@ def _result(result: dict[str, Any], document: Document) -> BenchmarkResult:
             summaries=(summary,),
             messages=_failures(result.get("exit_codes")),
         ),
-        notices=(*document.notices, *_notices(result, source)),
+        # of requests, which `runs export` wrote, there is nothing to say
+        notices=document.notices if "enginescope" in result else (*document.notices, whole),
     )
-
-
-def _notices(one: dict[str, Any], source: str) -> tuple[Notice, ...]:
-    if "enginescope" in one:  # its requests, written by `runs export`
-        return ()
-    text = f"hyperfine timed whole commands in {source}: the start of each process counts"
-    return (file_notice(text, source),)
 
 
 def _failures(codes: Any) -> tuple[LogMessage, ...]:

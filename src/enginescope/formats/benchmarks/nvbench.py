@@ -90,7 +90,7 @@ def _result(
     document: Document,
     path: Path,
 ) -> BenchmarkResult:
-    name = " ".join((str(bench.get("name")), *_device_of(bench, state), *_axes(state)))
+    name = " ".join((str(bench.get("name")), *_axes(bench, state)))
     stated = {
         one["tag"]: _data(one)
         for one in state.get("summaries") or ()
@@ -132,14 +132,11 @@ def _result(
     )
 
 
-def _device_of(bench: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
-    """Return the device, as nvbench names it, where a benchmark ran on several."""
+def _axes(bench: dict[str, Any], state: dict[str, Any]) -> Iterator[str]:
+    """Yield the device where a benchmark ran on several, and the axes, as nvbench names them."""
     devices = bench.get("devices")
-    is_one = not isinstance(devices, list) or len(devices) <= 1
-    return () if is_one else (f"Device={state.get('device')}",)
-
-
-def _axes(state: dict[str, Any]) -> Iterator[str]:
+    if isinstance(devices, list) and len(devices) > 1:
+        yield f"Device={state.get('device')}"
     for one in state.get("axis_values") or ():
         if isinstance(one, dict):
             yield f"{one.get('name')}={one.get('value')}"

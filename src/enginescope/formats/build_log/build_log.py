@@ -191,11 +191,8 @@ def build_story_of(data: bytes, source: str) -> tuple[BuildTrace, tuple[Notice, 
         reader.take(number, level, line)
     story = reader.story(source)
     if not reader.known:
-        raise FormatError(
-            source,
-            why="no line of a TensorRT build in it",
-            expected="the log of a build, best with --verbose",
-        )
+        expected = "the log of a build, best with --verbose"
+        raise FormatError(source, why="no line of a TensorRT build in it", expected=expected)
     return story, (*notices, *_missing(story, is_verbose=reader.is_verbose))
 
 
@@ -211,53 +208,40 @@ class _StoryReader:
         self.version: str | None = None
         # By a line's first word: most lines are told apart without a pattern.
         tuning, graph, stages = self.tuning, self.graph, self.stages
-        self.handlers: dict[str, tuple[Handler, ...]] = {
-            "Tactic": (tuning.tactic,),
-            "Tactic:": (tuning.tactic,),
-            "***************": (tuning.formats,),
-            "---------------": (tuning.runner,),
-            ">>>>>>>>>>>>>>>": (tuning.chose,),
-            "===============": (tuning.costs,),
-            "Adding": (tuning.added,),
-            "Running:": (graph.rule,),
-            "Fusing": (graph.fusion,),
-            "Removing": (graph.removal,),
-            "Swap": (graph.retyping,),
-            "Convert": (graph.retyping,),
-            "After": (graph.step,),
-            "Original:": (graph.step,),
-            "Layer:": (stages.layer,),
-            "Name:": (self.layers.long,),
-            "[MemUsageChange]": (stages.take_memory,),
-            "[MemUsageSnapshot]": (stages.take_memory,),
-            "[MemUsageStats]": (stages.take_memory,),
-            "Total": (stages.take_memory,),
-            "Max": (stages.take_memory,),
-            "Graph": (stages.stage,),
-            "Formats": (self._tuning_ended,),
-            "Engine": (stages.stage,),
-            "Finished": (stages.stage,),
-            "Loaded": (stages.cache_line,),
-            "Serialized": (stages.cache_line,),
-            "Deleting": (stages.cache_line,),
-            "TensorRT": (self._version,),
-            "&&&&": (self._version,),
+        memory = ("[MemUsageChange]", "[MemUsageSnapshot]", "[MemUsageStats]", "Total", "Max")
+        self.handlers: dict[str, Handler] = {
+            **dict.fromkeys(("Tactic", "Tactic:"), tuning.tactic),
+            "***************": tuning.formats,
+            "---------------": tuning.runner,
+            ">>>>>>>>>>>>>>>": tuning.chose,
+            "===============": tuning.costs,
+            "Adding": tuning.added,
+            "Running:": graph.rule,
+            "Fusing": graph.fusion,
+            "Removing": graph.removal,
+            **dict.fromkeys(("Swap", "Convert"), graph.retyping),
+            **dict.fromkeys(("After", "Original:"), graph.step),
+            "Layer:": stages.layer,
+            "Name:": self.layers.long,
+            **dict.fromkeys(memory, stages.take_memory),
+            **dict.fromkeys(("Graph", "Engine", "Finished"), stages.stage),
+            "Formats": self._tuning_ended,
+            **dict.fromkeys(("Loaded", "Serialized", "Deleting"), stages.cache_line),
+            **dict.fromkeys(("TensorRT", "&&&&"), self._version),
         }
 
     def take(self, number: int, level: str | None, text: str) -> None:
         if level == "V":
             self.is_verbose = True
         elif level in _LEVELS:
-            self._message(_LEVELS[level], text, number)
+            message = LogMessage(level=_LEVELS[level], text=text, line=number)
+            self.messages.setdefault((message.level, text), message)
             return
         word = text.partition(" ")[0]
-        if word in _IGNORED:
-            return
-        for handler in self.handlers.get(word, ()):
-            if handler(text, number):
-                self.known += 1
-                return
-        self.known += self._by_content(text, number)
+        if word not in _IGNORED:
+            handler = self.handlers.get(word)
+            is_known = handler is not None and handler(text, number)
+            self.known += is_known or self._by_content(text, number)
 
     def story(self, source: str) -> BuildTrace:
         self.tuning.close()
@@ -295,33 +279,28 @@ class _StoryReader:
         self.version = printed or self.version or (status[1] if status else None)
         return False
 
-    def _message(self, level: str, text: str, number: int) -> None:
-        message = LogMessage(level=level, text=text, line=number)
-        self.messages.setdefault((level, text), message)
-
 
 def _missing(story: BuildTrace, *, is_verbose: bool) -> list[Notice]:
     """Say what a reader would look for in vain, and why."""
-    source, tuned = story.source, len(story.tuned)
-    found = []
+    found: list[Notice] = []
+
+    def add(code: str, text: str, **evidence: int) -> None:
+        found.append(Notice(code, f"{story.source} {text}", {"file": story.source, **evidence}))
+
+    tuned, steps = len(story.tuned), len(story.steps)
     builds = sum(step.name == "Original" for step in story.steps)
     if builds > 1:
         text = f"holds {builds} builds; enginescope merges them, with the layers of the first"
-        found.append(_about(source, "W-SEVERAL-BUILDS", text, builds=builds))
-    if not is_verbose and not story.tuned and not story.steps:
+        add("W-SEVERAL-BUILDS", text, builds=builds)
+    if not is_verbose and not tuned and not steps:
         text = "is not verbose and lacks the builder's choices; build with --verbose"
-        found.append(_about(source, "W-LOG-NOT-VERBOSE", text))
-    elif not story.tuned:
-        text = "has no autotuning: not a build log, or cut off early"
-        found.append(_about(source, "W-NO-TUNING", text, steps=len(story.steps)))
+        add("W-LOG-NOT-VERBOSE", text)
+    elif not tuned:
+        add("W-NO-TUNING", "has no autotuning: not a build log, or cut off early", steps=steps)
     elif not story.layers and not any(story.stage_s(name) for name in _ENDS):
         text = "ends before the builder had chosen formats and tactics"
-        found.append(_about(source, "W-LOG-UNFINISHED", text, tuned=tuned))
+        add("W-LOG-UNFINISHED", text, tuned=tuned)
     elif not story.layers:
         text = "does not list the engine's layers, so the choices are unknown"
-        found.append(_about(source, "W-NO-CHOICES", text, tuned=tuned))
+        add("W-NO-CHOICES", text, tuned=tuned)
     return found
-
-
-def _about(source: str, code: str, text: str, **evidence: int) -> Notice:
-    return Notice(code, f"{source} {text}", {"file": source, **evidence})

@@ -64,24 +64,16 @@ class StageReader:
     def take_memory(self, text: str, line: int) -> bool:
         match = _CHANGE.match(text)
         if match is not None:
-            changes = [int(group) * _MIB for group in match.groups()[1:]]
-            self.memory.append(
-                MemoryStage(
-                    name=match[1],
-                    host_change_bytes=changes[0],
-                    device_change_bytes=changes[1],
-                    host_bytes=changes[2],
-                    device_bytes=changes[3],
-                    line=line,
-                )
-            )
+            names = ("host_change_bytes", "device_change_bytes", "host_bytes", "device_bytes")
+            sizes = (int(group) * _MIB for group in match.groups()[1:])
+            stage = MemoryStage(name=match[1], line=line, **dict(zip(names, sizes, strict=True)))
+            self.memory.append(stage)
             return True
         match = _SNAPSHOT.match(text)
         if match is not None:
             host, device = int(match[2]) * _MIB, int(match[3]) * _MIB
-            self.memory.append(
-                MemoryStage(name=match[1], host_bytes=host, device_bytes=device, line=line)
-            )
+            stage = MemoryStage(name=match[1], host_bytes=host, device_bytes=device, line=line)
+            self.memory.append(stage)
             return True
         totals = log_facts.memory(text)
         self.totals.update(totals)
@@ -274,8 +266,8 @@ class TuningReader:
             return False
         if self._line is None:
             self._kind, self._line = "layer", line
-        elif self._is_new_block(match[1]):
-            kind, opened = self._kind, self._open
+        elif self._name not in (None, match[1]) and not self._is_named and not self._trials:
+            kind, opened = self._kind, self._open  # a block that no line opened, as in 7.x
             self._open = None
             self.close()
             self._kind, self._line, self._open = kind, line, opened
@@ -304,11 +296,9 @@ class TuningReader:
 
     def chose(self, text: str, line: int) -> bool:  # noqa: ARG002
         match = _CHOSE.match(text)
-        if match is None:
-            return False
-        if self._open is not None:
+        if match is not None and self._open is not None:
             self._open["chosen_runner"], self._open["chosen_tactic"] = match[1], match[2]
-        return True
+        return match is not None
 
     def other(self, text: str) -> bool:
         """Take lines that begin with a name: durations, pruning, runners without tactics."""
@@ -319,7 +309,10 @@ class TuningReader:
                 self._open["tuning_s"] = self._open.get("tuning_s", 0.0) + seconds
             return match is not None
         if "o valid tactics" in text:
-            return self._without(text)
+            match = _NOTHING.match(text)
+            if match is not None and self._open is not None:
+                self._open.setdefault("without_tactics", []).append(match[1] or match[2])
+            return match is not None
         if " available tactics, " in text:
             match = _PRUNED.search(text)
             if match is not None and self._open is not None:
@@ -348,27 +341,13 @@ class TuningReader:
         """End the open block."""
         self._close_combination()
         if self._line is not None and (self._done or self._name is not None):
-            self.tuned.append(
-                TunedLayer(
-                    kind=self._kind,
-                    name=self._name,
-                    combinations=tuple(self._done),
-                    line=self._line,
-                )
+            tried = tuple(self._done)
+            layer = TunedLayer(
+                kind=self._kind, name=self._name, combinations=tried, line=self._line
             )
+            self.tuned.append(layer)
         self._done, self._name, self._line, self._runner = [], None, None, None
         self._kernel, self._is_named = None, False
-
-    def _is_new_block(self, name: str) -> bool:
-        """Whether a runner's layer begins a block that no line opened, as in 7.x."""
-        is_other = self._name is not None and name != self._name
-        return is_other and not self._is_named and not self._trials
-
-    def _without(self, text: str) -> bool:
-        match = _NOTHING.match(text)
-        if match is not None and self._open is not None:
-            self._open.setdefault("without_tactics", []).append(match[1] or match[2])
-        return match is not None
 
     def _close_combination(self) -> None:
         if self._open is None and self._trials:  # times without their formats: a cut-off beginning

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -78,10 +79,10 @@ def documents_of(data: bytes, source: str, *, is_log: bool) -> tuple[Document, .
     if is_json and len(spans) < 2:
         return (read_json(data, source),)
     documents = tuple(_decoded(text, spans, source, is_lenient=is_json))
-    if not documents:
-        return ()
-    first, *rest = documents
-    return (replace(first, notices=(*notices, *first.notices)), *rest)
+    return (
+        tuple(replace(one, notices=(*notices, *one.notices)) for one in documents[:1])
+        + (documents[1:])
+    )
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
@@ -95,11 +96,8 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 def _is_all(text: str, spans: Sequence[tuple[int, int]]) -> bool:
     """Whether nothing stands between the values."""
-    ends = [0, *(end for _, end in spans)]
-    starts = [*(start for start, _ in spans), len(text)]
-    return not any(
-        text[end:start].strip(" \t\r\n,") for end, start in zip(ends, starts, strict=True)
-    )
+    gaps = pairwise(((0, 0), *spans, (len(text), 0)))
+    return not any(text[end:start].strip(" \t\r\n,") for (_, end), (start, _) in gaps)
 
 
 def _decoded(
@@ -117,13 +115,6 @@ def _decoded(
             continue
         if isinstance(value, dict) or (value and isinstance(value[0], dict)):
             yield Document(source=source, value=value)
-
-
-def joined(documents: Sequence[Document]) -> Document:
-    """Return values one after another as one list: an object a line, or a layer each."""
-    notices = tuple(notice for document in documents for notice in document.notices)
-    values = [document.value for document in documents]
-    return Document(source=documents[0].source, value=values, notices=notices)
 
 
 def texts_within(value: Any) -> Iterator[str]:
@@ -204,7 +195,6 @@ BENCHMARK_READERS: dict[ArtifactKind, Callable[[Document, Path], tuple[Benchmark
 NEITHER = "neither JSON nor a log of trtexec, TensorRT or Polygraphy"
 
 
-_JSON_STARTS = ("{", "[", '"')
 #: JSON inside strings of JSON is looked for so many levels down.
 _MOST_NESTED = 3
 
@@ -260,15 +250,17 @@ def may_be_known(head: bytes, source: str) -> bool:
 def _recognised(data: bytes, source: str, nested: int) -> tuple[Recognised, ...]:
     head, _ = log_text(data[:HEAD_BYTES], source)
     log = _log_kind(head)
-    is_plain_log = log is not None and not head.lstrip().startswith(_JSON_STARTS)
+    is_plain_log = log is not None and not head.lstrip().startswith(_STARTS)
     documents = () if is_plain_log else documents_of(data, source, is_log=log is not None)
     if not documents and log is not None:
         return (Recognised(kind=log, text=data),)
     if not documents:
         return (_unknown(NEITHER),)
     known = _known(documents)
-    if not known and len(documents) > 1:
-        known = _known([joined(documents)])
+    if not known and len(documents) > 1:  # one list: an object a line, or a layer each
+        values = [document.value for document in documents]
+        notices = tuple(notice for document in documents for notice in document.notices)
+        known = _known([Document(source=documents[0].source, value=values, notices=notices)])
     if not known and nested < _MOST_NESTED:
         texts = "\n".join(text for each in documents for text in texts_within(each.value))
         inner = _recognised(texts.encode("utf-8", "replace"), source, nested + 1) if texts else ()
@@ -277,12 +269,15 @@ def _recognised(data: bytes, source: str, nested: int) -> tuple[Recognised, ...]
 
 
 def _known(documents: Sequence[Document]) -> list[Recognised]:
-    known = []
-    for document in documents:
-        kind = next((kind for kind, fits in _JSON_KINDS if fits(document.value)), None)
-        if kind is not None:
-            known.append(Recognised(kind=kind, document=document))
-    return known
+    kinds = (
+        next((kind for kind, fits in _JSON_KINDS if fits(document.value)), None)
+        for document in documents
+    )
+    return [
+        Recognised(kind=kind, document=document)
+        for kind, document in zip(kinds, documents, strict=True)
+        if kind is not None
+    ]
 
 
 def _log_kind(head: str) -> ArtifactKind | None:
@@ -394,6 +389,7 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
     """
     groups: dict[_Key, list[Item]] = defaultdict(list)
     alone = [item for item in items if item.kind in OPERATOR_KINDS]
+    differences = [item for item in items if item.kind is ArtifactKind.OUTPUT_DIFF]
     for item in items:
         if item.kind not in _APART:
             groups[(item.path.parent, stem_of(item.path), item.process)].append(item)
@@ -407,21 +403,14 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
         engines += [Group(name=plain_path(item.path).name, items=(item,)) for item in extra]
     engines += [Group(name=f"{stem_of(item.path)}{item.suffix}", items=(item,)) for item in alone]
     engines += [Group(name=item.benchmark.name, items=(item,)) for item in items if item.benchmark]
-    return _with_differences(
-        engines, [item for item in items if item.kind is ArtifactKind.OUTPUT_DIFF]
-    )
-
-
-def _with_differences(groups: Sequence[Group], differences: Sequence[Item]) -> tuple[Group, ...]:
-    """Return the groups with the comparisons of outputs in their folders; others stay alone."""
-    joined = []
-    for group in groups:
+    taken: set[Path] = set()
+    for at, group in enumerate(engines):
         folders = {item.path.parent for item in group.items}
-        own = tuple(difference for difference in differences if difference.path.parent in folders)
-        joined.append(Group(name=group.name, items=(*group.items, *own)))
-    folders = {item.path.parent for group in groups for item in group.items}
-    left = [difference for difference in differences if difference.path.parent not in folders]
-    return (*joined, *(Group(name=one.path.name, items=(one,)) for one in left))
+        own = (one for one in differences if one.path.parent in folders)
+        engines[at] = replace(group, items=(*group.items, *own))
+        taken |= folders
+    left = (one for one in differences if one.path.parent not in taken)
+    return (*engines, *(Group(name=one.path.name, items=(one,)) for one in left))
 
 
 def _join_exports(groups: dict[_Key, list[Item]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
@@ -29,7 +30,14 @@ from enginescope.formats.tensors.tensor_files import outputs_of
 from enginescope.formats.torch.torch_trace import torch_trace_of
 from enginescope.formats.trex.trex_metadata import metadata_of
 from enginescope.formats.trtexec.exported_profile import layer_latencies_of, profile_of
-from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
+from enginescope.formats.trtexec.exported_times import (
+    ExportedTimes,
+    profile_mismatch,
+    query_mismatch,
+    report_mismatches,
+    summary_mismatches,
+    times_of,
+)
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Environment
 from enginescope.records.plan.build import ToolReport
@@ -163,9 +171,11 @@ class _Parts:
             with foreign(item.path.name, item.kind.value):
                 value, notices = parse()
         except FormatError as error:
-            reason = "; ".join(part for part in (str(error), error.hint) if part)
+            reason, name = "; ".join(filter(None, (str(error), error.hint))), item.path.name
             self.damaged.append(Damaged(path=item.path, reason=reason))
-            self.notices.append(_damage(item, reason))
+            evidence = {"file": name, "kind": item.kind.value, "reason": reason}
+            message = f"{name} could not be used: {reason}"
+            self.notices.append(Notice("W-DAMAGED-FILE", message, evidence))
             return None
         self.notices += notices
         self.used.append(item)
@@ -248,7 +258,11 @@ def _take_printed(group: Group, parts: _Parts) -> None:
             parts.plan = parts.read(item, partial(plan_of, document, name=group.name))
         if log is not None and log.profile is not None and parts.profile is None:
             parts.profile = log.profile
-            parts.notices.append(_printed(item))
+            message = (
+                f"layer times are those printed in {item.path.name}: rounded, and without layers "
+                "that took no time"
+            )
+            parts.notices.append(Notice("I-PRINTED-PROFILE", message, {"file": item.path.name}))
 
 
 def _query_counts(group: Group) -> tuple[int | None, int | None]:
@@ -259,13 +273,6 @@ def _query_counts(group: Group) -> tuple[int | None, int | None]:
 
 def _contradictions(group: Group, parts: _Parts, report: ToolReport | None) -> tuple[Notice, ...]:
     """Return what stands twice among the files and differs."""
-    from enginescope.formats.trtexec.exported_times import (
-        profile_mismatch,
-        query_mismatch,
-        report_mismatches,
-        summary_mismatches,
-    )
-
     notices = report_mismatches(parts.reports)
     if parts.times is not None and report is not None:
         notices += summary_mismatches(parts.times, report.summaries)
@@ -338,10 +345,10 @@ def _operator_run(group: Group, parts: _Parts) -> Run | None:
 
 def _by_time(profile: Profile) -> tuple[str, ...]:
     """Providers that ran nodes, the one with most time first."""
-    spent: dict[str, float] = {}
+    spent: dict[str, float] = defaultdict(float)
     for layer in profile.layers:
         if layer.provider is not None:
-            spent[layer.provider] = spent.get(layer.provider, 0.0) + (layer.total_ms or 0.0)
+            spent[layer.provider] += layer.total_ms or 0.0
     return tuple(sorted(spent, key=lambda provider: -spent[provider]))
 
 
@@ -354,21 +361,4 @@ def _artifacts(items: Sequence[Item]) -> tuple[Artifact, ...]:
             size_bytes=item.size_bytes,
         )
         for item in {item.path: item for item in items}.values()
-    )
-
-
-def _damage(item: Item, reason: str) -> Notice:
-    return Notice(
-        "W-DAMAGED-FILE",
-        f"{item.path.name} could not be used: {reason}",
-        {"file": item.path.name, "kind": item.kind.value, "reason": reason},
-    )
-
-
-def _printed(item: Item) -> Notice:
-    return Notice(
-        "I-PRINTED-PROFILE",
-        f"layer times are those printed in {item.path.name}: rounded, and without layers "
-        "that took no time",
-        {"file": item.path.name},
     )

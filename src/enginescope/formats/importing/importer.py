@@ -192,8 +192,7 @@ def _items(path: Path) -> tuple[Item, ...] | str:
     except OSError as error:
         return error.strerror or str(error)
     except (FormatError, PluginError) as error:
-        reason = str(error).removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
-        return "; ".join(part for part in (reason, error.hint) if part)
+        return _reason(error, path)
 
 
 def _read_by_plugin(file: ForeignFile, why_not: str) -> tuple[Item, ...] | str:
@@ -227,9 +226,13 @@ def _recognised(file: ForeignFile) -> tuple[Item, ...] | str:
             with foreign(path.name, known.kind.value):
                 items += _document_items(known, identity)
         except FormatError as error:
-            reason = str(error).removeprefix(f"{path.name}: ")
-            reasons.append("; ".join(part for part in (reason, error.hint) if part))
+            reasons.append(_reason(error, path))
     return tuple(items) or "; ".join(reasons)
+
+
+def _reason(error: FormatError | PluginError, path: Path) -> str:
+    reason = str(error).removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
+    return "; ".join(filter(None, (reason, error.hint)))
 
 
 def _document_items(known: Recognised, identity: Item) -> Iterator[Item]:
@@ -266,20 +269,13 @@ def _engines(logs: Sequence[TrtexecLog]) -> list[int | None]:
     A process that loads the engine which the one before only built is of the same run.
     """
     processes: list[int | None] = []
+    saved = ""  # by the process before, if it only built
     for at, log in enumerate(logs):
-        before = logs[at - 1] if at else None
-        joins = before is not None and _saved(before) is not None and _saved(before) == _loaded(log)
+        options = log.report.options.get("Build Options", {})
+        joins = saved and saved == options.get("Load engine")
         processes.append(processes[-1] if joins else at + 1)
+        saved = "" if log.report.summaries else options.get("Save engine") or ""
     return processes if len(set(processes)) > 1 else [None] * len(processes)
-
-
-def _saved(log: TrtexecLog) -> str | None:
-    options = log.report.options.get("Build Options", {})
-    return None if log.report.summaries else options.get("Save engine") or None
-
-
-def _loaded(log: TrtexecLog) -> str | None:
-    return log.report.options.get("Build Options", {}).get("Load engine") or None
 
 
 _KNOWN_BEGINNINGS = (

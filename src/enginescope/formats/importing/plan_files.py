@@ -27,7 +27,7 @@ from enginescope.formats.log_lines import log_text
 from enginescope.formats.plan.plan_json import IS_LAYER, parse_plan, plan_of
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_profile import is_profile, parse_profile
-from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
+from enginescope.formats.trtexec.exported_times import ExportedTimes, summary_mismatches, times_of
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import ToolReport
@@ -234,12 +234,11 @@ class _Reader:
         ]
         if reports[0] is None and given.metadata is None:  # what trex cut its metadata out of
             log = timing_log(timing)
-            reports.append(self.read(log, "log", _timing_report) if log else None)
+            read = self.read(log, "log", parse_trtexec_log) if log else None
+            reports.append(read.report if read else None)
         report = merge_reports([one for one in reports if one is not None])
         times = self.times(warmup_ms(report), timing)
         if times is not None and report is not None:
-            from enginescope.formats.trtexec.exported_times import summary_mismatches
-
             self.notices += summary_mismatches(times, report.summaries)
         return ReadBeside(
             profile=profile,
@@ -273,9 +272,11 @@ class _Reader:
             )
         )
 
-    def _taken(self, read: tuple[Plan, tuple[Notice, ...]]) -> Plan:
+    def _taken(
+        self, read: tuple[Plan, tuple[Notice, ...]], kind: ArtifactKind = ArtifactKind.PLAN
+    ) -> Plan:
         self.notices += read[1]
-        self._keep(self._plan, ArtifactKind.PLAN)
+        self._keep(self._plan, kind)
         return read[0]
 
     def _name(self) -> str:
@@ -292,10 +293,7 @@ class _Reader:
             why = "its lines of layers are not as the inspector prints them"
             raise FormatError(self._plan.name, why=why)
         document = Document(source=self._plan.name, value=printed[-1])
-        plan, notices = plan_of(document, name=self._name())
-        self.notices += notices
-        self._keep(self._plan, ArtifactKind.SCRIPT_LOG)
-        return plan
+        return self._taken(plan_of(document, name=self._name()), ArtifactKind.SCRIPT_LOG)
 
     def times(self, warmup: float | None, timing: Path) -> ExportedTimes | None:
         """Return the times of whole requests that lie beside the file of a timing."""
@@ -327,7 +325,9 @@ class _Reader:
         except FormatError as error:
             if named is not None:
                 raise
-            self.notices.append(_damaged(path, error))
+            message = f"{path.name}, next to the plan, could not be used: {error}"
+            evidence = {"file": path.name, "reason": str(error)}
+            self.notices.append(Notice("W-DAMAGED-FILE", message, evidence))
             return None
         self.notices += notices
         self._keep(path, _KINDS.get(role, ArtifactKind.TREX_METADATA))
@@ -335,16 +335,3 @@ class _Reader:
 
     def _keep(self, path: Path, kind: ArtifactKind) -> None:
         self.artifacts.append(Artifact(kind=kind.value, path=str(path.absolute())))
-
-
-def _timing_report(data: bytes, source: str) -> tuple[ToolReport, tuple[Notice, ...]]:
-    log, notices = parse_trtexec_log(data, source)
-    return log.report, notices
-
-
-def _damaged(path: Path, error: FormatError) -> Notice:
-    return Notice(
-        "W-DAMAGED-FILE",
-        f"{path.name}, next to the plan, could not be used: {error}",
-        {"file": path.name, "reason": str(error)},
-    )

@@ -19,11 +19,13 @@ from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_graph import FlowTensor, reads
 from enginescope.formats.onnx.onnx_precision import (
+    copy_of,
     external_files,
     graphs_of,
     inner_graphs,
     load_without_weights,
     node_name,
+    refill,
 )
 from enginescope.records.tensor import DataType
 
@@ -84,20 +86,16 @@ def split_model_at(
             if name in given:
                 node.input[at] = name + GIVEN
     kept = _reached(graph.node, wanted)
-    nodes = [node for at, node in enumerate(graph.node) if at in kept]
-    read = {name for node in nodes for name in reads(node)}
-    del graph.node[:]
-    graph.node.extend(nodes)
-    asked = tuple(name for name in given if name + GIVEN in read)
+    refill(graph.node, [node for at, node in enumerate(graph.node) if at in kept])
+    read = {name for node in graph.node for name in reads(node)}
+    asked = {name + GIVEN: one for name, one in given.items() if name + GIVEN in read}
     weights = {one.name for one in graph.initializer}
     inputs = [one for one in graph.input if one.name in read or one.name in weights]
-    del graph.input[:]
-    graph.input.extend(inputs)
-    graph.input.extend(_open(name + GIVEN, given[name]) for name in asked)
-    del graph.output[:]
-    graph.output.extend(_open(name, one) for name, one in wanted.items())
     own = tuple(one.name for one in inputs if one.name not in weights)
-    return write_copy(model, path, folder), (*(name + GIVEN for name in asked), *own)
+    opened = (_value(name, one.dtype, one.rank) for name, one in asked.items())
+    refill(graph.input, (*inputs, *opened))
+    refill(graph.output, [_value(name, one.dtype, one.rank) for name, one in wanted.items()])
+    return write_copy(model, path, folder), (*asked, *own)
 
 
 def _reached(nodes: Sequence[Any], wanted: Iterable[str]) -> set[int]:
@@ -111,10 +109,6 @@ def _reached(nodes: Sequence[Any], wanted: Iterable[str]) -> set[int]:
             found.add(at)
             open_ += [makers[name] for name in reads(nodes[at]) if name in makers]
     return found
-
-
-def _open(name: str, one: GivenTensor) -> Any:
-    return _value(name, one.dtype, one.rank)
 
 
 def _value(name: str, dtype: DataType | None, rank: int | None) -> Any:
@@ -228,9 +222,7 @@ def unfolded_onnx(path: Path, values: Mapping[int, int], folder: Path) -> Path:
             nodes += unfolding.branch(node, "then_branch" if value else "else_branch")
         else:
             nodes += unfolding.rounds(node, value)
-    copies = [_copy(node) for node in nodes]
-    del graph.node[:]
-    graph.node.extend(copies)
+    refill(graph.node, [copy_of(node) for node in nodes])
     return write_copy(model, path, folder)
 
 
@@ -253,9 +245,8 @@ class _Unfolding:
         branch = _graph(node, which)
         yield from self._content(branch, node, "", {})
         names = self._last
-        for inner, outer in zip(branch.output, node.output, strict=False):
-            if outer:
-                yield self._identity(names.get(inner.name, inner.name), outer)
+        inside = (names.get(one.name, one.name) for one in branch.output)
+        yield from self._identities(inside, node.output)
 
     def rounds(self, node: Any, count: int) -> Iterator[Any]:
         """Yield the nodes of a body, as many times as it ran."""
@@ -264,10 +255,7 @@ class _Unfolding:
         carried = list(node.input[2:])
         scanned: list[list[str]] = [[] for _ in body.output[1 + len(carried) :]]
         for at in range(count):
-            counter, going = (
-                f"{node_name(node)}{ROUND}{at}::number",
-                f"{node_name(node)}{ROUND}{at}::on",
-            )
+            counter, going = (f"{node_name(node)}{ROUND}{at}::{end}" for end in ("number", "on"))
             self._graph.initializer.append(make(counter, kinds.INT64, [], [at]))
             self._graph.initializer.append(make(going, kinds.BOOL, [], [True]))
             inputs = (one.name for one in body.input)
@@ -277,9 +265,7 @@ class _Unfolding:
             carried = outputs[1 : 1 + len(carried)]
             for parts, name in zip(scanned, outputs[1 + len(carried) :], strict=True):
                 parts.append(name)
-        for inner, outer in zip(carried, node.output, strict=False):
-            if outer:
-                yield self._identity(inner, outer)
+        yield from self._identities(carried, node.output)
         for parts, outer in zip(scanned, node.output[len(carried) :], strict=False):
             if outer:
                 yield from self._stacked(parts, outer)
@@ -292,16 +278,13 @@ class _Unfolding:
         own += [name for inner in graph.node for name in inner.output if name]
         names = {name: self._free(name + suffix, node) for name in own} | dict(given)
         self._last = names
-        for one in graph.initializer:
-            copy = _copy(one)
-            copy.name = names[one.name]
-            self._graph.initializer.append(copy)
-        for one in graph.value_info:
-            copy = _copy(one)
-            copy.name = names.get(one.name, one.name)
-            self._graph.value_info.append(copy)
+        for field in ("initializer", "value_info"):
+            for one in getattr(graph, field):
+                copy = copy_of(one)
+                copy.name = names.get(one.name, one.name)
+                getattr(self._graph, field).append(copy)
         for inner in graph.node:
-            copy = _copy(inner)
+            copy = copy_of(inner)
             copy.name = f"{inner.name}{suffix}" if inner.name else ""
             _rename(copy, names)
             yield copy
@@ -312,8 +295,10 @@ class _Unfolding:
         self._taken.add(name)
         return name
 
-    def _identity(self, source: str, target: str) -> Any:
-        return self._onnx.helper.make_node("Identity", [source], [target])
+    def _identities(self, sources: Iterable[str], targets: Iterable[str]) -> Iterator[Any]:
+        for source, target in zip(sources, targets, strict=False):
+            if target:
+                yield self._onnx.helper.make_node("Identity", [source], [target])
 
     def _stacked(self, parts: Sequence[str], target: str) -> Iterator[Any]:
         """Yield nodes that stack one tensor of each round."""
@@ -335,23 +320,14 @@ def _graph(node: Any, attribute: str) -> Any:
 
 def _rename(node: Any, names: Mapping[str, str]) -> None:
     """Rename what a node reads and makes, and what its own branches read of the graph around."""
-    for at, name in enumerate(node.input):
-        node.input[at] = names.get(name, name)
-    for at, name in enumerate(node.output):
-        node.output[at] = names.get(name, name)
+    for field in (node.input, node.output):
+        field[:] = [names.get(name, name) for name in field]
     for branch in inner_graphs(node):
         for graph in graphs_of(branch):
             for inner in graph.node:
-                for at, name in enumerate(inner.input):
-                    inner.input[at] = names.get(name, name)
+                inner.input[:] = [names.get(name, name) for name in inner.input]
             for value in graph.output:
                 value.name = names.get(value.name, value.name)
-
-
-def _copy(message: Any) -> Any:
-    copy = type(message)()
-    copy.CopyFrom(message)
-    return copy
 
 
 _SHA256 = re.compile(r"(?:sha256[:=])?([0-9a-fA-F]{64})")

@@ -84,11 +84,9 @@ def read_onnx_flow(path: Path, input_shapes: Mapping[str, Sequence[int]] | None 
     model = load_without_weights(str(path))
     weights = {one.name for one in model.graph.initializer}
     inputs = tuple(one.name for one in model.graph.input if one.name not in weights)
-    for value in model.graph.input:
-        _fix_shape(value, (input_shapes or {}).get(value.name))
-    graph = inferred(model).graph
+    graph = _with_shapes(model, input_shapes or {})
     return OnnxFlow(
-        nodes=tuple(_nodes(_ordered(graph.node, path), inputs)),
+        nodes=tuple(_nodes(in_order(graph.node, str(path)), inputs)),
         inputs=inputs,
         outputs=tuple(one.name for one in graph.output),
         tensors=dict(_tensors(graph)),
@@ -124,8 +122,12 @@ def _nodes(protos: Sequence[Any], inputs: Sequence[str]) -> Iterator[FlowNode]:
         )
 
 
-def _ordered(nodes: Sequence[Any], path: Path) -> list[Any]:
-    """Return the nodes with each behind what it reads; converters leave some before it."""
+def in_order(nodes: Sequence[Any], source: str) -> list[Any]:
+    """Return the nodes with each behind what it reads; converters leave some before it.
+
+    Raises:
+        FormatError: They wait for each other; names `source`.
+    """
     makers = {name: at for at, node in enumerate(nodes) for name in node.output if name}
     waits = [{makers[name] for name in reads(node) if name in makers} - {at}
              for at, node in enumerate(nodes)]  # fmt: skip
@@ -144,7 +146,7 @@ def _ordered(nodes: Sequence[Any], path: Path) -> list[Any]:
             if not left[one]:
                 heapq.heappush(ready, one)
     if len(order) < len(nodes):
-        raise FormatError(str(path), why="its nodes wait for each other's outputs")
+        raise FormatError(source, why="its nodes wait for each other's outputs")
     return order
 
 
@@ -230,16 +232,21 @@ def read_onnx_graph(
         input_shapes: Shapes of inputs in place of the file's, such as those an engine was built
             for: they make the shapes in between known where the model's are dynamic.
     """
-    model = load_onnx(path)
-    for value in model.graph.input:
-        _fix_shape(value, (input_shapes or {}).get(value.name))
-    graph = inferred(model).graph
-    numbered = enumerate(_walk(graph, 0))
-    return OnnxGraph(
-        name=graph.name,
-        nodes=tuple(_node(index, proto, depth) for index, (proto, depth) in numbered),
-        shapes=dict(_shapes(graph)),
+    graph = _with_shapes(load_onnx(path), input_shapes or {})
+    nodes = (
+        OnnxNode(
+            index=index,
+            name=node_name(proto),
+            op_type=proto.op_type,
+            domain=proto.domain if proto.domain != "ai.onnx" else "",
+            inputs=tuple(proto.input),
+            outputs=tuple(proto.output),
+            own_name=proto.name or None,
+            depth=depth,
+        )
+        for index, (proto, depth) in enumerate(_walk(graph, 0))
     )
+    return OnnxGraph(name=graph.name, nodes=tuple(nodes), shapes=dict(_shapes(graph)))
 
 
 def onnx_input_shapes(path: Path) -> dict[str, tuple[int | None, ...]]:
@@ -296,27 +303,22 @@ def load_onnx(path: Path) -> Any:
     except OSError as error:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
     except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
-        raise FormatError(
-            str(path),
-            why=f"it is not an ONNX model ({_first_line(error)})",
-            expected="a ModelProto",
-        ) from None
+        first = next(iter(str(error).splitlines()), type(error).__name__)
+        why = f"it is not an ONNX model ({first})"
+        raise FormatError(str(path), why=why, expected="a ModelProto") from None
     if not model.HasField("graph"):
         raise FormatError(str(path), why="it has no graph", expected="a ModelProto")
     return model
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def _fix_shape(value: Any, shape: Sequence[int | None] | None) -> None:
-    dims = value.type.tensor_type.shape.dim
-    if shape is None or len(dims) != len(shape):
-        return
-    for dim, size in zip(dims, shape, strict=True):
-        if size is not None:
-            dim.dim_value = size
+def _with_shapes(model: Any, input_shapes: Mapping[str, Sequence[int | None]]) -> Any:
+    """Return the graph of a model, with shapes of inputs set and the others inferred from them."""
+    for value in model.graph.input:
+        dims, shape = value.type.tensor_type.shape.dim, input_shapes.get(value.name, ())
+        for dim, size in zip(dims, shape, strict=False) if len(dims) == len(shape) else ():
+            if size is not None:
+                dim.dim_value = size
+    return inferred(model).graph
 
 
 def _walk(graph: Any, depth: int) -> Iterator[tuple[Any, int]]:
@@ -326,20 +328,6 @@ def _walk(graph: Any, depth: int) -> Iterator[tuple[Any, int]]:
             yield from _walk(inner, depth + 1)
 
 
-def _node(index: int, proto: Any, depth: int) -> OnnxNode:
-    outputs = tuple(proto.output)
-    return OnnxNode(
-        index=index,
-        name=node_name(proto),
-        op_type=proto.op_type,
-        domain=proto.domain if proto.domain != "ai.onnx" else "",
-        inputs=tuple(proto.input),
-        outputs=outputs,
-        own_name=proto.name or None,
-        depth=depth,
-    )
-
-
 def _shapes(graph: Any) -> Iterator[tuple[str, tuple[int | None, ...]]]:
     for value in (*graph.input, *graph.output, *graph.value_info):
         tensor = value.type.tensor_type
@@ -347,12 +335,9 @@ def _shapes(graph: Any) -> Iterator[tuple[str, tuple[int | None, ...]]]:
             yield value.name, tuple(map(_dim, tensor.shape.dim))
     for weight in graph.initializer:
         yield weight.name, tuple(weight.dims)
-    for node, depth in _walk(graph, 0):
-        if depth:
-            continue
-        for attribute in node.attribute:
-            for inner in (attribute.g,) if attribute.HasField("g") else ():
-                yield from _shapes(inner)
+    for node in graph.node:
+        for inner in inner_graphs(node):
+            yield from _shapes(inner)
 
 
 def _dim(dim: Any) -> int | None:
@@ -399,9 +384,7 @@ def viewer_model(graph: ViewerGraph) -> bytes:
     helper = onnx.helper
     nodes = [
         helper.make_node(
-            node.type,
-            list(node.inputs),
-            list(node.outputs),
+            *(node.type, node.inputs, node.outputs),
             name=node.name,
             domain=DOMAIN,
             **node.attributes,
@@ -413,8 +396,10 @@ def viewer_model(graph: ViewerGraph) -> bytes:
     proto = helper.make_graph(
         nodes,
         graph.name,
-        _known(infos, graph.inputs),
-        _known(infos, graph.outputs),
+        *(
+            [infos[name] for name in names if name in infos]
+            for names in (graph.inputs, graph.outputs)
+        ),
         value_info=[info for name, info in infos.items() if name not in ends],
     )
     domains = [helper.make_opsetid(DOMAIN, 1)]
@@ -422,10 +407,6 @@ def viewer_model(graph: ViewerGraph) -> bytes:
     model.ir_version = _IR_VERSION
     data: bytes = model.SerializeToString()
     return data
-
-
-def _known(infos: dict[str, object], names: Sequence[str]) -> list[object]:
-    return [infos[name] for name in names if name in infos]
 
 
 def _info(onnx: object, name: str, tensor: Tensor) -> object:

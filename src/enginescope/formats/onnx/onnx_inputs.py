@@ -114,7 +114,7 @@ def read_onnx_inputs(path: Path) -> OnnxInputs:
     fed = [one for one in graph.input if one.name not in weights]
     return OnnxInputs(
         dims={
-            one.name: tuple(map(_dim, one.type.tensor_type.shape.dim))
+            one.name: tuple(map(dim_of, one.type.tensor_type.shape.dim))
             for one in fed
             if one.type.HasField("tensor_type")
         },
@@ -172,7 +172,8 @@ class _Tables:
         return tensor
 
 
-def _dim(dim: Any) -> int | str | None:
+def dim_of(dim: Any) -> int | str | None:
+    """Return a size, the name of a dynamic dimension, or ``None`` for one without a name."""
     if dim.HasField("dim_value") and dim.dim_value >= 0:
         return int(dim.dim_value)
     return str(dim.dim_param) or None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +157,19 @@ def inner_graphs(node: Any) -> Iterator[Any]:
         if attribute.HasField("g"):
             yield attribute.g
         yield from attribute.graphs
+
+
+def copy_of(message: Any) -> Any:
+    copy = type(message)()
+    copy.CopyFrom(message)
+    return copy
+
+
+def refill(field: Any, values: Iterable[Any]) -> None:
+    """Give a repeated field of a message other values; they may be some of its own."""
+    kept = list(values)
+    del field[:]
+    field.extend(kept)
 
 
 def node_names(path: Path) -> frozenset[str]:

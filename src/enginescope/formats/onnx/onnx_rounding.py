@@ -16,7 +16,7 @@ from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_copies import write_copy
 from enginescope.formats.onnx.onnx_graph import inferred, reads
-from enginescope.formats.onnx.onnx_precision import inner_graphs, load_without_weights
+from enginescope.formats.onnx.onnx_precision import inner_graphs, load_without_weights, refill
 
 #: Explicit bits of the mantissa, where arithmetic in FP32 rounds to them.
 _MANTISSA_BITS = {"bf16": 7, "tf32": 10, "fp8": 3}
@@ -231,9 +231,7 @@ def rounded_onnx(path: Path, row: str, folder: Path, order: str = "nearest") -> 
         raise UnsupportedError(f"{path.name} cannot be rounded to {row}", why=why)
     activations = _with_largest(model.graph, nodes) if row == "fp16" else ()
     model.graph.node.extend(nodes.taken())
-    ordered = [*nodes.constants, *model.graph.node]
-    del model.graph.node[:]
-    model.graph.node.extend(ordered)
+    refill(model.graph.node, (*nodes.constants, *model.graph.node))
     copy = write_copy(model, path, folder)
     return RoundedCopy(path=copy, tensors=rounding.count, activations=activations)
 
@@ -284,9 +282,7 @@ class _Rounding:
         before = self._nodes.taken()
         _rename(graph, renamed)
         self._graph(graph, set())
-        body = list(graph.node)
-        del graph.node[:]
-        graph.node.extend((*before, *body))
+        refill(graph.node, (*before, *graph.node))
 
     def _graph(self, graph: Any, outer: set[str]) -> None:
         static = outer | {one.name for one in graph.initializer}
@@ -313,8 +309,7 @@ class _Rounding:
                     self._nodes.activation(exact, name)
                     self.count += 1
             made += self._nodes.taken()
-        del graph.node[:]
-        graph.node.extend(made)
+        refill(graph.node, made)
 
     def _lost_bits(self, node: Any) -> int:
         """Return how many bits of its sums an operator loses where FP16 holds partial sums.
@@ -390,8 +385,7 @@ def _is_exempt(node: Any) -> bool:
 
 def _rename(graph: Any, names: dict[str, str]) -> None:
     for node in graph.node:
-        for at, name in enumerate(node.input):
-            node.input[at] = names.get(name, name)
+        node.input[:] = [names.get(name, name) for name in node.input]
         for inner in inner_graphs(node):
             _rename(inner, names)
 

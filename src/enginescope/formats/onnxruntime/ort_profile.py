@@ -31,7 +31,6 @@ from enginescope.formats.onnx.onnx_precision import (
     type_name,
 )
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Array
 from enginescope.records.plan.plan import (
     EXECUTED,
     PACKED,
@@ -167,32 +166,27 @@ def _by_node(spans: Sequence[_Span], calls: Sequence[GpuCall]) -> tuple[dict[int
 _MS_PER_US = 1e-3
 
 
-class _Node(Record, frozen=True, kw_only=True):
+class _Node(NamedTuple):
     """What tells nodes apart: a name may come again inside a subgraph."""
 
     name: str
     kind: str | None
     provider: str | None
-    index: str | None
+    node_index: str | None
 
 
-class _Run(Record, frozen=True, kw_only=True):
+class _Run(NamedTuple):
     """One run.
 
     Attributes:
-        started_us: When each node began first, or its place among the events without stamps.
+        began_us: When each node began first, from the first node on; places without stamps.
         unplaced: Nodes without a stamp, or with several: they run in the body of a loop.
     """
 
     whole_ms: float
     sums_ms: dict[_Node, float]
-    started_us: dict[_Node, float]
+    began_us: dict[_Node, float]
     unplaced: set[_Node]
-
-    def since_first_us(self) -> dict[_Node, float]:
-        """When nodes began, from the first one on."""
-        begin = min(self.started_us.values(), default=0.0)
-        return {node: at - begin for node, at in self.started_us.items()}
 
 
 def ort_profile_of(
@@ -221,30 +215,45 @@ def ort_profile_of(
         raise FormatError(
             document.source, why="no finished run in it", expected="Session events model_run"
         )
-    notices = [*document.notices, *times.notices]
+    source, notices = document.source, [*document.notices, *times.notices]
     if unfinished:
-        notices.append(_unfinished(document.source, unfinished))
+        message = f"{source} ends within a run; its {unfinished} node events are skipped"
+        notices.append(Notice("W-TRUNCATED", message, {"file": source, "events": unfinished}))
     if len(runs) == 1:
-        notices.append(_single(document.source))
+        message = f"{source} holds a single run, the first, which is slower than those after it"
+        notices.append(Notice("W-FIRST-RUN", message, {"file": source, "runs": 1}))
     kept = runs[1:] or runs
-    notices += gpu
     starts_ms = {} if times.mode == "gpu" else _starts_ms(kept)  # stamps are the host's
+    columns = {
+        node: np.array([run.sums_ms.get(node, 0.0) for run in kept]) for node in _in_order(kept)
+    }
     layers = tuple(
-        _timing(index, node, kept, starts_ms) for index, node in enumerate(_in_order(kept))
+        LayerTiming(
+            index=index,
+            name=node.name,
+            mean_ms=float(values.mean()),
+            median_ms=float(np.median(values)),
+            total_ms=float(values.sum()),
+            kind=node.kind,
+            provider=node.provider,
+            is_container=node.kind in CONTAINERS,
+            start_ms=starts_ms.get(node),
+        )
+        for index, (node, values) in enumerate(columns.items())
     )
-    whole = float(np.mean([run.whole_ms for run in kept]))
+    own = [values for node, values in columns.items() if node.kind not in CONTAINERS]
     # ONNX Runtime truncates the host's times to microseconds
     host = sum(times.mode != "gpu" or layer.provider not in ASYNCHRONOUS for layer in layers)
     profile = Profile(
         source="onnxruntime",
         layers=layers,
         iterations=len(kept),
-        whole_ms=whole,
+        whole_ms=float(np.mean([run.whole_ms for run in kept])),
         mode=times.mode,
-        batch_sums_ms=batch_sums(_times_ms(kept)),
+        batch_sums_ms=batch_sums(np.array(own).reshape(len(own), len(kept)).T),
         resolution_ms=(0.0, _MS_PER_US * host / max(len(layers), 1)),
     )
-    return profile, tuple(notices)
+    return profile, (*notices, *gpu)
 
 
 def is_ort_profile(value: Any) -> bool:
@@ -277,10 +286,9 @@ def _runs(document: Document) -> tuple[list[_Run], int]:
                 unplaced.add(node)
             started.setdefault(node, at if at is not None else float(events))
         elif event.get("cat") == "Session" and event.get("name") == "model_run":
-            whole_ms = duration * _MS_PER_US
-            runs.append(
-                _Run(whole_ms=whole_ms, sums_ms=sums, started_us=started, unplaced=unplaced)
-            )
+            first = min(started.values(), default=0.0)
+            began = {node: at - first for node, at in started.items()}
+            runs.append(_Run(duration * _MS_PER_US, sums, began, unplaced))
             sums, started, unplaced, events = {}, {}, set(), 0
     return runs, events
 
@@ -291,11 +299,9 @@ def _node(event: dict[str, Any]) -> _Node | None:
         return None  # 1.16 also has …_fence_before and …_fence_after
     raw = event.get("args")
     arguments: dict[str, Any] = raw if isinstance(raw, dict) else {}
+    texts = (arguments.get(key) for key in ("op_name", "provider", "node_index"))
     return _Node(
-        name=name[: -len(SUFFIX)],
-        kind=_text(arguments.get("op_name")),
-        provider=_text(arguments.get("provider")),
-        index=_text(arguments.get("node_index")),
+        name[: -len(SUFFIX)], *(text if isinstance(text, str) and text else None for text in texts)
     )
 
 
@@ -341,7 +347,7 @@ def _in_order(kept: list[_Run]) -> list[_Node]:
     """Nodes by when they start within the first run that has them."""
     offsets: dict[_Node, float] = {}
     for run in kept:
-        for node, at in run.since_first_us().items():
+        for node, at in run.began_us.items():
             offsets.setdefault(node, at)
     return sorted(offsets, key=offsets.__getitem__)
 
@@ -351,46 +357,9 @@ def _starts_ms(kept: list[_Run]) -> dict[_Node, float]:
     unplaced = set().union(*(run.unplaced for run in kept))
     starts: dict[_Node, list[float]] = {}
     for run in kept:
-        for node, at in run.since_first_us().items():
+        for node, at in run.began_us.items():
             starts.setdefault(node, []).append(at * _MS_PER_US)
     return {node: float(np.mean(some)) for node, some in starts.items() if node not in unplaced}
-
-
-def _timing(
-    index: int, node: _Node, kept: list[_Run], starts_ms: dict[_Node, float]
-) -> LayerTiming:
-    values = np.array([run.sums_ms.get(node, 0.0) for run in kept])
-    return LayerTiming(
-        index=index,
-        name=node.name,
-        mean_ms=float(values.mean()),
-        median_ms=float(np.median(values)),
-        total_ms=float(values.sum()),
-        kind=node.kind,
-        provider=node.provider,
-        is_container=node.kind in CONTAINERS,
-        start_ms=starts_ms.get(node),
-    )
-
-
-def _times_ms(kept: list[_Run]) -> Array:
-    """Return the time of each node in each run, containers left out."""
-    nodes = [node for node in _in_order(kept) if node.kind not in CONTAINERS]
-    return np.array([[run.sums_ms.get(node, 0.0) for node in nodes] for run in kept])
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _unfinished(source: str, events: int) -> Notice:
-    message = f"{source} ends within a run; its {events} node events are skipped"
-    return Notice("W-TRUNCATED", message, {"file": source, "events": events})
-
-
-def _single(source: str) -> Notice:
-    message = f"{source} holds a single run, the first, which is slower than those after it"
-    return Notice("W-FIRST-RUN", message, {"file": source, "runs": 1})
 
 
 #: What the optimizer adds to a name: of a convolution in blocks of channels, of two nodes in one.
@@ -426,7 +395,15 @@ def executed_plan(
         for at, node in enumerate(graph.node)
     )
     readers = Counter(name for node in graph.node for name in reads(node))
-    originals = {at: _originals(node_name(one), layers[at]) for at, one in enumerate(graph.node)}
+    # what a node may have been called before the optimizer renamed it, and its outputs
+    originals = {
+        at: [
+            *(name, name.removesuffix(_BLOCKED), name.removeprefix(_FUSED)),
+            name.rpartition("/")[0],
+            *(one.name for one in layers[at].outputs),
+        ]
+        for at, name in enumerate(map(node_name, graph.node))
+    }
     ends = (("input", graph.input), ("output", graph.output))
     return Plan(
         name=name,
@@ -463,12 +440,6 @@ def _names(nodes: Sequence[Any], events: Iterable[Any]) -> list[str]:
         for node, (_, kind, name) in zip(nodes, ran, strict=True)
     )
     return [one[-1] for one in ran] if is_same else [node_name(node) for node in nodes]
-
-
-def _originals(name: str, layer: Layer) -> list[str]:
-    """Return what a node may have been called before the optimizer renamed it, and its outputs."""
-    names = [name, name.removesuffix(_BLOCKED), name.removeprefix(_FUSED)]
-    return [*names, name.rpartition("/")[0], *(one.name for one in layer.outputs)]
 
 
 def _weight(initializer: Any) -> Tensor:
@@ -544,7 +515,7 @@ def _uses(events: Iterable[Any]) -> dict[str, _Uses]:
     for event in events:
         if (node := _node(event)) is not None:
             read, written = (event["args"].get(f"{end}_type_shape") for end in ("input", "output"))
-            uses.setdefault(node.name, {})[node.index] = _typed(read), _typed(written)
+            uses.setdefault(node.name, {})[node.node_index] = _typed(read), _typed(written)
     return {name: next(iter(of.values())) for name, of in uses.items() if len(of) == 1}
 
 

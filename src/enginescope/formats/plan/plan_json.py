@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile, takewhile
 from typing import Any
 
 import msgspec
@@ -69,7 +70,8 @@ def io_tensors(root: dict[str, Any], layers: Sequence[Layer]) -> tuple[tuple[IOT
     """
     listed, names = root.get("I/O Tensors"), root.get("Bindings")
     if isinstance(listed, list):
-        flow = _Flow(layers, (name for raw in listed if (name := _name(raw)) is not None))
+        named = (raw.get("Name") if isinstance(raw, dict) else raw for raw in listed)
+        flow = _Flow(layers, (name for name in named if isinstance(name, str)))
         found = (_io_tensor(raw, flow) for raw in listed)
         return tuple(one for one in found if one is not None), False
     if isinstance(names, list):
@@ -94,11 +96,6 @@ def _deduced(layers: Sequence[Layer]) -> Iterable[IOTensor]:
             if tensor.name not in read:
                 read.add(tensor.name)
                 yield IOTensor(tensor=tensor, mode="output")
-
-
-def _name(raw: Any) -> str | None:
-    name = raw.get("Name") if isinstance(raw, dict) else raw
-    return name if isinstance(name, str) else None
 
 
 def _io_tensor(raw: Any, flow: _Flow) -> IOTensor | None:
@@ -200,19 +197,19 @@ def _plan(
         raise FormatError(
             source, where="Layers", why="no entry is a layer", expected="names or objects"
         )
-    layers = _with_default_profile(layers)
+    if any(layer.profile_index is not None for layer in layers):
+        # where some names carry ``[profile N]``, those without one belong to profile 0
+        layers = tuple(replace(layer, profile_index=layer.profile_index or 0) for layer in layers)
     io, guessed = io_tensors(root, layers)
+    schema = "trt11" if "I/O Tensors" in root or reader.tensors.has_split_format else "trt8-10"
     plan = Plan(
         name=name or source,
         layers=layers,
         io=io,
-        source_schema=_schema(root, reader),
+        source_schema="names-only" if reader.entries and reader.names == reader.entries else schema,
         extra={key: value for key, value in root.items() if key not in _ROOT_KEYS},
     )
-    notices = _notices(source, reader, plan)
-    if guessed:
-        notices.append(_guessed_io(source, plan))
-    return plan, tuple(notices)
+    return plan, tuple(_notices(source, reader, plan, is_deduced=guessed))
 
 
 def is_plan(value: Any) -> bool:
@@ -235,64 +232,33 @@ def _root(document: Document) -> tuple[dict[str, Any], list[Any]]:
     )
 
 
-def _schema(root: dict[str, Any], reader: LayerReader) -> str:
-    if reader.entries and reader.names == reader.entries:
-        return "names-only"
-    return "trt11" if "I/O Tensors" in root or reader.tensors.has_split_format else "trt8-10"
+def _notices(source: str, reader: LayerReader, plan: Plan, *, is_deduced: bool) -> Iterator[Notice]:
+    def notice(code: str, text: str, **evidence: object) -> Notice:
+        return Notice(code, f"{source} {text}", {"file": source, **evidence})
 
-
-def _with_default_profile(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """Where some names carry ``[profile N]``, those without one belong to profile 0."""
-    if all(layer.profile_index is None for layer in layers):
-        return layers
-    return tuple(replace(layer, profile_index=layer.profile_index or 0) for layer in layers)
-
-
-def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:
-    found = []
-    left_out = reader.entries - len(plan.layers)
+    layers, left_out = len(plan.layers), reader.entries - len(plan.layers)
     if left_out:
-        entries = (
-            "1 entry among its layers that is"
-            if left_out == 1
-            else (f"{left_out:,} entries among its layers that are")
-        )
-        found.append(
-            Notice(
-                "W-PLAN-ENTRIES",
-                f"{source} has {entries} none",
-                {"file": source, "left_out": left_out, "layers": len(plan.layers)},
-            )
-        )
+        entries = "1 entry among its layers that is"
+        if left_out > 1:
+            entries = f"{left_out:,} entries among its layers that are"
+        yield notice("W-PLAN-ENTRIES", f"has {entries} none", left_out=left_out, layers=layers)
     if plan.source_schema == "names-only":
-        found.append(
-            Notice(
-                "I-NAMES-ONLY",
-                f"{source} only has the names of its layers; "
-                "build with detailed verbosity to see more: trtexec --profilingVerbosity=detailed, "
-                "or config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED",
-                {"file": source, "layers": len(plan.layers)},
-            )
+        text = (
+            "only has the names of its layers; "
+            "build with detailed verbosity to see more: trtexec --profilingVerbosity=detailed, "
+            "or config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED"
         )
-    unknown = sorted(reader.tensors.unknown_formats)
-    if unknown:
-        found.append(
-            Notice(
-                "W-UNKNOWN-FORMAT",
-                f"{source} has unknown tensor formats, so their size is unknown",
-                {"file": source, "formats": unknown},
-            )
+        yield notice("I-NAMES-ONLY", text, layers=layers)
+    if unknown := sorted(reader.tensors.unknown_formats):
+        text = "has unknown tensor formats, so their size is unknown"
+        yield notice("W-UNKNOWN-FORMAT", text, formats=unknown)
+    if is_deduced:
+        text = (
+            "does not list the engine's inputs and outputs; enginescope "
+            "derived them from the tensors that are only read or only written"
         )
-    return found
-
-
-def _guessed_io(source: str, plan: Plan) -> Notice:
-    return Notice(
-        "I-IO-DEDUCED",
-        f"{source} does not list the engine's inputs and outputs; enginescope "
-        "derived them from the tensors that are only read or only written",
-        {"file": source, "inputs": len(plan.inputs), "outputs": len(plan.outputs)},
-    )
+        ends = {"inputs": len(plan.inputs), "outputs": len(plan.outputs)}
+        yield notice("I-IO-DEDUCED", text, **ends)
 
 
 #: At the start of a line: a layer as the inspector's text has it.
@@ -371,12 +337,6 @@ def _value(key: str, raw: str) -> Any:
 
 def _bindings(lines: list[str]) -> list[str]:
     """Return the names below ``Bindings:``, up to an empty line or a log's next line."""
-    for at, line in enumerate(lines):
-        if line.rstrip() == _BINDINGS:
-            names = []
-            for name in lines[at + 1 :]:
-                if not name.strip() or name.startswith("["):
-                    break
-                names.append(name.strip())
-            return names
-    return []
+    rest = dropwhile(lambda line: line.rstrip() != _BINDINGS, lines)
+    next(rest, None)
+    return [name.strip() for name in takewhile(lambda one: one.strip() and one[0] != "[", rest)]

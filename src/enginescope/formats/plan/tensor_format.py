@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -104,7 +103,8 @@ def parse_joined(text: str | None) -> tuple[DataType | None, Layout | None]:
     dtype = parse_dtype(text)
     if dtype is not None:
         return dtype, None
-    return _dtype_within(text), parse_layout(text)
+    types = map(parse_dtype, _WORD.findall(text))  # as in "Row major linear FP16 format"
+    return next(filter(None, types), None), parse_layout(text)
 
 
 @lru_cache(maxsize=_TEXTS)
@@ -125,11 +125,6 @@ def parse_layout(text: str | None) -> Layout | None:
         return None
     axis = 1 if width is not None else None
     return Layout(name=name, text=text, vector_axis=axis, vector_width=width)
-
-
-def _dtype_within(text: str) -> DataType | None:
-    """The first word of a description that is a type: "Row major linear FP16 format"."""
-    return next((found for word in _WORD.findall(text) if (found := parse_dtype(word))), None)
 
 
 def _short(text: str) -> tuple[str | None, int | None]:
@@ -265,10 +260,10 @@ def parse_shape(raw: Any) -> Shape:
     """Return dimensions, −1 as ``None``; ``None`` for what is not a list of whole numbers."""
     if not isinstance(raw, list | tuple):
         return None
-    for dim in raw:
-        if type(dim) is not int or not 0 <= dim < MAX_INT:
-            return _dynamic_shape(raw)
-    return tuple(raw)
+    if all(type(dim) is int and 0 <= dim < MAX_INT for dim in raw):
+        return tuple(raw)
+    dims = [whole_number(one) for one in raw]
+    return None if None in dims else tuple(None if dim is None or dim < 0 else dim for dim in dims)
 
 
 def as_json(value: Any) -> bytes:
@@ -279,10 +274,3 @@ def as_json(value: Any) -> bytes:
 def text_of(value: Any) -> str | None:
     """Return a text with something in it; one copy of each, since plans repeat a few of them."""
     return sys.intern(value) if type(value) is str and value else None
-
-
-def _dynamic_shape(raw: Iterable[Any]) -> Shape:
-    dims = [whole_number(one) for one in raw]
-    if any(dim is None for dim in dims):
-        return None
-    return tuple(dim if dim is not None and dim >= 0 else None for dim in dims)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.errors import FormatError, UsageError, os_errors_as
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import require
 from enginescope.core.record import Record
@@ -58,9 +58,8 @@ def read_labels(path: Path) -> LabelFile:
     if path.is_dir():
         return LabelFile(_folders(path))
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"targets {path}", why=error.strerror or str(error)) from error
+        with os_errors_as(UsageError, f"targets {path}"):
+            text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise FormatError(str(path), why="it is not UTF-8", expected="names and labels") from None
     if path.suffix.lower() in (".csv", ".tsv"):
@@ -69,22 +68,24 @@ def read_labels(path: Path) -> LabelFile:
 
 
 def _folders(path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in sorted(path.rglob("*")):
-        inner = one.relative_to(path)
-        if one.is_file() and len(inner.parts) > 1 and not one.name.startswith("."):
-            found[inner.with_suffix("").as_posix()] = inner.parts[0]
+    found = {key: key.partition("/")[0] for key, _ in _files_below(path) if "/" in key}
     if not found:
-        raise UsageError(
-            f"targets {path}",
-            why="it has no file in a class folder",
-            hint="a folder for each class",
-        )
+        why = "it has no file in a class folder"
+        raise UsageError(f"targets {path}", why=why, hint="a folder for each class")
     return found
 
 
+def _files_below(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield files by their paths in the folder without endings, sorted; hidden ones left out."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.name.startswith("."):
+            yield path.relative_to(folder).with_suffix("").as_posix(), path
+
+
 def _table(path: Path, text: str) -> dict[str, str]:
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ";" if _has_semicolons(text) else ","
+    first = text.partition("\n")[0]
+    delimiter = ";" if ";" in first and "," not in first else ","
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter
     rows = [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if any(row)]
     heads = [one.strip().lower() for one in rows[0]] if rows else []
     name_at = next((heads.index(file) for file in _FILES if file in heads), None)
@@ -101,11 +102,6 @@ def _table(path: Path, text: str) -> dict[str, str]:
     if not found:
         raise UsageError(f"targets {path}", why="it has no rows")
     return found
-
-
-def _has_semicolons(text: str) -> bool:
-    first = text.partition("\n")[0]
-    return ";" in first and "," not in first
 
 
 def _text(path: Path, text: str) -> LabelFile:
@@ -174,14 +170,10 @@ class CocoBoxes:
         try:
             held = msgspec.json.decode(read_bytes(path), type=_File)
         except msgspec.MsgspecError as error:
-            raise FormatError(
-                str(path), why=str(error), expected="COCO's images, annotations and categories"
-            ) from None
+            expected = "COCO's images, annotations and categories"
+            raise FormatError(str(path), why=str(error), expected=expected) from None
         self._categories = tuple(sorted(held.categories, key=lambda one: one.id))
-        self._images = {
-            PurePosixPath(image.file_name).with_suffix("").as_posix(): image
-            for image in held.images
-        }
+        self._images = {_key(image.file_name): image for image in held.images}
         self._boxes: dict[int, list[CocoBox]] = {}
         for annotation in held.annotations:
             self._boxes.setdefault(annotation.image_id, []).append(annotation)
@@ -212,16 +204,14 @@ class FolderTargets:
             raise UsageError(f"targets {folder}", why="no such folder")
         self._load = load
         self._files: dict[str, Path] = {}
-        ranks = {suffix: rank for rank, suffix in enumerate(suffixes)}
-        found = [one for one in sorted(folder.rglob("*")) if one.suffix.lower() in ranks]
-        for one in sorted(found, key=lambda path: ranks[path.suffix.lower()]):
-            if one.is_file() and not one.name.startswith("."):
-                key = one.relative_to(folder).with_suffix("").as_posix()
-                self._files.setdefault(key, one)
+        files = tuple(_files_below(folder))
+        for suffix in suffixes:
+            for key, path in files:
+                if path.suffix.lower() == suffix:
+                    self._files.setdefault(key, path)
         if not self._files:
-            raise UsageError(
-                f"targets {folder}", why=f"no file in it ends in {', '.join(suffixes)}"
-            )
+            why = f"no file in it ends in {', '.join(suffixes)}"
+            raise UsageError(f"targets {folder}", why=why)
 
     def base_names(self) -> tuple[str, ...]:
         """Return the paths without endings, sorted."""
@@ -246,17 +236,13 @@ def load_map(path: Path, *, with_palette: bool = False) -> Any:
     """
     suffix = path.suffix.lower()
     if suffix == ".png":
-        found = _png(path, with_palette=with_palette)
-    elif suffix == ".pfm":
-        found = _pfm(path)
+        values = _png(path, with_palette=with_palette)
     else:
-        found = _numpy(path)
-    squeezed = np.squeeze(found)
-    if squeezed.ndim != 2 or found.dtype.kind not in "fiub":
-        shape = "×".join(map(str, found.shape))
-        raise FormatError(
-            str(path), why=f"{shape} of {found.dtype}", expected="one number for each pixel"
-        )
+        values = _pfm(path) if suffix == ".pfm" else _numpy(path)
+    squeezed = np.squeeze(values)
+    if squeezed.ndim != 2 or values.dtype.kind not in "fiub":
+        why = f"{'×'.join(map(str, values.shape))} of {values.dtype}"
+        raise FormatError(str(path), why=why, expected="one number for each pixel")
     return squeezed
 
 
@@ -288,10 +274,7 @@ def _png(path: Path, *, with_palette: bool) -> Any:
 
 
 def _pfm(path: Path) -> Any:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FormatError(str(path), why=error.strerror or str(error)) from None
+    data = read_bytes(path)
     head = _PFM.match(data)
     if head is None or head[1] != b"Pf":
         raise FormatError(str(path), why="no PFM of one channel", expected="Pf, width height")

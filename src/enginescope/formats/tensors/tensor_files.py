@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from enginescope.core.errors import FormatError
+from enginescope.core.errors import FormatError, os_errors_as
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.optional import require
 from enginescope.core.record import Record
@@ -102,40 +102,29 @@ def load_data_set(folder: Path, names: Sequence[str], *, role: str = "input") ->
 
 
 def _numbered(folder: Path, role: str) -> list[tuple[int, Path]]:
-    try:
-        found = [
-            (match, path) for path in folder.iterdir() if (match := _NUMBERED.match(path.name))
-        ]
-    except OSError as error:
-        raise FormatError(str(folder), why=error.strerror or str(error)) from None
-    return sorted((int(match[2]), path) for match, path in found if match[1] == role)
+    with os_errors_as(FormatError, str(folder)):
+        matches = [(_NUMBERED.match(path.name), path) for path in folder.iterdir()]
+    return sorted((int(match[2]), path) for match, path in matches if match and match[1] == role)
 
 
 @contextmanager
 def _numpy_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except FormatError:
-        raise
     except Exception as error:  # noqa: BLE001 - zip, zlib, header and pickle errors share no base
         raise FormatError(str(path), why=f"NumPy cannot read it ({error})") from None
 
 
 def _member(path: Path, archive: Any, name: str | None) -> Array:
+    keys = archive.files
+    if name not in keys and len(keys) != 1:
+        raise FormatError(
+            str(path),
+            why=f"it holds {', '.join(keys) or 'no arrays'}",
+            expected=f"an array named {name}" if name else "a single array",
+        )
     with _numpy_errors(path):
-        return archive[_key(path, list(archive.files), name)]
-
-
-def _key(path: Path, keys: list[str], name: str | None) -> str:
-    if name in keys:
-        return str(name)
-    if len(keys) == 1:
-        return keys[0]
-    raise FormatError(
-        str(path),
-        why=f"it holds {', '.join(keys) or 'no arrays'}",
-        expected=f"an array named {name}" if name else "a single array",
-    )
+        return archive[name if name in keys else keys[0]]
 
 
 def _from_onnx(path: Path, data: bytes) -> tuple[str, Array]:
@@ -147,13 +136,11 @@ def _from_onnx(path: Path, data: bytes) -> tuple[str, Array]:
         is_external = proto.data_location == onnx.TensorProto.EXTERNAL
         values = None if is_external else helper.to_array(proto)
     except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
-        raise FormatError(
-            str(path), why=f"it is not an ONNX tensor ({error})", expected="a TensorProto"
-        ) from None
+        why, expected = f"it is not an ONNX tensor ({error})", "a TensorProto"
+        raise FormatError(str(path), why=why, expected=expected) from None
     if is_external:
-        raise FormatError(
-            str(path), why="its values are in another file", expected="values inside the file"
-        )
+        why, expected = "its values are in another file", "values inside the file"
+        raise FormatError(str(path), why=why, expected=expected)
     return proto.name, values
 
 
@@ -202,14 +189,12 @@ def outputs_of(document: Document) -> tuple[tuple[TensorValues, ...], tuple[Noti
     lost = sum(one["values"].count(None) for one in document.value if "nonFinite" not in one)
     notices = document.notices
     if lost:
-        notices += (
-            Notice(
-                "W-OUTPUTS-NOT-FINITE",
-                f"{document.source} has {lost:,} values that are not numbers; "
-                "enginescope reads them as NaN",
-                {"file": document.source, "count": lost},
-            ),
+        message = (
+            f"{document.source} has {lost:,} values that are not numbers; "
+            "enginescope reads them as NaN"
         )
+        evidence = {"file": document.source, "count": lost}
+        notices += (Notice("W-OUTPUTS-NOT-FINITE", message, evidence),)
     return tuple(sorted(found, key=lambda one: one.name)), notices
 
 
@@ -242,9 +227,8 @@ def _shape(text: Any, name: str, source: str) -> tuple[int, ...]:
     if str(text) in ("scalar", "()"):
         return ()
     if not all(part.isdecimal() for part in parts):
-        raise FormatError(
-            source, where=name, why=f"{text!r} is not a shape", expected="as in 1x1000"
-        )
+        why = f"{text!r} is not a shape"
+        raise FormatError(source, where=name, why=why, expected="as in 1x1000")
     return tuple(map(int, parts))
 
 
@@ -292,7 +276,10 @@ def read_skipped(folder: Path) -> tuple[SkippedSample, ...]:
 def write_answers(path: Path, tensors: Sequence[TensorValues]) -> None:
     """Write the tensors of one sample; texts as NumPy's own, so that nothing needs pickle."""
     index = [_Entry(name=tensor.name, dtype=tensor.dtype, shape=tensor.shape) for tensor in tensors]
-    members = {tensor.name: _plain(tensor) for tensor in tensors}
+    members = {
+        tensor.name: np.asarray(tensor.data, dtype=str if tensor.data.dtype.kind == "O" else None)
+        for tensor in tensors
+    }
     members[_INDEX] = np.frombuffer(msgspec.json.encode(index), dtype=np.uint8)
     with path.open("wb") as file:
         np.savez(file, allow_pickle=False, **members)
@@ -315,24 +302,14 @@ def read_answers(path: Path) -> tuple[TensorValues, ...]:
 
 def tensor_of(name: str, array: Any) -> TensorValues:
     """Return an array as a tensor of NumPy's type; texts as NumPy's own."""
-    dtype = _BY_NUMPY.get(array.dtype.name)
-    if dtype is None:
-        is_text = array.dtype.kind in "OUS"
-        if not is_text and array.dtype.name == "bfloat16":
-            return TensorValues(
-                name=name, dtype=DataType.BF16, shape=array.shape, data=array.view(np.uint16)
-            )
-        if not is_text:
-            raise FormatError(name, why=f"values of type {array.dtype} cannot be compared")
-        texts = np.asarray(array, dtype=str)
-        return TensorValues(name=name, dtype=DataType.STRING, shape=texts.shape, data=texts)
-    return TensorValues(name=name, dtype=dtype, shape=array.shape, data=array)
-
-
-def _plain(one: TensorValues) -> Any:
-    if one.data.dtype.kind == "O":
-        return np.asarray(one.data, dtype=str)
-    return one.data
+    dtype, data = _BY_NUMPY.get(array.dtype.name), array
+    if dtype is None and array.dtype.kind in "OUS":
+        dtype, data = DataType.STRING, np.asarray(array, dtype=str)
+    elif dtype is None and array.dtype.name == "bfloat16":
+        dtype, data = DataType.BF16, array.view(np.uint16)
+    elif dtype is None:
+        raise FormatError(name, why=f"values of type {array.dtype} cannot be compared")
+    return TensorValues(name=name, dtype=dtype, shape=data.shape, data=data)
 
 
 #: Files with one array, which is the only output's, or the output's that the file is named like.

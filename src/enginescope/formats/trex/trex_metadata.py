@@ -67,9 +67,16 @@ def metadata_of(document: Document) -> tuple[ToolReport, tuple[Notice, ...]]:
         host_walltime_s=finite_number(performance.get("Total Host Walltime")),
         total_gpu_compute_s=finite_number(performance.get("Total GPU Compute Time")),
     )
-    odd = {name: len(raw) for name, raw in known.items() if _is_odd(raw)}
-    notices = (_unnamed(document.source, odd),) if odd else ()
-    return report, (*document.notices, *notices)
+    lengths = {name: len(raw) for name, raw in known.items() if isinstance(raw, list)}
+    odd = {name: size for name, size in lengths.items() if size > 4 and size not in _PERCENTILES}
+    if not odd:
+        return report, document.notices
+    source = document.source
+    message = (
+        f"{source} has statistics without the names of the percentiles; enginescope skips them"
+    )
+    notice = Notice("W-PERCENTILES-UNNAMED", message, {"file": source, "lengths": odd})
+    return report, (*document.notices, notice)
 
 
 def is_trex_metadata(value: Any) -> bool:
@@ -109,18 +116,6 @@ def _summary(metric: str, raw: Any) -> ReportedSummary | None:
     )
 
 
-def _is_odd(raw: Any) -> bool:
-    return isinstance(raw, list) and len(raw) > 4 and len(raw) not in _PERCENTILES
-
-
-def _unnamed(source: str, odd: dict[str, int]) -> Notice:
-    return Notice(
-        "W-PERCENTILES-UNNAMED",
-        f"{source} has statistics without the names of the percentiles; enginescope skips them",
-        {"file": source, "lengths": odd},
-    )
-
-
 def _device_dump(raw: dict[str, Any]) -> ToolReport:
     """The older form: one device with all its CUDA attributes."""
     memory = whole_number(raw.get("TotalMemory"))
@@ -144,7 +139,6 @@ _NUMBERS = frozenset(
     {"Compute Capability", "SMs", "Compute Clock Rate", "Memory Bus Width", "Memory Clock Rate"}
 )
 _LEADING = re.compile(r"\d+(\.\d+)?")
-_PARTS = {"fp16": "FP16", "bf16": "BF16", "int8": "INT8", "fp8": "FP8", "int4": "INT4"}
 
 
 def build_metadata(report: BuildReport, model: str, device: Device | None) -> dict[str, Any]:
@@ -154,21 +148,17 @@ def build_metadata(report: BuildReport, model: str, device: Device | None) -> di
         model: Path of the model.
         device: The GPU it was built on.
     """
+    parts = filter(None, (report.precision or "").split("+"))
+    precision = "+".join(("FP32", *map(str.upper, parts)))  # as trtexec prints it
     return {
         "model_options": {"Format": "ONNX", "Model": model},
         "build_options": {
-            "Precision": _precision(report.precision),
+            "Precision": precision,
             **{name.replace("_", " "): text for name, text in report.options.items()},
         },
         "device_information": _device(device, report.device),
         "enginescope": msgspec.to_builtins(report),
     }
-
-
-def _precision(asked: str | None) -> str:
-    """Return it as trtexec prints it: ``FP32+FP16``."""
-    parts = (asked or "").split("+")
-    return "+".join(["FP32", *(_PARTS.get(part, part.upper()) for part in parts if part)])
 
 
 def _device(device: Device | None, name: str | None) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -81,12 +80,25 @@ def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
     doubts: _Doubts = {}
     layers = tuple([_timing(at, *row, iterations, doubts) for at, row in enumerate(rows)])
     left_out = len(others) - sum(_is_count(other) for other in others)
-    notices = document.notices
+    file, notices = document.source, list(document.notices)
     if left_out:
-        notices = (*notices, _left_out(document.source, left_out))
-    notices = (*notices, *(_doubted(document.source, *found) for found in doubts.items()))
-    source = "trtexec" if _is_trtexec(document.value, iterations, layers) else "torch-tensorrt"
-    return Profile(source=source, layers=layers, iterations=iterations), notices
+        records = "1 record that is not a layer time"
+        if left_out > 1:
+            records = f"{left_out:,} records that are not layer times"
+        message = f"{file}: skipped {records}"
+        notices.append(Notice("W-RECORDS", message, {"file": file, "left_out": left_out}))
+    for code, names in doubts.items():
+        figures = "1 figure" if len(names) == 1 else f"{len(names):,} figures"
+        message = (
+            f"{file} has {figures} {_DOUBTS[code]}, the first of {names[0]!r}; read as not known"
+        )
+        evidence = {"file": file, "figures": len(names), "first": names[0]}
+        notices.append(Notice(code, message, evidence))
+    # Torch-TensorRT writes a bare list without a count and without medians
+    is_bare = iterations is None and isinstance(document.value, list)
+    is_torch = is_bare and all(layer.median_ms is None for layer in layers)
+    source = "torch-tensorrt" if is_torch else "trtexec"
+    return Profile(source=source, layers=layers, iterations=iterations), tuple(notices)
 
 
 def is_profile(value: Any) -> bool:
@@ -132,13 +144,6 @@ def _iterations(value: Any, others: list[Any]) -> int | None:
     return next((one for one in known if one is not None and one > 0), None)
 
 
-def _is_trtexec(value: Any, iterations: int | None, layers: tuple[LayerTiming, ...]) -> bool:
-    """Torch-TensorRT writes a bare list without a count and without medians."""
-    if iterations is not None or not isinstance(value, list):
-        return True
-    return any(layer.median_ms is not None for layer in layers)
-
-
 def _timing(
     index: int, row: dict[str, Any], columns: _Columns, iterations: int | None, doubts: _Doubts
 ) -> LayerTiming:
@@ -178,25 +183,6 @@ def _figure(
     return None
 
 
-def _left_out(source: str, count: int) -> Notice:
-    records = (
-        "1 record that is not a layer time"
-        if count == 1
-        else (f"{count:,} records that are not layer times")
-    )
-    return Notice("W-RECORDS", f"{source}: skipped {records}", {"file": source, "left_out": count})
-
-
-def _doubted(source: str, code: str, names: list[str]) -> Notice:
-    count, what = len(names), _DOUBTS[code]
-    figures = "1 figure" if count == 1 else f"{count:,} figures"
-    return Notice(
-        code,
-        f"{source} has {figures} {what}, the first of {names[0]!r}; read as not known",
-        {"file": source, "figures": count, "first": names[0]},
-    )
-
-
 # How TensorRT names layers; a dictionary of other numbers has none of these.
 _LAYER_NAME = re.compile(
     r"Reformatting CopyNode|ForeignNode\[|^__my[el]|PWN\(|\(Unnamed Layer\*| \+ |^/\S+/\S+"
@@ -207,20 +193,23 @@ def is_layer_latencies(value: Any) -> bool:
     """Whether JSON values are times by layer: numbers, or lists of as many numbers each."""
     if not isinstance(value, dict) or not any(map(_LAYER_NAME.search, value)):
         return False
-    lists = [times for times in value.values() if isinstance(times, list)]
-    if lists:
-        return len(lists) == len(value) and all(
-            times and all(map(_is_time, times)) for times in lists
+    values = list(value.values())
+    if any(isinstance(times, list) for times in values):
+        return all(
+            isinstance(times, list) and times and all(map(_is_time, times)) for times in values
         )
-    return all(_is_time(times) for times in value.values())
+    return all(map(_is_time, values))
 
 
 def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the layers in the file's order; figures of several inferences per layer, else one."""
     if not is_layer_latencies(document.value):
         raise FormatError(document.source, why="no times by layer", expected='{"layer": [ms, …]}')
-    times = {name: _listed(one) for name, one in document.value.items()}
-    counts = {len(time) for time in times.values()}
+    times = {
+        name: [float(one) for one in (value if isinstance(value, list) else [value])]
+        for name, value in document.value.items()
+    }
+    counts = {len(values) for values in times.values()}
     notice = Notice(
         "I-UNIT-ASSUMED",
         f"{document.source} states no unit; its layer times count as milliseconds, as "
@@ -229,25 +218,19 @@ def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]
     )
     profile = Profile(
         source="iprofiler",
-        layers=tuple(_timings(times)),
+        layers=tuple(
+            LayerTiming(
+                index=index,
+                name=name,
+                mean_ms=fmean(values),
+                median_ms=median(values) if len(values) > 1 else None,
+                total_ms=sum(values),
+            )
+            for index, (name, values) in enumerate(times.items())
+        ),
         iterations=counts.pop() if len(counts) == 1 else None,
     )
     return profile, (*document.notices, notice)
-
-
-def _timings(times: dict[str, list[float]]) -> Iterator[LayerTiming]:
-    for index, (name, values) in enumerate(times.items()):
-        yield LayerTiming(
-            index=index,
-            name=name,
-            mean_ms=fmean(values),
-            median_ms=median(values) if len(values) > 1 else None,
-            total_ms=sum(values),
-        )
-
-
-def _listed(value: Any) -> list[float]:
-    return [float(one) for one in (value if isinstance(value, list) else [value])]
 
 
 def _is_time(value: Any) -> bool:

@@ -30,7 +30,7 @@ from enginescope.records.samples import QueryTrace, ReportedSummary
 _MIN_VALUES = 32
 _MIN_DISTINCT = 3
 _FINEST = 24
-_SUMMARY_DIGITS = 6
+_PRINTED_DIGITS = 6
 
 
 def clock_step_ms(values_ms: Array) -> float | None:
@@ -56,7 +56,7 @@ def _step_of(values_ms: Array, clearance: float) -> float | None:
     values = np.abs(values_ms[values_ms != 0])
     if values.size < _MIN_VALUES or np.unique(values).size < _MIN_DISTINCT:
         return None
-    rounding = 0.51 * 10.0 ** (np.floor(np.log10(values)) + 1 - _SUMMARY_DIGITS)
+    rounding = 0.51 * 10.0 ** (np.floor(np.log10(values)) + 1 - _PRINTED_DIGITS)
     for power in range(_FINEST):
         step = 2.0**-power
         if step < clearance * float(rounding.max()):
@@ -82,23 +82,15 @@ def as_trtexec_prints(samples: Samples, percentiles: tuple[float, ...]) -> Repor
     n = ordered.size
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / np.float32(2)
     mean = np.cumsum(ordered, dtype=np.float32)[-1] / np.float32(n)
+    excluded = {p: int((1 - np.float32(p) / np.float32(100)) * np.float32(n)) for p in percentiles}
     return ReportedSummary(
         metric=samples.metric,
         min_ms=float(ordered[0]),
         max_ms=float(ordered[-1]),
         mean_ms=float(mean),
         median_ms=float(middle),
-        percentiles=tuple((p, _percentile(ordered, p)) for p in percentiles),
+        percentiles=tuple((p, float(ordered[max(n - 1 - excluded[p], 0)])) for p in percentiles),
     )
-
-
-def _percentile(ordered: Array, p: float) -> float:
-    share = np.float32(1) - np.float32(p) / np.float32(100)
-    exclude = int(share * np.float32(ordered.size))
-    return float(ordered[max(ordered.size - 1 - exclude, 0)])
-
-
-_PRINTED_DIGITS = 6
 
 
 def resolution_notices(
@@ -110,43 +102,33 @@ def resolution_notices(
         enqueue_start_ms: When each enqueue began, since the tool started, where enqueue times come
             from differences.
     """
-    by_metric = {sample.metric: sample for sample in samples}
-    series = by_metric.get("gpu_compute") or by_metric.get("trtexec_latency")
+    metrics = {sample.metric: sample for sample in samples}
+    series = metrics.get("gpu_compute") or metrics.get("trtexec_latency")
     step = clock_step_ms(series.values_ms) if series else None
     notices = []
     if series and step is not None:
-        notices.append(_clock(source, series, step))
-    if "enqueue" in by_metric and enqueue_start_ms is not None:
+        median_ms = float(np.median(series.values_ms))
+        share = f", {100 * step / median_ms:.2g} % of the median" if median_ms > 0 else ""
+        share += " GPU compute time" if share and series.metric == "gpu_compute" else ""
+        message = f"the times in {source} move in steps of {step * 1e3:.3g} µs{share}"
+        evidence = {"metric": series.metric, "step_ms": step, "median_ms": median_ms}
+        notices.append(Notice("I-RESOLUTION", message, {"file": source, **evidence}))
+    if "enqueue" in metrics and enqueue_start_ms is not None:
         latest = float(np.max(np.abs(enqueue_start_ms)))
         if latest >= 1.0:
-            notices.append(_enqueue(source, latest, by_metric["enqueue"]))
+            step_ms = stamp_step_ms(latest)
+            message = (
+                f"enqueue times in {source} are differences of time stamps with six digits, "
+                f"so they are only good to {step_ms * 1e3:.3g} µs"
+            )
+            evidence = {"metric": "enqueue", "step_ms": step_ms, "latest_ms": latest}
+            notices.append(Notice("I-ENQUEUE-RESOLUTION", message, {"file": source, **evidence}))
     return step, tuple(notices)
-
-
-def _clock(source: str, series: Samples, step_ms: float) -> Notice:
-    median_ms = float(np.median(series.values_ms))
-    share = f", {100 * step_ms / median_ms:.2g} % of the median" if median_ms > 0 else ""
-    share += " GPU compute time" if share and series.metric == "gpu_compute" else ""
-    return Notice(
-        "I-RESOLUTION",
-        f"the times in {source} move in steps of {step_ms * 1e3:.3g} µs{share}",
-        {"file": source, "metric": series.metric, "step_ms": step_ms, "median_ms": median_ms},
-    )
 
 
 def stamp_step_ms(latest_ms: float) -> float:
     """Return how coarse a time stamp with six digits is."""
     return 10.0 ** (math.floor(math.log10(max(latest_ms, 1e-6))) + 1 - _PRINTED_DIGITS)
-
-
-def _enqueue(source: str, latest_ms: float, series: Samples) -> Notice:
-    step_ms = stamp_step_ms(latest_ms)
-    return Notice(
-        "I-ENQUEUE-RESOLUTION",
-        f"enqueue times in {source} are differences of time stamps with six digits, "
-        f"so they are only good to {step_ms * 1e3:.3g} µs",
-        {"file": source, "metric": series.metric, "step_ms": step_ms, "latest_ms": latest_ms},
-    )
 
 
 class ExportedTimes(Record, frozen=True, kw_only=True, eq=False):
@@ -205,7 +187,9 @@ def times_of(
     times = _assemble(columns, begin)
     notices = list(document.notices)
     if left_out:
-        notices.append(_left_out(document.source, left_out))
+        message = f"{document.source} has {left_out} incomplete records; enginescope skips them"
+        evidence = {"file": document.source, "left_out": left_out}
+        notices.append(Notice("W-RECORDS", message, evidence))
     if is_swapped:
         notices.append(_swapped(document.source, begin))
     stamps = None if "enqueue" in columns else columns.get("startenq")
@@ -281,42 +265,26 @@ def _assemble(columns: dict[str, Array], begin: int) -> ExportedTimes:
         )
         for metric, values in series.items()
     )
-    return ExportedTimes(
-        samples=samples, wall_ms=_wall(columns, begin), trace=_trace(columns, begin)
-    )
+    wall_ms = trace = None
+    if {"starth2d", "endd2h"} <= columns.keys():
+        wall_ms = float(columns["endd2h"][-1] - columns["starth2d"][begin])
+    if columns.keys() >= set(_COLUMNS.values()):
+        trace = QueryTrace(**{one: frozen(columns[of][begin:]) for one, of in _COLUMNS.items()})
+    return ExportedTimes(samples=samples, wall_ms=wall_ms, trace=trace)
 
 
-# Stamps of a query -> trtexec's names, without their unit.
-_STAMPS = {
-    "enqueue_start": "startenq",
-    "enqueue_end": "endenq",
-    "h2d_start": "starth2d",
-    "h2d_end": "endh2d",
-    "compute_start": "startcompute",
-    "compute_end": "endcompute",
-    "d2h_start": "startd2h",
-    "d2h_end": "endd2h",
+#: Stamps of a query -> trtexec's names.
+STAMPS = {
+    "enqueue_start": "startEnqMs",
+    "enqueue_end": "endEnqMs",
+    "h2d_start": "startH2dMs",
+    "h2d_end": "endH2dMs",
+    "compute_start": "startComputeMs",
+    "compute_end": "endComputeMs",
+    "d2h_start": "startD2hMs",
+    "d2h_end": "endD2hMs",
 }
-
-
-def _trace(columns: dict[str, Array], begin: int) -> QueryTrace | None:
-    if not columns.keys() >= set(_STAMPS.values()):
-        return None
-    return QueryTrace(**{name: frozen(columns[one][begin:]) for name, one in _STAMPS.items()})
-
-
-def _wall(columns: dict[str, Array], begin: int) -> float | None:
-    if not {"starth2d", "endd2h"} <= columns.keys():
-        return None
-    return float(columns["endd2h"][-1] - columns["starth2d"][begin])
-
-
-def _left_out(source: str, count: int) -> Notice:
-    return Notice(
-        "W-RECORDS",
-        f"{source} has {count} incomplete records; enginescope skips them",
-        {"file": source, "left_out": count},
-    )
+_COLUMNS = {stamp: name.removesuffix("Ms").lower() for stamp, name in STAMPS.items()}
 
 
 # 32-bit accumulation of values whose rounding could not be undone: each addition may round by half
@@ -343,7 +311,12 @@ def summary_mismatches(
         step = times.enqueue_step_ms if one.metric == "enqueue" else None
         differing = dict(_differences(series, one, 2.01 * (step or 0.0)))
         if differing:
-            found.append(_notice(one.metric, len(series), differing))
+            message = (
+                f"the printed {one.metric} summary is not that of the exported times "
+                f"({', '.join(differing)} differ)"
+            )
+            evidence = {"metric": one.metric, "samples": len(series), "differing": differing}
+            found.append(Notice("W-SUMMARY-MISMATCH", message, evidence))
     return tuple(found)
 
 
@@ -367,15 +340,6 @@ def _agree(mine: float, theirs: float, relative: float) -> bool:
         return True
     digit = 10.0 ** (math.floor(math.log10(largest)) + 1 - _PRINTED_DIGITS)
     return abs(mine - theirs) <= max(1.01 * digit, relative * largest)
-
-
-def _notice(metric: str, n: int, differing: dict[str, dict[str, float]]) -> Notice:
-    names = ", ".join(differing)
-    return Notice(
-        "W-SUMMARY-MISMATCH",
-        f"the printed {metric} summary is not that of the exported times ({names} differ)",
-        {"metric": metric, "samples": n, "differing": differing},
-    )
 
 
 def report_mismatches(reports: Sequence[ToolReport]) -> tuple[Notice, ...]:

@@ -294,16 +294,15 @@ def read_shapes(text: str) -> Profiles:
 
 
 def _shapes_of_profile(text: str) -> tuple[InputShape, ...]:
-    found = [part.rpartition(":") for part in _list(text)]
-    if not found or not all(
-        name and re.fullmatch(r"\d+(x\d+)*|scalar", dims) for name, _, dims in found
-    ):
+    found = [re.fullmatch(r"(.+):(?:(\d+(?:x\d+)*)|scalar)", part) for part in _list(text)]
+    if not found or None in found:
         raise ValueError("NAME:1x3x224x224,…, optimization profiles separated by ;")
     return tuple(
         InputShape(
-            name=name.strip("'"), dims=() if dims == "scalar" else tuple(map(int, dims.split("x")))
+            name=one[1].strip("'"), dims=tuple(map(int, one[2].split("x") if one[2] else ()))
         )
-        for name, _, dims in found
+        for one in found
+        if one
     )
 
 

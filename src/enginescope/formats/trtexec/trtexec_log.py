@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +32,7 @@ from enginescope.records.samples import ReportedSummary
 _LEVELS = {"W": "warning", "E": "error", "F": "fatal"}
 _SUMMARY_TITLE = "Performance summary"
 _UNREAD = "W-FIGURES-UNREAD"
+_SHOWN_LINES = 3
 DEVICE_SECTION = "Device Information"
 
 
@@ -85,7 +86,9 @@ def parse_trtexec_logs(
     for first, part in _processes(text, source):
         log, own = read_part(part, "trtexec", source, first=first)
         logs.append((log, (*notices, *own)))
-    if not any(log.has_figures or _is_told(log.report) for log, _ in logs):
+    reports = [log.report for log, _ in logs]
+    is_told = any(one.options or one.messages or one.device or one.command for one in reports)
+    if not is_told and not any(log.has_figures for log, _ in logs):
         unread = [notice.message for _, told in logs for notice in told if notice.code == _UNREAD]
         raise FormatError(
             source,
@@ -93,11 +96,6 @@ def parse_trtexec_logs(
             hint=unread[0] if unread else "log the whole run, down to its summary",
         )
     return tuple(logs)
-
-
-def _is_told(report: ToolReport) -> bool:
-    """Whether a log without figures says something of a run: its options, or how it ended."""
-    return bool(report.options or report.messages or report.device or report.command)
 
 
 def read_part(
@@ -272,35 +270,24 @@ class _LogReader:
 
     def notices(self, source: str) -> Iterator[Notice]:
         if self.has_started and self.fields.get("passed") is None:
-            yield Notice(
-                "W-LOG-UNFINISHED",
-                f"{source} ends before trtexec prints PASSED or FAILED",
-                {"file": source},
-            )
+            message = f"{source} ends before trtexec prints PASSED or FAILED"
+            yield Notice("W-LOG-UNFINISHED", message, {"file": source})
         if self.table is not None and self.table.layers and not self.table.is_complete:
-            yield Notice(
-                "W-TRUNCATED",
+            message = (
                 f"{source}: the table of layer times ends before its total; layers are "
-                "missing, and the last name may be cut off",
-                {"file": source, "layers": len(self.table.layers)},
+                "missing, and the last name may be cut off"
             )
-        unread = [line for line in self.unread if not self.summaries or "min = " in line.text]
-        if unread:
-            yield _unread(source, unread)
-
-
-_SHOWN_LINES = 3
-
-
-def _unread(source: str, lines: Sequence[LogLine]) -> Notice:
-    first = lines[:_SHOWN_LINES]
-    shown = "; ".join(f"line {line.number}: {line.text.strip()[:80]}" for line in first)
-    more = f" and {len(lines) - _SHOWN_LINES:,} more" if len(lines) > _SHOWN_LINES else ""
-    return Notice(
-        _UNREAD,
-        f"{source} has figures in a layout that enginescope does not read: {shown}{more}",
-        {"file": source, "lines": [line.number for line in first]},
-    )
+            evidence = {"file": source, "layers": len(self.table.layers)}
+            yield Notice("W-TRUNCATED", message, evidence)
+        lines = [line for line in self.unread if not self.summaries or "min = " in line.text]
+        if lines:
+            first = lines[:_SHOWN_LINES]
+            shown = "; ".join(f"line {line.number}: {line.text.strip()[:80]}" for line in first)
+            left = len(lines) - len(first)
+            more = f" and {left:,} more" if left else ""
+            message = f"{source} has figures in a layout that enginescope does not read: "
+            evidence = {"file": source, "lines": [line.number for line in first]}
+            yield Notice(_UNREAD, message + shown + more, evidence)
 
 
 #: What the builder says when it has finished an engine, and when it begins with one.

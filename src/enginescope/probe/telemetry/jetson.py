@@ -45,7 +45,7 @@ class JetsonSampler:
         self._name = _gpu_name(board) or "gpu"
         self.gpu = SampledGpu(
             source="jtop",
-            name=_model_of(board) or self._name,
+            name=str(_dig(getattr(board, "board", None), "hardware", "Model") or self._name),
             max_sm_clock_mhz=_mhz(_dig(board.gpu, self._name, "freq", "max")),
             memory_bytes=_bytes(_dig(board.memory, "RAM", "tot")),
             power_is_instant=True,
@@ -96,11 +96,6 @@ def _gpu_name(board: Any) -> str | None:
     gpus = dict(board.gpu or {})
     kinds = ((name, _dig(one, "type")) for name, one in gpus.items())
     return next((name for name, kind in kinds if kind in (None, "integrated")), None)
-
-
-def _model_of(board: Any) -> str | None:
-    model = _dig(getattr(board, "board", None), "hardware", "Model")
-    return str(model) if model else None
 
 
 def _dig(value: Any, *keys: str) -> Any:

@@ -51,7 +51,8 @@ class NvmlSampler:
         self._nvml = nvml
         self._opened = opened
         self._handle = handle
-        self._is_mig = _truth(self._ask("nvmlDeviceIsMigDeviceHandle"))
+        is_mig = self._ask("nvmlDeviceIsMigDeviceHandle")  # a number, or an object of ctypes
+        self._is_mig = bool(getattr(is_mig, "value", is_mig))
         whole = self._ask("nvmlDeviceGetDeviceHandleFromMigDeviceHandle") if self._is_mig else None
         self._whole = handle if whole is None else whole
         self._bits = tuple(
@@ -63,13 +64,13 @@ class NvmlSampler:
 
     def sample(self, pid: int) -> Sample:
         energy = None if self._is_mig else self._ask("nvmlDeviceGetTotalEnergyConsumption")
-        average, instant = (None, None) if self._is_mig else self._powers()
+        average, instant = (None, None) if self._is_mig else self._powers_mw()
         used = None if self._is_mig else self._ask("nvmlDeviceGetUtilizationRates")
         memory = self._ask("nvmlDeviceGetMemoryInfo")
         return {
             channel.ENERGY: _number(energy),
-            channel.POWER: average,
-            channel.POWER_INSTANT: instant,
+            channel.POWER: _number(average, 1e-3),
+            channel.POWER_INSTANT: _number(instant, 1e-3),
             channel.UTILIZATION: _number(used.gpu) if used is not None else None,
             channel.MEMORY_UTILIZATION: _number(used.memory) if used is not None else None,
             channel.DEVICE_MEMORY: _number(memory.used) if memory is not None else None,
@@ -122,13 +123,12 @@ class NvmlSampler:
         capability = self._ask("nvmlDeviceGetCudaComputeCapability")
         return None if capability is None else tuple(capability) <= (8, 0)
 
-    def _powers(self) -> tuple[float | None, float | None]:
-        """Return watts, averaged and of the moment, as far as they are told apart."""
+    def _powers_mw(self) -> tuple[int | None, int | None]:
+        """Return power, averaged and of the moment, as far as they are told apart."""
         average = self._field("NVML_FI_DEV_POWER_AVERAGE")
         if average is None:
             average = self._ask("nvmlDeviceGetPowerUsage")
-        instant = self._field("NVML_FI_DEV_POWER_INSTANT")
-        return _watts(average), _watts(instant)
+        return average, self._field("NVML_FI_DEV_POWER_INSTANT")
 
     def _field(self, name: str) -> int | None:
         number = getattr(self._nvml, name, None)
@@ -175,21 +175,9 @@ class NvmlSampler:
 
 
 def _reason_bit(nvml: Any, name: str) -> int | None:
-    for family in ("nvmlClocksEventReason", "nvmlClocksThrottleReason"):
-        bit = getattr(nvml, f"{family}{name}", None)
-        if bit is not None:
-            return int(bit)
-    return None
+    names = (f"nvmlClocks{kind}Reason{name}" for kind in ("Event", "Throttle"))
+    return next((int(getattr(nvml, one)) for one in names if hasattr(nvml, one)), None)
 
 
-def _truth(value: Any) -> bool:
-    """Return NVML's yes or no, which comes as a number or as an object of ctypes."""
-    return bool(getattr(value, "value", value))
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _watts(milliwatts: int | None) -> float | None:
-    return None if milliwatts is None else milliwatts / 1e3
+def _number(value: Any, factor: float = 1.0) -> float | None:
+    return None if value is None else float(value) * factor

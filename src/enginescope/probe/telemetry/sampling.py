@@ -88,11 +88,11 @@ class Sampling:
 
     def _read(self) -> str | None:
         """Take the series from the file; return why there is none."""
-        lines = list(_lines(self._file))
+        lines = _lines(self._file)
         self.gpu = next((line.gpu for line in lines if line.gpu is not None), None)
-        samples = [line for line in lines if line.at_ns is not None]
+        samples = {line.at_ns / 1e6: line.values for line in lines if line.at_ns is not None}
         if samples:
-            self.series = _series(samples)
+            self.series = series_of(list(samples), list(samples.values()))
         return next((line.why_not for line in lines if line.why_not), None)
 
 
@@ -110,11 +110,6 @@ def series_of(times_ms: list[float], values: list[dict[str, float | None]]) -> T
             found[name] = frozen(row)
     channels = tuple(Channel(name=name, values=array) for name, array in found.items())
     return Telemetry(time_ms=frozen(times_ms), channels=channels)
-
-
-def _series(samples: list[Line]) -> Telemetry:
-    times = [sample.at_ns / 1e6 for sample in samples if sample.at_ns is not None]
-    return series_of(times, [sample.values for sample in samples])
 
 
 def _lines(file: Path) -> list[Line]:

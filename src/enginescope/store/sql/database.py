@@ -147,14 +147,16 @@ class Database:
         self.what = what
         try:
             location = sa.make_url(url)
-            self.file = (
-                Path(location.database or "") if location.get_backend_name() == "sqlite" else None
-            )
+            is_file = location.get_backend_name() == "sqlite"
+            self.file = Path(location.database or "") if is_file else None
+            # a connection to a server costs as much as ten questions; one that the server has
+            # closed is opened anew
+            pool: dict[str, Any] = {"poolclass": sa.QueuePool, "pool_pre_ping": True}
+            timeouts = {key: limit for key, limit in _TIMEOUTS.items() if key not in location.query}
+            if is_file:
+                pool, timeouts = {"poolclass": sa.NullPool}, {"timeout": int(BUSY_TIMEOUT_S)}
             self._engine = sa.create_engine(
-                location,
-                hide_parameters=True,
-                connect_args=self._connect_args(location),
-                **self._pool(),
+                location, hide_parameters=True, connect_args=timeouts, **pool
             )
         except (ArgumentError, NoSuchModuleError, ValueError) as error:
             # the message may hold the URL, and the URL a password
@@ -243,17 +245,6 @@ class Database:
     @deferred_signals()
     def close(self) -> None:
         self._engine.dispose()
-
-    def _pool(self) -> dict[str, Any]:
-        if self.file is not None:
-            return {"poolclass": sa.NullPool}
-        # a connection costs as much as ten questions; one that the server has closed is opened anew
-        return {"poolclass": sa.QueuePool, "pool_pre_ping": True}
-
-    def _connect_args(self, location: sa.URL) -> dict[str, Any]:
-        if self.file is not None:
-            return {"timeout": BUSY_TIMEOUT_S}
-        return {key: value for key, value in _TIMEOUTS.items() if key not in location.query}
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:

@@ -106,11 +106,8 @@ def _fetch(connection: sa.Connection, folder: SuiteFolder, name: str) -> None:
         SUITE_ROWS.c.suite == name, SUITE_ROWS.c.number > _fetched(folder)
     )
     lines = b"\n".join(connection.execute(rows.order_by(SUITE_ROWS.c.number)).scalars())
-    folder.put(
-        SuiteChange(
-            plan=decode(plan, SuitePlan, source=f"suite {name}"), rows=tuple(rows_in(lines))
-        )
-    )
+    stored = decode(plan, SuitePlan, source=f"suite {name}")
+    folder.put(SuiteChange(plan=stored, rows=tuple(rows_in(lines))))
     try:
         write_atomic(folder.path / _FETCHED, str(number).encode())
     except OSError as error:
@@ -128,10 +125,8 @@ def _put_rows(connection: sa.Connection, suite: str, rows: Sequence[CellRow], nu
     stored = suite_ended(connection, suite) if rows else {}
     newer = [row for row in rows if row.ended >= stored.get(row.cell.key, "")]
     for row in newer:
-        table = SUITE_ROWS.c
-        connection.execute(
-            SUITE_ROWS.delete().where(table.suite == suite, table.cell == row.cell.key)
-        )
+        is_it = (SUITE_ROWS.c.suite == suite, SUITE_ROWS.c.cell == row.cell.key)
+        connection.execute(SUITE_ROWS.delete().where(*is_it))
         values = {"suite": suite, "cell": row.cell.key, "number": number, "ended": row.ended}
         connection.execute(SUITE_ROWS.insert().values(**values, data=msgspec.json.encode(row)))
 
@@ -223,7 +218,8 @@ class DatabaseStore:
         target = self._copies / run_id
         part = self._copies / f"{PART}{secrets.token_hex(6)}"
         try:
-            if _is_copy(target, found[_DOCUMENT]):
+            document = target / _DOCUMENT
+            if document.is_file() and document.read_bytes() == found[_DOCUMENT]:
                 return target
             for path, data in found.items():
                 if data is None and root is not None:
@@ -377,8 +373,3 @@ class DatabaseStore:
         self._prepare()
         with self._database.read() as connection:
             yield connection
-
-
-def _is_copy(folder: Path, document: bytes | None) -> bool:
-    file = folder / _DOCUMENT
-    return file.is_file() and file.read_bytes() == document

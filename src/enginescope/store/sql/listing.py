@@ -169,21 +169,17 @@ class Listing:
 
     def _name_broken(self, broken: tuple[Broken, ...]) -> None:
         """Name the runs that are broken now, and none that was before: a server lists for weeks."""
-        others = {
-            key: notice for key, notice in self._notices.items() if notice.code != _BROKEN_RUN
-        }
+        messages = {run.name: f"Run {run.name} was skipped: {run.reason}." for run in broken}
         if len(broken) > _MOST_NAMED:
             first = broken[0]
             message = (
                 f"{len(broken):,} runs were skipped; the first is {first.name}: {first.reason}. "
                 "enginescope runs reindex --json names all."
             )
-            self._notices = others | {_BROKEN_RUN: Notice(code=_BROKEN_RUN, message=message)}
-            return
-        self._notices = others | {
-            run.name: Notice(code=_BROKEN_RUN, message=f"Run {run.name} was skipped: {run.reason}.")
-            for run in broken
-        }
+            messages = {_BROKEN_RUN: message}
+        self._notices = {
+            key: notice for key, notice in self._notices.items() if notice.code != _BROKEN_RUN
+        } | {key: Notice(code=_BROKEN_RUN, message=text) for key, text in messages.items()}
 
     def _say(self, code: str, message: str) -> None:
         """Say what is wrong with the index: of each kind the last, as the paths in it change."""

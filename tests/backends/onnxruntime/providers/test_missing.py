@@ -119,16 +119,14 @@ def test_every_such_cell_is_unsupported(tmp_path, cell) -> None:
     assert not (cache / "converted").exists()  # nothing is converted for nobody
 
 
-class Wheel(SimpleNamespace):
-    """A plug-in wheel's module."""
-
-
 @pytest.fixture
 def plugged(monkeypatch, tmp_path):
     """A runtime that takes libraries, and a wheel that has one."""
     library = tmp_path / "libmine.so"
     library.write_bytes(b"")
-    wheel = Wheel(get_ep_name=lambda: TENSORRT_RTX.name, get_library_path=lambda: str(library))
+    wheel = SimpleNamespace(
+        get_ep_name=lambda: TENSORRT_RTX.name, get_library_path=lambda: str(library)
+    )
     monkeypatch.setitem(sys.modules, "onnxruntime_ep_nv_tensorrt_rtx", wheel)
     installed = SimpleNamespace(metadata={"Name": "onnxruntime-ep-nv-tensorrt-rtx-cu13"})
     monkeypatch.setattr(providers.metadata, "distributions", lambda: [installed])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from enginescope.compat.trtexec.log.log import device_lines
 from enginescope.records.environment import Device
 from tests.compat.trtexec.runs import version
@@ -36,72 +38,46 @@ def test_later_versions_list_all_devices() -> None:
     ]
 
 
-def test_what_cuda_states_is_printed_as_trtexec_prints_it() -> None:
-    device = Device(
-        name="NVIDIA H100 80GB HBM3",
-        compute_capability="9.0",
-        sm_count=132,
-        memory_bytes=81079 << 20,
-        shared_per_sm_bytes=228 << 10,
-        memory_bus_bits=5120,
-        has_ecc=True,
-        clock_mhz=0.0,
-        memory_clock_mhz=0.0,
-    )
-    assert texts((device,), device, 0, version("8.6.0")) == [
-        "=== Device Information ===",
-        "Selected Device: NVIDIA H100 80GB HBM3",
-        "Compute Capability: 9.0",
-        "SMs: 132",
-        "Device Global Memory: 81079 MiB",
-        "Shared Memory per SM: 228 KiB",
-        "Memory Bus Width: 5120 bits (ECC enabled)",
-        "Application Compute Clock Rate: 0 GHz",
-        "Application Memory Clock Rate: 0 GHz",
-        "",
-        (
-            "Note: The application clock rates do not reflect the actual clock rates that the GPU "
-            "is currently running at."
-        ),
-        "",
-        "TensorRT version: 8.6.0",
-    ]
-
-
-def test_the_lines_of_a_later_version_are_those_of_a_published_log() -> None:
+@pytest.mark.parametrize(
+    ("trt", "compute_mhz", "memory_mhz", "clocks"),
+    [("8.6.0", 0.0, 0.0, ("0", "0")), ("10.16.1", 1755.0, 1593.0, ("1.755", "1.593"))],
+)
+def test_the_lines_are_those_of_published_logs(trt, compute_mhz, memory_mhz, clocks) -> None:
+    uuid = "GPU-31e9692b-62b7-2d62-f0b1-f4195b568ac7"
     device = Device(
         name="NVIDIA H100 PCIe",
-        uuid="GPU-31e9692b-62b7-2d62-f0b1-f4195b568ac7",
+        uuid=uuid,
         compute_capability="9.0",
         sm_count=114,
         memory_bytes=81081 << 20,
         shared_per_sm_bytes=228 << 10,
         memory_bus_bits=5120,
         has_ecc=True,
-        clock_mhz=1755.0,
-        memory_clock_mhz=1593.0,
+        clock_mhz=compute_mhz,
+        memory_clock_mhz=memory_mhz,
     )
-    assert texts((device,), device, 0, version("10.16.1")) == [
+    is_later = trt == "10.16.1"
+    listed = ["Available Devices: ", f'  Device 0: "NVIDIA H100 PCIe" UUID: {uuid}']
+    identity = ["Selected Device ID: 0", f"Selected Device UUID: {uuid}"]
+    assert texts((device,), device, 0, version(trt)) == [
         "=== Device Information ===",
-        "Available Devices: ",
-        '  Device 0: "NVIDIA H100 PCIe" UUID: GPU-31e9692b-62b7-2d62-f0b1-f4195b568ac7',
+        *(listed if is_later else []),
         "Selected Device: NVIDIA H100 PCIe",
-        "Selected Device ID: 0",
-        "Selected Device UUID: GPU-31e9692b-62b7-2d62-f0b1-f4195b568ac7",
+        *(identity if is_later else []),
         "Compute Capability: 9.0",
         "SMs: 114",
         "Device Global Memory: 81081 MiB",
         "Shared Memory per SM: 228 KiB",
         "Memory Bus Width: 5120 bits (ECC enabled)",
-        "Application Compute Clock Rate: 1.755 GHz",
-        "Application Memory Clock Rate: 1.593 GHz",
+        f"Application Compute Clock Rate: {clocks[0]} GHz",
+        f"Application Memory Clock Rate: {clocks[1]} GHz",
         "",
         (
             "Note: The application clock rates do not reflect the actual clock rates that the GPU "
             "is currently running at."
         ),
         "",
-        "TensorRT version: 10.16.1",
+        f"TensorRT version: {trt}",
     ]
 
 

@@ -29,7 +29,6 @@ from enginescope.backends.onnxruntime.convert.model_files import (
     lacking_operators,
     read_model,
     state_types,
-    versions_of,
     write_model,
 )
 from enginescope.backends.onnxruntime.options import fp16_way, session_options, write_graph
@@ -41,7 +40,7 @@ from enginescope.core.errors import (
     UsageError,
     innermost_reason,
 )
-from enginescope.core.optional import require
+from enginescope.core.optional import require, versions_of
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest
 from enginescope.core.temporary_folder import temporary_folder
@@ -172,9 +171,8 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
         )
     casts_before = _cast_count(source)
     made = _converted(source, operators, nodes, options, model)
-    casts = _cast_count(made) - casts_before
     write_model(made, target, like=model)
-    return {**counts, "casts": casts}
+    return {**counts, "casts": _cast_count(made) - casts_before}
 
 
 def _converted(
@@ -242,16 +240,12 @@ def name_nodes(source: Any) -> None:
 
 def _holds_fp32(source: Any) -> bool:
     onnx = require("onnx", purpose=_PURPOSE, install="onnx")
-    fp32 = onnx.TensorProto.FLOAT
+    kinds: set[int] = set()
     for graph in graphs_of(source.graph):
-        if any(one.data_type == fp32 for one in graph.initializer):
-            return True
-        if any(
-            one.type.tensor_type.elem_type == fp32
-            for one in (*graph.input, *graph.output, *graph.value_info)
-        ):
-            return True
-    return False
+        values = (*graph.input, *graph.output, *graph.value_info)
+        kinds |= {one.data_type for one in graph.initializer}
+        kinds |= {one.type.tensor_type.elem_type for one in values}
+    return onnx.TensorProto.FLOAT in kinds
 
 
 def _counts(source: Any, operators: list[str], names: list[str]) -> dict[str, int]:
@@ -291,17 +285,12 @@ def fp16_notice(ort: Any, job: Job, setup: Setup) -> tuple[Notice, ...]:
             left, nodes = _in_fp16(load_without_weights(str(file)))
         except BackendError:  # the session that is measured says what is wrong
             return ()
-    if left:
-        return ()
     name = setup.provider.name
-    return (
-        Notice(
-            NOT_FP16,
-            f"not FP16: {name} runs none of the {nodes} nodes that compute in FP16; the "
-            "weights are rounded to FP16, the computation is FP32; measure without :fp16",
-            {"nodes": nodes, "provider": name},
-        ),
+    message = (
+        f"not FP16: {name} runs none of the {nodes} nodes that compute in FP16; the "
+        "weights are rounded to FP16, the computation is FP32; measure without :fp16"
     )
+    return () if left else (Notice(NOT_FP16, message, {"nodes": nodes, "provider": name}),)
 
 
 def _in_fp16(model: Any) -> tuple[int, int]:

@@ -14,7 +14,8 @@ from collections import Counter
 from typing import Any
 
 from enginescope.core.optional import require
-from enginescope.formats.onnx.onnx_precision import graphs_of, inner_graphs
+from enginescope.formats.onnx.onnx_graph import in_order
+from enginescope.formats.onnx.onnx_precision import copy_of, graphs_of, inner_graphs, refill
 
 #: What the converter calls the output of a node that it leaves out, before it is cast; by version.
 _OF_LEFT_OUT = ("_cast_to_fp16", "_output_cast_")
@@ -38,9 +39,7 @@ def take_out_round_trips(graph: Any) -> None:
         node.output[0]: sources[node.input[0]] for node in returning if node.output[0] not in kept
     }
     for node in graph.node:
-        for at, name in enumerate(node.input):
-            if name in instead:
-                node.input[at] = instead[name]
+        node.input[:] = [instead.get(name, name) for name in node.input]
     for node in returning:
         if node.output[0] in instead:
             graph.node.remove(node)
@@ -86,8 +85,7 @@ def repaired(made: Any, header: Any) -> Any:
         take_out_round_trips(graph)
     ordered = _in_order(made)
     ordered.ir_version = header.ir_version
-    del ordered.opset_import[:]
-    ordered.opset_import.extend(header.opset_import)
+    refill(ordered.opset_import, header.opset_import)
     return ordered
 
 
@@ -97,11 +95,10 @@ def take_out_listed_weights(model: Any) -> list[Any]:
     The converter takes them for inputs, and then for of another type than the weights.
     """
     weights = {one.name for one in model.graph.initializer}
-    listed = [_copy(one) for one in model.graph.input if one.name in weights]
-    fed = [_copy(one) for one in model.graph.input if one.name not in weights]
+    listed = [copy_of(one) for one in model.graph.input if one.name in weights]
+    fed = [copy_of(one) for one in model.graph.input if one.name not in weights]
     if listed:
-        del model.graph.input[:]
-        model.graph.input.extend(fed)
+        refill(model.graph.input, fed)
     return listed
 
 
@@ -134,17 +131,15 @@ def _as_initializers(graph: Any, names: set[str]) -> None:
     for node in graph.node:
         value = next((one for one in node.attribute if one.name == "value"), None)
         if node.op_type != "Constant" or value is None or node.output[0] not in names:
-            kept.append(_copy(node))
+            kept.append(copy_of(node))
             continue
-        tensor = _copy(value.t)
+        tensor = copy_of(value.t)
         tensor.name = node.output[0]
         graph.initializer.append(tensor)
-    del graph.node[:]
-    graph.node.extend(kept)
-    held = {one.name for one in graph.initializer}
-    described = [_copy(one) for one in graph.value_info if one.name not in held]
-    del graph.value_info[:]
-    graph.value_info.extend(described)
+    refill(graph.node, kept)
+    weights = {one.name for one in graph.initializer}
+    described = [copy_of(one) for one in graph.value_info if one.name not in weights]
+    refill(graph.value_info, described)
 
 
 def _in_order(model: Any) -> Any:
@@ -162,46 +157,22 @@ def _in_order(model: Any) -> Any:
         raise
     except Exception:  # noqa: BLE001 - its errors have no common base
         for graph in graphs_of(model.graph):
-            _sort(graph)
+            refill(graph.node, map(copy_of, in_order(graph.node, "the converted model")))
         return model
-
-
-def _sort(graph: Any) -> None:
-    """Put each node of a graph behind those that it reads, else in the order they have."""
-    nodes = list(graph.node)  # referred to until the end: they are known by their ids
-    makers = {name: node for node in nodes for name in node.output if name}
-    done: dict[int, Any] = {}
-    started: set[int] = set()
-    for first in nodes:
-        waiting = [first]
-        while waiting:
-            node = waiting[-1]
-            needed = [makers[name] for name in _read_by(node) if name in makers]
-            open_ones = [one for one in needed if id(one) not in done and id(one) not in started]
-            started.add(id(node))
-            if open_ones:
-                waiting += open_ones
-            else:
-                done.setdefault(id(waiting.pop()), node)
-    ordered = [_copy(node) for node in done.values()]
-    del graph.node[:]
-    graph.node.extend(ordered)
 
 
 def take_out_repeated_outputs(model: Any) -> list[str]:
     """List each output once; return the names as they were: ONNX Runtime takes repeated ones."""
     names = [output.name for output in model.graph.output]
-    outputs = {output.name: _copy(output) for output in model.graph.output}
-    del model.graph.output[:]
-    model.graph.output.extend(outputs.values())
+    outputs = {output.name: copy_of(output) for output in model.graph.output}
+    refill(model.graph.output, outputs.values())
     return names
 
 
 def list_outputs(model: Any, names: list[str]) -> None:
     """List outputs again in this order, each of the type that it has now."""
-    outputs = {output.name: _copy(output) for output in model.graph.output}
-    del model.graph.output[:]
-    model.graph.output.extend(outputs[name] for name in names)
+    outputs = {output.name: copy_of(output) for output in model.graph.output}
+    refill(model.graph.output, (outputs[name] for name in names))
 
 
 def name_apart(model: Any) -> None:
@@ -216,9 +187,7 @@ def name_apart(model: Any) -> None:
 def _name_apart(graph: Any, around: frozenset[str], seen: set[str]) -> None:
     weights = {weight.name: weight for weight in graph.initializer if weight.name not in around}
     if len(weights) < len(graph.initializer):
-        copies = [_copy(weight) for weight in weights.values()]
-        del graph.initializer[:]
-        graph.initializer.extend(copies)
+        refill(graph.initializer, map(copy_of, weights.values()))
     for name in dict.fromkeys(_made_in(graph)):
         new = name
         while new in seen:
@@ -238,8 +207,7 @@ def _rename(graph: Any, old: str, new: str) -> None:
         value.name = new if value.name == old else value.name
     for node in graph.node:
         for names in (node.input, node.output):
-            for at, name in enumerate(names):
-                names[at] = new if name == old else name
+            names[:] = [new if name == old else name for name in names]
         for inner in inner_graphs(node):
             if old not in _made_in(inner):
                 _rename(inner, old, new)
@@ -284,12 +252,4 @@ def _cast_once(graph: Any) -> None:
             seen.add(written)
         kept.append(node)
     if len(kept) < len(graph.node):
-        copies = [_copy(one) for one in kept]
-        del graph.node[:]
-        graph.node.extend(copies)
-
-
-def _copy(message: Any) -> Any:
-    made = type(message)()
-    made.CopyFrom(message)
-    return made
+        refill(graph.node, map(copy_of, kept))

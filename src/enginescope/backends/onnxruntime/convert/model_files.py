@@ -23,7 +23,6 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
@@ -34,7 +33,7 @@ from enginescope.backends.onnxruntime.options import STORED_GRAPH, session_optio
 from enginescope.backends.onnxruntime.providers.opening import Setup, open_session
 from enginescope.core.errors import BackendError, FormatError, UsageError, innermost_reason
 from enginescope.core.jsonio import decode, encode, read_bytes, sha256_of, write_atomic
-from enginescope.core.optional import require
+from enginescope.core.optional import require, versions_of
 from enginescope.core.record import replace
 from enginescope.core.suggest import closest
 from enginescope.core.temporary_folder import temporary_folder
@@ -55,17 +54,6 @@ FOLDER = "converted"
 _RECORD = "made.json"
 
 
-def versions_of(*packages: str) -> dict[str, str]:
-    """Return the installed versions of `packages`; those that are not installed are left out."""
-    found = {}
-    for name in packages:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
 def key_of(*parts: Any) -> str:
     """Return the digest of what decides what a model becomes."""
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
@@ -83,8 +71,7 @@ def kept(
         make: Writes the model to the path it is given, with weights beside it; returns the details.
     """
     entry = folder.expanduser().absolute() / FOLDER / made.key
-    found = lookup(entry)
-    if found is not None and is_sound(found):
+    if _is_whole(entry) and (found := lookup(entry)) is not None:
         return found
     try:
         with new_entry(entry, lambda: _is_whole(entry)) as part:
@@ -220,6 +207,13 @@ OPTIMIZE_TOOL = "onnxruntime.SessionOptions.optimized_model_filepath"
 
 def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
     """Return the graph that a session of `setup` optimizes, from the job's cache or made now."""
+
+    def write(target: Path) -> dict[str, int]:
+        session = session_options(ort, options)
+        write_graph(session, target)
+        open_session(ort, setup, session)
+        return {}
+
     model = Path(setup.model)
     options = {key: value for key, value in job.backend.options.items() if key != STORED_GRAPH}
     versions = versions_of("onnxruntime", "onnxruntime-gpu")
@@ -233,18 +227,7 @@ def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
         versions=versions,
         options=options,
     )
-    return kept(
-        Path(job.engine_cache or "."),
-        optimized,
-        f"{model.stem}.optimized.onnx",
-        lambda target: _write(ort, session_options(ort, options), setup, target),
-    )
-
-
-def _write(ort: Any, options: Any, setup: Setup, target: Path) -> dict[str, int]:
-    write_graph(options, target)
-    open_session(ort, setup, options)
-    return {}
+    return kept(Path(job.engine_cache or "."), optimized, f"{model.stem}.optimized.onnx", write)
 
 
 #: Weights of this size may decide a shape; larger ones do not.
@@ -328,11 +311,11 @@ def varying_shapes(ort: Any, path: Path) -> dict[str, list[int | str | None] | N
         return {}
     names = {name for node in graph.node for name in node.output if name}
     found = {one.name: one.shape for one in _inferred(ort, path, names)}
+    shapes = {name: found.get(name) for name in sorted(names)}
     return {
-        name: found.get(name)
-        for name in sorted(names)
-        if not all(isinstance(dim, int) for dim in found.get(name) or [None])
-        or found.get(name) is None
+        name: shape
+        for name, shape in shapes.items()
+        if not shape or not all(isinstance(dim, int) for dim in shape)
     }
 
 
@@ -343,17 +326,9 @@ def write_model(model: Any, target: Path, like: Path) -> None:
         like: The model it was made from, for messages.
     """
     onnx = require("onnx", purpose="writing the model", install="onnx")
-    apart = weight_bytes(model) > _APART_BYTES
-    if apart:
-        onnx.save_model(
-            model,
-            str(target),
-            save_as_external_data=True,
-            all_tensors_to_one_file=True,
-            location=f"{target.name}.data",
-        )
-    else:
-        onnx.save_model(model, str(target))
+    is_apart = weight_bytes(model) > _APART_BYTES
+    apart = {"save_as_external_data": True, "location": f"{target.name}.data"} if is_apart else {}
+    onnx.save_model(model, str(target), **apart)
     error = _rejection(target)
     if error is None or _rejection(like) is not None:  # ONNX Runtime loads some that it rejects
         return

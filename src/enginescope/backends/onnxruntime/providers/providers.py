@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError, UsageError
+from enginescope.core.optional import versions_of
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest, did_you_mean
 from enginescope.records.run.job import CPU_BACKEND
@@ -201,13 +202,8 @@ NAMED = {one.name: one for one in (CPU, CUDA, TENSORRT, TENSORRT_RTX)}
 
 def provider_called(name: str) -> Provider:
     """Return the provider of that name: a known one, or what can be said of it."""
-    backend = f"ort:{name}"
-    known = NAMED.get(name)
-    if known is None:
-        return Provider(
-            backend=backend, name=name, install=_WHEELS.get(name, "a wheel that has it")
-        )
-    return known
+    install = _WHEELS.get(name, "a wheel that has it")
+    return NAMED.get(name) or Provider(backend=f"ort:{name}", name=name, install=install)
 
 
 _PLUGIN_WHEELS = "onnxruntime-ep-"
@@ -227,7 +223,8 @@ def library_of(provider: Provider, given: str | None) -> str | None:
     for module in sorted(modules):
         try:
             wheel = import_module(module)
-            if provider.name in _names(wheel):
+            many = getattr(wheel, "get_ep_names", None)
+            if provider.name in (many() if many else (wheel.get_ep_name(),)):
                 return str(wheel.get_library_path())
         except (ImportError, AttributeError, OSError):
             continue  # a wheel of another kind, or one whose own libraries are missing
@@ -247,19 +244,16 @@ def devices_of(ort: Any, provider: Provider, library: str) -> list[Any]:
         try:
             register(provider.name, library)
         except Exception as error:  # its exceptions have no common base
-            raise UnsupportedError(
-                f"{provider.name} did not start", why=f"{library}: {error}"
-            ) from error
+            what, why = f"{provider.name} did not start", f"{library}: {error}"
+            raise UnsupportedError(what, why=why) from error
         _registered[library] = provider.name
     every = list(ort.get_ep_devices())
     devices = [one for one in every if one.ep_name == provider.name]
     if not devices:
         offered = ", ".join(sorted({one.ep_name for one in every}))
         why = f"{Path(library).name} is registered; devices are there for: {offered or 'none'}"
-        reasons = incompatibilities(ort, provider.name)
-        raise UnsupportedError(
-            f"{provider.name} finds no device here", why="; ".join((why, *reasons))
-        )
+        why = "; ".join((why, *incompatibilities(ort, provider.name)))
+        raise UnsupportedError(f"{provider.name} finds no device here", why=why)
     return devices
 
 
@@ -296,21 +290,8 @@ def _module_of(distribution: metadata.Distribution) -> str | None:
     return name.replace("-", "_")
 
 
-def _names(wheel: Any) -> list[str]:
-    many = getattr(wheel, "get_ep_names", None)
-    return list(many()) if many else [str(wheel.get_ep_name())]
-
-
 #: All wheels of ONNX Runtime install the one package `onnxruntime`; the last one wins.
-_WHEEL_PACKAGES = (
-    "onnxruntime",
-    "onnxruntime-gpu",
-    "onnxruntime-openvino",
-    "onnxruntime-directml",
-    "onnxruntime-qnn",
-    "onnxruntime-migraphx",
-    "onnxruntime-rocm",
-)
+_WHEEL_PACKAGES = ("onnxruntime", "onnxruntime-gpu", *_WHEELS.values())
 _MISSING = re.compile(r"(\S+\.(?:so[.\d]*|dll|dylib)): cannot open shared object file")
 _NAMED = re.compile(r"library (\S+) is missing")
 #: library -> what has it
@@ -323,32 +304,20 @@ _SOURCES = (
 
 def installed_wheels() -> tuple[str, ...]:
     """Return the wheels of ONNX Runtime that are installed here."""
-    found = []
-    for name in _WHEEL_PACKAGES:
-        try:
-            metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            continue
-        found.append(name)
-    return tuple(found)
+    return tuple(versions_of(*_WHEEL_PACKAGES))
 
 
 def not_built_in(ort: Any, provider: Provider) -> UnsupportedError:
     """Return the error that says which wheel has the provider."""
     built_in = ort.get_available_providers()
-    meant = _meant(provider.name, built_in)
+    low = provider.name.lower()  # it may differ in capitals alone, or be the first part
+    alike = (low, f"{low}executionprovider")
+    meant = next((one for one in built_in if one.lower() in alike), None)
     return UnsupportedError(
         f"{provider.name} is not in this ONNX Runtime",
         why=f"version {ort.__version__} was built with {', '.join(built_in)}",
         hint=f"did you mean ort:{meant}?" if meant else wheel_hint(provider),
     )
-
-
-def _meant(name: str, built_in: Iterable[str]) -> str | None:
-    """Return the provider of which `name` is the name but for capitals, or its first part."""
-    low = name.lower()
-    alike = (low, f"{low}executionprovider")
-    return next((one for one in built_in if one.lower() in alike), None)
 
 
 def wheel_hint(provider: Provider) -> str:
@@ -373,23 +342,18 @@ def wheel_hint(provider: Provider) -> str:
 def did_not_start(ort: Any, provider: Provider, said: str | None = None) -> UnsupportedError:
     """Return the error that names the library a provider misses, where the message says it."""
     library = missing_library(ort, provider)
-    if library is None:
-        return UnsupportedError(
-            f"{provider.name} did not start",
-            why=said or "its libraries are there; the log may name the cause",
-            hint="enginescope doctor",
-        )
-    return UnsupportedError(
-        f"{provider.name} did not start",
-        why=f"library {library} is missing",
-        hint=library_hint(library, _cuda_of(ort)),
-    )
+    why, hint = said or "its libraries are there; the log may name the cause", "enginescope doctor"
+    if library is not None:
+        why, hint = f"library {library} is missing", library_hint(library, _cuda_of(ort))
+    return UnsupportedError(f"{provider.name} did not start", why=why, hint=hint)
 
 
 def missing_library(ort: Any, provider: Provider) -> str | None:
     """Return the library that the provider's own cannot be loaded without; ``None``: none."""
-    own = _library_file(ort, provider)
-    if own is None:
+    stem = provider.name.removesuffix("ExecutionProvider").lower()
+    folder = Path(getattr(ort, "__file__", None) or "").parent / "capi"
+    own = folder / f"libonnxruntime_providers_{stem}.so"
+    if not own.is_file():
         return None
     try:
         ctypes.CDLL(str(own))
@@ -413,13 +377,6 @@ def library_hint_for(ort: Any, failure: str) -> str:
     if named is None:
         return "the libraries it was built for: onnxruntime.print_debug_info() names them"
     return library_hint(named[1], _cuda_of(ort))
-
-
-def _library_file(ort: Any, provider: Provider) -> Path | None:
-    stem = provider.name.removesuffix("ExecutionProvider").lower()
-    folder = Path(getattr(ort, "__file__", None) or "").parent / "capi"
-    own = folder / f"libonnxruntime_providers_{stem}.so"
-    return own if own.is_file() else None
 
 
 def _cuda_of(ort: Any) -> int | None:
@@ -461,9 +418,8 @@ def _translate(what: str, error: Exception) -> BaseException:
     match = _CODE.match(text)
     message = _SOURCE.sub("", _CODE.sub("", text).strip())
     if _VERSION.search(text):
-        return UnsupportedError(
-            what, why=message, hint="a newer onnxruntime, or export the model at a lower opset"
-        )
+        hint = "a newer onnxruntime, or export the model at a lower opset"
+        return UnsupportedError(what, why=message, hint=hint)
     if match and match[1] in _UNSUPPORTED_CODES:
         return UnsupportedError(what, why=message)
     return BackendError(what, why=message)

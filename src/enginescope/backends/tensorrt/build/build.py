@@ -228,6 +228,7 @@ class _Building:
         with PeakDeviceMemory(options.get("device", 0)) as peak:
             data, build_ms = self._build(target)
         self._notices += save_cache(config, cache)
+        header = engine_header(bytes(data[:64]), "the engine") if libraries.is_rtx else None
         report = BuildReport(
             engine=f"{Path(self._job.subject.path or 'model').stem}.engine",
             engine_bytes=data.nbytes,
@@ -237,7 +238,7 @@ class _Building:
             precision=self._job.backend.precision,
             options=build_options(self._job.backend.options),
             tensorrt=libraries.trt.__version__,
-            compute_capabilities=_targets(libraries, data),
+            compute_capabilities=header.compute_capabilities if header else (),
             device=self._device.name if self._device else None,
             driver=self._device.driver if self._device else None,
             parse_ms=parse_ms,
@@ -404,13 +405,6 @@ class _Building:
             **({".graph.json": graph} if graph else {}),
         }
         return engine_cache.keep(folder, key, named, data, texts)
-
-
-def _targets(libraries: Libraries, data: memoryview) -> tuple[str, ...]:
-    """Return the compute capabilities that TensorRT for RTX built for."""
-    if not libraries.is_rtx:
-        return ()
-    return engine_header(bytes(data[:64]), "the engine").compute_capabilities
 
 
 def stripped_notice(trt: Any, engine: Any, options: Mapping[str, Any]) -> Notice | None:

@@ -18,7 +18,7 @@ from enginescope.backends.tensorrt.build.config import Target, type_called
 from enginescope.backends.tensorrt.build.profiles import Span
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries, member
-from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError, os_errors_as
 from enginescope.formats.onnx.onnx_precision import load_without_weights
 from enginescope.judge.notice import Notice
 from enginescope.records.tensor import NUMPY, DataType
@@ -204,28 +204,18 @@ def set_calibrator(
     Returns:
         calibrator: To be kept alive until the build is over.
     """
-    if cache is None and _has_quantisation(trt, network):
+    layers = (network.get_layer(index) for index in range(network.num_layers))
+    if cache is None and any(layer.type == trt.LayerType.QUANTIZE for layer in layers):
         return None, ()
     base = getattr(trt, "IInt8EntropyCalibrator2", None)
     if base is None:
         raise UnsupportedError("calibration", why=f"TensorRT {trt.__version__} does not calibrate")
-    data = _read(cache) if cache else None
+    with os_errors_as(UsageError, f"calibration cache {cache}"):
+        data = Path(cache).read_bytes() if cache else None
     batches = [] if data else [_random_inputs(cuda, network, spans)]
     made = _calibrator(base, data, batches)
     config.int8_calibrator = made
     return made, () if data else (_random_notice(),)
-
-
-def _has_quantisation(trt: Any, network: Any) -> bool:
-    kind = trt.LayerType.QUANTIZE
-    return any(network.get_layer(index).type == kind for index in range(network.num_layers))
-
-
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise UsageError(f"calibration cache {path}", why=error.strerror or str(error)) from error
 
 
 def _random_inputs(cuda: Cuda, network: Any, spans: dict[str, Span]) -> dict[str, int]:

@@ -23,7 +23,7 @@ from enginescope.backends.base import InputSpec
 from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.backends.tensorrt.libraries import Libraries, Log, is_out_of_memory, member
-from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError, os_errors_as
 from enginescope.core.record import Record
 from enginescope.core.units import parse_bytes
 from enginescope.formats.plan.engine_file import ENGINE_TAGS, header_of
@@ -46,12 +46,10 @@ def to_memory(array: Any, layout: str) -> Any:
     """Return values in the order in which they lie in memory, padding zero."""
     if layout == LINEAR or not is_known(layout):
         return array
-    axis = _channel_axis(array.ndim, layout)
-    width = _LAST.get(layout) or _VECTORS[layout]
-    shape = list(array.shape)
-    shape[axis] = _filled(shape[axis], width)
+    axis, width, count = _channels(array.shape, layout)
+    shape = [*array.shape[:axis], count, *array.shape[axis + 1 :]]
     whole = np.zeros(shape, array.dtype)
-    whole[_channels(axis, array.shape[axis])] = array
+    np.moveaxis(whole, axis, 0)[: array.shape[axis]] = np.moveaxis(array, axis, 0)
     if layout in _LAST:
         return np.ascontiguousarray(np.moveaxis(whole, axis, -1))
     cut = whole.reshape(*shape[:axis], shape[axis] // width, width, *shape[axis + 1 :])
@@ -62,28 +60,21 @@ def from_memory(values: Any, shape: tuple[int, ...], layout: str) -> Any:
     """Return values that lie in memory, flat, as an array of `shape`."""
     if layout == LINEAR:
         return values.reshape(shape)
-    axis = _channel_axis(len(shape), layout)
-    width = _LAST.get(layout) or _VECTORS[layout]
-    count = _filled(shape[axis], width)
+    axis, width, count = _channels(shape, layout)
     rest = shape[axis + 1 :]
     if layout in _LAST:
         whole = np.moveaxis(values.reshape(*shape[:axis], *rest, count), -1, axis)
     else:
         cut = values.reshape(*shape[:axis], count // width, *rest, width)
         whole = np.moveaxis(cut, -1, axis + 1).reshape(*shape[:axis], count, *rest)
-    return np.ascontiguousarray(whole[_channels(axis, shape[axis])])
+    return np.ascontiguousarray(whole.take(range(shape[axis]), axis))
 
 
-def _channel_axis(rank: int, layout: str) -> int:
-    return rank - (4 if "D" in layout else 3)
-
-
-def _channels(axis: int, count: int) -> tuple[slice, ...]:
-    return (*[slice(None)] * axis, slice(count))
-
-
-def _filled(count: int, width: int) -> int:
-    return math.ceil(count / width) * width
+def _channels(shape: tuple[int, ...], layout: str) -> tuple[int, int, int]:
+    """Return axis of the channels, elements they are padded to a multiple of, and how many."""
+    axis = len(shape) - (4 if "D" in layout else 3)
+    width = _LAST.get(layout) or _VECTORS[layout]
+    return axis, width, math.ceil(shape[axis] / width) * width
 
 
 #: "Row major linear FP32 format (kLINEAR)"
@@ -275,10 +266,8 @@ def load_engine(
         UnsupportedError: It is a plan of another TensorRT or GPU, or no plan.
         MemoryError: The device's memory does not hold it.
     """
-    try:
+    with os_errors_as(UsageError, f"engine {path}"):
         data = Path(path).read_bytes()
-    except OSError as error:
-        raise UsageError(f"engine {path}", why=error.strerror or str(error)) from error
     runtime = libraries.trt.Runtime(logger)
     _configure(libraries, runtime, options)
     # a version-compatible plan carries its own runtime as code of the host; running an engine is

@@ -16,6 +16,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count as count_from
 from time import perf_counter_ns, sleep
 from typing import Any
 
@@ -136,18 +137,6 @@ class LatencyRecorder(TimedRecorder):
 PIPELINE_FILL = 2
 #: Queries without copies between two pauses in which their events are read.
 STRETCH = 1_000
-#: Columns of what is kept of a query, all milliseconds but the first.
-_COLUMNS = (
-    "stream",
-    "enqueue_start",
-    "enqueue_end",
-    "h2d_start",
-    "h2d_end",
-    "compute_start",
-    "compute_end",
-    "d2h_start",
-    "d2h_end",
-)
 
 
 class _Slot(Record, frozen=True, kw_only=True, eq=False):
@@ -159,6 +148,10 @@ class _Slot(Record, frozen=True, kw_only=True, eq=False):
     compute_end: Any
     d2h_start: Any
     d2h_end: Any
+
+
+#: Columns of what is kept of a query, all milliseconds but the first.
+_COLUMNS = ("stream", "enqueue_start", "enqueue_end", *_Slot.__struct_fields__)
 
 
 class ThroughputRecorder:
@@ -312,23 +305,28 @@ class ThroughputRecorder:
         rounds = -(-count // len(self._lanes))
         idle_s = (self._mode.idle_ms or 0.0) / 1e3
         pending: list[tuple[int, int, tuple[int, int]]] = []  # lane, turn, host stamps
-        kept = -PIPELINE_FILL * len(self._lanes)
+        numbers = count_from(-PIPELINE_FILL * len(self._lanes))
+
+        def take() -> Any:
+            lane, turn, stamps = pending.pop(0)
+            return collect[lane][turn](stamps if next(numbers) >= 0 else None)
+
         begin = len(self._trace["stream"])
         wall_end: Any = None
         for number in range(PIPELINE_FILL + rounds):
             if number == PIPELINE_FILL:
-                self._mark_wall_start()
+                rt, stream = self._cuda.runtime, self._lanes[0].compute_stream
+                marked = rt.cudaEventRecord(self._wall_start, stream)
+                self._cuda.check(marked, "recording an event")
             turn = number % turns
             wanted = count - (number - PIPELINE_FILL) * len(lanes)  # the last round may need fewer
             pending += [(lane, turn, issue[lane][turn]()) for lane in lanes[: max(wanted, 0)]]
             while len(pending) > (depth - 1) * len(self._lanes):
-                wall_end = self._take(pending.pop(0), collect, kept)
-                kept += 1
+                wall_end = take()
             if idle_s and number >= PIPELINE_FILL:
                 sleep(idle_s)
-        for one in pending:
-            wall_end = self._take(one, collect, kept)
-            kept += 1
+        while pending:
+            wall_end = take()
         self._close_gap(wall_end, begin)
 
     def _close_gap(self, wall_end: Any, begin: int) -> None:
@@ -350,20 +348,6 @@ class ThroughputRecorder:
     def _elapsed(self, begin: Any, end: Any) -> float:
         elapsed = self._cuda.runtime.cudaEventElapsedTime(begin, end)
         return float(self._cuda.check(elapsed, "reading an event"))
-
-    def _mark_wall_start(self) -> None:
-        stream = self._lanes[0].compute_stream
-        marked = self._cuda.runtime.cudaEventRecord(self._wall_start, stream)
-        self._cuda.check(marked, "recording an event")
-
-    def _take(
-        self,
-        query: tuple[int, int, tuple[int, int]],
-        collect: list[list[Callable[[tuple[int, int] | None], Any]]],
-        kept: int,
-    ) -> Any:
-        lane, turn, stamps = query
-        return collect[lane][turn](stamps if kept >= 0 else None)
 
     def _issuer(self, index: int, turn: int) -> Callable[[], tuple[int, int]]:
         """Return a call that enqueues one query and says when the host did so."""

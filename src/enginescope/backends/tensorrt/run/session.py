@@ -361,7 +361,8 @@ class TrtAnswers:
             self._session.bind(feeds)
             self._shapes = shapes
         else:
-            _fill(lane, feeds)
+            for name, buffer in lane.sets[0].items():
+                buffer.fill(feeds.arrays[name])
         self._session.step()
         if lane.grown:
             lane.settle()
@@ -383,8 +384,3 @@ class TrtAnswers:
 
     def close(self) -> None:
         self._session.close()
-
-
-def _fill(lane: Any, feeds: Feeds) -> None:
-    for name, buffer in lane.sets[0].items():
-        buffer.fill(feeds.arrays[name])

@@ -79,17 +79,17 @@ class TrtChanges:
             for profile in profiles
         }
         shapes = [tuple(feeds.shapes[name]) for name in dynamic]
-        fitting = [
-            profile
+        sizes = {
+            profile: sum(math.prod(high) for _, _, high in bounds)
             for profile, bounds in spans.items()
-            if all(map(_is_within, shapes, [(tuple(low), tuple(high)) for low, _, high in bounds]))
-        ]
-        if fitting:
-            return Choice(
-                profile=min(
-                    fitting, key=lambda at: sum(math.prod(high) for _, _, high in spans[at])
-                )
+            if all(
+                low <= size <= high
+                for shape, (lows, _, highs) in zip(shapes, bounds, strict=True)
+                for low, size, high in zip(lows, shape, highs, strict=True)
             )
+        }
+        if sizes:
+            return Choice(profile=min(sizes, key=sizes.__getitem__))
         ranges = "; ".join(
             f"{name} {dims_text(tuple(low))} … {dims_text(tuple(high))}"
             for bounds in spans.values()
@@ -144,11 +144,6 @@ class TrtChanges:
 
     def close(self) -> None:
         self._session.close()
-
-
-def _is_within(shape: tuple[int, ...], bounds: tuple[tuple[int, ...], tuple[int, ...]]) -> bool:
-    low, high = bounds
-    return all(a <= size <= b for a, size, b in zip(low, shape, high, strict=True))
 
 
 class _Past(NamedTuple):

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from enginescope.compat.trtexec.arguments import Arguments, Version
-from enginescope.compat.trtexec.settings import Settings, Shapes, dims_text
+from enginescope.compat.trtexec.settings import Settings, dims_text, run_shapes
 from enginescope.formats.trtexec.trtexec_flags import MEMORY_POOLS
 from enginescope.records.environment import Device
 
@@ -130,6 +130,7 @@ _SOURCES = {
     "JIT_CONVOLUTIONS": "JIT convolutions",
 }
 _VERBOSITY = {"layer_names_only": 0, "none": 1, "detailed": 2}
+_SPARSITY = {"disable": "Disabled", "enable": "Enabled", "force": "Forced"}
 
 
 def option_lines(settings: Settings) -> tuple[Line, ...]:
@@ -169,17 +170,20 @@ def _build(settings: Settings) -> Iterator[str]:
         yield f"LayerPrecisions: {arguments.text('--layerPrecisions')}"
     yield f"Layer Device Types: {arguments.text('--layerDeviceTypes')}"
     if version.major < 11:
-        yield f"Calibration: {_calibration(settings)}"
+        cache = arguments.text("--calib") or ("Dynamic" if "int8" in _allowed(settings) else "")
+        yield f"Calibration: {cache}"
     yield f"Refit: {enabled(settings.options.get('refit') == '1')}"
     if version.major >= 10:
         yield f"Strip weights: {enabled(settings.options.get('strip_plan') == '1')}"
     yield f"Version Compatible: {enabled(arguments.has('--versionCompatible'))}"
-    yield _instance_norm(arguments)
+    norm = "Native" if version.major < 10 else "Plugin"
+    has_norm = arguments.has(f"--{norm.lower()}InstanceNorm")
+    yield f"ONNX {norm} InstanceNorm: {enabled(has_norm)}"
     yield f"TensorRT runtime: {arguments.text('--useRuntime', 'full')}"
     yield "Lean DLL Path: "
     yield f"Tempfile Controls: {_tempfile_controls(arguments)}"
     yield f"Exclude Lean Runtime: {enabled(arguments.has('--excludeLeanRuntime'))}"
-    yield f"Sparsity: {_sparsity(arguments)}"
+    yield f"Sparsity: {_SPARSITY[arguments.text('--sparsity', 'disable')]}"
     yield "Safe mode: Disabled"
     yield "Build DLA standalone loadable: Disabled"
     yield f"Allow GPU fallback for DLA: {enabled(arguments.has('--allowGPUFallback'))}"
@@ -252,9 +256,9 @@ def _build_shapes(settings: Settings) -> Iterator[str]:
         yield "Input build shapes: model"
     for index, profile in enumerate(settings.profiles):
         place = f" (profile {index})" if settings.arguments.version.major >= 9 else ""
-        for low, best, high in zip(profile.minimum, profile.optimum, profile.maximum, strict=True):
-            dims = "+".join(dims_text(one.dims) for one in (low, best, high))
-            yield f"Input build shape{place}: {low.name}={dims}"
+        for shapes in zip(*profile.roles, strict=True):
+            dims = "+".join(dims_text(one.dims) for one in shapes)
+            yield f"Input build shape{place}: {shapes[0].name}={dims}"
 
 
 def _system(arguments: Arguments) -> Iterator[str]:
@@ -302,9 +306,7 @@ def _inference(settings: Settings) -> Iterator[str]:
 
 
 def _run_shapes(settings: Settings) -> Iterator[str]:
-    shapes: Shapes = settings.shapes
-    if not shapes and settings.profiles:
-        shapes = settings.profiles[settings.profile_index].optimum
+    shapes = run_shapes(settings)
     if not shapes:
         yield "Input inference shapes: model"
     for shape in shapes:
@@ -330,14 +332,12 @@ def _pools(settings: Settings) -> str:
     """Return the pools' sizes in MiB; TensorRT's own limit is ``default``."""
     pairs = settings.options.get("memory_pools", "").split(",")
     given = dict(pair.partition(":")[::2] for pair in pairs if pair)
-    names = [(shown, key) for key, shown in MEMORY_POOLS.items()]
-    if settings.arguments.version.major < 10:
-        names = [(shown, key) for shown, key in names if shown != "tacticSharedMem"]
-    return ", ".join(f"{shown}: {_mebibytes(given.get(key))}" for shown, key in names)
-
-
-def _mebibytes(size: str | None) -> str:
-    return "default" if size is None else f"{number(int(size.rstrip('B')) / 2**20)} MiB"
+    sizes = {
+        shown: f"{number(int(given[key].rstrip('B')) / 2**20)} MiB" if key in given else "default"
+        for key, shown in MEMORY_POOLS.items()
+        if shown != "tacticSharedMem" or settings.arguments.version.major >= 10
+    }
+    return ", ".join(f"{shown}: {size}" for shown, size in sizes.items())
 
 
 def _precision(settings: Settings) -> str:
@@ -352,22 +352,6 @@ def _allowed(settings: Settings) -> tuple[str, ...]:
     if "best" in asked:
         asked += ["fp16", "int8"] + (["bf16"] if settings.arguments.version.major >= 9 else [])
     return tuple(one for one in ("fp16", "bf16", "int8", "fp8", "int4") if one in asked)
-
-
-def _calibration(settings: Settings) -> str:
-    cache = settings.arguments.text("--calib")
-    return "Dynamic" if "int8" in _allowed(settings) and not cache else cache
-
-
-def _instance_norm(arguments: Arguments) -> str:
-    if arguments.version.major < 10:
-        return f"ONNX Native InstanceNorm: {enabled(arguments.has('--nativeInstanceNorm'))}"
-    return f"ONNX Plugin InstanceNorm: {enabled(arguments.has('--pluginInstanceNorm'))}"
-
-
-def _sparsity(arguments: Arguments) -> str:
-    word = arguments.text("--sparsity", "disable")
-    return {"disable": "Disabled", "enable": "Enabled", "force": "Forced"}[word]
 
 
 def _tempfile_controls(arguments: Arguments) -> str:

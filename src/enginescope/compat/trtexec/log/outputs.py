@@ -20,6 +20,7 @@ from enginescope.compat.trtexec.settings import Settings, dims_text
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import encode
 from enginescope.formats.lenient_json import read_json
+from enginescope.formats.trtexec.exported_times import STAMPS
 from enginescope.judge.samples import Array
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run, TensorValues
@@ -34,8 +35,11 @@ def parsing_lines(run: Run) -> tuple[Line, ...]:
 
 def engine_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
     """Return the lines on the engine: how long it took, how large it is."""
-    is_built = settings.load_engine is None
-    texts = [*(_build(run, settings) if is_built else _load(run, settings))]
+    texts, loaded = [], run.job.subject.size_bytes
+    if settings.load_engine is None:
+        texts += _build(run, settings)
+    elif loaded is not None and settings.arguments.version.at_least(9):
+        texts.append(f"Loaded engine with size: {number(loaded / 2**20)} MiB")
     deserialized = run.phase_ms("load")
     if deserialized is not None:
         texts.append(f"Engine deserialized in {number(deserialized / 1e3)} sec.")
@@ -101,12 +105,6 @@ def _build(run: Run, settings: Settings) -> list[str]:
     return texts
 
 
-def _load(run: Run, settings: Settings) -> Iterator[str]:
-    size = run.job.subject.size_bytes
-    if size is not None and settings.arguments.version.at_least(9):
-        yield f"Loaded engine with size: {number(size / 2**20)} MiB"
-
-
 def _binding(role: str, tensor: Tensor, settings: Settings) -> str:
     name = on_one_line(tensor.name)
     if tensor.shape is None or any(dim is None for dim in tensor.shape):
@@ -143,29 +141,23 @@ def numbers_of(tensor: TensorValues) -> Array:
     BF16 and FP8 (E4M3) become float32; two INT4 or FP4 (E2M1) lie in a byte, the low half first;
     E8M0 is a power of two.
     """
-    count = math.prod(tensor.shape)
     raw = np.ascontiguousarray(tensor.data).reshape(-1)
     if tensor.dtype is DataType.BF16:
-        return _halves(raw)[:count]
-    if tensor.dtype in (DataType.INT4, DataType.FP4):
+        upper = raw.view(np.uint16).astype(np.uint32) << np.uint32(16)
+        values: Array = upper.view(np.float32)
+    elif tensor.dtype in (DataType.INT4, DataType.FP4):
         pairs = raw.view(np.uint8)
-        nibbles = np.stack([pairs & 0xF, pairs >> 4], axis=1).reshape(-1)[:count]
-        return _signed(nibbles) if tensor.dtype is DataType.INT4 else _small_floats(1)[nibbles]
-    if tensor.dtype is DataType.FP8:
-        return _small_floats(3)[raw.view(np.uint8)][:count]
-    if tensor.dtype is DataType.E8M0:
-        return _powers()[raw.view(np.uint8)][:count]
-    return raw.astype(np.uint8) if raw.dtype == np.bool_ else raw
-
-
-def _halves(raw: Array) -> Array:
-    upper: Array = raw.view(np.uint16).astype(np.uint32) << np.uint32(16)
-    return upper.view(np.float32)
-
-
-def _signed(nibbles: Array) -> Array:
-    values = nibbles.astype(np.int8)
-    return np.where(values > 7, values - 16, values)
+        nibbles = np.stack([pairs & 0xF, pairs >> 4], axis=1).reshape(-1)
+        is_signed = tensor.dtype is DataType.INT4  # the upper bit counts -8
+        values = (nibbles ^ 8).astype(np.int8) - 8 if is_signed else _small_floats(1)[nibbles]
+    elif tensor.dtype is DataType.FP8:
+        values = _small_floats(3)[raw.view(np.uint8)]
+    elif tensor.dtype is DataType.E8M0:
+        codes = raw.view(np.uint8)
+        values = np.where(codes == 255, np.nan, 2.0 ** (codes - 127.0))
+    else:
+        return raw.astype(np.uint8) if raw.dtype == np.bool_ else raw
+    return values[: math.prod(tensor.shape)]
 
 
 @lru_cache(maxsize=2)
@@ -186,13 +178,6 @@ def _small_floats(mantissa_bits: int) -> Array:
     if mantissa_bits == 3:
         values[(codes & 0x7F) == 0x7F] = np.nan
     return values.astype(np.float32)
-
-
-@lru_cache(maxsize=1)
-def _powers() -> Array:
-    values = 2.0 ** (np.arange(256) - 127.0)
-    values[255] = np.nan
-    return values
 
 
 _SAFE = frozenset("._-,")
@@ -247,25 +232,13 @@ def _record(tensor: TensorValues) -> dict[str, Any]:
 
 
 def _printed(values: Array) -> str:
-    if values.dtype.kind == "f":
-        return " ".join(number(one) for one in values.tolist())
-    return " ".join(str(one) for one in values.tolist())
+    return " ".join(map(number if values.dtype.kind == "f" else str, values.tolist()))
 
 
 #: Decimals of milliseconds. Stamps to the picosecond: the difference of two, hours after the start,
 #: is as good as the clocks are. Durations to more, so that nothing of a 32-bit float is lost.
 _STAMP_DECIMALS = 9
 _SPAN_DECIMALS = 12
-_STAMPS = {
-    "startEnqMs": "enqueue_start",
-    "endEnqMs": "enqueue_end",
-    "startH2dMs": "h2d_start",
-    "endH2dMs": "h2d_end",
-    "startComputeMs": "compute_start",
-    "endComputeMs": "compute_end",
-    "startD2hMs": "d2h_start",
-    "endD2hMs": "d2h_end",
-}
 # Field -> the series it is of, and the stamps it is the difference of where there is none.
 _SPANS = {
     "h2dMs": ("h2d", "h2d_start", "h2d_end"),
@@ -285,14 +258,18 @@ def times_json(run: Run) -> bytes:
     trace = run.trace
     if trace is None or trace.stream is None or not len(trace):
         raise UnsupportedError("--exportTimes", why="the run holds no stamps of its queries")
-    columns: dict[str, Array] = {name: getattr(trace, one) for name, one in _STAMPS.items()}
+    columns: dict[str, Array] = {name: getattr(trace, one) for one, name in STAMPS.items()}
+    stamps = set(columns)
     spans = {name: _span(run, trace, *place) for name, place in _SPANS.items()}
     columns |= {name: spans[name] for name in ("h2dMs", "computeMs", "d2hMs")}
     columns["latencyMs"] = spans["h2dMs"] + spans["computeMs"] + spans["d2hMs"]
     columns["enqueueMs"] = spans["enqueueMs"]
     order = np.argsort(trace.h2d_start, kind="stable")  # streams end in another order
     lists: dict[str, list[float] | list[int]] = {
-        name: np.round(values[order], _decimals(name)).tolist() for name, values in columns.items()
+        name: np.round(
+            values[order], _STAMP_DECIMALS if name in stamps else _SPAN_DECIMALS
+        ).tolist()
+        for name, values in columns.items()
     }
     lists["streamIndex"] = [int(one) for one in trace.stream[order].tolist()]
     mode = _mode_fields(run.job.workload.mode)
@@ -334,10 +311,6 @@ def inspector_values(inspector: str | None) -> Any:
             "layer information", why="TensorRT's inspector gave none for this engine"
         )
     return read_json(inspector.encode(), "the inspector's JSON").value
-
-
-def _decimals(field: str) -> int:
-    return _STAMP_DECIMALS if field in _STAMPS else _SPAN_DECIMALS
 
 
 def _span(run: Run, trace: QueryTrace, metric: str, start: str, end: str) -> Array:

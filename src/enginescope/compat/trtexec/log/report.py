@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -32,8 +32,8 @@ from enginescope.compat.trtexec.settings import Settings, dims_text
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import replace
 from enginescope.formats.trtexec.exported_times import as_trtexec_prints
-from enginescope.judge.samples import Array, Samples, frozen
-from enginescope.records.plan.plan import LayerTiming, Profile
+from enginescope.judge.samples import Samples, frozen
+from enginescope.records.plan.plan import Profile
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import ReportedSummary
@@ -61,8 +61,14 @@ def performance_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
         if not settings.timing.transfers and metric not in series:
             nothing = frozen(np.zeros(len(compute)))
             series[metric] = Samples(metric=metric, values_ms=nothing)
+    # trtexec adds up 32-bit floats, which is wrong in the sixth digit it prints; a mean of ours is
+    # true to that digit
     statistics = {
-        metric: _summarised(one, settings.reporting.percentiles) for metric, one in series.items()
+        metric: replace(
+            as_trtexec_prints(one, settings.reporting.percentiles),
+            mean_ms=float(one.values_ms.mean()),
+        )
+        for metric, one in series.items()
     }
     wall_ms = wall_ms_of(run)
     return (
@@ -73,16 +79,6 @@ def performance_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
         *info("Explanations of the performance metrics are printed in the verbose logs.", ""),
         *(_explanations() if settings.reporting.verbose else ()),
     )
-
-
-def _summarised(series: Samples, percentiles: tuple[float, ...]) -> ReportedSummary:
-    """Return statistics by trtexec's rules, but for the mean.
-
-    trtexec adds up 32-bit floats, which is wrong in the sixth digit it prints; a mean of ours is
-    true to that digit.
-    """
-    found = as_trtexec_prints(series, percentiles)
-    return replace(found, mean_ms=float(series.values_ms.mean()))
 
 
 def wall_ms_of(run: Run) -> float | None:
@@ -111,31 +107,20 @@ def _trace(run: Run, settings: Settings) -> Iterator[Line]:
     series = [run.series(one) for one in ("gpu_compute", "trtexec_latency", "enqueue")]
     if any(one is None or len(one) != len(series[0] or ()) for one in series):
         return
-    compute, latency, enqueue = (_averages(one, size) for one in series if one is not None)
-    ends = _printed_at_each_end(settings.arguments.version)
-    omits = ends is not None and compute.size > 2 * ends
-    for index in range(compute.size):
-        if omits and ends is not None and ends <= index < compute.size - ends:
-            if index == ends:
-                yield from info(f"... Omitting {(compute.size - 2 * ends) * size} lines")
-            continue
-        yield from info(
-            f"Average on {size} runs - GPU latency: {number(compute[index])} ms - Host latency: "
-            f"{number(latency[index])} ms (enqueue {number(enqueue[index])} ms)"
-        )
-
-
-def _averages(samples: Samples, size: int) -> Array:
-    """Return the mean of each block of `size` values; skip an incomplete last block."""
-    whole = len(samples) // size
-    means: Array = samples.values_ms[: whole * size].reshape(whole, size).mean(axis=1)
-    return means
-
-
-def _printed_at_each_end(version: Version) -> int | None:
-    if not version.at_least(9):
-        return None
-    return 200 if version.at_least(9, 3) else 300
+    whole = len(series[0] or ()) // size  # blocks; an incomplete last one is skipped
+    means = (
+        one.values_ms[: whole * size].reshape(whole, size).mean(axis=1) for one in series if one
+    )
+    lines = [
+        f"Average on {size} runs - GPU latency: {number(compute)} ms - Host latency: "
+        f"{number(latency)} ms (enqueue {number(enqueue)} ms)"
+        for compute, latency, enqueue in zip(*means, strict=True)
+    ]
+    version = settings.arguments.version
+    ends = 200 if version.at_least(9, 3) else 300
+    if version.at_least(9) and whole > 2 * ends:
+        lines[ends:-ends] = [f"... Omitting {(whole - 2 * ends) * size} lines"]
+    yield from info(*lines)
 
 
 def _summary(
@@ -162,20 +147,20 @@ def _statistics(one: ReportedSummary) -> str:
 def _warnings(
     statistics: dict[str, ReportedSummary], compute: Samples, settings: Settings
 ) -> Iterator[Line]:
-    hints = _Hints(settings.arguments.version)
+    hints = _HINTS_FROM_11 if settings.arguments.version.major >= 11 else _HINTS
     median = statistics["gpu_compute"].median_ms or 0.0
     medians = {metric: one.median_ms or 0.0 for metric, one in statistics.items()}
     may_be = "Throughput may be bound by"
     idle = "rather than GPU Compute and the GPU may be under-utilized."
     if medians.get("enqueue", 0.0) > _MOST_ENQUEUE * median:
         yield from warning(f"* {may_be} Enqueue Time {idle}", hints.enqueue)
-    if settings.timing.transfers and medians.get("h2d", 0.0) >= median:
-        text = f"* {may_be} host-to-device transfers for the inputs {idle}"
-        yield from warning(text, hints.transfers)
-    if settings.timing.transfers and medians.get("d2h", 0.0) >= median:
-        text = f"* {may_be} device-to-host transfers for the outputs {idle}"
-        yield from warning(text, hints.transfers)
-    spread = _coefficient_of_variance_pct(compute)
+    copies = {"h2d": "host-to-device transfers for the inputs"}
+    copies["d2h"] = "device-to-host transfers for the outputs"
+    for metric, transfers in copies.items():
+        if settings.timing.transfers and medians.get(metric, 0.0) >= median:
+            yield from warning(f"* {may_be} {transfers} {idle}", hints.transfers)
+    mean = float(compute.values_ms.mean())
+    spread = 100 * float(np.std(compute.values_ms)) / mean if mean else 0.0
     if spread > unstable_from_pct(settings.arguments.version):
         text = f"* GPU compute time is unstable, with coefficient of variance = {number(spread)}%."
         yield from warning(text, hints.unstable)
@@ -187,29 +172,27 @@ def _warnings(
         )
 
 
-class _Hints:
+class _Hints(NamedTuple):
     """The second lines of the warnings, which name flags of the version."""
 
-    def __init__(self, version: Version) -> None:
-        if version.major >= 11:
-            self.enqueue = "  If you are using --noCudaGraph, removing it may increase throughput."
-            self.transfers = (
-                "  Consider removing --includeDataTransfers to disable data transfers and "
-                "potentially increase throughput."
-            )
-            self.unstable = (
-                "  If not already in use, locking GPU clock frequency may improve the stability."
-            )
-            return
-        self.enqueue = (
-            "  If not already in use, --useCudaGraph (utilize CUDA graphs where possible) may "
-            "increase the throughput."
-        )
-        self.transfers = "  Add --noDataTransfers flag to disable data transfers."
-        self.unstable = (
-            "  If not already in use, locking GPU clock frequency or adding --useSpinWait may "
-            "improve the stability."
-        )
+    enqueue: str
+    transfers: str
+    unstable: str
+
+
+_HINTS = _Hints(
+    "  If not already in use, --useCudaGraph (utilize CUDA graphs where possible) may "
+    "increase the throughput.",
+    "  Add --noDataTransfers flag to disable data transfers.",
+    "  If not already in use, locking GPU clock frequency or adding --useSpinWait may "
+    "improve the stability.",
+)
+_HINTS_FROM_11 = _Hints(
+    "  If you are using --noCudaGraph, removing it may increase throughput.",
+    "  Consider removing --includeDataTransfers to disable data transfers and "
+    "potentially increase throughput.",
+    "  If not already in use, locking GPU clock frequency may improve the stability.",
+)
 
 
 def _explanations() -> Iterator[Line]:
@@ -220,23 +203,19 @@ def _explanations() -> Iterator[Line]:
     yield Line("V", "Throughput: Queries divided by that span.")
 
 
-def _coefficient_of_variance_pct(compute: Samples) -> float:
-    """Population standard deviation ÷ mean × 100; 0 at a mean of 0."""
-    mean = float(compute.values_ms.mean())
-    return 100 * float(np.std(compute.values_ms)) / mean if mean else 0.0
-
-
 def profile_lines(profile: Profile) -> tuple[Line, ...]:
     """Return the table of layer times; layers that took none are left out, as trtexec does."""
     timed = [one for one in profile.layers if one.total_ms]
-    rows = [_row(one.total_ms, one.mean_ms, one.median_ms, one.share_pct, one) for one in timed]
-    total_ms = sum(one.total_ms or 0.0 for one in profile.layers)
-    mean_ms = sum(one.mean_ms or 0.0 for one in profile.layers)
-    median_ms = sum(one.median_ms or 0.0 for one in profile.layers)
+    rows = [
+        _row(one.name, one.total_ms, one.mean_ms, one.median_ms, one.share_pct) for one in timed
+    ]
+    sums = (
+        sum(getattr(one, field) or 0.0 for one in profile.layers)
+        for field in ("total_ms", "mean_ms", "median_ms")
+    )
     head = f"{'Time(ms)':>11}{'Avg.(ms)':>13}{'Median(ms)':>13}{'Time(%)':>10}   Layer"
-    total = _figures(total_ms, mean_ms, median_ms, 100.0) + "   Total"
     title = f"=== Profile ({profile.iterations or 0} iterations ) ==="
-    return info("", title, head, *rows, total, "")
+    return info("", title, head, *rows, _row("Total", *sums, 100.0), "")
 
 
 def layer_info_lines(inspector: Any) -> tuple[Line, ...]:
@@ -257,20 +236,9 @@ def shape_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
     return info("Optimization Profile Information:", *found)
 
 
-def _row(
-    total: float | None,
-    mean: float | None,
-    median: float | None,
-    share: float | None,
-    layer: LayerTiming,
-) -> str:
-    return f"{_figures(total, mean, median, share)}   {on_one_line(layer.name)}"
-
-
-def _figures(
-    total: float | None, mean: float | None, median: float | None, share: float | None
-) -> str:
-    return f"{total or 0:11.2f}{mean or 0:13.4f}{median or 0:13.4f}{share or 0:10.1f}"
+def _row(name: str, *figures: float | None) -> str:
+    total, mean, median, share = (figure or 0 for figure in figures)
+    return f"{total:11.2f}{mean:13.4f}{median:13.4f}{share:10.1f}   {on_one_line(name)}"
 
 
 def _layer(layer: Any) -> str:
@@ -298,10 +266,7 @@ def _from_plan(run: Run) -> Iterator[str]:
 
 def _from_settings(settings: Settings) -> Iterator[str]:
     for index, profile in enumerate(settings.profiles):
-        by_name = [
-            {one.name: one.dims for one in shapes}
-            for shapes in (profile.minimum, profile.optimum, profile.maximum)
-        ]
+        by_name = [{one.name: one.dims for one in shapes} for shapes in profile.roles]
         for name in by_name[0]:
             yield _shapes(name, index, tuple(shapes[name] for shapes in by_name))
 
@@ -377,8 +342,7 @@ def _layers(run: Run, settings: Settings, inspector: str | None) -> tuple[Line, 
 def _failure(run: Run) -> tuple[Line, ...]:
     outcome = run.outcome
     message = outcome.message or f"the worker ended: {outcome.kind.value}"
-    hint = error(f"  try: {outcome.hint}") if outcome.hint else ()
-    return (*error(message), *hint)
+    return error(message, *([f"  try: {outcome.hint}"] if outcome.hint else []))
 
 
 def _notices(run: Run) -> tuple[Line, ...]:
