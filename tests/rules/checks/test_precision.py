@@ -103,7 +103,7 @@ READER = layer("PointWise", "a FP16", "b FP16")
 END = layer("PointWise", "b FP16", "out FP16")
 
 
-def test_found_where_memory_bounds_it() -> None:
+def test_quantized_float_output_found_where_memory_bounds_it() -> None:
     (one,) = findings("PLAN103", conv(56, 16), READER, END, times=(0.5, 0.25, 0.25))
     assert one.message == "reads INT8 and writes FP16 and is bound by memory"
     assert one.severity.value == "warning"
@@ -236,7 +236,7 @@ def test_found_without_times() -> None:
     assert found.saving.bound_ms is None
 
 
-def test_not_where_one_layer_is_reduced() -> None:
+def test_whole_fp32_not_found_where_one_layer_is_reduced() -> None:
     assert findings("PLAN120", SINGLE, layer("gemm", "a FP16", "b FP16")) == ()
 
 

@@ -161,7 +161,7 @@ def mismatch_findings(*times: tuple[str, float], given: Plan = PLAN) -> tuple[Fi
     return lint(LintInput(plan=given, profile=profile(*times)), config).findings
 
 
-def test_found_times_without_a_layer_have_no_time_at_stake() -> None:
+def test_profile_mismatch_found_times_without_a_layer_have_no_time_at_stake() -> None:
     (strange,) = mismatch_findings(("a", 1.0), ("b", 1.0), ("c", 1.0), ("x", 0.5), ("y", 0.25))
     assert strange.message == "has 2 times whose layer the plan does not have"
     assert strange.saving.bound_ms is None
