@@ -191,9 +191,10 @@ def test_the_unit_does_not_matter(seed: int, power: int) -> None:
     assert list(notices(values)) == list(notices(values * 2.0**power))
 
 
-def test_no_samples_are_an_error() -> None:
-    with pytest.raises(UsageError, match="samples of latency: 0 values"):
-        notices([])
+@pytest.mark.parametrize("figure", [notices, two_modes, drift, outlier_scores])
+def test_no_samples_are_an_error(figure) -> None:
+    with pytest.raises(UsageError, match="0 values"):
+        figure([])
 
 
 def test_recorded_traces(shared: Path) -> None:
@@ -276,11 +277,6 @@ def test_too_few_or_equal_values_have_no_modes() -> None:
     assert two_modes(np.full(500, 2.0)) is None
 
 
-def test_bimodality_no_values_are_refused() -> None:
-    with pytest.raises(UsageError):
-        two_modes([])
-
-
 def noise(seed: int, n: int) -> np.ndarray:
     return 0.01 * np.random.default_rng(seed).standard_normal(n)
 
@@ -339,11 +335,6 @@ def test_few_samples_or_a_level_of_nothing_show_no_drift() -> None:
     assert drift(np.zeros(100)) is None
 
 
-def test_drift_no_values_are_refused() -> None:
-    with pytest.raises(UsageError):
-        drift([])
-
-
 def test_scores_are_distances_in_median_absolute_deviations() -> None:
     values = np.random.default_rng(1).lognormal(size=501)
     expected = (values - np.median(values)) / scipy.stats.median_abs_deviation(values)
@@ -378,8 +369,3 @@ def test_equal_values_score_nothing() -> None:
 def test_scores_do_not_depend_on_the_unit(values: list[int], power: int) -> None:
     series = np.array(values, dtype=float)
     assert outlier_scores(series * 2.0**power) == pytest.approx(outlier_scores(series))
-
-
-def test_outliers_no_values_are_refused() -> None:
-    with pytest.raises(UsageError):
-        outlier_scores([])

@@ -22,40 +22,31 @@ from tests.rules.made import layer, plan
 
 
 @pytest.mark.parametrize(
-    "tactic",
+    ("tactic", "expected"),
     [
-        "ampere_h16816cudnn_128x128_ldg8_relu_exp_stages_64x3_large_nhwc_tn_v1",
-        "ampere_h1688cudnn_256x64_ldg8_relu",
-        "turing_fp16_i8816cudnn_int8_128x128_ldg16_relu_small_nt_v1",
-        "volta_fp16_s884cudnn_fp16_128x128",
-        "trt_turing_cutlass_image_network_first_layer_hmma_fprop_f16f16f32_nhwc",
-        "sm80_xmma_gemm_f16f16_f16f16_f16_tn_n_tilesize64x32x64_tensor16x8x16",
-        "sm90_xmma_fprop_implicit_gemm_f16f16_warpgroupsize1x1x1_g1_beta0",
-        "cutlass_80_tensorop_f16_s16816gemm",
-        "nvjet_hsh_64x8_64x16",
+        ("ampere_h16816cudnn_128x128_ldg8_relu_exp_stages_64x3_large_nhwc_tn_v1", True),
+        ("ampere_h1688cudnn_256x64_ldg8_relu", True),
+        ("turing_fp16_i8816cudnn_int8_128x128_ldg16_relu_small_nt_v1", True),
+        ("volta_fp16_s884cudnn_fp16_128x128", True),
+        ("trt_turing_cutlass_image_network_first_layer_hmma_fprop_f16f16f32_nhwc", True),
+        ("sm80_xmma_gemm_f16f16_f16f16_f16_tn_n_tilesize64x32x64_tensor16x8x16", True),
+        ("sm90_xmma_fprop_implicit_gemm_f16f16_warpgroupsize1x1x1_g1_beta0", True),
+        ("cutlass_80_tensorop_f16_s16816gemm", True),
+        ("nvjet_hsh_64x8_64x16", True),
+        ("ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", False),
+        ("volta_int8x4_icudnn_int8x4_128x32_relu_xregs_medium_c32_nn_v1", False),
+        ("sm70_xmma_fprop_conv1x1_i8f32_f32_f32_nchw_vect_c_4_simt_small_batch_bias_relu", False),
+        ("sm50_xmma_cublas_gemvx_f16f16_f32_f32_tn_n_int32_unit_n", False),
+        ("volta_sgemm_128x64_tn", False),
+        (None, None),
+        ("__myl_MulSumAdd_0x8816884", None),
+        ("my_own_kernel", None),
     ],
 )
-def test_with(tactic: str) -> None:
-    assert uses_tensor_cores(tactic) is True
-
-
-@pytest.mark.parametrize(
-    "tactic",
-    [
-        "ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1",
-        "volta_int8x4_icudnn_int8x4_128x32_relu_xregs_medium_c32_nn_v1",
-        "sm70_xmma_fprop_conv1x1_i8f32_f32_f32_nchw_vect_c_4_simt_small_batch_bias_relu",
-        "sm50_xmma_cublas_gemvx_f16f16_f32_f32_tn_n_int32_unit_n",
-        "volta_sgemm_128x64_tn",
-    ],
-)
-def test_without(tactic: str) -> None:
-    assert uses_tensor_cores(tactic) is False
-
-
-@pytest.mark.parametrize("tactic", [None, "__myl_MulSumAdd_0x8816884", "my_own_kernel"])
-def test_not_told(tactic: str | None) -> None:
-    assert uses_tensor_cores(tactic) is None
+def test_a_tactic_s_name_tells_whether_it_uses_tensor_cores(
+    tactic: str | None, expected: bool | None
+) -> None:
+    assert uses_tensor_cores(tactic) is expected
 
 
 def test_matrix_vector() -> None:
