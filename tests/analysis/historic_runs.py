@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from enginescope.core.record import replace
 from enginescope.records.environment import Commit, Device, Environment, Host
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
@@ -36,13 +37,7 @@ def over_days(
                 day,
                 of=of or job(),
                 created=f"2026-{1 + day // 28:02}-{1 + day % 28:02}T10:00:00.000000+00:00",
-                environment=Environment(
-                    host=environment.host,
-                    devices=environment.devices,
-                    versions=environment.versions,
-                    variables=environment.variables,
-                    commit=Commit(id=f"{day:07x}abcdef"),
-                ),
+                environment=replace(environment, commit=Commit(id=f"{day:07x}abcdef")),
                 **more,
             )
         )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from enginescope.core.errors import UsageError
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
 from enginescope.judge.stats.describe import LIMIT, outlier_scores
-from enginescope.judge.stats.stability import notices_of
+from enginescope.judge.stats.stability import drift, notices_of, two_modes
 from tests.judge.draws import ar1, two_levels
 
 
@@ -190,9 +191,10 @@ def test_the_unit_does_not_matter(seed: int, power: int) -> None:
     assert list(notices(values)) == list(notices(values * 2.0**power))
 
 
-def test_no_samples_are_an_error() -> None:
-    with pytest.raises(UsageError, match="samples of latency: 0 values"):
-        notices([])
+@pytest.mark.parametrize("figure", [notices, two_modes, drift, outlier_scores])
+def test_no_samples_are_an_error(figure) -> None:
+    with pytest.raises(UsageError, match="0 values"):
+        figure([])
 
 
 def test_recorded_traces(shared: Path) -> None:
@@ -210,3 +212,160 @@ def test_recorded_traces(shared: Path) -> None:
         "W-FIRST-RUNS",
         "W-OUTLIERS",
     }
+
+
+ONE_MODE = {
+    "uniform": lambda rng, n: 1 + 0.1 * rng.random(n),
+    "normal": lambda rng, n: 1 + 0.02 * rng.standard_normal(n),
+    "lognormal": lambda rng, n: rng.lognormal(size=n),
+    "exponential": lambda rng, n: 1 + 0.1 * rng.exponential(size=n),
+    "t2": lambda rng, n: 10 + 0.1 * rng.standard_t(2, n),
+    "quantised": lambda rng, n: np.round(1 + 0.02 * rng.standard_normal(n), 2),
+    "two steps of a clock": lambda rng, n: 1 + 0.02 * (rng.random(n) < 0.4),
+    "three steps of a clock": lambda rng, n: (
+        np.round((1 + 0.02 * rng.standard_normal(n)) * 30) / 30
+    ),
+    "drifting": lambda rng, n: 1 + 0.1 * np.arange(n) / n + 0.002 * rng.standard_normal(n),
+    "spikes": lambda rng, n: np.where(rng.random(n) < 0.05, 2, 1) + 0.01 * rng.standard_normal(n),
+}
+
+
+@pytest.mark.parametrize("n", [100, 1000, 10_000])
+@pytest.mark.parametrize("kind", ONE_MODE)
+def test_one_mode_is_not_two(kind: str, n: int) -> None:
+    rng = np.random.default_rng(1)
+    fired = [two_modes(ONE_MODE[kind](rng, n)) is not None for _ in range(40)]
+    assert np.mean(fired) <= 0.05
+
+
+@pytest.mark.parametrize("n", [100, 1000, 10_000])
+def test_two_levels_are_found_and_described(n: int) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        found = two_modes(two_levels(rng, n))
+        assert found.low == pytest.approx(1.0, abs=0.003)
+        assert found.high == pytest.approx(1.05, abs=0.004)
+        assert found.low < found.valley < found.high
+        assert found.share_high == pytest.approx(0.3, abs=0.15)
+
+
+def test_order_and_unit_do_not_matter() -> None:
+    values = two_levels(np.random.default_rng(3), 1000)
+    found, again = two_modes(values), two_modes(np.sort(values) * 1024)
+    assert again.low == 1024 * found.low
+    assert again.valley == pytest.approx(1024 * found.valley)
+
+
+def test_spikes_beside_two_levels_do_not_hide_them() -> None:
+    rng = np.random.default_rng(4)
+    values = np.where(rng.random(5000) < 0.01, 40.0, two_levels(rng, 5000))
+    assert two_modes(values).high == pytest.approx(1.05, abs=0.003)
+
+
+def test_a_few_samples_elsewhere_are_no_mode() -> None:
+    assert two_modes(two_levels(np.random.default_rng(5), 2000, share=0.05)) is None
+
+
+def test_levels_a_hair_apart_are_not_worth_a_word() -> None:
+    rng = np.random.default_rng(6)
+    values = np.where(rng.random(2000) < 0.3, 1.003, 1.0) + 0.0002 * rng.standard_normal(2000)
+    assert two_modes(values) is None
+
+
+def test_too_few_or_equal_values_have_no_modes() -> None:
+    assert two_modes(two_levels(np.random.default_rng(7), 99)) is None
+    assert two_modes(np.full(500, 2.0)) is None
+
+
+def noise(seed: int, n: int) -> np.ndarray:
+    return 0.01 * np.random.default_rng(seed).standard_normal(n)
+
+
+def test_a_ramp_is_found_with_its_size() -> None:
+    found = drift(5 * (1 + 0.06 * np.arange(900) / 900 + noise(1, 900)))
+    assert found.change_pct == pytest.approx(4.0, abs=0.5)  # between the middles of the thirds
+    assert found.first == pytest.approx(5 * 1.01, rel=0.003)
+    assert found.last == pytest.approx(5 * 1.05, rel=0.003)
+    assert 0 < found.noise_pct < 1
+
+
+@pytest.mark.parametrize(("late_slope", "noise_pct"), [(1, 0.02), (4, 0.08)])
+def test_a_straight_or_broken_line_is_no_noise(late_slope: float, noise_pct: float) -> None:
+    """What scatters about lines through the thirds is the noise, at the ends of the series too."""
+    place = np.arange(900)
+    line = 1 + 0.1 * (place + (late_slope - 1) * np.maximum(place - 450, 0)) / 900
+    jitter = 0.0002 * np.random.default_rng(8).standard_normal(900)
+    assert drift(line + jitter).noise_pct < noise_pct
+
+
+def test_a_fall_at_the_start_is_found_and_negative() -> None:
+    found = drift(1 + 0.2 * np.exp(-np.arange(900) / 300) + noise(2, 900))
+    assert found.change_pct < -8
+
+
+def test_a_flat_series_does_not_drift() -> None:
+    assert all(drift(1 + noise(seed, 300)) is None for seed in range(50))
+
+
+def test_wandering_is_seldom_called_drift() -> None:
+    rng = np.random.default_rng(3)
+    alarms = [drift(1 + 0.03 * ar1(rng, 1500, 0.9)) is not None for _ in range(60)]
+    assert np.mean(alarms) < 0.15
+
+
+def test_less_than_one_percent_is_not_worth_a_word() -> None:
+    assert drift(1 + 0.01 * np.arange(3000) / 3000 + 0.1 * noise(4, 3000)) is None
+
+
+def test_a_change_within_the_noise_is_none() -> None:
+    rng = np.random.default_rng(5)
+    values = 1 + 0.02 * np.arange(60) / 60 + 0.3 * rng.standard_normal(60)
+    assert abs(np.median(values[:20]) / np.median(values[-20:]) - 1) > 0.01
+    assert drift(values) is None
+
+
+def test_samples_that_carry_no_interval_show_no_drift() -> None:
+    """A slow swing on a slope: what is left of it is a handful of effective samples."""
+    i = np.arange(400)
+    assert drift(1 + 0.1 * i / 400 + 0.2 * np.sin(i / 400 * 2 * np.pi * 2.5)) is None
+
+
+def test_few_samples_or_a_level_of_nothing_show_no_drift() -> None:
+    assert drift(np.arange(1.0, 30.0)) is None
+    assert drift(np.zeros(100)) is None
+
+
+def test_scores_are_distances_in_median_absolute_deviations() -> None:
+    values = np.random.default_rng(1).lognormal(size=501)
+    expected = (values - np.median(values)) / scipy.stats.median_abs_deviation(values)
+    assert outlier_scores(values) == pytest.approx(expected)
+
+
+def test_normal_samples_have_no_outliers_and_a_spike_is_one() -> None:
+    values = np.random.default_rng(2).normal(5, 0.1, 100_000)
+    assert np.abs(outlier_scores(values)).max() < LIMIT
+    values[77] = 9.0
+    assert np.flatnonzero(np.abs(outlier_scores(values)) > LIMIT).tolist() == [77]
+
+
+def test_where_most_values_are_equal_the_step_is_the_scale() -> None:
+    values = np.array([5.0] * 60 + [5.1] * 20 + [4.9] * 19 + [8.0])
+    scores = outlier_scores(values)
+    assert scores[60] == pytest.approx(1.0)
+    assert scores[-1] == pytest.approx(30.0)
+
+
+def test_where_most_values_are_equal_and_there_is_no_step_a_spike_still_stands_out() -> None:
+    scores = outlier_scores([5.0] * 99 + [8.0])
+    assert scores[-1] > LIMIT
+    assert not scores[:99].any()
+
+
+def test_equal_values_score_nothing() -> None:
+    assert outlier_scores([3.0] * 10).tolist() == [0.0] * 10
+
+
+@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=60), st.integers(-8, 8))
+def test_scores_do_not_depend_on_the_unit(values: list[int], power: int) -> None:
+    series = np.array(values, dtype=float)
+    assert outlier_scores(series * 2.0**power) == pytest.approx(outlier_scores(series))

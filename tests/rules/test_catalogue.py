@@ -32,11 +32,11 @@ def test_a_rule_says_what_a_reader_needs(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_a_rule_has_a_test_that_finds_and_one_that_does_not(rule: Rule) -> None:
-    folder, name = rule.check.__module__.split(".")[-1], rule.check.__name__
-    file = Path(__file__).parent / "checks" / folder / f"test_{name}.py"
-    text = file.read_text(encoding="utf-8")
-    assert "== ()" in text
-    assert re.search(r"def test_found", text)
+    module, name = rule.check.__module__.split(".")[-1], rule.check.__name__
+    file = Path(__file__).parent / "checks" / f"test_{module}.py"
+    tests = file.read_text(encoding="utf-8").split("\ndef ")
+    assert any(test.startswith(f"test_{name}_found") for test in tests)
+    assert any(test.startswith(f"test_{name}_not_found") and "== ()" in test for test in tests)
 
 
 def test_what_a_rule_explains_leads_to_no_circle() -> None:

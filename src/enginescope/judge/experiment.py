@@ -388,9 +388,10 @@ class Journal:
             path.write_text("", encoding="utf-8")
             self.append(header)
             return
-        first, *rows = (*_lines(path), None) if path.stat().st_size else (None,)
-        if first is None:
+        rows = list(_lines(path))
+        if not rows:
             raise UsageError(f"{path} is not a file of an experiment", hint="name another file")
+        first = rows[0]
         differing = [key for key in header if first.get(key) != header[key]]
         if differing:
             key = differing[0]
@@ -399,7 +400,7 @@ class Journal:
                 why=f"{key} was {first.get(key)!r} and is {header[key]!r}",
                 hint="name another file, or ask for the same again",
             )
-        self.rows = tuple(row for row in rows if row is not None)
+        self.rows = tuple(rows[1:])
 
     def append(self, row: dict[str, Any]) -> None:
         """Write a line, and wait until it is on the disk."""

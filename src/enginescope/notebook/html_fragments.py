@@ -112,7 +112,8 @@ def text_table(part: TextTable | None) -> str:
         return ""
     left_out = f"and {part.left_out:,} more" if part.left_out else None
     note = "; ".join(text for text in (part.note, left_out) if text)
-    return data_table(part.title, part.headers, part.rows, numbers=part.numbers, note=note)
+    rows = (tuple(cell.replace("\n", "; ") for cell in row) for row in part.rows)
+    return data_table(part.title, part.headers, rows, numbers=part.numbers, note=note)
 
 
 def notice_list(notices: Sequence[Notice]) -> str:
@@ -177,16 +178,7 @@ def answer_html(result: AnswerTables) -> str:
         result.heading,
         fact_list((*result.facts, *result.more_facts)),
         notice_list(result.notices),
-        *(
-            data_table(
-                part.title,
-                part.headers,
-                (tuple(cell.replace("\n", "; ") for cell in row) for row in part.rows),
-                numbers=part.numbers,
-                note=part.note,
-            )
-            for part in result.tables
-        ),
+        *map(text_table, result.tables),
         *map(answer_html, result.parts),
     )
 
@@ -221,16 +213,7 @@ def suite_html(result: SuiteResult) -> str:
         paragraph(answer.fastest),
         paragraph(answer.failed),
         paragraph(options_sentence(result)),
-        *(
-            data_table(
-                table.title,
-                table.headers,
-                (tuple(cell.replace("\n", "; ") for cell in row) for row in table.rows),
-                numbers=table.numbers,
-                note=f"and {table.left_out:,} more" if table.left_out else None,
-            )
-            for table in suite_tables(result)
-        ),
+        *map(text_table, suite_tables(result)),
         notice_list(result.notices),
     )
 

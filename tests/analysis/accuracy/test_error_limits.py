@@ -73,12 +73,6 @@ def test_the_noise_takes_the_rows_place_below_a_ceiling() -> None:
     assert far.peak > NOISE_FACTOR * 40
 
 
-def test_exact_rows_take_no_noise() -> None:
-    exact = tolerance_named("exact")
-    limits = whole(wave(100), exact, ExpectedNoise(rmse=1.0, peak=1.0))
-    assert (limits.rmse, limits.peak) == (0, 0)
-
-
 def test_probabilities_round_at_a_range_of_one() -> None:
     values = 1e-9 * np.arange(100)
     limits = whole(values, FP32)
@@ -215,9 +209,10 @@ def test_no_element_has_a_scale_of_0() -> None:
     assert limits.hidden
 
 
-def test_a_row_of_equality_allows_no_error_of_any_kind() -> None:
+@pytest.mark.parametrize("noise", [None, ExpectedNoise(rmse=1.0, peak=1.0)])
+def test_a_row_of_equality_allows_no_error_of_any_kind(noise) -> None:
     row = tolerance_named("exact")
-    limits = whole(wave(100), row)
+    limits = whole(wave(100), row, noise)
     assert (limits.rmse, limits.peak) == (0, 0)
     by_channel = channel_limits(channels(wave(100)), row)
     assert (by_channel.rmse[0], by_channel.peak[0]) == (0, 0)

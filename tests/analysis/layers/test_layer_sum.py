@@ -1,9 +1,24 @@
+from __future__ import annotations
+
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from enginescope.analysis.layers.layer_sum import LayerSum, WholeRequest, layer_sum
-from enginescope.judge.samples import Array
-from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
+import enginescope as es
+from enginescope.analysis.layers.layer_sum import LayerSum, WholeRequest, layer_sum, own_times
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.cli.main import main
+from enginescope.core.record import replace
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
+from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.judge.samples import Array, Samples
+from enginescope.records.plan.build import ToolReport
+from enginescope.records.plan.plan import EXECUTED, Layer, LayerTiming, Plan, Profile, batch_sums
+from enginescope.records.run.run import Run
+from enginescope.records.samples import ReportedSummary
+from enginescope.render.plans.plan_headline import PageSubject, first_numbers
+from enginescope.render.sections.first_screen import worst_findings
 
 
 def test_without_times_there_is_no_sum() -> None:
@@ -89,3 +104,166 @@ def test_few_iterations_have_no_interval_and_averages_neither() -> None:
     found = layer_sum(imported, WholeRequest("gpu_compute", 4.0, 3.0))
     assert (found.sum_ms, found.statistic, found.whole_ms) == (2.0, "mean", 4.0)
     assert found.interval is None
+
+
+# Layer times of another build: ignored everywhere, with the reason.
+
+FP32 = "trex-examples/resnet18-a100-fp32.engine"
+FP16 = "trex-examples/resnet18-a100-fp16.engine"
+
+
+def timed_run(names: dict[str, int | None], *times: tuple[str, float]) -> Run:
+    layers = tuple(
+        Layer(index=at, name=name, type="Convolution", profile_index=index)
+        for at, (name, index) in enumerate(names.items())
+    )
+    timings = tuple(
+        LayerTiming(index=at, name=name, mean_ms=ms) for at, (name, ms) in enumerate(times)
+    )
+    profile = Profile(source="trtexec", layers=timings)
+    return run_of_engine(
+        EngineFacts(name="net", plan=Plan(name="net", layers=layers), profile=profile)
+    )
+
+
+def mixed(shared: Path) -> Run:
+    """The FP32 plan of a network with the layer times of its FP16 build."""
+    files = PlanFiles(plan=shared / f"{FP32}.graph.json", profile=shared / f"{FP16}.profile.json")
+    read = read_plan_files(files)
+    return run_of_engine(EngineFacts(name="net", plan=read.plan, profile=read.profile))
+
+
+def test_times_of_another_build_are_ignored() -> None:
+    run = own_times(timed_run({"a": None, "b": None}, ("a", 1.0), ("x", 2.0)))
+    assert run.profile is None
+    (notice,) = run.notices
+    assert notice.code == "W-OTHER-BUILD"
+    assert "1 time has no layer in the plan ('x'), 1 layer has no time ('b')" in notice.message
+
+
+@pytest.mark.parametrize(
+    ("names", "times"),
+    [
+        ({"a": None, "b": None}, [("a", 1.0), ("b", 2.0)]),
+        ({"a": None, "b": None}, [("a", 1.0)]),
+        ({"a": None}, [("a", 1.0), ("x", 2.0)]),
+        ({"a": None, "b": None}, [("a", 1.0), ("x", 0.0)]),
+        ({"a": 0, "a [profile 1]": 1}, [("a", 1.0), ("x", 2.0)]),
+    ],
+)
+def test_incomplete_times_are_kept(names: dict[str, int | None], times: list) -> None:
+    run = timed_run(names, *times)
+    kept = own_times(run).profile
+    assert [(one.name, one.time_ms) for one in kept.layers] == times
+
+
+def test_a_graph_that_was_executed_is_of_one_build_with_its_times() -> None:
+    run = timed_run({"a": None, "node_of_b": None}, ("a", 1.0), ("Relu_2", 2.0))
+    assert own_times(run).profile is None
+    executed = replace(run, plan=replace(run.plan, source_schema=EXECUTED))
+    assert [one.time_ms for one in own_times(executed).profile.layers] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        FP32,
+        FP16,
+        "trt10-rtx3060/resnet18_fp16",
+        "trt86-h200/depth_anything_small",
+        "trt86-h100-trtexec/real",
+    ],
+)
+def test_real_plans_keep_their_own_times(shared: Path, name: str) -> None:
+    read = read_plan_files(PlanFiles(plan=shared / f"{name}.graph.json"))
+    run = run_of_engine(EngineFacts(name="net", plan=read.plan, profile=read.profile))
+    assert run.profile is not None
+    kept = own_times(run).profile
+    assert [one.time_ms for one in kept.layers] == [one.mean_ms for one in run.profile.layers]
+    assert not {"W-LAYERS-UNTIMED", "W-TIMES-UNMATCHED"} & {n.code for n in RunView(run).notices}
+
+
+def test_the_page_is_not_built_from_another_build(shared: Path) -> None:
+    """23 of 24 layers have a time of the FP16 build: 1.02 ms stood as the sum of the FP32 plan."""
+    subject = PageSubject(RunView(mixed(shared)))
+    head = first_numbers(subject)
+    assert head.main is not None
+    assert head.main.value == "not known"
+    assert head.main.note == "the layer times given are of another build"
+    assert subject.view.layer_sum is None
+    assert {notice.code for notice in subject.view.notices} >= {"W-OTHER-BUILD"}
+    worst = worst_findings(subject)[0]
+    assert (worst.group.code, worst.saving) == ("TIME203", None)
+
+
+def test_the_page_has_the_terminals_notices_on_incomplete_times() -> None:
+    view = RunView(timed_run({"a": None, "b": None}, ("a", 1.0)))
+    assert "W-LAYERS-UNTIMED" in {notice.code for notice in view.notices}
+
+
+def test_every_verb_says_so(shared: Path) -> None:
+    plan, profile = shared / f"{FP32}.graph.json", shared / f"{FP16}.profile.json"
+    with pytest.warns(UserWarning, match="W-OTHER-BUILD"):
+        opened = es.open_plan(plan, profile=profile)
+    assert opened.profile is None
+    report = es.lint(plan, profile=profile)
+    assert (report.sum_ms, report.findings[0].code) == (None, "TIME203")
+    compared = es.compare_plans(RunView(mixed(shared)), shared / f"{FP16}.graph.json")
+    assert [each.sum_ms is None for each in compared.overview.plans] == [True, False]
+    assert "W-OTHER-BUILD" in {notice.code for notice in compared.notices}
+
+
+def test_explores_page_has_the_terminals_warning_and_no_time_at_stake(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    plan, profile = f"{shared / FP32}.graph.json", f"{shared / FP16}.profile.json"
+    assert main(["explore", plan, "--profile", profile, "--html", str(page)]) == 0
+    assert "W-OTHER-BUILD" in capsys.readouterr().out
+    text = page.read_text(encoding="utf-8")
+    assert "W-OTHER-BUILD" in text
+    worst = text.partition('class="worst"')[2].partition("</ol>")[0]
+    assert "Most severe" in worst
+    assert "TIME203" in worst
+
+
+def latency_run(*metrics: str, printed: tuple[ReportedSummary, ...] = ()) -> Run:
+    report = ToolReport(tool="trtexec", summaries=printed) if printed else None
+    run = run_of_engine(EngineFacts(name="n", plan=Plan(name="n", layers=()), report=report))
+    series = tuple(
+        Samples(metric=one, values_ms=np.full(20, 1.0 + at)) for at, one in enumerate(metrics)
+    )
+    return replace(run, samples=series)
+
+
+def test_of_the_samples_gpu_compute_first() -> None:
+    assert RunView(latency_run("latency", "gpu_compute")).whole_request[:3] == (
+        "gpu_compute",
+        2.0,
+        2.0,
+    )
+    assert RunView(latency_run("latency")).whole_request[:3] == ("latency", 1.0, 1.0)
+
+
+def test_else_as_it_was_printed() -> None:
+    printed = (
+        ReportedSummary(metric="trtexec_latency", mean_ms=5.0),
+        ReportedSummary(metric="gpu_compute", mean_ms=4.0, median_ms=3.9),
+    )
+    assert RunView(latency_run(printed=printed)).whole_request[:3] == ("gpu_compute", 4.0, 3.9)
+    assert RunView(latency_run("latency", printed=printed)).whole_request[:3] == (
+        "latency",
+        1.0,
+        1.0,
+    )
+    assert RunView(latency_run(printed=printed[:1])).whole_request is None
+    assert RunView(latency_run()).whole_request is None
+
+
+def test_the_sum_of_layers_is_held_against_what_was_printed() -> None:
+    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=6.0),))
+    printed = (ReportedSummary(metric="gpu_compute", mean_ms=4.0),)
+    run = replace(latency_run(printed=printed), profile=profile)
+    found = RunView(run).layer_sum
+    assert (found.whole_metric, found.ratio) == ("gpu_compute", 1.0)
+    assert (found.raw_ms, found.profiler_ms) == (6.0, 0.00234)  # the profiler's own figures

@@ -1,7 +1,27 @@
+from __future__ import annotations
+
 import pytest
 
-from enginescope.analysis.layers.layer_table import LayerRow, layer_rows, slowest_first
+from enginescope.analysis.layers.layer_sum import (
+    of_plan_profile,
+    plan_profiles,
+    times_of_plan_profile,
+)
+from enginescope.analysis.layers.layer_table import (
+    LayerRow,
+    TimeShare,
+    attribute,
+    layer_rows,
+    slowest_first,
+    tactic_family,
+    tactic_shares,
+    time_by,
+)
+from enginescope.core.errors import UsageError
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
+from tests.formats import plans
 from tests.render.runs import imported_run
 
 
@@ -67,3 +87,207 @@ def test_slowest_first_leaves_untimed_rows_last() -> None:
         for i, time in enumerate((None, 1.0, 3.0, 0.0, None))
     )
     assert [row.index for row in slowest_first(rows)] == [2, 1, 3, 0, 4]
+
+
+def plan(*names: str) -> Plan:
+    layers = tuple(Layer(index=index, name=name) for index, name in enumerate(names))
+    return Plan(name="p", layers=layers)
+
+
+def profile(*names: str) -> Profile:
+    layers = tuple(
+        LayerTiming(index=index, name=name, mean_ms=float(index))
+        for index, name in enumerate(names)
+    )
+    return Profile(source="trtexec", layers=layers)
+
+
+def joined(layers: Plan, times: Profile) -> tuple[list[int | None], list[str]]:
+    """Index of the timing of each layer, and the names left over."""
+    found = attribute(layers, times)
+    assert [one.layer for one in found.layers] == list(layers.layers)
+    return (
+        [one.timing.index if one.timing else None for one in found.layers],
+        [one.name for one in found.unmatched],
+    )
+
+
+def test_by_name_whatever_the_order() -> None:
+    assert joined(plan("a", "b", "c"), profile("c", "a", "b")) == ([1, 2, 0], [])
+
+
+def test_in_the_plan_s_own_order() -> None:
+    assert joined(plan("a", "b", "a"), profile("a", "b", "a")) == ([0, 1, 2], [])
+
+
+def test_equal_counts_are_no_reason_to_join_by_position() -> None:
+    assert joined(plan("a", "b"), profile("x", "b")) == ([None, 1], ["x"])
+
+
+def test_repeated_names_by_occurrence() -> None:
+    assert joined(plan("a", "b", "a", "a"), profile("a", "a", "b")) == ([0, 2, 1, None], [])
+    assert joined(plan("a"), profile("a", "a")) == ([0], ["a"])
+
+
+@pytest.mark.parametrize(
+    "other", ["conv\x1frelu", "conv+relu", "conv + relu", "conv\x1e relu", "conv relu"]
+)
+def test_other_joints_between_fused_names(other: str) -> None:
+    assert joined(plan("conv\x1erelu"), profile(other)) == ([0], [])
+
+
+def test_exact_names_go_first() -> None:
+    assert joined(plan("a+b", "a + b"), profile("a + b", "a+b")) == ([1, 0], [])
+
+
+def test_nothing_in_common() -> None:
+    assert joined(plan("a"), profile("b")) == ([None], ["b"])
+    assert joined(plan(), profile("b")) == ([], ["b"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "trt86-h200/resnet18",
+        "trt86-h200/depth_anything_small",
+        "trt10-rtx3060/alexnet_fp16",
+        "trt10-rtx3060/resnet18_fp16",
+        "trex-examples/mobilenet.qat.onnx.engine",
+        "trex-examples/resnet18-a100-fp16.engine",
+    ],
+)
+def test_real_plans_are_matched_whole(shared, name: str) -> None:
+    stem = shared / name
+    layers, _ = parse_plan(stem.with_name(f"{stem.name}.graph.json").read_bytes(), name)
+    times, _ = parse_profile(stem.with_name(f"{stem.name}.profile.json").read_bytes(), name)
+    found = attribute(layers, times)
+    assert found.unmatched == ()
+    assert all(one.timing is not None for one in found.layers)
+
+
+SUFFIXES = ("", " [profile 1]", " [profile 10]")
+
+
+def several() -> Plan:
+    layers = [
+        {
+            "Name": f"conv{suffix}",
+            "LayerType": "CaskConvolution",
+            "Inputs": [plans.tensor(f"image{suffix}", [1, 3], "Row major linear FP32")],
+            "Outputs": [plans.tensor(f"scores{suffix}", [1, 3], "Row major linear FP32")],
+        }
+        for suffix in SUFFIXES
+    ]
+    names = [f"{name}{suffix}" for suffix in SUFFIXES for name in ("image", "scores")]
+    return parse_plan(plans.encoded({"Layers": layers, "Bindings": names}), "a.json")[0]
+
+
+def test_a_plan_of_one_profile_stays_as_it_is() -> None:
+    plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a.json")
+    assert plan_profiles(plan) == ()
+    assert of_plan_profile(plan, 0) is plan
+
+
+@pytest.mark.parametrize(("index", "suffix"), list(zip((0, 1, 10), SUFFIXES, strict=True)))
+def test_a_profile_has_its_own_layers_and_tensors(index: int, suffix: str) -> None:
+    plan = several()
+    assert plan_profiles(plan) == (0, 1, 10)
+    one = of_plan_profile(plan, index)
+    assert [layer.name for layer in one.layers] == [f"conv{suffix}"]
+    assert [io.tensor.name for io in one.io] == [f"image{suffix}", f"scores{suffix}"]
+
+
+@pytest.mark.parametrize("index", [2, 100])
+def test_a_profile_that_is_not_there(index: int) -> None:
+    with pytest.raises(UsageError, match=f"profile {index}") as caught:
+        of_plan_profile(several(), index)
+    assert caught.value.hint == "it has: 0, 1, 10"
+
+
+def test_times_go_with_their_profile() -> None:
+    rows = tuple(
+        LayerTiming(index=at, name=f"conv{suffix}", mean_ms=1.0 + at)
+        for at, suffix in enumerate(SUFFIXES)
+    )
+    profile = Profile(source="trtexec", layers=rows, iterations=5)
+    kept = times_of_plan_profile(profile, 10)
+    assert [(one.name, one.mean_ms) for one in kept.layers] == [("conv [profile 10]", 3.0)]
+    assert kept.iterations == 5
+    alone = Profile(source="trtexec", layers=rows[:1])
+    assert times_of_plan_profile(alone, 0) is alone
+
+
+ROWS = (
+    LayerRow(index=0, name="a", type="Conv", time_ms=1.0),
+    LayerRow(index=1, name="b", type="Add", time_ms=2.0),
+    LayerRow(index=2, name="c", type="Conv", time_ms=4.0),
+    LayerRow(index=3, name="d", time_ms=1.0),
+    LayerRow(index=4, name="e", type="Conv"),
+    LayerRow(index=5, name="f", type="Loop", time_ms=9.0, is_container=True),
+)
+
+
+def test_groups_are_summed_and_sorted() -> None:
+    assert time_by(ROWS, lambda row: row.type) == (
+        TimeShare(key="Conv", layers=2, time_ms=5.0, share_pct=62.5),
+        TimeShare(key="Add", layers=1, time_ms=2.0, share_pct=25.0),
+        TimeShare(key=None, layers=1, time_ms=1.0, share_pct=12.5),
+    )
+
+
+def test_nothing_timed() -> None:
+    assert time_by((ROWS[4],), lambda row: row.type) == ()
+
+
+def test_all_zero_has_no_share() -> None:
+    row = LayerRow(index=0, name="a", time_ms=0.0)
+    assert time_by((row,), lambda row: row.type)[0].share_pct is None
+
+
+def row(index: int, tactic: str | None, time_ms: float | None, **more: object) -> LayerRow:
+    fields = {"type": "kgen", "in_plan": True, **more}
+    return LayerRow(index=index, name=f"l{index}", tactic=tactic, time_ms=time_ms, **fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("__myl_Res_0x63adb2bae59ff89a94fc133e2755c132", "__myl_Res"),
+        ("sm80_xmma_fprop_tilesize64x64x64_t1r1s1", "sm80_xmma_fprop_tilesize64x64x64_t1r1s1"),
+        ("0x00000000000003e8", "0x00000000000003e8"),
+        ("_0xff", "_0xff"),
+    ],
+)
+def test_only_a_hash_at_the_end_is_cut(name: str, family: str) -> None:
+    assert tactic_family(name) == family
+
+
+def test_names_that_differ_in_their_hash_are_one() -> None:
+    rows = [
+        row(0, "__myl_Mul_0xaa", 1.0),
+        row(1, "__myl_Mul_0xbb", 2.0, type="gemm"),
+        row(2, "conv", 4.0),
+        row(3, None, 1.0),
+    ]
+    found = tactic_shares(rows)
+    assert [(one.tactic, one.layers, one.variants, one.time_ms) for one in found] == [
+        ("conv", 1, 1, 4.0),
+        ("__myl_Mul", 2, 2, 3.0),
+        (None, 1, 0, 1.0),
+    ]
+    assert [one.share_pct for one in found] == [50.0, 37.5, 12.5]
+    assert found[1].types == ("gemm", "kgen")
+
+
+def test_layers_that_launch_nothing_have_no_tactic_but_count_in_the_whole() -> None:
+    rows = [row(0, "conv", 3.0), row(1, None, 1.0, is_inert=True), row(2, "a", 9.0, in_plan=False)]
+    found = tactic_shares(rows)
+    assert [(one.tactic, one.share_pct) for one in found] == [("conv", 100 * 3 / 13)]
+
+
+def test_without_times_the_most_used_goes_first() -> None:
+    found = tactic_shares([row(0, "a", None), row(1, "b", None), row(2, "b", None)])
+    assert [(one.tactic, one.time_ms, one.share_pct) for one in found] == [
+        ("b", None, None),
+        ("a", None, None),
+    ]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from enginescope.analysis.plan_comparison.alignment import untangle
 from enginescope.analysis.plan_comparison.alignment_side import Matching, Side
 from enginescope.records.plan.plan import Evidence
@@ -26,19 +28,15 @@ def partners(found: Matching) -> dict[int, int]:
     return {one.a[0]: one.b[0] for one in found.groups if one.a[0] in (2, 3)}
 
 
-def test_what_a_layer_reads_tells_it_from_its_equal() -> None:
-    found = matching(Evidence.STRUCTURE, (2, 2), (3, 3))
+@pytest.mark.parametrize(
+    ("evidence", "groups", "expected"),
+    [
+        (Evidence.STRUCTURE, ((2, 2), (3, 3)), {2: 3, 3: 2}),  # what a layer reads tells it
+        (Evidence.STRUCTURE, ((2, 3), (3, 2)), {2: 3, 3: 2}),  # pairs that fit stay
+        (Evidence.NAME, ((2, 2), (3, 3)), {2: 2, 3: 3}),  # names are not put in question
+    ],
+)
+def test_equal_layers_are_told_apart_by_what_they_read(evidence, groups, expected) -> None:
+    found = matching(evidence, *groups)
     untangle(found)
-    assert partners(found) == {2: 3, 3: 2}
-
-
-def test_pairs_that_fit_stay() -> None:
-    found = matching(Evidence.STRUCTURE, (2, 3), (3, 2))
-    untangle(found)
-    assert partners(found) == {2: 3, 3: 2}
-
-
-def test_names_are_not_put_in_question() -> None:
-    found = matching(Evidence.NAME, (2, 2), (3, 3))
-    untangle(found)
-    assert partners(found) == {2: 2, 3: 3}
+    assert partners(found) == expected

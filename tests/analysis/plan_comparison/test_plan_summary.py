@@ -13,7 +13,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary
 from enginescope.records.tensor import Tensor
 from tests.analysis.compared_plans import network_a, report, run_a, run_b
-from tests.analysis.layers.test_plan_profile import several
+from tests.analysis.layers.test_layer_table import several
 from tests.render.runs import measured_run
 
 

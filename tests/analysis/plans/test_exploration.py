@@ -10,7 +10,7 @@ from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
-from tests.analysis.layers.test_plan_profile import several
+from tests.analysis.layers.test_layer_table import several
 from tests.formats import plans
 
 EXAMPLES = {

@@ -6,6 +6,7 @@ import pytest
 
 from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.analysis.plans.plan_columns import plan_totals
+from enginescope.analysis.plans.plan_view import plan_tensors
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import IOTensor, Layer, Plan, Weights
@@ -144,3 +145,23 @@ def test_weights_of_gemm_layers_are_no_activations(
     assert totals.activation_bytes is not None
     assert totals.weights_bytes / 2**20 == pytest.approx(weights_mib, abs=0.05)
     assert totals.activation_bytes / 2**20 == pytest.approx(activations_mib, abs=0.05)
+
+
+def test_a_chain() -> None:
+    plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
+    found = [(one.tensor.name, one.written_by, one.read_by) for one in plan_tensors(plan)]
+    assert found == [
+        ("image", (), (0,)),
+        ("packed", (0,), (1,)),
+        ("features", (1,), (2,)),
+        ("flat", (2,), ()),
+    ]
+
+
+def test_memory_used_again_and_tensors_of_no_layer() -> None:
+    x, narrow, wide, spare = tensor("x", 1), tensor("r", 2), tensor("r", 4), tensor("spare", 1)
+    plan = plan_of(layer(0, [x], [narrow]), layer(1, [narrow, narrow], [wide]), inputs=(x, spare))
+    found = {one.tensor.name: one for one in plan_tensors(plan)}
+    assert found["r"].tensor == narrow
+    assert (found["r"].written_by, found["r"].read_by) == ((0, 1), (1,))
+    assert (found["spare"].written_by, found["spare"].read_by) == ((), ())

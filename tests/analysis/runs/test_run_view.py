@@ -1,14 +1,27 @@
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.layers.layer_table import LayerRow
+from enginescope.analysis.runs.run_view import (
+    POINTS,
+    RunView,
+    layer_columns,
+    percentile_curve,
+    sample_columns,
+)
+from enginescope.analysis.runs.throughput import pipeline, round_trip
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.samples import Mark, Samples, frozen
+from enginescope.judge.stats.describe import describe, percentile
 from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
-from enginescope.records.run.job import BackendSpec
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary
+from tests.judge.test_describe import bursty_tail
 from tests.render.runs import failed_run, imported_run, measured_run
 
 
@@ -192,3 +205,115 @@ def test_the_plan_of_a_run_is_that_of_its_optimisation_profile() -> None:
     assert other is not None
     assert (other.layers, other.total_ms) == (layers[1:], 2.0)
     assert RunView(measured_run()).plan_view is None
+
+
+def test_curve_is_the_percentiles_of_the_samples() -> None:
+    values = np.random.default_rng(4).lognormal(0, 0.3, 500)
+    curve = percentile_curve(Samples(metric="latency", values_ms=frozen(values)))
+    assert [one.p for one in curve] == list(POINTS)
+    assert [one.value_ms for one in curve] == [percentile(values, p) for p in POINTS]
+    by_p = {one.p: one for one in curve}
+    assert by_p[99].needed_n == by_p[1].needed_n == 459
+    assert by_p[99.9].mark is Mark.SAMPLES
+    assert by_p[50].mark is None
+
+
+def test_the_curve_says_of_a_percentile_what_the_summary_says() -> None:
+    for values in (bursty_tail(), bursty_tail(400), np.random.default_rng(1).normal(2, 0.1, 700)):
+        samples = Samples(metric="latency", values_ms=frozen(values))
+        curve = percentile_curve(samples)
+        assert all(one in curve for one in describe(samples).percentiles)
+
+
+def test_samples_are_tidy_and_warm_up_comes_first() -> None:
+    samples = (
+        Samples(
+            metric="latency",
+            values_ms=frozen([2.0, 3.0]),
+            start_ms=frozen([0.0, 2.5]),
+            warmup_ms=frozen([9.0]),
+        ),
+        Samples(metric="enqueue", values_ms=frozen([0.1])),
+    )
+    columns = sample_columns(measured_run(samples=samples))
+    assert list(zip(*columns.values(), strict=True)) == [
+        ("latency", 0, None, 9.0, "warm_up"),
+        ("latency", 0, 0.0, 2.0, "steady_state"),
+        ("latency", 1, 2.5, 3.0, "steady_state"),
+        ("enqueue", 0, None, 0.1, "steady_state"),
+    ]
+
+
+def test_layers_join_their_nodes() -> None:
+    columns = layer_columns((LayerRow(index=3, name="a", onnx_nodes=("x", "y")),))
+    assert columns["onnx_nodes"] == ["x;y"]
+    assert columns["time_ms"] == [None]
+    assert {len(column) for column in columns.values()} == {1}
+
+
+def run(wall_ms: float | None = None, **series: list[float]) -> Run:
+    return Run(
+        id="1",
+        created="",
+        origin="measured",
+        job=Job(subject=Subject(name="net"), backend=BackendSpec(name="trt")),
+        samples=tuple(
+            Samples(metric=metric, values_ms=frozen(values)) for metric, values in series.items()
+        ),
+        wall_ms=wall_ms,
+    )
+
+
+PARTS = {"h2d": [1.0, 1.0, 4.0], "gpu_compute": [5.0, 6.0, 7.0], "d2h": [2.0, 2.0, 2.0]}
+
+
+def test_parts_and_outside_are_medians_of_their_own() -> None:
+    found = round_trip(run(latency=[9.0, 11.0, 20.0], enqueue=[0.1, 0.3, 0.2], **PARTS))
+    assert found is not None
+    assert found.whole_ms == 11.0
+    assert found.parts == (("h2d", 1.0), ("gpu_compute", 6.0), ("d2h", 2.0))
+    assert found.outside_ms == 2.0  # of 1, 2 and 7: the rest request by request
+    assert found.enqueue_ms == 0.2
+
+
+def test_without_copies_there_are_fewer_parts() -> None:
+    found = round_trip(run(latency=[9.0, 11.0], gpu_compute=[8.0, 8.0]))
+    assert found is not None
+    assert found.parts == (("gpu_compute", 8.0),)
+    assert found.outside_ms == 2.0
+    assert found.enqueue_ms is None
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        {},
+        {"latency": [1.0]},
+        {"gpu_compute": [1.0]},
+        {"latency": [], "gpu_compute": []},
+        {"latency": [1.0, 2.0], "gpu_compute": [1.0]},
+    ],
+)
+def test_a_run_without_parts_has_no_round_trip(series) -> None:
+    assert round_trip(run(**series)) is None
+
+
+def test_a_period_is_the_whole_by_the_queries() -> None:
+    found = pipeline(run(12.0, gpu_compute=[2.0, 3.0, 4.0], enqueue=[0.5, 0.1, 0.2]))
+    assert found is not None
+    assert (found.period_ms, found.compute_ms, found.gap_ms) == (4.0, 3.0, 1.0)
+    assert found.enqueue_ms == 0.2
+
+
+def test_streams_that_overlap_leave_less_than_no_gap() -> None:
+    found = pipeline(run(6.0, gpu_compute=[3.0, 3.0, 3.0]))
+    assert found is not None
+    assert found.gap_ms == -1.0
+    assert found.enqueue_ms is None
+
+
+@pytest.mark.parametrize(
+    ("wall_ms", "series"), [(None, {"gpu_compute": [1.0]}), (1.0, {}), (1.0, {"gpu_compute": []})]
+)
+def test_a_run_without_a_whole_has_no_pipeline(wall_ms, series) -> None:
+    assert pipeline(run(wall_ms, **series)) is None

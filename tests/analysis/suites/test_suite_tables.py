@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import pytest
 
+from enginescope.analysis.frames import to_parquet
 from enginescope.analysis.suites.suite_row import run_figures
 from enginescope.analysis.suites.suite_table import (
     CELL_COLUMNS,
@@ -51,9 +54,14 @@ def table(name: str):
     return next(one for one in perf_tables(zoo()) if one.name == name)
 
 
-def lines(name: str) -> list[dict]:
-    found = table(name)
+def lines(name: str, made=None) -> list[dict]:
+    (found,) = (one for one in perf_tables(made or zoo()) if one.name == name)
     return [dict(zip(found.headers, one, strict=True)) for one in found.rows]
+
+
+def parquet_of(columns: dict, numbers=frozenset({"figure"})):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    return parquet.read_table(BytesIO(to_parquet(columns, numbers=numbers)))
 
 
 def test_speed_up_is_counted_from_the_baseline() -> None:
@@ -145,20 +153,17 @@ def test_a_name_of_the_scripts_is_of_one_python() -> None:
             row(cell("b", "ort-trt@old"), CellStatus.FAILED, versions=there),
         ]
     )
-    tables = {one.name: one for one in perf_tables(made)}
-    latency = [
-        dict(zip(tables["latency"].headers, one, strict=True)) for one in tables["latency"].rows
-    ]
+    latency = lines("latency", made)
     assert [one["ORT-CUDAFp32 \nmean (ms)"] for one in latency] == [2.0, None]
     assert [one["ort-cuda@old \nmean (ms)"] for one in latency] == [4.0, 6.0]
-    assert [one[1:3] for one in tables["success"].rows] == [
+    assert [(one["version"], one["device"]) for one in lines("success", made)] == [
         ("1.16.3", "ort-cuda@old"),
         ("1.31.1", "ORT-CUDAFp32"),
         ("1.16.3", "ort-cuda@old"),
     ]
     # this Python has none of its own, so that the name is free
-    assert [one[1] for one in tables["fail"].rows] == ["ORT-TRTFp32"]
-    info = {one[1]: one[2] for one in tables["system_info"].rows}
+    assert [one["ep"] for one in lines("fail", made)] == ["ORT-TRTFp32"]
+    info = {one["Spec"]: one["Version"] for one in lines("system_info", made)}
     assert info["ONNX Runtime"] == "1.16.3; 1.31.1"
 
 
@@ -214,8 +219,7 @@ def test_sessions_are_in_seconds() -> None:
     net, bert = lines("session")
     assert net["ORT-TRTFp32 \nsession creation time (s)"] == 4.5
     made = timed(cell("net", "ort-trt"), 5.0, figures={"load": 700.0, "cold_load": 9_000.0})
-    (both,) = [one for one in perf_tables(result([made])) if one.name == "session"]
-    cold = dict(zip(both.headers, both.rows[0], strict=True))
+    (cold,) = lines("session", result([made]))
     assert cold["ORT-TRTFp32 \nsession creation time (s)"] == 9.0
     assert cold["ORT-TRTFp32 \nsecond session creation time (s)"] == 0.7
     assert net["ORT-TRTFp32 \nsecond session creation time (s)"] is None
@@ -251,37 +255,24 @@ def test_a_run_that_failed_has_no_figures() -> None:
 
 
 def test_parquet_holds_the_same_table() -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    from io import BytesIO
-
-    from enginescope.analysis.frames import to_parquet
-
     columns = tidy_columns(zoo())
-    found = parquet.read_table(BytesIO(to_parquet(columns, numbers=NUMBERS)))
+    found = parquet_of(columns, NUMBERS)
     assert found.to_pydict() == columns
     assert str(found.schema.field("value").type) == "double"
     assert str(found.schema.field("precision").type) == "string"
 
 
 def test_parquet_keeps_every_figure_and_sign() -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    from io import BytesIO
-
-    from enginescope.analysis.frames import to_parquet
-
     columns = {
         "figure": [0.1 + 0.2, 5e-324, -0.0, 7, float("inf"), float("-inf"), None],
         "text": ["", "null", '"a",\n\\b', "中\0", "x" * (3 << 20), "1.5", None],
     }
-    found = parquet.read_table(BytesIO(to_parquet(columns, numbers={"figure"}))).to_pydict()
+    found = parquet_of(columns).to_pydict()
     assert found == columns
     assert str(found["figure"][2]) == "-0.0"
-    (nan,) = parquet.read_table(
-        BytesIO(to_parquet({"figure": [float("nan")]}, numbers={"figure"}))
-    ).to_pydict()["figure"]
+    (nan,) = parquet_of({"figure": [float("nan")]}).to_pydict()["figure"]
     assert nan != nan
-    empty = parquet.read_table(BytesIO(to_parquet({"figure": []}, numbers={"figure"})))
-    assert empty.to_pydict() == {"figure": []}
+    assert parquet_of({"figure": []}).to_pydict() == {"figure": []}
 
 
 def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
@@ -292,8 +283,7 @@ def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
             row(cell("a", "ort-trt:fp16"), CellStatus.UNSUPPORTED),
         ]
     )
-    (latency,) = (one for one in perf_tables(made) if one.name == "latency")
-    (line,) = (dict(zip(latency.headers, one, strict=True)) for one in latency.rows)
+    (line,) = lines("latency", made)
     assert line["ORT-TRTFp16 \nmean (ms)"] == 1.0
     assert line["ort-trt:fp16 \nmean (ms)"] is None
     assert line["TRT v CUDA EP fp16 \ngain (mean) (%)"] == 50.0
@@ -304,8 +294,8 @@ def test_a_model_without_an_fp16_part_is_not_called_fp16() -> None:
     for codes, called in (((), "fp16"), (("W-NOT-FP16",), None)):
         suite = result([timed(half, 2.0, warnings=codes)])
         assert set(tidy_columns(suite)["precision"]) == {called}
-        (success,) = (one for one in perf_tables(suite) if one.name == "success")
-        assert success.rows[0][success.headers.index("fp16")] is (called == "fp16")
+        (success,) = lines("success", suite)
+        assert success["fp16"] is (called == "fp16")
 
 
 def test_two_variants_of_a_provider_never_share_a_name_and_the_tables_join() -> None:
@@ -321,11 +311,8 @@ def test_two_variants_of_a_provider_never_share_a_name_and_the_tables_join() -> 
             row(cell("a", two), CellStatus.CRASHED),
         ]
     )
-    found = {
-        each.name: [dict(zip(each.headers, line, strict=True)) for line in each.rows]
-        for each in perf_tables(made)
-    }
-    devices = [(line["model_name"], line["device"]) for line in found["success"]]
+    success, failed = lines("success", made), lines("fail", made)
+    devices = [(line["model_name"], line["device"]) for line in success]
     assert devices == [
         ("a", one),
         ("a", "ORT-CPUFp32"),
@@ -333,18 +320,15 @@ def test_two_variants_of_a_provider_never_share_a_name_and_the_tables_join() -> 
         ("b", "TRTFp32"),
         ("b", "trtexec"),
     ]
-    by_model = {line["Model"]: line for line in found["latency"]}
-    status = {line["Model"]: line for line in found["status"]}
-    for line in found["success"]:
+    by_model = {line["Model"]: line for line in lines("latency", made)}
+    status = {line["Model"]: line for line in lines("status", made)}
+    for line in success:
         name, device = line["model_name"], line["device"]
         assert by_model[name][f"{device} \nmean (ms)"] == line["average_latency_ms"]
         assert status[name][device] == "Pass"
-    for line in found["fail"]:
+    for line in failed:
         assert status[line["model"]][line["ep"]] == "Fail"
-    assert [(line["model"], line["ep"]) for line in found["fail"]] == [
-        ("b", "ORT-CPUFp32"),
-        ("a", two),
-    ]
+    assert [(line["model"], line["ep"]) for line in failed] == [("b", "ORT-CPUFp32"), ("a", two)]
 
 
 def test_one_row_per_cell_holds_what_the_tidy_table_holds() -> None:

@@ -1,21 +1,29 @@
 from __future__ import annotations
 
+import math
 from io import StringIO
 
+import numpy as np
 import pytest
 from rich.console import Group
 
+from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.verdicts.comparability import differences
+from enginescope.analysis.verdicts.job_identity import sessions_of, shift_between
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
+from enginescope.judge.comparison.run_to_run import ASSUMED_SD, session_shift
 from enginescope.judge.notice import Notice
-from enginescope.judge.verdict import VerdictKind
+from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.environment import ClockLock, Device, Environment
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject
 from enginescope.records.run.run import Run
+from enginescope.records.verdict.gate import GateOutcome
 from enginescope.render.base.text import notice_lines, show
+from enginescope.render.verdicts.gate_answer import details
+from tests.analysis.gated_runs import process
 from tests.analysis.in_turn import in_turn, job, named
 
 HELD = ClockLock(sm_mhz=1305, memory_mhz=3201)
@@ -137,3 +145,148 @@ def test_another_change_beside_the_precision_is_compared_all_the_same(other: Job
     found = compare_sides(named(first, tuple(map(half, fp16))))
     assert found.pairs[0].headline.kind is VerdictKind.FASTER
     assert [one.code for one in measured_notices(found)][:2] == ["W-NOT-FP16", "W-LOAD"]
+
+
+# Variation between sessions: what it is estimated from, and what a gate does with it.
+
+
+def session(draw, day: int, sd: float = 0.01, *, factor: float = 1.0, **more) -> list[Run]:
+    """Five processes of one day, which share a shift."""
+    level = 4.0 * factor * np.exp(sd * draw.standard_normal())
+    return [
+        process(
+            level * np.exp(0.005 * draw.standard_normal()),
+            at,
+            created=f"2026-{1 + day // 28:02}-{1 + day % 28:02}T10:{at:02}:00+00:00",
+            n=120,
+            **more,
+        )
+        for at in range(5)
+    ]
+
+
+def test_unchanged_sessions_hardly_ever_fail_a_gate() -> None:
+    draw = np.random.default_rng(1)
+    failed = 0
+    for _ in range(60):
+        history = [run for day in range(12) for run in session(draw, day)]
+        report = gate(session(draw, 12), session(draw, 13), history=history)
+        failed += report.result == "failed"  # inconclusive ones are measured again
+    assert failed <= 3  # 5 %; 10 fail if sessions count for nothing
+
+
+def test_the_report_says_which_variation_was_used() -> None:
+    draw = np.random.default_rng(2)
+    history = [run for day in range(12) for run in session(draw, day)]
+    base, now = session(draw, 12), session(draw, 13)
+    report = gate(base, now, history=history)
+    (notice,) = [one for one in report.notices if one.code == "I-SESSIONS"]
+    assert "from 13 sessions" in notice.message
+    assert notice.evidence["most_sd_pct"] == pytest.approx(1.0, abs=0.5)
+    (notice,) = [one for one in gate(base, now).notices if one.code == "I-ASSUMED-SESSIONS"]
+    assert "sessions 1 %, assumed" in notice.message
+    assert "no earlier session" in notice.message
+
+
+def test_an_interval_is_wider_by_the_variation_between_sessions() -> None:
+    draw = np.random.default_rng(3)
+    history = [run for day in range(20) for run in session(draw, day, 0.03)]
+    base, now = session(draw, 20, 0.0), session(draw, 21, 0.0, factor=1.04)
+    steady = [run for day in range(20) for run in session(draw, day, 0.003)]
+    assert gate(base, now, history=steady).rows[0].outcome is GateOutcome.REGRESSION
+    assert gate(base, now, history=history).rows[0].outcome is GateOutcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("sd", [0.02, 0.05])
+def test_sessions_that_nothing_is_known_of_hardly_ever_fail_a_gate(sd: float) -> None:
+    """Had the assumed 1 % a known spread, sessions that differ by 2 % would fail one in five."""
+    draw = np.random.default_rng(11)
+    reports = [gate(session(draw, 0, sd), session(draw, 1, sd)) for _ in range(40)]
+    assert [report.result for report in reports].count("failed") <= 2
+    verdicts = [report.rows[0].verdict for report in reports]
+    assert Reason.SESSIONS in {verdict.reason for verdict in verdicts if verdict}
+
+
+def test_a_difference_that_no_session_makes_is_a_regression_without_a_history() -> None:
+    draw = np.random.default_rng(12)
+    (row,) = gate(session(draw, 0), session(draw, 1, factor=1.6)).rows
+    assert row.outcome is GateOutcome.REGRESSION
+
+
+def test_an_open_row_asks_for_one_session_and_not_for_more_processes() -> None:
+    draw = np.random.default_rng(13)
+    (row,) = gate(session(draw, 0), session(draw, 1, factor=1.1)).rows
+    assert row.verdict is not None
+    assert (row.verdict.reason, row.verdict.more) == (Reason.SESSIONS, None)
+    assert details(row) == [
+        "sessions of the same work may differ as much; measure both sides in one session"
+    ]
+
+
+def test_sides_of_one_session_allow_for_none() -> None:
+    draw = np.random.default_rng(4)
+    base, other = session(draw, 0), session(draw, 0)
+    assert shift_between(base, other, "latency", session(draw, 5)) is None
+    mixed = shift_between(base, [*other, *session(draw, 1)], "latency", ())
+    assert mixed is not None
+    assert mixed.weight == pytest.approx(math.sqrt(0.5))
+
+
+def test_runs_without_a_known_date_share_no_session() -> None:
+    draw = np.random.default_rng(5)
+    base, now = (session(draw, 0, origin="imported") for _ in range(2))
+    shift = shift_between(base, now, "latency", ())
+    assert shift is not None
+    assert shift.weight == pytest.approx(math.sqrt(2))
+
+
+def test_sessions_end_after_an_hour_without_runs() -> None:
+    draw = np.random.default_rng(6)
+    runs = [*session(draw, 1), *session(draw, 0)]
+    assert [len(group) for group in sessions_of(runs)] == [5, 5]
+    assert sessions_of(runs)[0][0].created < sessions_of(runs)[1][0].created
+
+
+def test_another_model_file_or_machine_is_no_history() -> None:
+    draw = np.random.default_rng(7)
+    base, now = session(draw, 0), session(draw, 1)
+    renamed = [run for day in range(2, 12) for run in session(draw, day, inputs=())]
+    shift = shift_between(base, now, "latency", renamed)
+    assert shift is not None
+    assert shift.sessions == 1
+    assert shift.is_assumed
+
+
+def test_a_size_has_no_assumed_variation() -> None:
+    draw = np.random.default_rng(8)
+    sides = (session(draw, day, peak_memory_bytes=100 << 20) for day in range(2))
+    shift = shift_between(*sides, "peak_memory", ())
+    assert shift is not None
+    assert shift.sd == 0
+
+
+def test_the_estimate_is_the_variation_between_sessions_alone() -> None:
+    draw = np.random.default_rng(9)
+    estimates = []
+    for _ in range(60):
+        shifts = 0.02 * draw.standard_normal((15, 1))
+        levels = np.exp(shifts + 0.01 * draw.standard_normal((15, 5)))
+        estimates.append(session_shift(list(levels), math.sqrt(2)).sd)
+    assert np.sqrt(np.mean(np.square(estimates))) == pytest.approx(0.02, rel=0.15)
+
+
+def test_a_lasting_change_is_no_variation() -> None:
+    draw = np.random.default_rng(10)
+    levels = np.exp(0.003 * draw.standard_normal((20, 5)))
+    levels[10:] *= 1.2
+    assert session_shift(list(levels), 1.0).sd < 0.01
+
+
+def test_each_earlier_session_counts_for_as_much_as_the_assumption() -> None:
+    alike = [session_shift([[1.0, 1.0]] * count, 1.0) for count in (1, 2, 5, 17)]
+    assert [shift.freedom for shift in alike] == [1, 2, 5, 17]
+    assert [shift.is_assumed for shift in alike] == [True, False, False, False]
+    assert [shift.sd for shift in alike] == pytest.approx(
+        [ASSUMED_SD / math.sqrt(count) for count in (1, 2, 5, 17)]
+    )
+    assert session_shift([[1.0], [1.1], [0.9]], 1.0).sd > ASSUMED_SD

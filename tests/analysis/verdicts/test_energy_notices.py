@@ -8,8 +8,7 @@ from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
 from tests.analysis.in_turn import in_turn, named
-from tests.analysis.runs.test_energy import telemetry
-from tests.analysis.runs.test_thermal_state import sampled
+from tests.analysis.runs.test_gpu_state import sampled, telemetry
 
 SETTLED, COLD, SHORT = 0.0, 30.0, None
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.history import (
     fact_changes,
     facts_of,
@@ -13,11 +15,14 @@ from enginescope.analysis.verdicts.history import (
 )
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.stats import autocorrelation
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport, ToolReport
 from enginescope.render.verdicts.history_text import span_text
 from tests.analysis.gated_runs import crashed, job, process, with_device_latency
 from tests.analysis.historic_runs import host, over_days
+from tests.store.stored_runs import a_run
 
 STEP = [4.0] * 12 + [4.4] * 12
 
@@ -243,3 +248,49 @@ def test_a_job_says_what_it_is_and_how_to_repeat_it() -> None:
     found = only(runs)
     assert (found.model, found.backend, found.case) == ("net.onnx", "trt:fp16", "batch 1")
     assert (found.inputs, found.command) == ("1×3×8×8", "enginescope bench net.onnx")
+
+
+# A history computes what it shows: one interval for a run, of one metric.
+
+SERIES = ("latency", "gpu_compute", "h2d", "d2h", "enqueue", "host_latency")
+
+
+def many_series(number: int):
+    random = np.random.default_rng(number)
+    samples = tuple(
+        Samples(metric=name, values_ms=frozen(random.gamma(9, 0.1, 200))) for name in SERIES
+    )
+    return a_run(samples=samples, at=number)
+
+
+def counted(monkeypatch) -> list[int]:
+    """Intervals that are computed, wherever they are asked for."""
+    calls, real = [], autocorrelation.quantile_interval
+    monkeypatch.setattr(
+        "enginescope.judge.stats.describe.quantile_interval",
+        lambda *a, **k: calls.append(1) or real(*a, **k),
+    )
+    monkeypatch.setattr(
+        "enginescope.analysis.verdicts.history.quantile_interval",
+        lambda *a, **k: calls.append(1) or real(*a, **k),
+        raising=False,
+    )
+    return calls
+
+
+def test_a_history_computes_one_interval_for_each_run(monkeypatch) -> None:
+    calls = counted(monkeypatch)
+    runs = [many_series(number) for number in range(12)]
+    (found,) = histories(runs, sitting_s=0)
+    assert len(found.points) == 12
+    assert len(calls) == 12
+    assert found.points[0].lowest == RunView(runs[0]).latency.median_interval.low
+
+
+def test_one_metric_of_a_run_is_described_alone(monkeypatch) -> None:
+    calls = counted(monkeypatch)
+    view = RunView(many_series(1))
+    assert view.summary("gpu_compute").metric == "gpu_compute"
+    assert len(calls) == 1  # the median
+    assert [one.metric for one in view.summaries] == list(SERIES)
+    assert len(calls) == len(SERIES)

@@ -222,34 +222,22 @@ def test_the_same_advice_comes_once() -> None:
     assert codes(compare_sides(named(*sides)))["W-LOAD"].count("measure again") == 1
 
 
-def test_the_gravest_is_by_what_makes_it_grave() -> None:
-    drops = [
-        Notice(code="W-CLOCK-DROP", message=str(p), evidence={"drop_pct": p}) for p in (6, 30, 9)
-    ]
-    assert most_severe(drops).message == "30"
-    few = [
-        Notice(code="W-STOPPED-SHORT", message=str(n), evidence={"samples": n}) for n in (6, 3, 9)
-    ]
-    assert most_severe(few).message == "3"
-    early = [Notice(code="W-GPU-SILENT", message=str(t), evidence={"last_ms": t}) for t in (6, 3)]
-    assert most_severe(early).message == "3"
-    unknown = Notice(code="W-LOAD", message="unknown")
-    assert most_severe([unknown, load(0.0)]) == load(0.0)
-    shared = [
-        Notice(code="W-GPU-SHARED", message=str(n), evidence={"processes": [{}] * n})
-        for n in (1, 2)
-    ]
-    assert most_severe(shared).message == "2"
-    passed = [
-        Notice(code="W-THROTTLED", message=where, evidence={where: {"heat": share}})
-        for where, share in (("timed", 20.0), ("pass", 30.0), ("neither", 90.0))
-    ]
-    assert most_severe(passed).message == "pass"
-    held = {"a": {"timed": {"heat": 20.0}, "pass": {}}, "b": {"timed": {"power": 80.0}}}
-    those = [Notice(code="W-THROTTLED", message=k, evidence=v) for k, v in held.items()]
-    assert most_severe(those).message == "b"
-    alike = [Notice(code="W-GOVERNOR", message=one) for one in ("first", "second")]
-    assert most_severe(alike).message == "first"
+@pytest.mark.parametrize(
+    ("code", "evidence", "gravest"),
+    [
+        ("W-CLOCK-DROP", [{"drop_pct": drop} for drop in (6, 30, 9)], 1),
+        ("W-STOPPED-SHORT", [{"samples": count} for count in (6, 3, 9)], 1),
+        ("W-GPU-SILENT", [{"last_ms": last} for last in (6, 3)], 1),
+        ("W-LOAD", [{}, load(0.0).evidence], 1),
+        ("W-GPU-SHARED", [{"processes": [{}] * count} for count in (1, 2)], 1),
+        ("W-THROTTLED", [{"timed": {"a": 20.0}}, {"pass": {"a": 30.0}}, {"no": {"a": 90.0}}], 1),
+        ("W-THROTTLED", [{"timed": {"a": 20.0}, "pass": {}}, {"timed": {"b": 80.0}}], 1),
+        ("W-GOVERNOR", [{}, {}], 0),
+    ],
+)
+def test_the_gravest_is_by_what_makes_it_grave(code, evidence, gravest) -> None:
+    notices = [Notice(code=code, message="", evidence=one) for one in evidence]
+    assert most_severe(notices) is notices[gravest]
 
 
 def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:

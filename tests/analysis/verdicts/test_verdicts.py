@@ -35,6 +35,12 @@ def process(median_ms: float, *, n: int = 400, turn: RoundPosition | None = None
     )
 
 
+def sampled(values: np.ndarray, run: Run | None = None) -> Run:
+    """A run whose samples are these."""
+    samples = (Samples(metric="latency", values_ms=frozen(values)),)
+    return replace(run or process(1.0), samples=samples)
+
+
 def job(precision: str | None = None, **mode) -> Job:
     return Job(
         subject=Subject(name="net.onnx", kind="onnx"),
@@ -119,36 +125,28 @@ def test_one_process_a_side_has_to_differ_by_more_than_processes_do() -> None:
     assert headline([process(1.0)], [process(1.02)], scatter_pct=0.1).kind is VerdictKind.SLOWER
 
 
+HERE = Environment(
+    host=Host(cpu_model="Xeon", cores_usable=2), devices=(Device(name="A100", driver="580"),)
+)
+BASE = {
+    "job": job("fp32", cuda_graph=False),
+    "environment": HERE,
+    "inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(1, 3)),),
+}
+
+
 @pytest.mark.parametrize(
     ("key", "change"),
     [
-        ("precision", {"job": job("fp16")}),
-        ("graph", {"job": job(cuda_graph=True)}),
-        ("gpu", {"environment": Environment(devices=(Device(name="H200", driver="580"),))}),
-        ("cpu", {"environment": Environment(host=Host(cpu_model="Other", cores_usable=2))}),
+        ("precision", {"job": job("fp16", cuda_graph=False)}),
+        ("graph", {"job": job("fp32", cuda_graph=True)}),
+        ("gpu", {"environment": replace(HERE, devices=(Device(name="H200", driver="580"),))}),
+        ("cpu", {"environment": replace(HERE, host=Host(cpu_model="Other", cores_usable=2))}),
         ("shapes", {"inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(8, 3)),)}),
     ],
 )
 def test_other_conditions_are_incomparable_unless_meant(key, change) -> None:
-    host = Host(cpu_model="Xeon", cores_usable=2)
-    base = {
-        "job": job("fp32", cuda_graph=False),
-        "environment": Environment(host=host, devices=(Device(name="A100", driver="580"),)),
-        "inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(1, 3)),),
-    }
-    if key in ("gpu", "cpu"):
-        other = change["environment"]
-        change = {
-            "environment": replace(
-                base["environment"],
-                **{name: getattr(other, name) for name in ("devices" if key == "gpu" else "host",)},
-            )
-        }
-    elif "job" in change and key == "precision":
-        change = {"job": job("fp16", cuda_graph=False)}
-    elif "job" in change:
-        change = {"job": job("fp32", cuda_graph=True)}
-    a, b = [process(1.0, **base)], [process(2.0, **{**base, **change})]
+    a, b = [process(1.0, **BASE)], [process(2.0, **BASE | change)]
     found = headline(a, b)
     assert (found.kind, found.reason) == (VerdictKind.INCOMPARABLE, Reason.DIFFERENT)
     assert CONDITIONS[key].title in found.detail
@@ -173,9 +171,8 @@ def test_an_unknown_condition_is_named() -> None:
 def test_fine_steps_of_the_clock_leave_the_same_the_same(step: float, kind: VerdictKind) -> None:
     """What is the same never differs by a step; it need not, where steps are far below t."""
 
-    def stepped(number: int):
-        values = 1.0 + step * np.random.default_rng(number).integers(-1, 2, 2_000)
-        return replace(process(1.0), samples=(Samples(metric="latency", values_ms=frozen(values)),))
+    def stepped(number: int) -> Run:
+        return sampled(1.0 + step * np.random.default_rng(number).integers(-1, 2, 2_000))
 
     a, b = ([stepped(number) for number in range(first, first + 8)] for first in (0, 8))
     found = headline(a, b)
@@ -184,17 +181,7 @@ def test_fine_steps_of_the_clock_leave_the_same_the_same(step: float, kind: Verd
 
 
 def test_steps_of_the_clock_decide_nothing() -> None:
-    coarse = [
-        replace(
-            process(1.0),
-            samples=(
-                Samples(
-                    metric="latency", values_ms=frozen(np.repeat([middle, middle + 0.05], 200))
-                ),
-            ),
-        )
-        for middle in (1.0, 1.02)
-    ]
+    coarse = [sampled(np.repeat([middle, middle + 0.05], 200)) for middle in (1.0, 1.02)]
     found = headline(coarse[:1], coarse[1:], scatter_pct=0.0)
     assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.CLOCK_STEP)
     assert "steps" in found.detail
@@ -203,9 +190,8 @@ def test_steps_of_the_clock_decide_nothing() -> None:
 def test_a_step_within_a_wider_interval_is_not_the_reason() -> None:
     """A gate named steps of 0.23 % where the interval was from −1 to +12 %."""
 
-    def stepped(median: float):
-        values = median + 0.0023 * np.random.default_rng(7).integers(-1, 2, 2_000)
-        return replace(process(1.0), samples=(Samples(metric="latency", values_ms=frozen(values)),))
+    def stepped(median: float) -> Run:
+        return sampled(median + 0.0023 * np.random.default_rng(7).integers(-1, 2, 2_000))
 
     medians = (1.0, 1.08, 0.95, 1.05, 0.97, 1.03)
     found = headline([stepped(one) for one in medians], [stepped(one) for one in medians[::-1]])
@@ -279,7 +265,7 @@ def test_more_samples_of_one_process_do_not_tell_how_processes_scatter() -> None
 def disturbed(run: Run) -> Run:
     """The run as the load of another process makes it: slower, its median known to ±10 % or so."""
     values = run.samples[0].values_ms * (1.3 + DRAW.exponential(4.0, 400))
-    return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+    return sampled(values, run)
 
 
 def test_disturbed_rounds_do_not_count() -> None:

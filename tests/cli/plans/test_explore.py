@@ -9,7 +9,7 @@ import pytest
 from enginescope.cli.main import main
 from enginescope.cli.plans import explore as verb
 from enginescope.store.archive import Store
-from tests.analysis.layers.test_plan_profile import several
+from tests.analysis.layers.test_layer_table import several
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
 from tests.render.runs import imported_run, measured_run

@@ -9,7 +9,8 @@ its shape, and pairs those whose values are nearest to each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -54,43 +55,35 @@ def binding_differences(reference: Bindings, side: Bindings) -> tuple[BindingDif
 
 def _differences(
     role: Literal["input", "output"], reference: Sequence[Tensor], side: Sequence[Tensor]
-) -> list[BindingDifference]:
+) -> Iterator[BindingDifference]:
     is_input = role == "input"
     ours, theirs = {one.name: one for one in side}, {one.name: one for one in reference}
-    made = []
+    difference = partial(BindingDifference, role=role)
     for name, one in theirs.items():
         other = ours.get(name)
         if other is None:
-            made.append(BindingDifference(role=role, name=name, what="missing", blocks=is_input))
+            yield difference(name=name, what="missing", blocks=is_input)
             continue
         if one.dtype is not other.dtype:
             kinds = {kind_of(two.dtype) if two.dtype else None for two in (one, other)}
-            made.append(
-                BindingDifference(
-                    role=role,
-                    name=name,
-                    what="type",
-                    reference=_type(one.dtype),
-                    side=_type(other.dtype),
-                    blocks=is_input and len(kinds) > 1,
-                )
+            yield difference(
+                name=name,
+                what="type",
+                reference=_type(one.dtype),
+                side=_type(other.dtype),
+                blocks=is_input and len(kinds) > 1,
             )
         if not _fit(one.shape, other.shape):
-            made.append(
-                BindingDifference(
-                    role=role,
-                    name=name,
-                    what="shape",
-                    reference=dims_text(one.shape),
-                    side=dims_text(other.shape),
-                    blocks=is_input,
-                )
+            yield difference(
+                name=name,
+                what="shape",
+                reference=dims_text(one.shape),
+                side=dims_text(other.shape),
+                blocks=is_input,
             )
-    extra = [name for name in ours if name not in theirs]
-    made += [
-        BindingDifference(role=role, name=name, what="extra", blocks=is_input) for name in extra
-    ]
-    return made
+    for name in ours:
+        if name not in theirs:
+            yield difference(name=name, what="extra", blocks=is_input)
 
 
 def _fit(a: tuple[int | None, ...] | None, b: tuple[int | None, ...] | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from enginescope.analysis.accuracy.error_limits import (
     ExpectedNoise,
@@ -104,8 +104,6 @@ class SideComparison:
 
 
 class _Output:
-    """One output over the samples."""
-
     def __init__(self, name: str, tolerance: Tolerance, *, allow_nothing: bool) -> None:
         self._name = name
         self._tolerance = tolerance
@@ -135,29 +133,18 @@ class _Output:
         self._dtypes = (a.dtype if a else self._dtypes[0], b.dtype if b else self._dtypes[1])
         reason = _difference(self._name, sample, a, b)
         shape = (a or b).shape if (a or b) is not None else None  # type: ignore[union-attr]
-        if reason is not None or a is None or b is None:
-            if reason is not None:
-                self._structure.setdefault(reason.code, reason)
-            return SampleDiff(
-                sample=sample,
-                name=name,
-                output=self._name,
-                shape=shape,
-                figures=None,
-                reason=reason.code if reason else None,
-            )
-        errors = self._compared(sample, a, b)
-        self._noise = self._noise or [NoiseSum() for _ in rounded or (None,)]
-        for at, noise in enumerate(self._noise):
-            noise.add(a, rounded[at] if at < len(rounded) else None)
-        broken = reasons_of(Compared(errors), self._tolerance, kind_of(a.dtype))
+        figures, code = None, reason.code if reason else None
+        if reason is not None:
+            self._structure.setdefault(reason.code, reason)
+        elif a is not None and b is not None:
+            errors = self._compared(sample, a, b)
+            self._noise = self._noise or [NoiseSum() for _ in rounded or (None,)]
+            for at, noise in enumerate(self._noise):
+                noise.add(a, rounded[at] if at < len(rounded) else None)
+            broken = reasons_of(Compared(errors), self._tolerance, kind_of(a.dtype))
+            figures, code = figures_of(errors), broken[0].code if broken else None
         return SampleDiff(
-            sample=sample,
-            name=name,
-            output=self._name,
-            shape=shape,
-            figures=figures_of(errors),
-            reason=broken[0].code if broken else None,
+            sample=sample, name=name, output=self._name, shape=shape, figures=figures, reason=code
         )
 
     def _compared(self, sample: int, a: TensorValues, b: TensorValues) -> ElementErrors:
@@ -265,65 +252,51 @@ class _Output:
         beyond = (found.moments.rmse or 0.0) > limits.unexcused
         return bool(limits.hidden) and beyond and not found.moments.is_constant
 
-    def _notices(self, nothing: str | None) -> list[Notice]:
-        made = []
+    def _notices(self, nothing: str | None) -> Iterator[Notice]:
         if nothing is not None:
-            made.append(
-                Notice(
-                    code="W-NOTHING-COMPARED",
-                    message=f"{nothing}: nothing was compared",
-                    evidence={"elements": self._errors.elements},
-                )
+            yield Notice(
+                code="W-NOTHING-COMPARED",
+                message=f"{nothing}: nothing was compared",
+                evidence={"elements": self._errors.elements},
             )
         reference_dtype, dtype = self._dtypes
         if self._count and reference_dtype is not dtype and reference_dtype and dtype:
-            made.append(
-                Notice(
-                    code="W-OUTPUT-TYPE",
-                    message=f"{self._name} is {dtype.value}, {reference_dtype.value} in the "
-                    "reference; compared by value",
-                    evidence={"dtype": dtype.value, "reference": reference_dtype.value},
-                )
+            yield Notice(
+                code="W-OUTPUT-TYPE",
+                message=f"{self._name} is {dtype.value}, {reference_dtype.value} in the "
+                "reference; compared by value",
+                evidence={"dtype": dtype.value, "reference": reference_dtype.value},
             )
         ranks = self._ranks
         if ranks is not None and ranks.top1 < ranks.rows:
-            made.append(
-                Notice(
-                    code="W-BEST-CLASS",
-                    message=f"{self._name}: the best class differs in "
-                    f"{ranks.rows - ranks.top1:,} of {ranks.rows:,} items",
-                    evidence={"top1": ranks.top1, "top5": ranks.top5, "items": ranks.rows},
-                )
+            yield Notice(
+                code="W-BEST-CLASS",
+                message=f"{self._name}: the best class differs in "
+                f"{ranks.rows - ranks.top1:,} of {ranks.rows:,} items",
+                evidence={"top1": ranks.top1, "top5": ranks.top5, "items": ranks.rows},
             )
         if self._is_too_little():
             count = self._errors.moments.count
-            made.append(
-                Notice(
-                    code="W-FEW-ELEMENTS",
-                    message=f"{self._name} has {count} element{'' if count == 1 else 's'} over all "
-                    "samples: a wrong scale looks like rounding; more samples distinguish them",
-                    evidence={"elements": count},
-                )
+            yield Notice(
+                code="W-FEW-ELEMENTS",
+                message=f"{self._name} has {count} element{'' if count == 1 else 's'} over all "
+                "samples: a wrong scale looks like rounding; more samples distinguish them",
+                evidence={"elements": count},
             )
         if self._is_constant():
-            made.append(
-                Notice(
-                    code="W-CONSTANT-OUTPUT",
-                    message=f"{self._name} has one value in every element of every sample of the "
-                    "reference: inputs do not reach it, and agreement shows little",
-                    evidence={"elements": self._errors.moments.count},
-                )
+            yield Notice(
+                code="W-CONSTANT-OUTPUT",
+                message=f"{self._name} has one value in every element of every sample of the "
+                "reference: inputs do not reach it, and agreement shows little",
+                evidence={"elements": self._errors.moments.count},
             )
         if accepts_noise(self._errors, self._tolerance):
-            made.append(
-                Notice(
-                    code="W-TOLERANCE-LOOSE",
-                    message=f"the tolerance given for {self._name} would also pass the reference "
-                    "with its elements in another order: it shows nothing",
-                    evidence={"control_mismatched": self._errors.control_mismatched},
-                )
+            yield Notice(
+                code="W-TOLERANCE-LOOSE",
+                message=f"the tolerance given for {self._name} would also pass the reference "
+                "with its elements in another order: it shows nothing",
+                evidence={"control_mismatched": self._errors.control_mismatched},
             )
-        return made
 
 
 def _counts(values: Sequence[int]) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -43,8 +44,6 @@ _CLEARLY = 9.0
 
 
 class _Item(NamedTuple):
-    """A sample, or an item of its batch."""
-
     at: tuple[int, int]
     reference: Any
     candidate: Any
@@ -109,8 +108,7 @@ def _items(values: TensorValues) -> Iterator[Any]:
     flat, shape = flat_numbers(values), values.shape
     count = shape[0] if len(shape) > 1 and shape[0] > 1 else 1
     for item in flat.reshape(count, -1)[:_MOST_ITEMS]:
-        wide = item[:: max(1, item.size // _ENOUGH_ELEMENTS)].astype(np.float64)
-        yield np.where(np.isfinite(wide), wide, 0.0)
+        yield _wide(item[:: max(1, item.size // _ENOUGH_ELEMENTS)])
 
 
 def are_apart(gap: float, error: float, size: int) -> bool:
@@ -172,26 +170,14 @@ class NearestArrangement:
 
 def _arrangements(shape: tuple[int, ...]) -> Iterator[tuple[str, _Change, _Change]]:
     """Yield other arrangements of a shape: name, what is looked at, and how that is arranged."""
-    if len(shape) != 4:
-        axis = None
-    else:
-        axis = next((one for one in (1, 3) if shape[one] in _CHANNELS), None)
     if shape[-1] == shape[-2] > 1:
-        yield _SWAPPED, partial(_squares, side=shape[-1]), _swapped
-    if axis == 1:
-        step = max(1, max(shape[2:]) // _MOST_SIDE)
-        yield (
-            _REVERSED,
-            lambda one: one[:_MOST_AXES_ITEMS, :, ::step, ::step],
-            lambda one: one[:, ::-1],
-        )
-    elif axis == 3:
-        step = max(1, max(shape[1:3]) // _MOST_SIDE)
-        yield (
-            _REVERSED,
-            lambda one: one[:_MOST_AXES_ITEMS, ::step, ::step],
-            lambda one: one[..., ::-1],
-        )
+        yield _SWAPPED, partial(_squares, side=shape[-1]), lambda one: one.swapaxes(-1, -2)
+    axis = next((one for one in (1, 3) if len(shape) == 4 and shape[one] in _CHANNELS), None)
+    if axis is not None:
+        step = max(1, max(shape[2:] if axis == 1 else shape[1:3]) // _MOST_SIDE)
+        thin: list[Any] = [slice(_MOST_AXES_ITEMS), *[slice(None, None, step)] * 3]
+        thin[axis] = slice(None)
+        yield _REVERSED, itemgetter(tuple(thin)), partial(np.flip, axis=axis)
 
 
 def _squares(array: Any, side: int) -> Any:
@@ -200,10 +186,6 @@ def _squares(array: Any, side: int) -> Any:
     thinned = array.reshape(-1, side, side)[:, ::step, ::step]
     enough = max(1, _ENOUGH_FOR_AXES // thinned[0].size)
     return thinned[:: max(1, len(thinned) // enough)]
-
-
-def _swapped(array: Any) -> Any:
-    return array.swapaxes(-1, -2)
 
 
 def _wide(array: Any) -> Any:

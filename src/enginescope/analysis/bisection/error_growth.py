@@ -312,26 +312,19 @@ def telling_steps(found: Bisected) -> tuple[GrowthStep, ...]:
 
     Where there is no start, the steps that add most.
     """
-    chosen: dict[str, GrowthStep] = {}
-    first = found.first_step
+    first, odd = found.first_step, found.first_not_finite
+    steps = [step for step in found.steps if step.pair.is_output][:_OUTPUTS]
+    steps += [odd] if odd else []
     if first is None:
-        _take(chosen, steepest(found.steps, _STEEPEST))
+        steps += steepest(found.steps, _STEEPEST)
     else:
-        by_name = {step.tensor: step for step in found.steps}
-        _take(chosen, [by_name[name] for name in first.inputs[-_INPUTS:]])
-        others = (found.step(found.overflowing), found.step(found.beside))
-        _take(chosen, [first, *(one for one in others if one)])
         behind = [step for step in found.steps if step.position > first.position]
-        _take(chosen, [one for one in behind if one.reaches_output][:_BEHIND])
-        _take(chosen, found.starts[:_STARTS])
-    odd = found.first_not_finite
-    _take(chosen, [odd] if odd else [])
-    _take(chosen, [step for step in found.steps if step.pair.is_output][:_OUTPUTS])
-    return tuple(sorted(chosen.values(), key=lambda one: one.position))
-
-
-def _take(chosen: dict[str, GrowthStep], steps: Sequence[GrowthStep]) -> None:
-    chosen.update({step.tensor: step for step in steps})
+        steps += [step for step in found.steps if step.tensor in first.inputs[-_INPUTS:]]
+        steps += filter(None, (first, found.step(found.overflowing), found.step(found.beside)))
+        steps += [step for step in behind if step.reaches_output][:_BEHIND]
+        steps += found.starts[:_STARTS]
+    by_place = {step.position: step for step in steps}
+    return tuple(by_place[place] for place in sorted(by_place))
 
 
 #: An operator whose error is at most so many times its inputs' has passed it on.

@@ -81,8 +81,6 @@ _How: TypeAlias = tuple[str, _Way]
 
 
 class _Made(Record, frozen=True, kw_only=True):
-    """A tensor with what makes it."""
-
     name: str
     node: FlowNode
     slot: int

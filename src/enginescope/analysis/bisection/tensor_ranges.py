@@ -9,7 +9,7 @@ import numpy as np
 from enginescope.analysis.bisection.error_growth import BeyondRange
 from enginescope.analysis.bisection.tensor_pairs import SENTINEL, TensorPair
 from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied
 from enginescope.formats.onnx.onnx_precision import LargeWeight
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
@@ -63,26 +63,10 @@ def beyond_range(
     largest: float,
 ) -> tuple[BeyondRange, ...]:
     """Return the weights and activations whose magnitude is beyond a type's largest number."""
-    found = [
-        BeyondRange(
-            tensor=weight.name,
-            kind="weight",
-            node=weight.node,
-            operator=weight.operator,
-            peak=weight.peak,
-        )
-        for weight in weights
-    ]
+    found = [copied(BeyondRange, weight, tensor=weight.name, kind="weight") for weight in weights]
     for pair in pairs:
         tensor = known.get(pair.reference)
         if tensor is not None and tensor.peak > largest:
-            found.append(
-                BeyondRange(
-                    tensor=pair.tensor,
-                    kind="activation",
-                    node=pair.node,
-                    operator=pair.operator,
-                    peak=tensor.peak,
-                )
-            )
+            own = {"tensor": pair.tensor, "kind": "activation", "peak": tensor.peak}
+            found.append(copied(BeyondRange, pair, **own))
     return tuple(found)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections import Counter
+from typing import Literal
 
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.core.units import sum_known
 from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.records.plan.build_trace import (
     AddedReformat,
@@ -97,8 +98,7 @@ def tuning_costs(story: BuildTrace) -> tuple[TuningCost, ...]:
     costs = []
     for (name, kind), blocks in groups.items():
         trials = [combination for block in blocks for combination in block.combinations]
-        known = [block.tuning_s for block in blocks if block.tuning_s is not None]
-        tuning_s = sum(known) if known else None
+        tuning_s = sum_known(block.tuning_s for block in blocks)
         costs.append(
             TuningCost(
                 name=name,
@@ -115,30 +115,23 @@ def tuning_costs(story: BuildTrace) -> tuple[TuningCost, ...]:
 
 def tuning_total_s(story: BuildTrace) -> float | None:
     """Return the seconds of timing that the log accounts for (8.6 and later)."""
-    known = [block.tuning_s for block in story.tuned if block.tuning_s is not None]
-    return sum(known) if known else None
+    return sum_known(block.tuning_s for block in story.tuned)
 
 
 def step_changes(story: BuildTrace) -> tuple[StepChange, ...]:
     """Return the layers after each step, and what the log names of how they got fewer."""
-    counts: dict[int, dict[str, int]] = {}
-    for change in story.changes:
-        of_step = counts.setdefault(change.step, {})
-        of_step[change.action] = of_step.get(change.action, 0) + 1
-    found = []
-    for index, step in enumerate(story.steps):
-        of_step = counts.get(index, {})
-        found.append(
-            StepChange(
-                name=step.name,
-                layers=step.layers,
-                change=step.layers - story.steps[index - 1].layers if index else None,
-                fused=of_step.get("fuse", 0),
-                removed=of_step.get("remove", 0),
-                retyped=of_step.get("retype", 0),
-            )
+    counts = Counter((change.step, change.action) for change in story.changes)
+    return tuple(
+        StepChange(
+            name=step.name,
+            layers=step.layers,
+            change=step.layers - story.steps[index - 1].layers if index else None,
+            fused=counts[index, "fuse"],
+            removed=counts[index, "remove"],
+            retyped=counts[index, "retype"],
         )
-    return tuple(found)
+        for index, step in enumerate(story.steps)
+    )
 
 
 def fusion_groups(story: BuildTrace) -> tuple[FusionGroup, ...]:
@@ -283,10 +276,14 @@ def choices(story: BuildTrace) -> tuple[Choice, ...]:
     for layer in story.layers:
         copy = _COPY.match(layer.name)
         cost = copies.get(f"Reformatted {copy[1]} Tensor {copy[2]} to {copy[3]}") if copy else None
-        if cost is not None:
-            found.append(_choice_of_copy(layer, cost))
-        else:
+        if cost is None:
             found.append(_choice(layer, blocks.get(layer.name, []), exact.get(layer.name, {})))
+            continue
+        # the formats of a conversion are given: only the tactic was to choose
+        only = FormatTrial(inputs=(cost.source,), outputs=(cost.target,), line=0, trials=cost.tried)
+        best = best_trial(tuple(one for one in cost.tried if one.tactic == layer.tactic))
+        tried = [only] if cost.tried else []
+        found.append(_chosen(layer, tried, [best] if best else []))
     return tuple(found)
 
 
@@ -298,31 +295,23 @@ def compare_choices(a: BuildTrace, b: BuildTrace) -> tuple[ChoicePair, ...]:
     """
     first, second = _by_name(a), _by_name(b)
     pairs = []
-    for key in (*first, *(key for key in second if key not in first)):
-        one, other = first.get(key), second.get(key)
+    for name, number in dict.fromkeys((*first, *second)):
+        one, other = first.get((name, number)), second.get((name, number))
         change = None
         if one and other and one.chosen_ms is not None and other.chosen_ms is not None:
             change = other.chosen_ms - one.chosen_ms
-        pairs.append(
-            ChoicePair(
-                name=key.name, a=one, b=other, differs=_differences(one, other), change_ms=change
-            )
-        )
+        differs = _differences(one, other)
+        pairs.append(ChoicePair(name=name, a=one, b=other, differs=differs, change_ms=change))
     return tuple(sorted(pairs, key=lambda pair: (not pair.differs, -abs(pair.change_ms or 0.0))))
 
 
-class _Key(NamedTuple):
-    name: str
-    occurrence: int
-
-
-def _by_name(story: BuildTrace) -> dict[_Key, Choice]:
-    found: dict[_Key, Choice] = {}
-    seen: dict[str, int] = {}
+def _by_name(story: BuildTrace) -> dict[tuple[str, int], Choice]:
+    found: dict[tuple[str, int], Choice] = {}
+    seen: Counter[str] = Counter()
     for choice in choices(story):
         name = choice.layer.name
-        seen[name] = seen.get(name, 0) + 1
-        found[_Key(name, seen[name])] = choice
+        seen[name] += 1
+        found[name, seen[name]] = choice
     return found
 
 
@@ -351,70 +340,45 @@ def _choice(
     layer: ChosenLayer, blocks: list[TunedLayer], exact: dict[tuple[str, int], str]
 ) -> Choice:
     combinations = [combination for block in blocks for combination in block.combinations]
-    fitting = [] if layer.type in INERT_TYPES else _fitting(layer, combinations, exact)
-    times = {one.time_ms for one in fitting} - {None}
-    chosen_ms = times.pop() if len(times) == 1 else None
-    if layer.type in INERT_TYPES:
-        evidence: Evidence = "inert"
-    elif chosen_ms is not None:
-        evidence = "timed"
-    elif times:
-        evidence = "ambiguous"
-    else:
-        evidence = "not timed" if combinations else "none"
-    fastest = _fastest(combinations)
-    known = [block.tuning_s for block in blocks if block.tuning_s is not None]
-    return Choice(
-        layer=layer,
-        evidence=evidence,
-        chosen_ms=chosen_ms,
-        kernel=layer.tactic_name or next((one.name for one in fitting if one.name), None),
-        fastest=fastest,
-        gap_ms=_gap(chosen_ms, fastest),
-        combinations=len(combinations),
-        trials=sum(len(combination.trials) for combination in combinations),
-        tuning_s=sum(known) if known else None,
+    fitting = _fitting(layer, combinations, exact)
+    is_inert = layer.type in INERT_TYPES
+    named = next((one.name for one in fitting if one.name), None) if not is_inert else None
+    return replace(
+        _chosen(layer, combinations, fitting),
+        kernel=layer.tactic_name or named,
+        tuning_s=sum_known(block.tuning_s for block in blocks),
     )
 
 
-def _choice_of_copy(layer: ChosenLayer, cost: ReformatCost) -> Choice:
-    """Judge a conversion: its formats are given, only the tactic was to choose."""
-    best = best_trial(cost.tried)
-    fastest = None
-    if best is not None:
-        fastest = Option(inputs=(cost.source,), outputs=(cost.target,), tactic=best)
+def _chosen(
+    layer: ChosenLayer, combinations: list[FormatTrial], fitting: list[TacticTrial]
+) -> Choice:
+    """Judge a layer by what was tried for it, and by what of that may be the tactic chosen."""
     is_inert = layer.type in INERT_TYPES
-    own = best_trial(tuple(one for one in cost.tried if one.tactic == layer.tactic))
-    chosen_ms = own.time_ms if own is not None and not is_inert else None
-    evidence: Evidence = "not timed" if cost.tried else "none"
+    known_ms = (one.time_ms for one in fitting if not is_inert)
+    times = {time_ms for time_ms in known_ms if time_ms is not None}
+    chosen_ms = min(times) if len(times) == 1 else None
+    evidence: Evidence = "not timed" if combinations else "none"
     if is_inert:
         evidence = "inert"
-    elif chosen_ms is not None:
-        evidence = "timed"
-    return Choice(
-        layer=layer,
-        evidence=evidence,
-        chosen_ms=chosen_ms,
-        fastest=fastest,
-        gap_ms=_gap(chosen_ms, fastest),
-        combinations=1 if cost.tried else 0,
-        trials=len(cost.tried),
-    )
-
-
-def _fastest(combinations: list[FormatTrial]) -> Option | None:
+    elif times:
+        evidence = "timed" if len(times) == 1 else "ambiguous"
     options = [
         Option(inputs=combination.inputs, outputs=combination.outputs, tactic=best)
         for combination in combinations
         if (best := best_trial(combination.trials)) is not None
     ]
-    return min(options, key=lambda one: trial_ms(one.tactic), default=None)
-
-
-def _gap(chosen_ms: float | None, fastest: Option | None) -> float | None:
-    if chosen_ms is None or fastest is None or fastest.tactic.time_ms is None:
-        return None
-    return chosen_ms - fastest.tactic.time_ms
+    fastest = min(options, key=lambda one: trial_ms(one.tactic), default=None)
+    best_ms = fastest.tactic.time_ms if fastest else None
+    return Choice(
+        layer=layer,
+        evidence=evidence,
+        chosen_ms=chosen_ms,
+        fastest=fastest,
+        gap_ms=chosen_ms - best_ms if chosen_ms is not None and best_ms is not None else None,
+        combinations=len(combinations),
+        trials=sum(len(combination.trials) for combination in combinations),
+    )
 
 
 def _fitting(
@@ -453,14 +417,11 @@ def _fits(
         strides = match[2].split(",")
         if tensor.shape is not None and len(strides) != len(tensor.shape):
             return False
-        width = max((int(one) for one in _widths(strides)), default=1)
+        widths = (stride.partition(":")[2].strip() for stride in strides)
+        width = max((int(one) for one in widths if one.isdecimal()), default=1)
         if tensor.vector_width is not None and tensor.vector_width != width:
             return False
     return True
-
-
-def _widths(strides: list[str]) -> Iterator[str]:
-    return (width for stride in strides if (width := stride.partition(":")[2].strip()).isdecimal())
 
 
 def _exact_formats(story: BuildTrace) -> dict[str, dict[tuple[str, int], str]]:

@@ -45,7 +45,7 @@ def layer_times(profile: Profile, whole: WholeRequest | None = None) -> Profile:
     if profile.gated_ms is not None:
         return _gated(profile, profile.gated_ms)
     statistic = profile.statistic  # which looks at every layer
-    raw = [_reported(layer, statistic) for layer in profile.layers]
+    raw = [layer.median_ms if statistic == "median" else layer.mean_ms for layer in profile.layers]
     whole_ms = whole.beside(profile) if whole else None
     cost = profiler_cost(profile, (time_ms for time_ms in raw if time_ms is not None), whole_ms)
     times = zip(profile.layers, raw, strict=True)
@@ -59,10 +59,6 @@ def layer_times(profile: Profile, whole: WholeRequest | None = None) -> Profile:
         ),
         profiler_ms=cost and cost.per_layer_ms,
     )
-
-
-def _reported(layer: LayerTiming, statistic: str) -> float | None:
-    return layer.median_ms if statistic == "median" else layer.mean_ms
 
 
 def _gated(profile: Profile, gated_ms: float) -> Profile:

@@ -194,9 +194,9 @@ class ElementErrors:
     @property
     def relative_scatter(self) -> float | None:
         """Share of the relative errors' squares that their mean does not explain."""
-        if not self.relative_count or not self.relative_squares:
+        mean = self.mean_relative
+        if mean is None or not self.relative_squares:
             return None
-        mean = self.relative_sum / self.relative_count
         return max(0.0, 1.0 - mean**2 * self.relative_count / self.relative_squares)
 
     @property
@@ -269,8 +269,6 @@ def _common_float(a: DataType, b: DataType) -> DataType | None:
 
 
 class _Piece:
-    """A chunk of both sides."""
-
     def __init__(self, a: Any, b: Any, start: Place) -> None:
         self._a, self._b, self._start = a, b, start
         wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)

@@ -109,8 +109,6 @@ def gate(
 
 
 class _Job(NamedTuple):
-    """A pair of jobs and what it is called."""
-
     pair: JobPair
     label: str
 
@@ -175,7 +173,10 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
     a, b = job.pair.a, job.pair.b
     if not (a and b and a.measured and b.measured):
         return
-    sides = _sides(job)
+    sides = (
+        MeasuredSide(label=_SIDES[0], name=job.label, runs=a.runs),
+        MeasuredSide(label=_SIDES[1], name=job.label, runs=b.runs),
+    )
     floor = fitting_floor([side.measured for side in sides], known.floors)
     comparison, plan = comparison_of(sides), recorded_plan(sides)
     is_continued = comparison is not None and comparison not in known.begun
@@ -206,17 +207,6 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
             spreads=known.spreads,
         )
         yield partial(_row, job, limit, measured, held, measurements)
-
-
-def _sides(job: _Job) -> tuple[MeasuredSide, MeasuredSide]:
-    pair = job.pair
-    assert pair.a is not None
-    assert pair.b is not None
-    first, second = (
-        MeasuredSide(label=label, name=job.label, runs=one.runs)
-        for label, one in zip(_SIDES, (pair.a, pair.b), strict=True)
-    )
-    return first, second
 
 
 def _renamed(pairs: Sequence[JobPair]) -> Iterator[Notice]:

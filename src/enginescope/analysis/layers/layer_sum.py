@@ -199,16 +199,11 @@ def profile_notices(rows: Sequence[LayerRow]) -> tuple[Notice, ...]:
     """Return which active layers have no time, and which times have no layer."""
     untimed = [row.name for row in rows if row.in_plan and not row.is_inert and row.time_ms is None]
     strays = [row.name for row in rows if not row.in_plan]
-    notices = []
-    if untimed:
-        notices.append(
-            _partial("W-LAYERS-UNTIMED", untimed, "layer has no time", "layers have no time")
-        )
-    if strays:
-        notices.append(
-            _partial("W-TIMES-UNMATCHED", strays, "time has no layer", "times have no layer")
-        )
-    return tuple(notices)
+    kinds = (
+        ("W-LAYERS-UNTIMED", untimed, "layer has no time", "layers have no time"),
+        ("W-TIMES-UNMATCHED", strays, "time has no layer", "times have no layer"),
+    )
+    return tuple(_partial(*kind) for kind in kinds if kind[1])
 
 
 def _partial(code: str, names: Sequence[str], singular: str, plural: str) -> Notice:

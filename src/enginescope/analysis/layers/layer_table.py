@@ -57,7 +57,7 @@ def joined_times(
     profile = layer_times(profile)
     timings = _in_step(plan, profile)
     left = [] if timings else list(profile.layers)
-    for key in (_as_is, _loosely):
+    for key in (str, _loosely):
         if not left:
             break
         open_layers = [layer for layer in plan.layers if layer.index not in timings]
@@ -90,10 +90,6 @@ def _join(
         else:
             left.append(time)
     return left
-
-
-def _as_is(name: str) -> str:
-    return name
 
 
 def _loosely(name: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.core.record import Record
+from enginescope.core.units import sum_known
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.tensor import Tensor
 
@@ -126,8 +127,7 @@ def _differ(before: object | None, after: object | None) -> bool | None:
 
 
 def _share(key: str | None, times: list[float | None], whole_ms: float | None) -> ReformatShare:
-    known = [time for time in times if time is not None]
-    time_ms = sum(known) if known else None
+    time_ms = sum_known(times)
     return ReformatShare(
         key=key,
         layers=len(times),

@@ -136,8 +136,6 @@ def _joined(
 
 
 class _Sets:
-    """Disjoint sets of positions of either side."""
-
     def __init__(self) -> None:
         self._parent: dict[tuple[str, int], tuple[str, int]] = {}
 

@@ -89,11 +89,7 @@ class LayerComparison(Record, frozen=True, kw_only=True):
     @property
     def difference_pct(self) -> float | None:
         """`difference_ms` as a part of A's time."""
-        return (
-            100 * self.difference_ms / self.a_ms
-            if self.difference_ms is not None and self.a_ms
-            else None
-        )
+        return share_of(self.difference_ms, self.a_ms)
 
     @property
     def is_explained(self) -> bool:
@@ -122,11 +118,7 @@ class LayerComparison(Record, frozen=True, kw_only=True):
 
     def by_difference(self) -> tuple[ComparedLayers, ...]:
         """Return the layers that changed, the largest difference first, then the others."""
-        return tuple(
-            sorted(
-                self.layers, key=lambda one: (not one.is_changed, -abs(one.difference_ms or 0.0))
-            )
-        )
+        return tuple(sorted(self.in_order(), key=lambda one: not one.is_changed))
 
 
 def compare_layers(

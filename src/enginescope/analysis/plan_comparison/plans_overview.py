@@ -203,25 +203,22 @@ def _shares(
 def _latencies(view: RunView) -> tuple[LatencyFigure, ...]:
     tool = view.run.tool
     printed = {one.metric: one for one in tool.summaries} if tool else {}
-    found = []
+    figures = []
     for metric in _WHOLE:
-        summary, report = view.summary(metric), printed.get(metric)
-        if summary is not None:
-            figure = LatencyFigure(
-                metric=metric,
-                source="samples",
-                mean_ms=summary.mean_ms,
-                median_ms=summary.median_ms,
-                median_interval=summary.median_interval,
-                n=summary.n,
+        summary = view.summary(metric)
+        known = summary or printed.get(metric)
+        if known is not None:
+            figures.append(
+                LatencyFigure(
+                    metric=metric,
+                    source="samples" if summary else "printed",
+                    mean_ms=known.mean_ms,
+                    median_ms=known.median_ms,
+                    median_interval=summary.median_interval if summary else None,
+                    n=summary.n if summary else None,
+                )
             )
-            found.append(figure)
-        elif report is not None:
-            figure = LatencyFigure(
-                metric=metric, source="printed", mean_ms=report.mean_ms, median_ms=report.median_ms
-            )
-            found.append(figure)
-    return tuple(found)
+    return tuple(figures)
 
 
 class ShareAcross(Record, frozen=True, kw_only=True):
@@ -343,10 +340,8 @@ def layer_columns(layers: Sequence[ComparedLayers]) -> dict[str, list[Any]]:
         "cause": [cause_of(layer).value for layer in layers],
         "changes": [";".join(change.what for change in layer.changes) for layer in layers],
     }
-    for label, sides in (
-        ("a", [layer.a for layer in layers]),
-        ("b", [layer.b for layer in layers]),
-    ):
+    for label in ("a", "b"):
+        sides = [getattr(layer, label) for layer in layers]
         for name, value in _SIDE:
             columns[f"{label}_{name}"] = [value(side) if side else None for side in sides]
     return columns
@@ -364,13 +359,10 @@ def plan_columns(overview: PlansOverview) -> dict[str, list[Any]]:
     for name in ("layers", "active_layers", "weights_bytes", "activation_bytes"):
         columns[name] = [getattr(one.totals, name) for one in plans]
     columns["throughput_items_per_s"] = [one.items_per_s for one in plans]
-    metrics = dict.fromkeys(latency.metric for plan in plans for latency in plan.latencies)
-    for metric in metrics:
+    for metric in dict.fromkeys(latency.metric for plan in plans for latency in plan.latencies):
         figures = [one.latency(metric) for one in plans]
-        columns[f"{metric}_mean_ms"] = [figure.mean_ms if figure else None for figure in figures]
-        columns[f"{metric}_median_ms"] = [
-            figure.median_ms if figure else None for figure in figures
-        ]
+        for name in ("mean_ms", "median_ms"):
+            columns[f"{metric}_{name}"] = [getattr(figure, name, None) for figure in figures]
     return columns
 
 

@@ -62,20 +62,8 @@ class Column(Record, frozen=True, kw_only=True):
     trex: str = ""
 
 
-def _macs_per_ms(row: LayerFacts) -> float | None:
-    return row.work.compute_efficiency(_time_ms(row))
-
-
-def _bytes_per_ms(row: LayerFacts) -> float | None:
-    return row.work.memory_efficiency(_time_ms(row))
-
-
-def _time_ms(row: LayerFacts) -> float | None:
-    return row.time_ms
-
-
 def _share_pct(row: LayerFacts) -> float | None:
-    time_ms = _time_ms(row)
+    time_ms = row.time_ms
     return 100 * time_ms / row.whole_ms if time_ms is not None and row.whole_ms else None
 
 
@@ -103,10 +91,6 @@ def _of_product(field: str) -> Callable[[LayerFacts], int | None]:
 
 def _of_roof(field: str) -> Callable[[LayerFacts], Any]:
     return lambda row: getattr(row.roof, field) if row.roof else None
-
-
-def _raw_ms(row: LayerFacts) -> float | None:
-    return row.timing.raw_ms if row.timing else None
 
 
 # name, trex's name, unit, meaning, where it is from
@@ -185,14 +169,14 @@ TABLE: tuple[_Entry, ...] = (
         "latency.avg_time",
         "ms",
         "the layer's time per iteration, without the profiler's part where that is known",
-        _time_ms,
+        lambda r: r.time_ms,
     ),
     (
         "latency.raw_time",
         "",
         "ms",
         "as the profiler reported it, where `latency.avg_time` is without its part",
-        _raw_ms,
+        lambda r: r.timing.raw_ms if r.timing else None,
     ),
     ("latency.pct_time", "latency.pct_time", "%", "of the sum of all layers' times", _share_pct),
     ("attr.macs", "attr.macs", "MAC", "multiply-accumulates", lambda r: r.work.macs),
@@ -238,14 +222,14 @@ TABLE: tuple[_Entry, ...] = (
         "attr.compute_efficiency",
         "MAC/ms",
         "`attr.macs` ÷ `latency.avg_time`",
-        _macs_per_ms,
+        lambda r: r.work.compute_efficiency(r.time_ms),
     ),
     (
         "attr.memory_efficiency",
         "attr.memory_efficiency",
         "byte/ms",
         "`moved_bytes` ÷ `latency.avg_time`",
-        _bytes_per_ms,
+        lambda r: r.work.memory_efficiency(r.time_ms),
     ),
     ("roofline.bound", "", "", "`memory` or `compute`", _of_roof("bound")),
     ("roofline.attainable_ms", "", "ms", "least time on this GPU", _of_roof("attainable_ms")),

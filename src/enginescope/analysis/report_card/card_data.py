@@ -56,8 +56,6 @@ class Clusters(Record, frozen=True, kw_only=True):
 
 
 class _Points(NamedTuple):
-    """Columns of equal length, one entry a layer."""
-
     rows: list[LayerFacts]
     keys: list[str]
     x: Array

@@ -6,7 +6,7 @@ Bytes that each layer of a plan reads and writes: activations, weights, biases.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from enginescope.analysis.layers.reformats import TensorRoles, is_whole_part, tensor_roles
@@ -262,23 +262,13 @@ def matrix_product_of(layer: Layer) -> MatrixProduct | None:
     return rule(layer) if rule and layer.outputs else None
 
 
-def _convolution(layer: Layer) -> MatrixProduct | None:
-    return _windowed(layer, convolution, layer.outputs[0])
-
-
-def _deconvolution(layer: Layer) -> MatrixProduct | None:
-    return _windowed(layer, deconvolution, layer.outputs[0])
-
-
-def _windowed(
-    layer: Layer, rule: Callable[..., MatrixProduct | None], result: Tensor
-) -> MatrixProduct | None:
+def _windowed(layer: Layer, rule: Callable[..., MatrixProduct | None]) -> MatrixProduct | None:
     source = _data_input(layer)
     kernel = _whole_numbers(layer.attributes.get("Kernel"))
     groups = layer.attributes.get("Groups", 1)
     if source is None or kernel is None or not isinstance(groups, int):
         return None
-    return _of_shapes(rule, source.shape, result.shape, kernel, groups)
+    return _of_shapes(rule, source.shape, layer.outputs[0].shape, kernel, groups)
 
 
 @lru_cache(maxsize=4096)
@@ -356,8 +346,8 @@ def _fully_connected(layer: Layer) -> MatrixProduct | None:
 
 
 _RULES: dict[str, Callable[[Layer], MatrixProduct | None]] = {
-    "Convolution": _convolution,
-    "Deconvolution": _deconvolution,
+    "Convolution": partial(_windowed, rule=convolution),
+    "Deconvolution": partial(_windowed, rule=deconvolution),
     "ConvActPool": _conv_act_pool,
     "FullyConnected": _fully_connected,
     **dict.fromkeys(MATRIX_TYPES, _matrices),

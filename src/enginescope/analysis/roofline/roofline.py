@@ -123,25 +123,20 @@ def limits_of(name: str, devices: Sequence[Device] = ()) -> GpuLimits:
     Args:
         devices: GPUs that the run or the files name.
     """
-    found = gpu_limits(name)
-    if found is None:
-        meant = tuple(one for one in known_gpus() if _holds(_key(one), _key(name)))
-        known = {gpu.name: gpu for device in devices if (gpu := gpu_limits(device.name))}
-        here = [known[name] for name in meant if name in known]
-        if len(here) == 1:
-            return here[0]
-        if len(meant) == 1:
-            return _BY_KEY[_key(meant[0])]
-        raise UsageError(
-            f"GPU {name}",
-            why="the name matches several GPUs"
-            if len(meant) > 1
-            else "its limits are not known here by that name",
-            hint=f"take one of: {', '.join(meant)}"
-            if len(meant) > 1
-            else did_you_mean(name, meant or known_gpus()),
-        )
-    return found
+    exact = gpu_limits(name)
+    if exact is not None:
+        return exact
+    meant = tuple(one for one in known_gpus() if _holds(_key(one), _key(name)))
+    known = {gpu.name: gpu for device in devices if (gpu := gpu_limits(device.name))}
+    here = [known[gpu] for gpu in meant if gpu in known]
+    if len(here) == 1:
+        return here[0]
+    if len(meant) == 1:
+        return _BY_KEY[_key(meant[0])]
+    why, hint = "its limits are not known here by that name", did_you_mean(name, known_gpus())
+    if meant:
+        why, hint = "the name matches several GPUs", f"take one of: {', '.join(meant)}"
+    raise UsageError(f"GPU {name}", why=why, hint=hint)
 
 
 def other_gpu(given: GpuLimits | str | None, devices: Sequence[Device]) -> Notice | None:

@@ -250,27 +250,23 @@ def _seen_pct(gpu: GpuTelemetry) -> float | None:
 
 
 def _sampling(gpu: GpuTelemetry, drawn: MeanPower) -> str:
-    steps = f"sampled: {_steps(drawn)}"
+    what = "readings of power"
     if drawn.method == "counter":
-        text = f"{steps} counter steps of {format_significant(drawn.step_ms or 0, 2)} ms"
-    else:
-        text = f"{steps} readings of power"
+        what = f"counter steps of {format_significant(drawn.step_ms or 0, 2)} ms"
     seen = _seen_pct(gpu)
     share = f"about {seen:g} %" if seen is not None else "an unknown share"
-    return f"{text}, sensor sees {share} of the time"
+    return f"sampled: {_steps(drawn)} {what}, sensor sees {share} of the time"
 
 
 def _mean_power(series: Telemetry, span: Span) -> MeanPower | None:
     """Return the power of a stretch: by the counter, else by power of the moment, else averaged."""
-    counter = series.channel(ENERGY)
-    found = None
-    if counter is not None:
-        found = of_counter(series.time_ms, counter, span.from_ms, span.to_ms)
-    for name in (POWER_INSTANT, POWER):
-        power = series.channel(name)
-        if found is None and power is not None:
-            found = of_power(series.time_ms, power, span.from_ms, span.to_ms)
-    return found
+    for name, mean in ((ENERGY, of_counter), (POWER_INSTANT, of_power), (POWER, of_power)):
+        channel = series.channel(name)
+        if channel is not None:
+            power = mean(series.time_ms, channel, span.from_ms, span.to_ms)
+            if power is not None:
+                return power
+    return None
 
 
 def _idle_power(
@@ -285,8 +281,7 @@ def _idle_power(
     if found.method == "power" or power is None:
         return found
     inside = (series.time_ms >= span.from_ms) & (series.time_ms <= span.to_ms)
-    scatter = scatter_w(power[inside])
-    both = math.hypot(found.uncertainty_w, scatter)
+    both = math.hypot(found.uncertainty_w, scatter_w(power[inside]))
     return replace(found, uncertainty_w=both)
 
 
@@ -346,17 +341,7 @@ def thermal_state(gpu: GpuTelemetry | None) -> ThermalState:
     state = _by_temperature(series, part, lasted_ms)
     reasons = (held.reason for of in (gpu.timed, series) for held in held_by(of))
     meant = dict.fromkeys(one.meaning for one in reasons if one.name in _THERMAL)
-    if not meant:
-        return state
-    return ThermalState(
-        state="throttled",
-        part=part,
-        duration_s=state.duration_s,
-        from_c=state.from_c,
-        to_c=state.to_c,
-        slope_c_per_min=state.slope_c_per_min,
-        why=", ".join(meant),
-    )
+    return replace(state, state="throttled", why=", ".join(meant)) if meant else state
 
 
 def _by_temperature(

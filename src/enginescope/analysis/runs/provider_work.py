@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginescope.analysis.claims.layer_claims import layer_times
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied, replace
 from enginescope.records.run.run import ProviderShare, Run
 
 
@@ -73,14 +73,11 @@ def _work(
     whole_ms: float,
 ) -> ProviderWork:
     ms, kernels = timed or (None, None)
-    return ProviderWork(
-        provider=name,
-        nodes=share.nodes if share else None,
+    own = copied(ProviderWork, share) if share else ProviderWork(provider=name)
+    return replace(
+        own,
         nodes_pct=100 * share.nodes / nodes if share and nodes else None,
-        subgraphs=share.subgraphs if share else None,
         kernels=kernels,
         time_ms=ms,
         time_pct=100 * ms / whole_ms if ms is not None and whole_ms else None,
-        operators=share.operators if share else {},
-        reasons=share.reasons if share else {},
     )

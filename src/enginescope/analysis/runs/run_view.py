@@ -70,20 +70,6 @@ class Cycles(Record, frozen=True, kw_only=True):
     clock_mhz: float
 
 
-def cycles_of(summary: Summary | None, clock: ClockAround | None) -> Cycles | None:
-    """Return a metric's median in cycles; ``None`` where the clock was not read."""
-    if summary is None or clock is None:
-        return None
-    per_mhz = summary.median_ms * 1e3
-    return Cycles(
-        metric=summary.metric,
-        cycles=per_mhz * clock.during_mhz,
-        low=per_mhz * clock.lowest_mhz,
-        high=per_mhz * clock.highest_mhz,
-        clock_mhz=clock.during_mhz,
-    )
-
-
 class RunView(Frames, Result):
     """A run and its figures, computed at first use.
 
@@ -282,7 +268,17 @@ class RunView(Frames, Result):
     @cached_property
     def cycles(self) -> Cycles | None:
         """The median of GPU compute, else of the headline, in cycles of the SM clock."""
-        return cycles_of(self.summary("gpu_compute") or self.latency, self.sm_clock)
+        summary, clock = self.summary("gpu_compute") or self.latency, self.sm_clock
+        if summary is None or clock is None:
+            return None
+        per_mhz = summary.median_ms * 1e3
+        return Cycles(
+            metric=summary.metric,
+            cycles=per_mhz * clock.during_mhz,
+            low=per_mhz * clock.lowest_mhz,
+            high=per_mhz * clock.highest_mhz,
+            clock_mhz=clock.during_mhz,
+        )
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the samples as tidy columns.
@@ -326,31 +322,20 @@ class RunView(Frames, Result):
 
 
 def sample_columns(run: Run) -> dict[str, list[Any]]:
-    """Return every sample of a run, one row each, warm-up first within a metric.
-
-    Columns
-    -------
-    metric : str
-        Tag of the metric.
-    i : int
-        Position within metric and phase, from 0.
-    start_ms : float or None
-        Since the metric's first steady sample began.
-    value_ms : float
-    phase : str
-        ``"warm_up"`` or ``"steady_state"``.
-    """
-    columns: dict[str, list[Any]] = {
-        "metric": [],
-        "i": [],
-        "start_ms": [],
-        "value_ms": [],
-        "phase": [],
-    }
+    """Return every sample of a run, one row each as in `RunView.columns`, warm-up first."""
+    names = ("metric", "i", "start_ms", "value_ms", "phase")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
     for sample in run.samples:
-        if sample.warmup_ms is not None:
-            _extend(columns, sample.metric, sample.warmup_ms.tolist(), None, "warm_up")
-        _extend(columns, sample.metric, sample.values_ms.tolist(), _starts(sample), "steady_state")
+        for phase, values, starts in (
+            ("warm_up", sample.warmup_ms, None),
+            ("steady_state", sample.values_ms, sample.start_ms),
+        ):
+            if values is not None:
+                columns["metric"] += [sample.metric] * len(values)
+                columns["i"] += range(len(values))
+                columns["start_ms"] += [None] * len(values) if starts is None else starts.tolist()
+                columns["value_ms"] += values.tolist()
+                columns["phase"] += [phase] * len(values)
     return columns
 
 
@@ -363,22 +348,3 @@ def layer_columns(rows: tuple[LayerRow, ...]) -> dict[str, list[Any]]:
     columns["onnx_nodes"] = [";".join(row.onnx_nodes) for row in rows]
     columns["is_container"] = [row.is_container for row in rows]
     return columns
-
-
-def _starts(samples: Samples) -> list[float] | None:
-    return None if samples.start_ms is None else samples.start_ms.tolist()
-
-
-def _extend(
-    columns: dict[str, list[Any]],
-    metric: str,
-    values: list[float],
-    starts: list[float] | None,
-    phase: str,
-) -> None:
-    n = len(values)
-    columns["metric"] += [metric] * n
-    columns["i"] += range(n)
-    columns["start_ms"] += starts if starts is not None else [None] * n
-    columns["value_ms"] += values
-    columns["phase"] += [phase] * n

@@ -10,7 +10,7 @@ import numpy as np
 
 from enginescope.analysis.bisection.precision_proposals import front
 from enginescope.core.record import Record, replace
-from enginescope.formats.onnx.onnx_graph import FlowNode, OnnxFlow
+from enginescope.formats.onnx.onnx_graph import OnnxFlow
 from enginescope.judge.comparison.hodges_lehmann import student_paired_shift
 from enginescope.judge.samples import Interval
 from enginescope.judge.verdict import RatioEstimate
@@ -54,27 +54,22 @@ def layers_of(
     Args:
         inner: Node -> nodes of its branches and bodies, which belong to it.
     """
-    layers: dict[str, list[FlowNode]] = {}
+    parts: list[LayerNodes] = []
+    names: list[str] = []
     layer_of_tensor: dict[str, str] = {}
     for node in flow.nodes:
         types = [flow.tensor(output).dtype for output in node.outputs]
         if not node.varies or not any(one in (DataType.FP32, None) for one in types):
             continue
         before = [layer_of_tensor[name] for name in node.inputs if name in layer_of_tensor]
-        places = list(layers)
+        places = list(dict.fromkeys(names))
         own = node.operator in COMPUTING or not before
-        name = node.name if own else max(before, key=places.index)
-        layers.setdefault(name, []).append(node)
-        layer_of_tensor |= dict.fromkeys(node.outputs, name)
-    found = tuple(
-        LayerNodes(
-            name=name,
-            operators=tuple(dict.fromkeys(node.operator for node in nodes)),
-            nodes=tuple(one for node in nodes for one in (node.name, *inner.get(node.name, ()))),
-        )
-        for name, nodes in layers.items()
-    )
-    return found if by == "layer" else _blocks(found)
+        names.append(node.name if own else max(before, key=places.index))
+        inside = (node.name, *inner.get(node.name, ()))
+        parts.append(LayerNodes(name=node.name, operators=(node.operator,), nodes=inside))
+        layer_of_tensor |= dict.fromkeys(node.outputs, names[-1])
+    layers = _joined(parts, names)
+    return layers if by == "layer" else _blocks(layers)
 
 
 def _blocks(layers: Sequence[LayerNodes]) -> tuple[LayerNodes, ...]:

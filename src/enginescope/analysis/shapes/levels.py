@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from enginescope.analysis.ladder.rungs import shift_interval
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.judge.comparison.hodges_lehmann import level_of_processes, student_paired_shift
 from enginescope.judge.samples import Array, Interval
 from enginescope.records.run.job import ShapePoint
@@ -48,13 +48,8 @@ def _level(
 ) -> ShapeLevel:
     values = [process[at] for process in medians if at in process]
     last = next((process for process in outcomes if process.why[at] is not None), outcomes[-1])
-    known = ShapeLevel(
-        label=point.label,
-        size=point.size,
-        items=point.items,
-        inputs=last.inputs[at],
-        profile=last.profiles[at],
-        why=last.why[at],
+    known = copied(
+        ShapeLevel, point, inputs=last.inputs[at], profile=last.profiles[at], why=last.why[at]
     )
     if not values:
         return known
@@ -147,8 +142,7 @@ def propose(levels: Sequence[ShapeLevel], count: int) -> tuple[ProposedProfile, 
     """
     used = [one for one in levels if one.weight > 0 and one.latency_ms is not None]
     whole = sum(_time(one) for one in used)
-    groups = _stretches(used, min(count, len(used)))
-    return tuple(_profile(group, whole) for group in groups)
+    return tuple(_profile(group, whole) for group in _stretches(used, min(count, len(used))))
 
 
 def _time(level: ShapeLevel) -> float:

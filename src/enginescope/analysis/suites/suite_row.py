@@ -11,7 +11,7 @@ from enginescope.analysis.runs.provider_work import provider_work
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.compared_figures import GATED_FIGURES, TAILS
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.judge.comparison.hodges_lehmann import level_of_processes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval, Summary
@@ -212,10 +212,7 @@ def _without_copies(view: RunView, latency: Summary) -> list[CellFigure]:
 
 def cell_providers(run: Run) -> tuple[CellProvider, ...]:
     """Return nodes and times of each execution provider, the one with most nodes first."""
-    made = [
-        CellProvider(provider=one.provider, nodes=one.nodes, time_ms=one.time_ms)
-        for one in provider_work(run)
-    ]
+    made = [copied(CellProvider, one) for one in provider_work(run)]
     return tuple(sorted(made, key=lambda one: -(one.nodes or 0)))
 
 
@@ -224,14 +221,16 @@ def answer_figures(sides: Iterable[ValidatedSide]) -> tuple[CellFigure, ...]:
     diffs = [out for side in sides if side.diff is not None for out in side.diff.outputs]
     figures = [diff.figures for diff in diffs if diff.figures is not None]
     worst: list[CellFigure] = []
-    for name, unit in (("max_abs_error", "1"), ("max_rel_error", "1"), ("mismatch_pct", "%")):
+    for name, unit, worse in (
+        ("max_abs_error", "1", max),
+        ("max_rel_error", "1", max),
+        ("mismatch_pct", "%", max),
+        ("cosine", "1", min),
+    ):
         values = [getattr(figure, name) for figure in figures]
         known = [value for value in values if value is not None]
         if known:
-            worst.append(CellFigure(metric=name, value=max(known), unit=unit))
-    cosines = [figure.cosine for figure in figures if figure.cosine is not None]
-    if cosines:
-        worst.append(CellFigure(metric="cosine", value=min(cosines), unit="1"))
+            worst.append(CellFigure(metric=name, value=worse(known), unit=unit))
     return tuple(worst)
 
 

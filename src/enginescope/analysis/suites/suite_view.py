@@ -32,17 +32,9 @@ _LABELS = {
     ("trtexec", "fp16"): "TRTFp16",
 }
 #: In the order of their columns.
-_PROVIDERS = (
-    "ORT-CPUFp32",
-    "ORT-CUDAFp32",
-    "ORT-TRTFp32",
-    "TRTFp32",
-    "ORT-CUDAFp16",
-    "ORT-TRTFp16",
-    "TRTFp16",
-)
+_PROVIDERS = tuple(dict.fromkeys(_LABELS.values()))
 #: Of the sessions, which those scripts timed of ONNX Runtime's alone.
-_SESSIONS = ("ORT-CPUFp32", "ORT-CUDAFp32", "ORT-TRTFp32", "ORT-CUDAFp16", "ORT-TRTFp16")
+_SESSIONS = tuple(name for name in _PROVIDERS if name.startswith("ORT"))
 #: Column of a gain -> the backends whose mean latencies it is of: of the first over the second.
 _GAINS = {
     "TRT v CUDA EP fp32 \ngain (mean) (%)": ("ORT-TRTFp32", "ORT-CUDAFp32"),
@@ -253,8 +245,7 @@ def _metrics(cases: dict[str, dict[str, CellRow]]) -> PerfTable:
 
 def _shares(trt: CellRow | None, cuda: CellRow | None) -> tuple[Any, ...]:
     """Return shares as those scripts had them: 0…1, and times in µs."""
-    on_cuda = _nodes(cuda, _CUDA)
-    of_cuda = _nodes(cuda)
+    on_cuda, of_cuda = _nodes(cuda, _CUDA), _nodes(cuda)
     by_trt, of_trt = _nodes(trt, _TRT), _nodes(trt)
     trt_us, all_us = _time_us(trt, _TRT), _time_us(trt)
     return (
@@ -331,12 +322,10 @@ def _second_session(row: CellRow | None) -> float | None:
 
 def _system_info(rows: Sequence[CellRow]) -> PerfTable:
     versions = dict.fromkeys(one for row in rows for one in row.versions.items())
-    gpus = [one for name, one in versions if name.startswith("gpu")]
-    trt = [f"{name} {one}" for name, one in versions if name.startswith("tensorrt")]
     found = {
         "CPU": [one for name, one in versions if name == "cpu"],
-        "GPU": gpus,
-        "TensorRT": trt,
+        "GPU": [one for name, one in versions if name.startswith("gpu")],
+        "TensorRT": [f"{name} {one}" for name, one in versions if name.startswith("tensorrt")],
         "CUDA": [one for name, one in versions if name == "cuda-bindings"],
         "CuDNN": [],
         "ONNX Runtime": dict.fromkeys(filter(None, map(_onnxruntime, rows))),

@@ -14,7 +14,7 @@ Estimation", 2020.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -138,7 +138,8 @@ class DepthErrors:
         if not np.isfinite(given).all():
             self._not_finite += 1
             return SampleScore(values={one.name: None for one in METRICS})
-        self._note_direction(given, wanted)
+        falls = float((given - given.mean()) @ (wanted - wanted.mean())) < 0
+        self._opposed += falls  # the map falls where its target grows
         depth, factor = _aligned(given, wanted, self._options)
         sums = _error_sums(depth, wanted)
         values = _figures(sums, wanted.size)
@@ -182,23 +183,16 @@ class DepthErrors:
         mean = float(np.mean(self._abs_rel))
         return mean - half, mean + half
 
-    def _note_direction(self, given: Any, wanted: Any) -> None:
-        """Count pictures whose map falls where its target grows."""
-        a, b = given - given.mean(), wanted - wanted.mean()
-        self._opposed += bool(float(a @ b) < 0)
-
-    def _notices(self) -> list[Notice]:
-        made = []
+    def _notices(self) -> Iterator[Notice]:
         if self._not_finite:
             text = f"{self._not_finite:,} maps hold NaN or infinities, so metrics are not defined"
-            made.append(Notice(code="W-DEPTH-NOT-FINITE", message=text))
+            yield Notice(code="W-DEPTH-NOT-FINITE", message=text)
         if self._opposed > self._images / 2 and self._options.holds == "depth":
             text = (
                 f"in {self._opposed:,} of {self._images:,} images the map falls where the target "
                 "grows: if the model outputs disparity, use depth?holds=disparity"
             )
-            made.append(Notice(code="W-DEPTH-OPPOSED", message=text))
-        return made
+            yield Notice(code="W-DEPTH-OPPOSED", message=text)
 
 
 def _known(target: Any, options: DepthOptions) -> Any:
@@ -209,25 +203,20 @@ def _known(target: Any, options: DepthOptions) -> Any:
 
 def _aligned(given: Any, wanted: Any, options: DepthOptions) -> tuple[Any, float | None]:
     """Return depth in the target's unit, and what it was multiplied by (``None``: by nothing)."""
-    low = options.min_depth
     high = math.inf if options.max_depth is None else options.max_depth
-    factor = None
-    if options.holds == "disparity":
+    is_disparity = options.holds == "disparity"
+    factor: float | None = None
+    least = 1e-12
+    if options.align == "scale-shift":
+        factor, shift = _fit(given, 1 / wanted if is_disparity else wanted)
+        given = factor * given + shift
         least = 1 / (high if math.isfinite(high) else float(wanted.max()))
-        if options.align == "scale-shift":
-            factor, shift = _fit(given, 1 / wanted)
-            given = factor * given + shift
-        depth = 1 / np.maximum(given, least if options.align == "scale-shift" else 1e-12)
-    else:
-        depth = given
-        if options.align == "scale-shift":
-            factor, shift = _fit(given, wanted)
-            depth = factor * given + shift
+    depth = 1 / np.maximum(given, least) if is_disparity else given
     if options.align == "median":
         middle = float(np.median(depth))
         factor = float(np.median(wanted)) / middle if middle else None
         depth = depth * factor if factor is not None else depth
-    return np.clip(depth, low, high), factor
+    return np.clip(depth, options.min_depth, high), factor
 
 
 def _fit(given: Any, wanted: Any) -> tuple[float, float]:

@@ -10,7 +10,7 @@ Depth-estimation models side by side: how fast, how near, what they see.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,25 +101,23 @@ class DepthAgreement:
             notices=tuple(self._notices()),
         )
 
-    def _notices(self) -> list[Notice]:
-        made = []
+    def _notices(self) -> Iterator[Notice]:
         if self._not_finite:
             text = f"{self._not_finite:,} maps hold NaN or infinities, so metrics are not defined"
-            made.append(Notice(code="W-DEPTH-NOT-FINITE", message=text))
+            yield Notice(code="W-DEPTH-NOT-FINITE", message=text)
         if self._flat:
             text = f"{self._flat:,} maps are of one value alone, which becomes 0"
-            made.append(Notice(code="W-DEPTH-FLAT", message=text))
+            yield Notice(code="W-DEPTH-FLAT", message=text)
         if self._resized:
             text = f"{self._resized:,} maps were resized to the size of the reference's maps"
-            made.append(Notice(code="I-DEPTH-RESIZED", message=text, level="info"))
+            yield Notice(code="I-DEPTH-RESIZED", message=text, level="info")
         ratio = float(np.median(self._ratios)) if self._ratios else 1.0
         if not 1 / _SAME_RANGE <= ratio <= _SAME_RANGE:
             text = (
                 f"the range of the maps is {ratio:.4g} × the reference's (median); "
                 "figures of maps scaled to 0…1 hide this factor"
             )
-            made.append(Notice(code="W-DEPTH-RANGE", message=text, evidence={"range_ratio": ratio}))
-        return made
+            yield Notice(code="W-DEPTH-RANGE", message=text, evidence={"range_ratio": ratio})
 
 
 def unit_map(values: Any) -> Any:

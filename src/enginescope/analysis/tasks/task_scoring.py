@@ -6,6 +6,7 @@ What outputs are worth for a task: every side, what was counted, what was left o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -170,9 +171,9 @@ def _keeps(value: float | None, limit: TaskLimit, better: Mapping[str, str]) -> 
 
 #: Return a side's outputs to a sample, by label and number.
 AnswersOf = Callable[[str, int], Sequence[TensorValues]]
-_NONE_SKIPPED: Mapping[int, str] = {}
 
 
+@dataclass(frozen=True, slots=True)
 class TaskScoring:
     """Scores a task.
 
@@ -183,24 +184,13 @@ class TaskScoring:
         fail_fast: Raise where a target cannot be read, instead of leaving its sample out.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        text: str,
-        answers_of: AnswersOf,
-        samples: Sequence[str],
-        limits: Sequence[TaskLimit] = (),
-        *,
-        skipped: Mapping[int, str] = _NONE_SKIPPED,
-        fail_fast: bool = False,
-    ) -> None:
-        self._task = task
-        self._text = text
-        self._answers_of = answers_of
-        self._samples = samples
-        self._limits = tuple(limits)
-        self._skipped = skipped
-        self._fail_fast = fail_fast
+    task: Task
+    text: str
+    answers_of: AnswersOf
+    samples: Sequence[str]
+    limits: Sequence[TaskLimit] = ()
+    skipped: Mapping[int, str] = field(default_factory=dict, kw_only=True)
+    fail_fast: bool = field(default=False, kw_only=True)
 
     def against_targets(
         self,
@@ -210,29 +200,29 @@ class TaskScoring:
         progress: Callable[[int], None] = lambda _: None,
     ) -> TaskReport:
         """Return the figures of sides against what is right."""
-        task = self._task
+        task = self.task
         keys = targets.base_names()
-        pairing = in_order(self._samples, keys) if targets.in_order else paired(self._samples, keys)
+        pairing = in_order(self.samples, keys) if targets.in_order else paired(self.samples, keys)
         if not pairing.pairs:
             raise UsageError(
                 f"targets {source}",
                 why="no target has the base name of a sample: "
-                f"{_some(self._samples)}; {_some(targets.base_names())}",
+                f"{_some(self.samples)}; {_some(targets.base_names())}",
             )
         book = self._book({label: task.against_targets() for label in labels})
         for number, key in pairing.pairs:
             progress(number)
-            if number in self._skipped:
+            if number in self.skipped:
                 continue
             try:
                 target = targets.read(key)
             except FormatError as error:
                 is_last = number == pairing.pairs[-1][0]
-                if self._fail_fast or (is_last and not book.counted):
+                if self.fail_fast or (is_last and not book.counted):
                     raise
-                book.left_out.append(LeftOut(sample=self._samples[number], why=f"target {error}"))
+                book.left_out.append(LeftOut(sample=self.samples[number], why=f"target {error}"))
                 continue
-            book.add(number, self._answers_of, target)
+            book.add(number, self.answers_of, target)
         missing = (LeftOut(sample=one, why="no target") for one in pairing.without_target)
         found = self._report(book, "targets", source)
         return replace(found, left_out=(*missing, *found.left_out), unused=pairing.unused)
@@ -244,28 +234,28 @@ class TaskScoring:
         progress: Callable[[int], None] = lambda _: None,
     ) -> TaskReport:
         """Return the figures of sides against another side's answers."""
-        task = self._task
+        task = self.task
         book = self._book({label: task.against_reference() for label in labels})
-        for number in range(len(self._samples)):
+        for number in range(len(self.samples)):
             progress(number)
-            if number not in self._skipped:
-                book.add(number, self._answers_of, self._answers_of(reference, number))
+            if number not in self.skipped:
+                book.add(number, self.answers_of, self.answers_of(reference, number))
         return self._report(book, "reference", reference)
 
     def _book(self, scorers: dict[str, Scorer]) -> _Book:
-        book = _Book(self._samples, scorers)
+        book = _Book(self.samples, scorers)
         book.left_out += [
-            LeftOut(sample=self._samples[number], why=why) for number, why in self._skipped.items()
+            LeftOut(sample=self.samples[number], why=why) for number, why in self.skipped.items()
         ]
         return book
 
     def _report(
         self, book: _Book, against: Literal["targets", "reference"], source: str
     ) -> TaskReport:
-        task, has_targets = self._task, against == "targets"
+        task, has_targets = self.task, against == "targets"
         metrics = task.metrics if has_targets else task.agreement_metrics
         return TaskReport(
-            task=self._text,
+            task=self.text,
             title=task.title,
             against=against,
             source=source,
@@ -274,27 +264,23 @@ class TaskScoring:
             counted=book.counted,
             sides=self._sides(book, metrics),
             left_out=tuple(book.left_out),
-            limits=self._limits,
+            limits=tuple(self.limits),
         )
 
     def _sides(self, book: _Book, metrics: tuple[TaskMetric, ...]) -> tuple[TaskSide, ...]:
-        made = []
-        for label, scorer in book.scorers.items():
-            scores = scorer.result()
-            made.append(
-                TaskSide(
-                    label=label,
-                    scores=scores,
-                    samples=tuple(book.samples[label]),
-                    broken=broken_limits(scores, metrics, self._limits),
-                )
+        results = {label: scorer.result() for label, scorer in book.scorers.items()}
+        return tuple(
+            TaskSide(
+                label=label,
+                scores=scores,
+                samples=tuple(book.samples[label]),
+                broken=broken_limits(scores, metrics, tuple(self.limits)),
             )
-        return tuple(made)
+            for label, scores in results.items()
+        )
 
 
 class _Book:
-    """Result of each sample so far."""
-
     def __init__(self, names: Sequence[str], scorers: dict[str, Scorer]) -> None:
         self._names = names
         self.scorers = scorers

@@ -34,8 +34,6 @@ ReadOutputs: TypeAlias = Callable[[BundledSample], tuple[TensorValues, ...] | No
 
 
 class _Output(NamedTuple):
-    """One output of one process."""
-
     sample: BundledSample
     tensor: BundledTensor
 

@@ -31,9 +31,8 @@ from enginescope.analysis.errors.output_tolerance import (
 )
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.errors import FormatError
-from enginescope.core.record import Record, Result
+from enginescope.core.record import Record, Result, copied
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import Workload
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import SkippedSample
 from enginescope.records.tensor import DataType
@@ -162,16 +161,12 @@ def stored_validation(value: Mapping[str, Any], source: str) -> Validation:
     except (msgspec.ValidationError, KeyError, TypeError) as error:
         raise FormatError(source, why=f"not a readable comparison of outputs ({error})") from None
     outputs = [output.name for side in sides if side.diff for output in side.diff.outputs]
-    return Validation(
-        reference=head.reference,
-        reference_note=head.reference_note,
+    return copied(
+        Validation,
+        head,
         samples=head.samples or tuple(f"sample {at}" for at in range(head.num_samples)),
-        inputs=head.inputs,
         outputs=tuple(dict.fromkeys(outputs)),
         sides=sides,
-        notices=head.notices,
-        command=head.command,
-        created=head.created,
     )
 
 
@@ -182,32 +177,23 @@ def _side(value: Mapping[str, Any]) -> ValidatedSide:
     diff = SideDiff(
         label=head.side, outputs=outputs, samples=(), worst=_sample(worst) if worst else None
     )
-    return ValidatedSide(
+    return copied(
+        ValidatedSide,
+        head,
         label=head.side,
-        tolerance=head.tolerance,
-        tolerance_why=head.tolerance_why,
         bindings=head.binding_differences,
         diff=diff if outputs else None,
-        failure=head.failure,
     )
 
 
 def _output(value: Mapping[str, Any]) -> OutputDiff:
     one = msgspec.convert(value, _Output)
-    return OutputDiff(
-        name=one.name,
-        reference_dtype=one.reference_dtype,
-        dtype=one.dtype,
-        shapes=one.shapes,
-        samples=one.samples,
-        tolerance=one.tolerance,
-        reasons=one.reasons,
-        notices=one.notices,
+    return copied(
+        OutputDiff,
+        one,
         figures=_figures(value),
         errors=one.error_histogram,
-        zero_errors=one.zero_errors,
         ulps=one.ulp_histogram,
-        channels=one.channels,
         ranks=_ranks(one),
         astray=one.samples_nearer_to_another_reference,
         error_limit=one.error_to_spread_limit,
@@ -313,23 +299,23 @@ def _other_inputs(reference: Run, run: Run) -> str | None:
         return f"another shape of {', '.join(sorted(unlike))}"
     if "imported" in (reference.origin, run.origin):
         return None
-    for what, one, other in _choices(reference.job.workload, run.job.workload):
-        if one != other:
-            return f"other {what}"
-    return None
+    a, b = reference.job.workload, run.job.workload
+    other = (what for what, choice in _CHOICES.items() if getattr(a, choice) != getattr(b, choice))
+    return next((f"other {what}" for what in other), None)
+
+
+_CHOICES = {
+    "seed of random inputs": "seed",
+    "files of inputs": "files",
+    "ranges of inputs": "ranges",
+    "data set": "data_set",
+}
 
 
 def _shapes(run: Run) -> dict[str, tuple[int | None, ...]]:
     return {
         one.name: one.shape for one in run.inputs if one.shape is not None and None not in one.shape
     }
-
-
-def _choices(a: Workload, b: Workload) -> Iterator[tuple[str, object, object]]:
-    yield "seed of random inputs", a.seed, b.seed
-    yield "files of inputs", a.files, b.files
-    yield "ranges of inputs", a.ranges, b.ranges
-    yield "data set", a.data_set, b.data_set
 
 
 def _notices(reference: Run, others: Sequence[Run]) -> Iterator[Notice]:

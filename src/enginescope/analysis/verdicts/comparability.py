@@ -114,15 +114,9 @@ def _driver(run: Run) -> str | None:
 
 def _clocks(run: Run) -> str | None:
     devices = run.environment.devices
-    if not devices or run.origin == "imported" or _is_on_cpu(run):
+    if not devices or run.origin == "imported" or {*run.providers} == {"CPUExecutionProvider"}:
         return None
     return " + ".join(str(device.clock_lock or "not locked") for device in devices)
-
-
-def _is_on_cpu(run: Run) -> bool:
-    return bool(run.providers) and all(
-        provider == "CPUExecutionProvider" for provider in run.providers
-    )
 
 
 def _cpu(run: Run) -> str | None:
@@ -156,18 +150,12 @@ def _metric(run: Run) -> str | None:
     return run.headline.metric if run.headline else None
 
 
-def _switch(name: str, on: str, off: str) -> Callable[[Run], str | None]:
+def _mode(name: str, *words: str) -> Callable[[Run], str | None]:
+    """Return what reads a field of a run's mode: in words for true and false, else as it is."""
+
     def of(run: Run) -> str | None:
         value = getattr(run.job.workload.mode, name)
-        return None if value is None else on if value else off
-
-    return of
-
-
-def _counted(name: str) -> Callable[[Run], str | None]:
-    def of(run: Run) -> str | None:
-        value = getattr(run.job.workload.mode, name)
-        return None if value is None else str(value)
+        return None if value is None else words[not value] if words else str(value)
 
     return of
 
@@ -190,14 +178,14 @@ CONDITIONS: dict[str, Condition] = {
         Condition("precision", "precision", _precision),
         Condition("shapes", "input shapes", lambda run: _shapes(run.inputs)),
         Condition("metric", "what was timed", _metric),
-        Condition("mode", "mode", _counted("kind")),
-        Condition("in-flight", "queries in flight", _counted("in_flight")),
-        Condition("streams", "streams", _counted("streams")),
-        Condition("transfers", "transfers", _switch("transfers", "timed", "not timed")),
-        Condition("graph", "CUDA graph", _switch("cuda_graph", "on", "off")),
-        Condition("spin", "waiting", _switch("spin_wait", "spinning", "blocking")),
-        Condition("cache", "L2 cache", _switch("cold", "flushed", "warm")),
-        Condition("loop", "timing loop", _counted("loop")),
+        Condition("mode", "mode", _mode("kind")),
+        Condition("in-flight", "queries in flight", _mode("in_flight")),
+        Condition("streams", "streams", _mode("streams")),
+        Condition("transfers", "transfers", _mode("transfers", "timed", "not timed")),
+        Condition("graph", "CUDA graph", _mode("cuda_graph", "on", "off")),
+        Condition("spin", "waiting", _mode("spin_wait", "spinning", "blocking")),
+        Condition("cache", "L2 cache", _mode("cold", "flushed", "warm")),
+        Condition("loop", "timing loop", _mode("loop")),
         Condition("load", "load", _load),
     )
 }

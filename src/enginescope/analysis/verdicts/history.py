@@ -106,12 +106,7 @@ def changes_at(runs: Sequence[Run], at: range, quiet: Iterable[int]) -> tuple[Fa
         {change.fact for change in fact_changes(runs[place - 1], runs[place])} for place in quiet
     ]
     found = [
-        FactChange(
-            fact=change.fact,
-            before=change.before,
-            after=change.after,
-            elsewhere=sum(change.fact in facts for facts in elsewhere),
-        )
+        replace(change, elsewhere=sum(change.fact in facts for facts in elsewhere))
         for change in fact_changes(runs[at[0] - 1], runs[at[-1]])
     ]
     return tuple(sorted(found, key=lambda one: one.elsewhere > 0))  # stable
@@ -242,7 +237,7 @@ def histories_of(
         for place, group in _by_machine(job).items()
     ]
     labels = _labels([(identity, place) for identity, place, _ in series])
-    made = [
+    made = (
         _history(
             (label, identity),
             [
@@ -251,13 +246,10 @@ def histories_of(
             ],
             metric,
             threshold_pct,
+            failed=_failed(bad, group),
         )
         for label, (identity, _, group) in zip(labels, series, strict=True)
-    ]
-    made = [
-        one and replace(one, failed=_failed(bad, group))
-        for one, (_, _, group) in zip(made, series, strict=True)
-    ]
+    )
     return tuple(sorted((one for one in made if one), key=lambda one: -len(one.points)))
 
 
@@ -328,6 +320,7 @@ def _history(
     sittings: Sequence[Sequence[RunFigure]],
     metric: str,
     threshold_pct: float,
+    failed: int,
 ) -> JobHistory | None:
     pairs = [
         (sitting[0].run, point) for sitting in sittings if (point := _point(sitting)) is not None
@@ -370,6 +363,7 @@ def _history(
         newest=newest_against_level(values, levels[-1].first),
         evidence=_evidence([one for sitting in sittings for one in sitting]),
         command=sittings[-1][-1].run.command,
+        failed=failed,
     )
 
 

@@ -181,15 +181,13 @@ def jobs_of(runs: Iterable[Run]) -> tuple[JobRuns, ...]:
 def labels_of(identities: Sequence[JobIdentity]) -> tuple[str, ...]:
     """Return a name for each: model, backend and batch, and what else tells them apart."""
     labels = [_label(identity, ()) for identity in identities]
-    alike = {label for label in labels if labels.count(label) > 1}
-    made = []
-    for one, label in zip(identities, labels, strict=True):
-        if label not in alike:
-            made.append(label)
-            continue
-        rivals = [other for other in identities if _label(other, ()) == label]
-        made.append(_label(one, _telling_apart(rivals)))
-    return tuple(made)
+    rivals: dict[str, list[JobIdentity]] = {}
+    for identity, label in zip(identities, labels, strict=True):
+        rivals.setdefault(label, []).append(identity)
+    return tuple(
+        _label(identity, _telling_apart(rivals[label]))
+        for identity, label in zip(identities, labels, strict=True)
+    )
 
 
 def _telling_apart(rivals: Sequence[JobIdentity]) -> tuple[str, ...]:
@@ -240,9 +238,8 @@ def sessions_of(runs: Sequence[Run]) -> tuple[tuple[Run, ...], ...]:
     """Group runs by session, the oldest first; runs without a known date form the last one."""
     undated = [run for run in runs if _is_undated(run)]
     sessions: list[list[Run]] = []
-    for run in sorted(runs, key=lambda each: (each.created, each.id)):
-        if _is_undated(run):
-            continue
+    dated = (run for run in runs if not _is_undated(run))
+    for run in sorted(dated, key=lambda each: (each.created, each.id)):
         if sessions and follows(sessions[-1][-1], run, SESSION_S):
             sessions[-1].append(run)
         else:

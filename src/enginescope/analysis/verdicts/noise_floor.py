@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -126,8 +126,7 @@ def middle_round_s(sides: Sequence[MeasuredSide]) -> float:
 def _within_pct(runs: Sequence[Run]) -> float | None:
     """Return the half-width of a process's own interval, that of the middle process."""
     series = [run.headline.values_ms for run in runs if run.headline is not None]
-    widths = [uncertainty_pct(one) for one in series]
-    known = [width for width in widths if width is not None]
+    known = [width for one in series if (width := uncertainty_pct(one)) is not None]
     return float(np.median(known)) if known else None
 
 
@@ -276,14 +275,11 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _few(counted: int) -> list[Notice]:
-    if counted >= ENOUGH_ROUNDS:
-        return []
-    return [
-        Notice(
+def _few(counted: int) -> Iterator[Notice]:
+    if counted < ENOUGH_ROUNDS:
+        yield Notice(
             code="W-SHORT-SELF-TEST",
             message=f"only {counted} measured rounds count, so the intervals are too narrow; "
             "test with more time",
             evidence={"counted": counted, "enough": ENOUGH_ROUNDS},
         )
-    ]

@@ -125,8 +125,6 @@ def process_figure(values: Any) -> ProcessFigure:
 
 
 class _Squares(NamedTuple):
-    """A mean square and its degrees of freedom."""
-
     mean: float
     freedom: int
 

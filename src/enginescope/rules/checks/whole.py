@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from enginescope.analysis.roofline.roofline import roofline
 from enginescope.core.record import replace
+from enginescope.judge.units import counted
 from enginescope.records.plan.plan import AttributedLayer, Attribution, IOTensor, Layer
 from enginescope.records.tensor import Tensor
 from enginescope.rules.base import Found, Severity, rule
@@ -205,7 +206,8 @@ def profile_mismatch(view: LintView) -> Iterator[Found]:
         yield Found(
             layers=(),
             subject="profile",
-            message=f"has {_times(len(strange))} whose layer the plan does not have{ignored}",
+            message=f"has {counted(len(strange), 'time')} whose layer the plan does not have"
+            f"{ignored}",
             evidence={"count": len(strange), "names": [timing.name for timing in strange[:_NAMED]]},
             severity=severity,
         )
@@ -217,10 +219,6 @@ def profile_mismatch(view: LintView) -> Iterator[Found]:
             evidence={"count": len(untimed), "names": [layer.name for layer in untimed[:_NAMED]]},
             severity=severity,
         )
-
-
-def _times(count: int) -> str:
-    return "1 time" if count == 1 else f"{count:,} times"
 
 
 @rule(

@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from enginescope.analysis.graph.layout import node_places
-from enginescope.analysis.graph.layout.layered import Boxes, Spacing, lay_out
+from enginescope.analysis.graph.layout import layered, node_places
+from enginescope.analysis.graph.layout.layered import (
+    ASPECT,
+    Boxes,
+    LaidOut,
+    Spacing,
+    connected_parts,
+    lay_out,
+    shelves,
+)
+from enginescope.render.graph.write.svg import LABEL_HEIGHT, place_labels
 from tests.analysis.graph.layout.graphs import assert_sound, boxes, graphs
 
 
@@ -101,3 +113,148 @@ def test_wrong_arrays_are_told() -> None:
     good = boxes(2, [(0, 1)])
     with pytest.raises(ValueError, match="as many"):
         lay_out(Boxes(widths=good.widths, heights=good.heights[:1], edges=good.edges))
+
+
+def passes_through(found: LaidOut) -> list[tuple[int, int]]:
+    """Edges with an upright or level piece inside a node, with that node."""
+    hits = []
+    for edge in range(len(found.starts) - 1):
+        for (x, y), (a, b) in itertools.pairwise(found.route(edge).tolist()):
+            if x != a and y != b:
+                continue  # a curve, between the layers of nodes
+            for node in range(len(found.x)):
+                wide, tall = found.widths[node] / 2 - 1, found.heights[node] / 2 - 1
+                beside = max(x, a) <= found.x[node] - wide or min(x, a) >= found.x[node] + wide
+                above = max(y, b) <= found.y[node] - tall or min(y, b) >= found.y[node] + tall
+                if not (beside or above):
+                    hits.append((edge, node))
+    return hits
+
+
+@pytest.mark.parametrize("count", [25, 60, 140, 431])
+def test_a_chain_fills_a_sheet(count: int) -> None:
+    chain = [(node, node + 1) for node in range(count - 1)]
+    residuals = [(node, node + 3) for node in range(0, count - 3, 3)]
+    given_boxes = boxes(count, [*chain, *residuals])
+    found = lay_out(given_boxes)
+    assert_sound(given_boxes, found)
+    assert ASPECT / 2 < found.width / found.height < 2 * ASPECT
+    lefts, rights = found.borders[::2], found.borders[1::2]
+    assert all(right < left for right, left in zip(rights, lefts[1:], strict=False))
+    assert passes_through(found) == []
+    tall = lay_out(given_boxes, Spacing(aspect=None))
+    assert tall.borders == ()
+    assert tall.height > 2 * found.height
+
+
+def test_a_low_drawing_stays_one_column() -> None:
+    given_boxes = boxes(6, [(node, node + 1) for node in range(5)])
+    assert lay_out(given_boxes).borders == ()
+
+
+def test_lines_between_columns_have_lanes_of_their_own() -> None:
+    """Three tensors that live from the first to the last layer cross every cut apart."""
+    edges = [(node, node + 1) for node in range(59)]
+    edges += [(node, 59 - node) for node in range(3)]
+    found = lay_out(boxes(60, edges))
+    assert len(found.borders) > 4
+    gutters = list(zip(found.borders[1::2], found.borders[2::2], strict=False))
+    for right, left in gutters:
+        inside = [
+            {round(x, 3) for x, _ in found.route(edge).tolist() if right + 1 < x < left - 1}
+            for edge in range(59, 62)
+        ]
+        assert all(len(one) == 1 for one in inside)
+        assert len(set().union(*inside)) == 3
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(graphs())
+def test_any_graph_can_be_wrapped(
+    monkeypatch: pytest.MonkeyPatch, graph: tuple[int, list[tuple[int, int]]]
+) -> None:
+    monkeypatch.setattr(layered, "LEAST_HEIGHT", 0.0)
+    given_boxes = boxes(*graph)
+    found = lay_out(given_boxes, Spacing(aspect=6.0))
+    assert_sound(given_boxes, found)
+    assert np.isfinite(found.points).all()
+    assert found.points.min(initial=0.0) >= 0
+
+
+GRAPHS = st.integers(2, 9).flatmap(
+    lambda count: st.tuples(
+        st.just(count),
+        st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=14),
+    )
+)
+
+
+def laid_out(count: int, edges: list[tuple[int, int]], width: float = 120.0) -> LaidOut:
+    return lay_out(
+        Boxes(
+            widths=np.full(count, width),
+            heights=np.full(count, 44.0),
+            edges=np.array(edges, dtype=np.int64).reshape(len(edges), 2),
+        )
+    )
+
+
+def overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def rectangles(found: LaidOut, width: float) -> list[tuple[float, ...]]:
+    widths = dict.fromkeys(range(len(found.starts) - 1), width)
+    return [
+        (x - width / 2, y - LABEL_HEIGHT / 2, x + width / 2, y + LABEL_HEIGHT / 2)
+        for _, x, y in place_labels(found, widths, LABEL_HEIGHT)
+    ]
+
+
+@given(GRAPHS, st.sampled_from([20.0, 90.0, 260.0]))
+def test_labels_lie_neither_on_each_other_nor_on_nodes(graph, width) -> None:
+    found = laid_out(*graph)
+    labels = rectangles(found, width)
+    assert not any(overlap(a, b) for a, b in itertools.combinations(labels, 2))
+    boxes = [
+        (x - w / 2, y - h / 2, x + w / 2, y + h / 2)
+        for x, y, w, h in zip(found.x, found.y, found.widths, found.heights, strict=True)
+    ]
+    assert not any(overlap(a, b) for a in labels for b in boxes)
+
+
+def test_a_label_is_beside_the_begin_of_its_edge() -> None:
+    found = laid_out(2, [(0, 1)])
+    ((edge, x, y),) = place_labels(found, {0: 80.0}, LABEL_HEIGHT)
+    line_x, line_y = found.route(0)[0]
+    assert edge == 0
+    assert x - 40 > line_x
+    assert 0 < y - line_y < 20
+
+
+def test_only_what_is_asked_for_has_a_label() -> None:
+    found = laid_out(3, [(0, 1), (1, 2)])
+    assert [edge for edge, _, _ in place_labels(found, {1: 30.0}, LABEL_HEIGHT)] == [1]
+    assert list(place_labels(laid_out(1, []), {}, LABEL_HEIGHT)) == []
+
+
+def test_parts() -> None:
+    assert connected_parts(5, [(3, 1), (0, 4), (4, 0)]) == [
+        ([0, 4], [1, 2]),
+        ([1, 3], [0]),
+        ([2], []),
+    ]
+    assert connected_parts(0, []) == []
+
+
+def test_shelves_do_not_overlap_and_keep_a_shape() -> None:
+    sizes = [(100.0, 40.0 + index) for index in range(20)]
+    corners = shelves(sizes, 10.0)
+    boxes = [(x, y, x + w, y + h) for (x, y), (w, h) in zip(corners, sizes, strict=True)]
+    for index, a in enumerate(boxes):
+        for b in boxes[:index]:
+            assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3]
+    width, height = max(one[2] for one in boxes), max(one[3] for one in boxes)
+    assert 0.5 < width / height < 4

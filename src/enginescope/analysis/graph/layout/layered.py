@@ -307,8 +307,6 @@ class Spacing(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class _Part:
-    """One connected part, drawn from 0, 0."""
-
     nodes: list[int]
     edges: list[int]
     sheet: Sheet

@@ -119,7 +119,8 @@ def ordered(graph: Layers) -> tuple[Order, int]:
     sorting (Sugiyama, Tagawa, Toda 1981; Gansner and others 1993).
     """
     order = _first_order(graph)
-    sweeps, rounds = _effort(len(graph.rank))
+    size = len(graph.rank)
+    sweeps, rounds = next(((a, b) for limit, a, b in _EFFORT if size <= limit), _EFFORT_ABOVE)
     place = [0] * len(graph.rank)
     for row in order:
         _number(row, place)
@@ -157,10 +158,6 @@ def crossings(order: Order, graph: Layers, place: list[int]) -> int:
             seen += ends
             seen.sort()  # two sorted runs: linear
     return total
-
-
-def _effort(size: int) -> tuple[int, int]:
-    return next(((a, b) for limit, a, b in _EFFORT if size <= limit), _EFFORT_ABOVE)
 
 
 def _number(row: list[int], place: list[int]) -> None:
