@@ -9,21 +9,18 @@ from importlib import import_module
 
 import click
 import pytest
-import typing_extensions
 
 import enginescope as es
 from enginescope.cli.main import VERBS
 from enginescope.cli.verb import long_flag
-from enginescope.services.accuracy.depth import DepthOptions
 from enginescope.services.accuracy.request import DepthRequest, ValidateParameters
-from enginescope.services.contend.contend import ContendOptions, ContendRequest
+from enginescope.services.contend.contend import ContendRequest
 from enginescope.services.ladder.ladder import LadderRequest
 from enginescope.services.load.request import LoadRequest
 from enginescope.services.lottery.lottery import LotteryRequest
 from enginescope.services.measurement.bench import BenchRequest
 from enginescope.services.measurement.build import BuildRequest
-from enginescope.services.measurement.declared import Declared, _annotation, declared
-from enginescope.services.measurement.interleaved import InterleavedOptions
+from enginescope.services.measurement.declared import Declared, declared
 from enginescope.services.measurement.jobs import JobRequest, MeasureRequest
 from enginescope.services.measurement.noise import NoiseRequest, SelfTestRequest
 from enginescope.services.measurement.rounds import InterleavedRequest
@@ -32,8 +29,6 @@ from enginescope.services.shapes.shapes import ShapesRequest
 from enginescope.services.suites.request import SuiteRequest
 from enginescope.services.tune.alternatives import TuneRequest
 from enginescope.services.upgrade.request import UpgradeRequest
-from enginescope.services.upgrade.upgrade import UpgradeOptions
-from enginescope.services.validation.validate import ValidateOptions
 
 REQUESTS = {
     "bench": JobRequest,
@@ -138,25 +133,6 @@ def test_python_takes_the_fields_of_the_request(name: str) -> None:
     for each, parameter in parameters.items():
         if each not in ("workload", "conditions", "models", "preprocessing"):
             assert parameter.default == fields[each].default
-
-
-@pytest.mark.parametrize(
-    ("options", "request_type"),
-    [
-        (ContendOptions, ContendRequest),
-        (DepthOptions, DepthRequest),
-        (InterleavedOptions, InterleavedRequest),
-        (UpgradeOptions, UpgradeRequest),
-        (ValidateOptions, ValidateParameters),
-    ],
-)
-def test_the_keyword_arguments_of_several_models_are_the_fields_of_the_request(
-    options: type, request_type: type
-) -> None:
-    fields = {one.name: _annotation(one.annotation) for one in declared(request_type)}
-    del fields["models"]
-    hints = typing_extensions.get_type_hints(options, localns=vars(typing_extensions))
-    assert {name: _annotation(hint) for name, hint in hints.items()} == fields
 
 
 def test_no_function_is_written_with_more_than_12_parameters() -> None:

@@ -15,6 +15,7 @@ import click
 
 from enginescope.cli.completion import complete_tags
 from enginescope.cli.messages import note
+from enginescope.cli.verb import HeadedOption
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
@@ -69,8 +70,13 @@ class Items(click.IntRange):
 
 
 def option(*names: str, **settings: Any) -> Callable[[F], F]:
-    """Declare an option whose help shows its default, unless `show_default` says otherwise."""
+    """Declare an option whose help shows its default, unless `show_default` says otherwise.
+
+    Args:
+        settings: Of click, and `heading` of `HeadedOption`.
+    """
     settings.setdefault("show_default", "default" in settings)
+    settings.setdefault("cls", HeadedOption)
     return click.option(*names, **settings)
 
 

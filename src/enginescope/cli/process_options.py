@@ -78,7 +78,8 @@ def declared_options(request: type[Record]) -> Callable[[F], F]:
 
 def _declared_option(field: Declared) -> Callable[[F], F]:
     param, text = field.param, field.param.text
-    settings: dict[str, Any] = {"is_flag": True} if field.is_a(bool) else {"type": _type_of(field)}
+    settings: dict[str, Any] = {"metavar": param.metavar, "heading": param.heading}
+    settings |= {"is_flag": True} if field.is_a(bool) else {"type": _type_of(field)}
     if "/" in field.flag:
         settings |= {"default": field.default, "show_default": False}
     if field.is_a(Mapping) or (field.is_a(Sequence) and param.read is None):
@@ -88,7 +89,7 @@ def _declared_option(field: Declared) -> Callable[[F], F]:
     if field.flag in ("--on", "--baseline"):
         settings["shell_complete"] = complete_backends
     usual = f"  [default: {param.usual}]" if param.usual else ""
-    return option(field.flag, field.name, metavar=param.metavar, help=text + usual, **settings)
+    return option(field.flag, field.name, help=text + usual, **settings)
 
 
 def _type_of(field: Declared) -> click.ParamType:  # type: ignore[type-arg]

@@ -105,6 +105,7 @@ EXIT_WRONG = 1
 @option(
     "--limit",
     "task_limits",
+    heading="Comparing",
     multiple=True,
     type=Parsed("METRIC:NUMBER", parse_limit),
     help="Worst accepted value of a task metric, as abs_rel:0.12.",

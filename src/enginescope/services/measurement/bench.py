@@ -78,7 +78,7 @@ def measure_models(
 
     @deferred_signals()
     def keep(run: Run) -> None:
-        named = run.of_commit(request.commit)
+        named = request.labelled(run)
         if is_stored:
             keeper.keep(named, request.tags)
         runs.append(named)

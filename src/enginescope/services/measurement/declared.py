@@ -57,6 +57,7 @@ class Param(NamedTuple):
         flag: On the command line, where it is not the name without its unit.
         metavar: ``FILE``: a file that must exist.
         read: Return the value of a text of the command line.
+        heading: Of the help, where the command line has none for the flag, or another one.
         has_flag: False: options that several verbs share give the value.
     """
 
@@ -69,6 +70,7 @@ class Param(NamedTuple):
     metavar: str | None = None
     read: Callable[[str], Any] | None = None
     has_flag: bool = True
+    heading: str | None = None
 
     @property
     def bounds(self) -> str:

@@ -162,7 +162,11 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
     ] = None
     trace: Annotated[
         File | None,
-        Param("Read the sizes of requests in their order, one per line.", metavar=EXISTING_FILE),
+        Param(
+            "Read the sizes of requests in their order, one per line.",
+            metavar=EXISTING_FILE,
+            heading="Model and inputs",
+        ),
     ] = None
     profiles: Annotated[
         int, Param("Number of optimization profiles to propose.", least=1, most=16)

@@ -63,6 +63,7 @@ class TuneRequest(SampledRequest, frozen=True, kw_only=True):
         Param(
             "Values of a backend's option to try, in all combinations.",
             flag="--option",
+            heading="Model and inputs",
             metavar="NAME=V1,V2",
             read=parse_values,
         ),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.tasks.base import parse_task
@@ -14,7 +14,6 @@ from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import copied, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.units import counted
-from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.passport import EngineValidation
 from enginescope.records.run.sample_set import Preprocessing
 from enginescope.runner.model_inputs import settled_workload
@@ -27,7 +26,6 @@ from enginescope.services.accuracy.output_files import (
 )
 from enginescope.services.accuracy.request import (
     TaskRequest,
-    Tolerances,
     ValidateParameters,
     ValidateRequest,
     ValidationObserver,
@@ -43,6 +41,8 @@ from enginescope.store.machine_records import VALIDATIONS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from enginescope.services.keywords import ValidateKeywords
 
 #: Names of skipped files that a warning has.
 _MOST_NAMED = 3
@@ -133,43 +133,8 @@ def _plan(request: ValidateRequest, folder: Path, observer: ValidationObserver) 
     )
 
 
-class ValidateOptions(TypedDict, total=False):
-    """The keyword arguments of `validate`: fields of `ValidateParameters`."""
-
-    on: str | Sequence[str]
-    reference: File | None
-    data: File | Sequence[File]
-    images: File | Sequence[File]
-    random: bool
-    samples: int | None
-    image_input: str | None
-    preprocessing: Preprocessing
-    map: Mapping[str, str]
-    task: str | None
-    targets: File | None
-    task_limits: Mapping[str, float]
-    tolerance: str | None
-    rtol: Tolerances
-    atol: Tolerances
-    percent_mismatch: Tolerances
-    percent: float | None
-    allow_nothing_compared: bool
-    bisect: bool
-    suggest_precision: bool
-    marks: int | None
-    extract: File | None
-    profile_index: int | None
-    rebuild: bool
-    fail_fast: bool
-    output: File | None
-    skip_output_save: bool
-    workload: Workload
-    limits: Limits | None
-    store: File | None
-
-
 @documented(ValidateParameters)
-def validate(*models: File, **options: Unpack[ValidateOptions]) -> Validation:
+def validate(*models: File, **options: Unpack[ValidateKeywords]) -> Validation:
     """Compare the outputs of models and engines with a reference, given the same inputs.
 
     A shape that the workload names again is a further set of samples.
