@@ -15,12 +15,12 @@ from enginescope.cli.main import VERBS
 from enginescope.cli.verb import long_flag
 from enginescope.services.accuracy.request import DepthRequest, ValidateParameters
 from enginescope.services.contend.contend import ContendRequest
+from enginescope.services.declared import Declared, declared
 from enginescope.services.ladder.ladder import LadderRequest
 from enginescope.services.load.request import LoadRequest
 from enginescope.services.lottery.lottery import LotteryRequest
 from enginescope.services.measurement.bench import BenchRequest
 from enginescope.services.measurement.build import BuildRequest
-from enginescope.services.measurement.declared import Declared, declared
 from enginescope.services.measurement.jobs import JobRequest, MeasureRequest
 from enginescope.services.measurement.noise import NoiseRequest, SelfTestRequest
 from enginescope.services.measurement.rounds import InterleavedRequest

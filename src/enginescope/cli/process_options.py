@@ -50,7 +50,7 @@ from enginescope.records.run.job import (
     TelemetryRule,
     Workload,
 )
-from enginescope.services.measurement.declared import EXISTING_FILE, Declared, declared
+from enginescope.services.declared import EXISTING_FILE, Declared, declared
 from enginescope.store.location import without_password
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from enginescope.core.record import Record
 from enginescope.services.accuracy.request import DepthRequest, ValidateParameters
 from enginescope.services.contend.contend import ContendRequest
-from enginescope.services.measurement.declared import _annotation, declared
+from enginescope.services.declared import _annotation, declared
 from enginescope.services.measurement.rounds import InterleavedRequest
 from enginescope.services.upgrade.request import UpgradeRequest
 

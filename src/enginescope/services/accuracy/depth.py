@@ -14,7 +14,7 @@ from enginescope.render.depth.depth_answer import depth_figures, depth_json
 from enginescope.services.accuracy.depth_run import DepthRun
 from enginescope.services.accuracy.output_files import output_folder
 from enginescope.services.accuracy.request import DepthObserver, DepthRequest
-from enginescope.services.measurement.declared import File, documented
+from enginescope.services.declared import File, documented
 from enginescope.services.output_files import write_each
 from enginescope.services.store_access import own_command, writable_store
 

@@ -24,7 +24,7 @@ from enginescope.core.record import Record, copied, replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
-from enginescope.services.measurement.declared import File, Param
+from enginescope.services.declared import File, Param
 from enginescope.services.measurement.jobs import (
     JobRequest,
     ModelRequest,

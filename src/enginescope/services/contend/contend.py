@@ -19,7 +19,7 @@ from enginescope.records.run.load_and_contention import ContentionRule, Share
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
-from enginescope.services.measurement.declared import File, Param, documented
+from enginescope.services.declared import File, Param, documented
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     ROUNDS,

@@ -23,6 +23,7 @@ from enginescope.records.run.job import Job, Limits, Subject
 from enginescope.records.run.load_and_contention import LoadRule
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial, Slo
 from enginescope.render.load.load_answer import rate_of, rate_text
+from enginescope.services.declared import python_function
 from enginescope.services.load.request import (
     MOST_PER_S,
     REPEATS,
@@ -32,7 +33,6 @@ from enginescope.services.load.request import (
     parse_slo,
     rule_of,
 )
-from enginescope.services.measurement.declared import python_function
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds

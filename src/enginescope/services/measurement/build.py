@@ -12,7 +12,7 @@ from enginescope.core.record import Record, replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import BackendSpec
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.services.measurement.declared import File, Param, python_function
+from enginescope.services.declared import File, Param, python_function
 from enginescope.services.measurement.jobs import ProcessRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import writable_store

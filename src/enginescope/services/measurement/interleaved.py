@@ -13,8 +13,8 @@ from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.job import StopRule, Workload
 from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
+from enginescope.services.declared import File, documented
 from enginescope.services.measurement.continued import continue_jobs
-from enginescope.services.measurement.declared import File, documented
 from enginescope.services.measurement.jobs import held_clocks, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import (

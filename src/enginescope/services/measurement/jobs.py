@@ -21,7 +21,7 @@ from enginescope.records.run.job import (
     TelemetryRule,
     Workload,
 )
-from enginescope.services.measurement.declared import File, Param, check_declared
+from enginescope.services.declared import File, Param, check_declared
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run

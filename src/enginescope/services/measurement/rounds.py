@@ -40,7 +40,7 @@ from enginescope.records.run.rounds import (
     whole_rounds,
 )
 from enginescope.records.run.run import Run
-from enginescope.services.measurement.declared import Param
+from enginescope.services.declared import Param
 from enginescope.services.measurement.jobs import (
     LEAST_ROUNDS,
     JobRequest,

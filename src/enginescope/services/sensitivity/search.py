@@ -32,7 +32,7 @@ from enginescope.records.verdict.sensitivity import (
     SensitiveLayer,
 )
 from enginescope.services.accuracy.request import SampledRequest
-from enginescope.services.measurement.declared import Param
+from enginescope.services.declared import Param
 from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, Rounds, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing

@@ -32,7 +32,7 @@ from enginescope.judge.units import counted
 from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, ShapeRule, Workload
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
 from enginescope.runner.model_inputs import inputs_of, settled_workload, sized
-from enginescope.services.measurement.declared import EXISTING_FILE, File, Param, python_function
+from enginescope.services.declared import EXISTING_FILE, File, Param, python_function
 from enginescope.services.measurement.jobs import (
     LEAST_ROUNDS,
     ROUNDS,

@@ -19,7 +19,7 @@ from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.verdict.tune import InvalidAlternative, TuneMetric
 from enginescope.runner.jobs import usual_backend
 from enginescope.services.accuracy.request import SampledRequest
-from enginescope.services.measurement.declared import EXISTING_FILE, File, Param, check_declared
+from enginescope.services.declared import EXISTING_FILE, File, Param, check_declared
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.store.archive import Store
 

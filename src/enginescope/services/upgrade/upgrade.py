@@ -24,7 +24,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReason,
     UpgradeReport,
 )
-from enginescope.services.measurement.declared import File, documented
+from enginescope.services.declared import File, documented
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import made_now, own_command, place_of

@@ -34,7 +34,7 @@ from enginescope.services.accuracy.request import (
 from enginescope.services.accuracy.sides import sides_of
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.bisection.bisect import add_bisection, check_bisectable
-from enginescope.services.measurement.declared import File, documented
+from enginescope.services.declared import File, documented
 from enginescope.services.store_access import made_now, own_command
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import VALIDATIONS
