@@ -303,20 +303,3 @@ def write_output(path: Path, data: bytes) -> None:
     """Write a file that was asked for, and note it."""
     write_file(path, data)
     note(f"written: {path}")
-
-
-#: Add the options that name a GPU, a model and a log; see `ContextFiles`.
-context_options = add_options(
-    option("--gpu", metavar="NAME", help="Compare each layer with the limits of this GPU."),
-    option(
-        "--onnx",
-        type=EXISTING,
-        help="Read the ONNX model behind the plan, and show the cost of its nodes.",
-    ),
-    option("--build-log", type=EXISTING, help="Read the verbose build log, and show its summary."),
-    option(
-        "--overlay",
-        type=EXISTING,
-        help="Color the graph by your own figures: CSV or JSON of layer name and value.",
-    ),
-)

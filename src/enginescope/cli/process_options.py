@@ -99,7 +99,8 @@ def _type_of(field: Declared) -> click.ParamType:  # type: ignore[type-arg]
     if field.choices:
         return click.Choice(field.choices)
     if field.is_a(PathLike):
-        return EXISTING if param.metavar == EXISTING_FILE else PATH
+        usual = FILE if param.is_written else PATH
+        return EXISTING if param.metavar == EXISTING_FILE else usual
     if field.is_a(str):
         return click.STRING
     if field.is_a(int):
@@ -124,9 +125,9 @@ def request_of(request: Callable[..., Q], options: Mapping[str, Any], /, **other
         **{name: options[name] for name in fields if options.get(name) is not None},
         "workload": Workload(**{name: options[name] for name in inputs}, stop=stop),
         "limits": Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
-        **{name: value for name, value in stored_fields(options).items() if name in fields},
+        **stored_fields(options),
     }
-    return request(**values | others)
+    return request(**{name: value for name, value in values.items() if name in fields} | others)
 
 
 shape_option = option(

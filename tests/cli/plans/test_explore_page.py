@@ -13,7 +13,6 @@ import pytest
 
 import enginescope as es
 from enginescope.cli.main import main
-from enginescope.core.errors import UsageError
 from enginescope.render.plans import plan_headline
 
 NAME = "small_convnet.onnx.engine"
@@ -96,11 +95,6 @@ def test_python_writes_the_files_of_the_command_line(plan, tmp_path) -> None:
     assert set(es.explore(plan, **files, color="time").files) == set(files.values())
     for ending, path in files.items():
         assert path.read_bytes() == (tmp_path / f"command.{ending}").read_bytes()
-
-
-def test_an_unknown_option_of_a_drawing_is_named(plan, tmp_path) -> None:
-    with pytest.raises(UsageError, match="no option 'colour'"):
-        es.explore(plan, svg=tmp_path / "plan.svg", colour="time")
 
 
 #: What a reader of the walk in docs/contributing/architecture.md has to open.

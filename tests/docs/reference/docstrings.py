@@ -8,7 +8,7 @@ import re
 from enginescope.core.record import Record
 from enginescope.services.declared import declared
 
-SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Yields")
+SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Yields", "Examples")
 _ENTRY = re.compile(r"^(\*{0,2}\w[\w., *]*?): (.*)$")
 
 

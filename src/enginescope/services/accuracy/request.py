@@ -24,7 +24,7 @@ from enginescope.core.record import Record, copied, replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
-from enginescope.services.declared import File, Param
+from enginescope.services.declared import File, Param, path_of
 from enginescope.services.measurement.jobs import (
     JobRequest,
     ModelRequest,
@@ -281,7 +281,9 @@ class ValidateParameters(ProcessRequest, frozen=True, kw_only=True):
                 _paths(self.data), _paths(self.images), self.random, self.samples, self.image_input
             ),
             task=TaskRequest(
-                name=self.task, targets=_path(self.targets), limits=tuple(self.task_limits.items())
+                name=self.task,
+                targets=path_of(self.targets),
+                limits=tuple(self.task_limits.items()),
             ),
             output_limits=ToleranceRequest(
                 rtol=_options(self.rtol),
@@ -291,16 +293,12 @@ class ValidateParameters(ProcessRequest, frozen=True, kw_only=True):
             ),
             output_names=dict(self.map),
             bisection=BisectionRequest(
-                self.bisect, self.suggest_precision, self.marks, _path(self.extract)
+                self.bisect, self.suggest_precision, self.marks, path_of(self.extract)
             ),
             limits=self.limits or SIDE_LIMITS,
-            output=_path(self.output),
+            output=path_of(self.output),
             store=place_of(self.store),
         )
-
-
-def _path(path: File | None) -> Path | None:
-    return None if path is None else Path(path)
 
 
 def _paths(paths: File | Sequence[File]) -> tuple[Path, ...]:

@@ -16,7 +16,7 @@ from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.notice import Notice
-from enginescope.judge.stats.mlperf_early_stopping import decisive_queries
+from enginescope.judge.stats.mlperf_queries import decisive_queries
 from enginescope.judge.units import counted, format_significant
 from enginescope.records.notice import weightiest
 from enginescope.records.run.job import Job, Limits, Subject

@@ -34,7 +34,7 @@ from enginescope.services.accuracy.request import (
 from enginescope.services.accuracy.sides import sides_of
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.bisection.bisect import add_bisection, check_bisectable
-from enginescope.services.declared import File, documented
+from enginescope.services.declared import File, documented, path_of
 from enginescope.services.store_access import made_now, own_command
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import VALIDATIONS
@@ -109,7 +109,7 @@ def _output(request: ValidateRequest) -> Path | None:
 
 
 def _plan(request: ValidateRequest, folder: Path, observer: ValidationObserver) -> Plan:
-    named = Path(request.reference) if request.reference is not None else None
+    named = path_of(request.reference)
     models = [*request.models, *([named] if named is not None and named.is_file() else [])]
     workload = settled_workload(models, request.workload)
     chosen = choose_samples(request.models[0], request.samples, workload)
