@@ -13,7 +13,7 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import VERBS
 from enginescope.cli.verb import long_flag
-from enginescope.services.accuracy.request import DepthRequest, ValidateParameters
+from enginescope.services.accuracy.request import DepthRequest, ValidateRequest
 from enginescope.services.contend.contend import ContendRequest
 from enginescope.services.declared import Declared, declared
 from enginescope.services.ladder.ladder import LadderRequest
@@ -45,7 +45,7 @@ REQUESTS = {
     "suite": SuiteRequest,
     "tune": TuneRequest,
     "upgrade": UpgradeRequest,
-    "validate": ValidateParameters,
+    "validate": ValidateRequest,
 }
 #: Public function -> its request.
 PYTHON = {

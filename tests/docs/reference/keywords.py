@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
 from enginescope.core.record import Record
-from enginescope.services.accuracy.request import DepthRequest, ValidateParameters
+from enginescope.services.accuracy.request import DepthRequest, ValidateRequest
 from enginescope.services.contend.contend import ContendRequest
 from enginescope.services.declared import _annotation, declared
 from enginescope.services.measurement.rounds import InterleavedRequest
@@ -18,7 +18,7 @@ REQUESTS: dict[str, type[Record]] = {
     "DepthKeywords": DepthRequest,
     "InterleavedKeywords": InterleavedRequest,
     "UpgradeKeywords": UpgradeRequest,
-    "ValidateKeywords": ValidateParameters,
+    "ValidateKeywords": ValidateRequest,
 }
 HEAD = '''# fmt: off
 """Keyword arguments of functions of several models; `make reference` writes this file."""
