@@ -10,7 +10,6 @@ from typing_extensions import Required
 from enginescope.records.run.job import Conditions, Limits, TelemetryRule, Workload
 from enginescope.records.run.sample_set import Preprocessing
 
-
 class ContendKeywords(TypedDict, total=False):
     on: str | Sequence[str]
     share: Literal['processes', 'streams']
