@@ -78,7 +78,7 @@ def test_the_answer_and_its_files(
     files = {kind: tmp_path / f"report.{kind}" for kind in ("html", "markdown", "csv")}
     asked = [part for kind, path in files.items() for part in (f"--{kind}", path)]
     several = (model, model) if name == "contend" else (model,)
-    with quickly():
+    with workers_in_process() if name == "shapes" else quickly():
         code, out, err = verb(name, *several, *SHORT[name], *asked)
     assert code == 0, err
     assert re.match(first, out)
