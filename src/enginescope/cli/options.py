@@ -45,7 +45,6 @@ class Finite(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the number, or fail where it is none."""
         found: float = super().convert(value, param, ctx)
         if not math.isfinite(found):
             self.fail(f"{value!r} is not a finite number", param, ctx)
@@ -62,7 +61,6 @@ class Items(click.IntRange):
         super().__init__(1)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number, or fail where no runtime takes it."""
         number: int = super().convert(value, param, ctx)
         if number > MOST_ITEMS:
             self.fail(f"{value!r} is too large", param, ctx)
@@ -99,7 +97,6 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the parsed value, or fail with the message of the parser."""
         if not isinstance(value, str):
             return value
         try:

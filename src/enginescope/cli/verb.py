@@ -188,7 +188,6 @@ class VerbOfVerbs(Verb, click.Group):
     command_class = Verb
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, then the verbs."""
         super().format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
 
