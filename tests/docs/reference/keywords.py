@@ -44,13 +44,13 @@ def keywords_stub() -> str:
                 lines.append(f"    {field.name}: {text}\n")
                 for kind in _classes(field.annotation):
                     modules[kind.__module__].add(kind.__name__)
-        classes.append(f"\n\nclass {name}(TypedDict, total=False):\n{''.join(lines)}")
+        classes.append(f"\nclass {name}(TypedDict, total=False):\n{''.join(lines)}")
     imports = (
         f"from {module} import {', '.join(sorted(names))}\n"
         for module, names in sorted(modules.items())
         if module.startswith("enginescope.")
     )
-    return "".join([HEAD, *imports, *classes])
+    return "".join([HEAD, *imports, "\n".join(classes)])
 
 
 def _classes(kind: Any) -> Iterator[type]:
