@@ -87,7 +87,7 @@ from enginescope.rules.engine import LintReport as LintReport
 from enginescope.services.explain import Explanation as Explanation
 from enginescope.services.measurement.doctor import Diagnosis as Diagnosis
 from enginescope.services.plans.archive import CreatedArchive as CreatedArchive
-from enginescope.services.plans.explore_request import Explored as Explored
+from enginescope.services.plans.explore import Explored as Explored
 from enginescope.services.plans.process import ProcessResult as ProcessResult
 from enginescope.services.suites.models import samples as samples
 from enginescope.services.suites.request import DockerImage as DockerImage

@@ -54,6 +54,8 @@ def _namespace(module: str) -> dict[str, Any]:
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
             for statement in block.body:
                 source = getattr(statement, "module", None) or ""
+                if source == "enginescope.services.keywords":  # a stub alone
+                    continue
                 if isinstance(statement, ast.ImportFrom) and source.startswith("enginescope"):
                     found = _namespace(source)
                     for alias in statement.names:

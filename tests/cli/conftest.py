@@ -5,6 +5,13 @@ from __future__ import annotations
 import pytest
 
 from enginescope.cli.main import main
+from enginescope.cli.messages import USUAL, set_level
+
+
+@pytest.fixture(autouse=True)
+def usual_level() -> None:
+    """Have no ``-q`` of an earlier test silence this one."""
+    set_level(USUAL)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ def plan(data: Path, tmp_path: Path) -> Path:
     [
         ["explore", "{plan}", "--csv", "{plan}"],
         ["explore", "{plan}", "--svg", "{plan}"],
+        ["explore", "{plan}", "--html", "{plan}"],
         ["lint", "{plan}", "--sarif", "{plan}"],
     ],
 )

@@ -32,7 +32,6 @@ class Keys(click.ParamType):  # type: ignore[type-arg]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        """Return the keys, or fail where one of them is no condition."""
         if not isinstance(value, str):
             return tuple(value)
         from enginescope.analysis.verdicts.comparability import differences

@@ -101,12 +101,10 @@ class OutsideVerb(click.Command):
         self._program = program
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the arguments as they are."""
         ctx.args = args
         return args
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the program."""
         from enginescope.store.location import VARIABLE, store_place
 
         store = os.environ.get(VARIABLE) or str(store_place())

@@ -15,6 +15,7 @@ import click
 
 from enginescope.cli.completion import complete_tags
 from enginescope.cli.messages import note
+from enginescope.cli.verb import HeadedOption
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
@@ -44,7 +45,6 @@ class Finite(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the number, or fail where it is none."""
         found: float = super().convert(value, param, ctx)
         if not math.isfinite(found):
             self.fail(f"{value!r} is not a finite number", param, ctx)
@@ -61,7 +61,6 @@ class Items(click.IntRange):
         super().__init__(1)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number, or fail where no runtime takes it."""
         number: int = super().convert(value, param, ctx)
         if number > MOST_ITEMS:
             self.fail(f"{value!r} is too large", param, ctx)
@@ -69,8 +68,13 @@ class Items(click.IntRange):
 
 
 def option(*names: str, **settings: Any) -> Callable[[F], F]:
-    """Declare an option whose help shows its default, unless `show_default` says otherwise."""
+    """Declare an option whose help shows its default, unless `show_default` says otherwise.
+
+    Args:
+        settings: Of click, and `heading` of `HeadedOption`.
+    """
     settings.setdefault("show_default", "default" in settings)
+    settings.setdefault("cls", HeadedOption)
     return click.option(*names, **settings)
 
 
@@ -93,7 +97,6 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the parsed value, or fail with the message of the parser."""
         if not isinstance(value, str):
             return value
         try:
@@ -297,20 +300,3 @@ def write_output(path: Path, data: bytes) -> None:
     """Write a file that was asked for, and note it."""
     write_file(path, data)
     note(f"written: {path}")
-
-
-#: Add the options that name a GPU, a model and a log; see `ContextFiles`.
-context_options = add_options(
-    option("--gpu", metavar="NAME", help="Compare each layer with the limits of this GPU."),
-    option(
-        "--onnx",
-        type=EXISTING,
-        help="Read the ONNX model behind the plan, and show the cost of its nodes.",
-    ),
-    option("--build-log", type=EXISTING, help="Read the verbose build log, and show its summary."),
-    option(
-        "--overlay",
-        type=EXISTING,
-        help="Color the graph by your own figures: CSV or JSON of layer name and value.",
-    ),
-)

@@ -50,7 +50,7 @@ from enginescope.records.run.job import (
     TelemetryRule,
     Workload,
 )
-from enginescope.services.measurement.declared import EXISTING_FILE, Declared, declared
+from enginescope.services.declared import EXISTING_FILE, Declared, declared
 from enginescope.store.location import without_password
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -78,7 +78,8 @@ def declared_options(request: type[Record]) -> Callable[[F], F]:
 
 def _declared_option(field: Declared) -> Callable[[F], F]:
     param, text = field.param, field.param.text
-    settings: dict[str, Any] = {"is_flag": True} if field.is_a(bool) else {"type": _type_of(field)}
+    settings: dict[str, Any] = {"metavar": param.metavar, "heading": param.heading}
+    settings |= {"is_flag": True} if field.is_a(bool) else {"type": _type_of(field)}
     if "/" in field.flag:
         settings |= {"default": field.default, "show_default": False}
     if field.is_a(Mapping) or (field.is_a(Sequence) and param.read is None):
@@ -88,7 +89,7 @@ def _declared_option(field: Declared) -> Callable[[F], F]:
     if field.flag in ("--on", "--baseline"):
         settings["shell_complete"] = complete_backends
     usual = f"  [default: {param.usual}]" if param.usual else ""
-    return option(field.flag, field.name, metavar=param.metavar, help=text + usual, **settings)
+    return option(field.flag, field.name, help=text + usual, **settings)
 
 
 def _type_of(field: Declared) -> click.ParamType:  # type: ignore[type-arg]
@@ -98,7 +99,8 @@ def _type_of(field: Declared) -> click.ParamType:  # type: ignore[type-arg]
     if field.choices:
         return click.Choice(field.choices)
     if field.is_a(PathLike):
-        return EXISTING if param.metavar == EXISTING_FILE else PATH
+        usual = FILE if param.is_written else PATH
+        return EXISTING if param.metavar == EXISTING_FILE else usual
     if field.is_a(str):
         return click.STRING
     if field.is_a(int):
@@ -123,9 +125,9 @@ def request_of(request: Callable[..., Q], options: Mapping[str, Any], /, **other
         **{name: options[name] for name in fields if options.get(name) is not None},
         "workload": Workload(**{name: options[name] for name in inputs}, stop=stop),
         "limits": Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
-        **{name: value for name, value in stored_fields(options).items() if name in fields},
+        **stored_fields(options),
     }
-    return request(**values | others)
+    return request(**{name: value for name, value in values.items() if name in fields} | others)
 
 
 shape_option = option(

@@ -58,13 +58,11 @@ class Shown(Generic[T]):
         self._live: T | None = live
 
     def __enter__(self: S) -> S:
-        """Show them."""
         if self._live:
             self._live.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Take them away."""
         if self._live:
             self._live.stop()
 
@@ -113,15 +111,12 @@ class JobProgress(Shown[Live], MeasurementObserver):
         self._stored = 0
 
     def warn(self, text: str) -> None:
-        """Print a warning."""
         warn(f"enginescope: {text}")
 
     def jobs_started(self, jobs: tuple[Job, ...]) -> None:
-        """Take the jobs to show."""
         self._jobs = jobs
 
     def clocks_locked(self, locks: Mapping[str, ClockLock]) -> None:
-        """Print the clock of each GPU."""
         for gpu, lock in locks.items():
             note(f"GPU {gpu}: {lock} until the jobs have ended")
 
@@ -173,7 +168,6 @@ class JobProgress(Shown[Live], MeasurementObserver):
         self._line(f"{self._text(run.job)}: {_ending(run)}")
 
     def job_started(self, index: int, job: Job) -> None:
-        """Show a job that starts."""
         self._begin = time.monotonic()
         if not self._live:
             self._line(f"{self._place(index)}{self._text(job)} …")
@@ -181,14 +175,12 @@ class JobProgress(Shown[Live], MeasurementObserver):
             self._live.update(Text(f"{self._place(index)}{self._text(job)}\n  starting"))
 
     def process_started(self, text: str) -> None:
-        """Show a process that starts."""
         if self._live is not None:
             self._live.update(Text(f"{text}\n  starting{self._left_in_all}"))
         else:
             note(f"{text} …")
 
     def process_progressed(self, text: str, progress: Progress) -> None:
-        """Show the phase of a process."""
         if self._live is not None:
             self._live.update(Text(f"{text}\n  {describe(progress)}{self._left_in_all}"))
 
@@ -201,7 +193,6 @@ class JobProgress(Shown[Live], MeasurementObserver):
         self._left_in_all = f"; about {format_span(seconds)} left in all" if seconds else ""
 
     def job_progressed(self, index: int, progress: Progress) -> None:
-        """Show the phase of a job."""
         if self._live:
             text = f"{self._place(index)}{self._text(self._jobs[index])}\n  {describe(progress)}"
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
@@ -219,7 +210,6 @@ class ProcessProgress(JobProgress):
     _so_far = ""
 
     def stands(self, text: str) -> None:
-        """Print what is decided so far."""
         self._so_far = f"{text}; "
         super().stands(text)
 
@@ -229,7 +219,6 @@ class ProcessProgress(JobProgress):
             self._line(f"a process failed: {run.outcome.message or run.outcome.kind.value}")
 
     def standing(self) -> str:
-        """Return what an interrupt leaves in the store."""
         runs = "1 run is" if self._stored == 1 else f"{self._stored} runs are"
         return f"{self._so_far}{runs} stored"
 

@@ -17,15 +17,12 @@ class TerminalObserver(PlanObserver, PushObserver):
     """Prints warnings and slow steps on standard error, and progress on a terminal."""
 
     def warn(self, text: str) -> None:
-        """Print a warning."""
         warn(text)
 
     def progress(self, text: str) -> None:
-        """Print a slow step."""
         note(text)
 
     def sent(self, number: int, total: int) -> None:
-        """Count the runs on one line."""
         if is_usual() and sys.stderr.isatty():
             end = "\n" if number == total else ""
             print(f"\r{number} of {total} runs", end=end, file=sys.stderr, flush=True)
@@ -41,5 +38,4 @@ class NotingObserver(TerminalObserver):
         say(textwrap.fill(f"{notice.message} ({notice.code})", width, break_long_words=False))
 
     def file_written(self, path: Path) -> None:
-        """Note a file that was asked for."""
         note(f"written: {path}")

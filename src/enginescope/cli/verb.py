@@ -30,7 +30,7 @@ HEADINGS = {
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
         *("jsonl", "python", "outputs", "environment", "mode", "profile-mode", "old", "new"),
         *("self-test", "noise", "reproduce", "sweep", "weight", "check-only", "routes", "share"),
-        *("search", "package", "memory", "fits"),
+        *("search", "package", "memory", "fits", "gpu"),
     ),
     "Load": (
         *("rate", "arrivals", "trace", "queries", "concurrency", "slo", "find-max", "resolution"),
@@ -49,7 +49,7 @@ HEADINGS = {
         *("builds", "visits", "requests", "repeats", "seconds", "proposals"),
     ),
     "GPU": (
-        *("gpu", "gpu-id", "graph", "transfers", "spin", "streams", "idle", "cold", "rotate"),
+        *("gpu-id", "graph", "transfers", "spin", "streams", "idle", "cold", "rotate"),
         *("decode", "lock-clocks", "cooldown", "telemetry", "telemetry-time"),
         "gpu-sample-interval",
     ),
@@ -76,31 +76,22 @@ HEADINGS = {
         *("constants", "color", "overlay", "beam", "all", "quiet", "verbose"),
     ),
 }
-_OUTPUT = "Output"
-#: Flags that mean another thing in one verb.
-_ELSEWHERE = {
-    ("bench", "mode"): "GPU",
-    ("serve", "config"): "Store",
-    ("shapes", "trace"): "Model and inputs",
-    ("explore", "layout"): _OUTPUT,
-    ("validate", "limit"): "Comparing",
-    ("compare", "only"): _OUTPUT,
-    ("tune", "option"): "Model and inputs",
-    ("sensitivity", "to"): "Model and inputs",
-    ("sensitivity", "by"): "Model and inputs",
-    ("judge", "session"): _OUTPUT,
-    ("lint", "gpu"): "Model and inputs",
-    ("explore", "gpu"): "Model and inputs",
-    ("report", "gpu"): "Model and inputs",
-}
 
 
-def heading_of(verb: str, option: click.Option) -> str:
-    """Return the heading under which a verb's help lists an option."""
+class HeadedOption(click.Option):
+    """An option with the heading of its help, where that is not the one of its flag."""
+
+    def __init__(self, *arguments: Any, heading: str | None = None, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.heading = heading
+
+
+def heading_of(option: click.Option) -> str:
+    """Return the heading under which help lists an option."""
+    if isinstance(option, HeadedOption) and option.heading:
+        return option.heading
     flag = long_flag(option)
-    if (verb, flag) in _ELSEWHERE:
-        return _ELSEWHERE[verb, flag]
-    return next((heading for heading, flags in HEADINGS.items() if flag in flags), _OUTPUT)
+    return next((heading for heading, flags in HEADINGS.items() if flag in flags), "Output")
 
 
 def long_flag(option: click.Option) -> str:
@@ -178,7 +169,7 @@ class Verb(_Examples):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
-                sections[heading_of(self.name or "", param)].append(record)
+                sections[heading_of(param)].append(record)
         for heading, records in sections.items():
             if records:
                 with formatter.section(heading):
@@ -197,7 +188,6 @@ class VerbOfVerbs(Verb, click.Group):
     command_class = Verb
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, then the verbs."""
         super().format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
 

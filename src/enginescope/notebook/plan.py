@@ -1,8 +1,6 @@
 """A plan with its charts and its graph, as notebooks show them.
 
-Explored plans with their display.
-
-Results that are files, with their display.
+Explored plans, and results that are files, with their display.
 """
 
 from __future__ import annotations
@@ -24,13 +22,14 @@ from enginescope.records.run.passport import Passport
 from enginescope.render.charts.card.registry import PLAN_CHARTS
 from enginescope.render.page.page import run_charts
 from enginescope.render.page.report import WrittenReport
+from enginescope.services.declared import path_of
 from enginescope.services.measurement import explore as explore_service
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans import archive as archive_service
 from enginescope.services.plans import passport as passport_service
 from enginescope.services.plans import process as process_service
 from enginescope.services.plans import report as report_service
-from enginescope.services.plans.explore_request import Explored
+from enginescope.services.plans.explore import Explored
 from enginescope.services.plans.plan_input import CompanionFiles, PlanName
 from enginescope.services.plans.resolve_plan import OpenPlanRequest, open_plan_as
 from enginescope.services.store_access import place_of
@@ -98,12 +97,12 @@ class OpenedPlan(PlanView):
             UsageError: There is no such layer or coloring, or nothing is left to draw.
         """
         from enginescope.notebook.chart import GraphDisplay
-        from enginescope.render.graph.write.picture import Picture, Wish
+        from enginescope.render.graph.write.picture import DrawingOptions, Picture
         from enginescope.render.sections.graph import graph_page
 
-        wish = Wish(coloring=color, beam=beam, filters=tuple(only), highlights=tuple(highlight))
+        options = DrawingOptions(color=color, beam=beam, filter=only, highlight=highlight)
         device = Device(name=self.gpu.name) if self.gpu is not None else None
-        picture = Picture(self.plan, self.profile, wish, device=device)
+        picture = Picture(self.plan, self.profile, options, device=device)
         if beam or only or highlight:
             return GraphDisplay(self.plan.name, picture)
         facts = EngineFacts(name=self.plan.name, plan=self.plan, profile=self.profile)
@@ -161,10 +160,10 @@ def open_plan(
     """
     request = OpenPlanRequest(
         plan=what,
-        companions=CompanionFiles(profile=Path(profile) if profile is not None else None),
+        companions=CompanionFiles(path_of(profile)),
         plan_profile=plan_profile,
         gpu=gpu,
-        onnx=Path(onnx) if onnx is not None else None,
+        onnx=onnx,
         store=place_of(store),
     )
     return open_plan_as(OpenedPlan, request, PlanObserver())

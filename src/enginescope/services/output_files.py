@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from enginescope.core.errors import UsageError, os_errors_as, reason_of
+from enginescope.services.declared import File
 
 
-def check_outputs(
-    outputs: Iterable[Path | str | None], inputs: Iterable[Path | str | None]
-) -> None:
+def check_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None]) -> None:
     """Raise if an output would overwrite an input or another output, or is ``-``.
 
     Args:
@@ -62,5 +61,5 @@ def write_each(folder: Path, files: Mapping[str, bytes]) -> tuple[tuple[str, ...
     return tuple(lost), message if lost else None
 
 
-def _real(path: Path | str) -> Path:
+def _real(path: File) -> Path:
     return Path(path).resolve()

@@ -14,7 +14,7 @@ from enginescope.core.errors import StoreError, os_errors_as
 from enginescope.judge.notice import Notice
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.run_names import DELETED, PART, locked, run_names
-from enginescope.store.sql.listing import Listing
+from enginescope.store.sql.index_repair import RepairedIndex
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
@@ -28,14 +28,14 @@ class FolderStore:
     def __init__(self, store: Path, index_url: str | None = None) -> None:
         self._store = store
         self.runs = store / "runs"
-        self._listing = Listing(store, index_url)
+        self._index = RepairedIndex(store, index_url)
 
     def __str__(self) -> str:
         return str(self._store)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        return self._listing.notices
+        return self._index.notices
 
     def names(self) -> tuple[str, ...]:
         return run_names(self.runs)
@@ -44,11 +44,11 @@ class FolderStore:
         return run_names(self.runs, PART)
 
     def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
-        return self._listing.rows(wanted)
+        return self._index.rows(wanted)
 
     def state(self) -> Hashable | None:
         """Return when the runs and the index changed last; ``None``: just now, or unknown."""
-        return self._listing.state()
+        return self._index.state()
 
     def has(self, run_id: str) -> bool:
         return (self.runs / run_id).is_dir()
@@ -115,7 +115,7 @@ class FolderStore:
         except OSError as error:
             reason = "a run of this id exists" if folder.exists() else str(error)
             raise StoreError(f"cannot store run {run.id} in {self}", why=reason) from error
-        self._listing.add(run)
+        self._index.add(run)
         return folder
 
     def retag(self, run_id: str, *, add: Iterable[str] = (), drop: Iterable[str] = ()) -> Run:
@@ -125,7 +125,7 @@ class FolderStore:
         with locked(self._store, "runs"):  # two that read before either writes would lose a tag
             tags = changed_tags(read_named(folder).tags, add, drop)
             run = rewrite(folder, tags=tags)
-            self._listing.put(run)
+            self._index.put(run)
         return run
 
     def delete(self, run_id: str) -> None:
@@ -134,13 +134,13 @@ class FolderStore:
         with os_errors_as(StoreError, f"cannot delete run {run_id}"):
             (self.runs / run_id).rename(doomed)
         shutil.rmtree(doomed, ignore_errors=True)
-        self._listing.remove(run_id)
+        self._index.remove(run_id)
 
     def reindex(self) -> ReindexReport:
         for name in run_names(self.runs, DELETED):  # left by a delete that was cut off
             shutil.rmtree(self.runs / name, ignore_errors=True)
         with locked(self._store, "runs"):
-            return self._listing.rebuild()
+            return self._index.rebuild()
 
 
 class SuiteShelf(Protocol):

@@ -18,7 +18,7 @@ from enginescope.analysis.load.trials import ERROR, figures_of, step_of, trial_o
 from enginescope.analysis.verdicts.comparability import differences
 from enginescope.analysis.verdicts.job_identity import identity_of
 from enginescope.core.record import replace
-from enginescope.judge.stats.early_stopping import share_is_below
+from enginescope.judge.stats.mlperf_queries import share_is_below
 from enginescope.records.verdict.load import LoadKind, Slo
 from tests.analysis.in_turn import process
 from tests.conftest import missing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,11 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from enginescope.cli.main import main
+from tests.cli.accuracy.test_validate import run
 from tests.conftest import SHARED
 from tests.fakes.dequantised import dequantised
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_process")]
-
-
-def run(capsys, *arguments: Any) -> tuple[int, Any]:
-    status = main(["validate", *map(str, arguments), "--json"])
-    return status, json.loads(capsys.readouterr().out)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from enginescope.core.errors import UsageError
 from enginescope.runner import isolate
 from enginescope.runner.inputs import collect_outputs
 from enginescope.services.bisection import branches
+from tests.cli.accuracy.test_validate import run
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import WEIGHTS, perceptron, save, value
 
@@ -25,12 +26,6 @@ pytestmark = pytest.mark.usefixtures("in_process")
 
 EXACT = "ort-cpu?graph_optimization_level=disable"
 Image = pytest.importorskip("PIL.Image")
-
-
-def run(capsys, *arguments: Any) -> tuple[int, Any]:
-    status = main(["validate", *map(str, arguments), "--json"])
-    text = capsys.readouterr().out
-    return status, json.loads(text) if text else None
 
 
 def two_outputs(path: Path, first: str = "a", second: str = "b") -> Path:

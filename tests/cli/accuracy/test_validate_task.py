@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +11,10 @@ import pytest
 from enginescope.cli.main import main
 from tests.analysis.tasks.test_depth import by_hand
 from tests.cli.accuracy.test_depth import seen
+from tests.cli.accuracy.test_validate import run
 from tests.depth_models import depth_model, scene
 
 pytestmark = pytest.mark.usefixtures("in_process")
-
-
-def run(capsys, *arguments: Any) -> tuple[int, Any]:
-    status = main(["validate", *map(str, arguments), "--json"])
-    text = capsys.readouterr().out
-    return status, json.loads(text) if text else None
 
 
 @pytest.fixture

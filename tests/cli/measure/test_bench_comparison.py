@@ -23,7 +23,7 @@ from enginescope.services.measurement.interleaved import PROCESS_STOP
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
-from enginescope.store.sql import listing
+from enginescope.store.sql import index_repair
 from tests.analysis.in_turn import process
 
 
@@ -214,7 +214,7 @@ def test_an_interrupt_keeps_what_is_done(store, played, convnet, capsys) -> None
 def test_a_signal_while_a_run_is_stored_waits_for_it(
     store, played, convnet, monkeypatch, capsys, caplog, number, place
 ) -> None:
-    owner, name = {"files": (run_folder, "write_run"), "index": (listing, "quick_add")}[place]
+    owner, name = {"files": (run_folder, "write_run"), "index": (index_repair, "quick_add")}[place]
     usual, sent = getattr(owner, name), []
 
     def interrupted(*given, **named):

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.cli.plans import explore as verb
+from enginescope.services.declared import declared
+from enginescope.services.plans.explore_request import ExploreRequest
 from enginescope.store.archive import Store
 from tests.analysis.layers.test_layer_table import several
 from tests.formats import plans
@@ -139,4 +140,5 @@ def test_what_cannot_be_looked_into(plan, tmp_path, arguments, message, capsys) 
 def test_every_order_can_be_asked_for() -> None:
     from enginescope.analysis.plans.plan_view import ORDERS
 
-    assert set(verb._SORTS) == set(ORDERS)
+    (sort,) = (field for field in declared(ExploreRequest) if field.name == "sort")
+    assert set(sort.choices) == set(ORDERS)

@@ -13,14 +13,6 @@ NAME = "small_convnet.onnx.engine"
 
 
 @pytest.fixture
-def log(data: Path, tmp_path) -> Path:
-    made = tmp_path / "build.log"
-    packed = data / "trt86-h200-process" / f"{NAME}.build.log.gz"
-    made.write_bytes(gzip.decompress(packed.read_bytes()))
-    return made
-
-
-@pytest.fixture
 def bare(data: Path, tmp_path) -> Path:
     """The plan and its layer times, without what tells TensorRT's version."""
     for role in ("graph", "profile"):

@@ -6,9 +6,9 @@ import inspect
 import re
 
 from enginescope.core.record import Record
-from enginescope.services.measurement.declared import declared
+from enginescope.services.declared import declared
 
-SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Yields")
+SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Yields", "Examples")
 _ENTRY = re.compile(r"^(\*{0,2}\w[\w., *]*?): (.*)$")
 
 

@@ -9,6 +9,7 @@ from tests.docs.reference import (
     codes,
     csv_columns,
     json_documents,
+    keywords,
     plan_columns,
     plugin_pages,
     python_api,
@@ -65,5 +66,6 @@ PAGES = (
         {"charts": report_card.charts_part, "quantities": report_card.quantities_part},
     ),
     *plugin_pages.PAGES,
+    Page("../../src/enginescope/services/keywords.pyi", {}, whole=keywords.keywords_stub),
     Page("suite-file.md", {"keys": suite_keys.keys_part, "example": suite_keys.example_part}),
 )

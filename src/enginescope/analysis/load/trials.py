@@ -16,7 +16,7 @@ from enginescope.core.record import copied, replace
 from enginescope.judge.samples import Array, Percentile, Samples, Summary
 from enginescope.judge.stats.autocorrelation import integrated_time
 from enginescope.judge.stats.describe import describe
-from enginescope.judge.stats.early_stopping import discarded_queries, needed_queries, share_is_below
+from enginescope.judge.stats.mlperf_queries import discarded_queries, needed_queries, share_is_below
 from enginescope.records.run.load_and_contention import LoadOutcome, Scenario
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.load import (

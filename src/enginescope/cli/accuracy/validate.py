@@ -42,7 +42,7 @@ from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.core.errors import UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Limits
-from enginescope.services.accuracy.request import ValidateParameters
+from enginescope.services.accuracy.request import ValidateRequest
 
 if TYPE_CHECKING:
     from enginescope.analysis.validation.validation import Validation
@@ -71,7 +71,7 @@ EXIT_WRONG = 1
     "enginescope validate model.onnx --on trt:fp16 --bisect",
 )
 @click.argument("models", nargs=-1, required=True, type=PATH)
-@declared_options(ValidateParameters)
+@declared_options(ValidateRequest)
 @seed_option
 @option(
     "--input-shape",
@@ -105,6 +105,7 @@ EXIT_WRONG = 1
 @option(
     "--limit",
     "task_limits",
+    heading="Comparing",
     multiple=True,
     type=Parsed("METRIC:NUMBER", parse_limit),
     help="Worst accepted value of a task metric, as abs_rel:0.12.",
@@ -146,8 +147,8 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         output = folder / "page" if is_page else options["output"]
         skips = is_page or options["skip_output_save"]
         limits = Limits(timeout_s=options["timeout"] / 1e3, memory_bytes=options["memory_limit"])
-        parameters = request_of(
-            ValidateParameters,
+        request = request_of(
+            ValidateRequest,
             options,
             models=models,
             preprocessing=preprocessing_of(options),
@@ -159,7 +160,7 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         )
         # told to end, the folder of samples goes too
         with ending_in_order(), ValidationProgress() as progress:
-            result = validate_models(parameters.request(), progress)
+            result = validate_models(request, progress)
         page = (output / "validate.html").read_bytes() if options["html"] else b""
     present_answer(validate_answer(result), options, *_steps(result, options), html=lambda: page)
     if any(side.failure for side in result.sides) or not result.is_complete:

@@ -42,11 +42,9 @@ class ValidationProgress(ValidationObserver, Shown[Bars]):
             )
 
     def warn(self, text: str) -> None:
-        """Print a warning."""
         warn(text)
 
     def comparison_started(self, samples: int) -> None:
-        """Show a bar for so many samples."""
         if self._live:
             for task in self._live.task_ids:  # of an earlier comparison
                 self._live.remove_task(task)
@@ -55,7 +53,6 @@ class ValidationProgress(ValidationObserver, Shown[Bars]):
         self._room = max(_LEAST_ROOM, width)
 
     def side_progressed(self, job: Job, progress: Progress | None) -> None:
-        """Show the progress of a side."""
         asked = len(job.answering.samples) if job.answering else 0
         if self._live:
             if progress is None:  # what is left of a side says nothing of the next
@@ -68,7 +65,6 @@ class ValidationProgress(ValidationObserver, Shown[Bars]):
             note(f"{side_label(job)}: {asked:,} sample{'' if asked == 1 else 's'} …")
 
     def sample_compared(self, number: int) -> None:
-        """Show which sample is being compared."""
         if self._live:
             if number == 0:
                 self._live.reset(self._task)
@@ -89,7 +85,6 @@ class DepthProgress(ValidationProgress, DepthObserver):
         self._notes.append(text)
 
     def print_notes(self) -> None:
-        """Print the notes."""
         for text in self._notes:
             warn(f"enginescope: {text}")
 
@@ -102,18 +97,14 @@ class DepthProgress(ValidationProgress, DepthObserver):
 
     @property
     def watcher(self) -> Watcher:
-        """Show the measured jobs."""
         return self._jobs.watcher
 
     def run_ended(self, run: Run, *, is_stored: bool) -> None:
-        """Show how a job has ended."""
         self._jobs.run_ended(run, is_stored=is_stored)
 
     def standing(self) -> str:
-        """Return what is stored so far."""
         return self._jobs.standing()
 
     def __exit__(self, *error: object) -> None:
-        """Remove what is shown."""
         self._timing.close()
         super().__exit__(*error)

@@ -50,6 +50,7 @@ mode_options = add_options(
     option(
         "--mode",
         "kind",
+        heading="GPU",
         type=click.Choice(["latency", "throughput"]),
         help="Issue one request at a time, or enqueue queries ahead as trtexec does (trt, "
         "trtexec); on ort-cpu, two threads issue them.",

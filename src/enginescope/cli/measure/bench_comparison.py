@@ -74,7 +74,6 @@ class RoundsProgress(JobProgress):
         self._line(f"{measured} of at most {self._most} rounds measured{left} …")
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
-        """Show an interim result."""
         self._last_line = self._measured
         self._so_far = f"after {rounds} rounds: {'; '.join(map(_brief, comparison.pairs))}"
         if not self._live:
@@ -88,14 +87,12 @@ class RoundsProgress(JobProgress):
             self._line(f"round {run.turn.round + 1}, {run.turn.side} failed: {why}")
 
     def run_ended(self, run: Run, *, is_stored: bool) -> None:
-        """Count a stored run, and print a failure."""
         super().run_ended(run, is_stored=is_stored)
         if is_stored and run.turn is not None:
             self._comparison = run.turn.comparison
             self._can_continue = run.turn.plan is not None
 
     def extent(self) -> str:
-        """Return after how many rounds an interrupt came."""
         most = counted(self._most, "round")
         return f" after {self._measured} of at most {most}" if self._most else ""
 
@@ -110,11 +107,9 @@ class RoundsProgress(JobProgress):
         return f"{count} stored{more}"
 
     def turn_started(self, turn: RoundPosition, job: Job) -> None:
-        """Show a process that starts."""
         self._show(turn, job, "starting")
 
     def turn_progressed(self, turn: RoundPosition, progress: Progress) -> None:
-        """Show the phase of a process."""
         self._show(turn, self._jobs[ord(turn.side) - ord("A")], describe(progress))
 
     def _show(self, turn: RoundPosition, job: Job, doing: str) -> None:

@@ -82,5 +82,4 @@ class SelfTestProgress(RoundsProgress):
             self._line(f"{self._so_far}, at most {most} rounds …")
 
     def standing(self) -> str:
-        """Return what an interrupt leaves in the store."""
         return f"{counted(self._stored, 'run')} stored; the self-test is not recorded"

@@ -87,15 +87,12 @@ class _PrintingObserver(TrtexecObserver):
     """Prints the log as it grows, and shows progress on a terminal."""
 
     def status(self, line: str) -> None:
-        """Print a line without a prefix."""
         print(line, flush=True)
 
     def lines(self, lines: Iterable[Line]) -> None:
-        """Print messages."""
         say(lines)
 
     def run_stored(self, run: Run) -> None:
-        """Note the run's id."""
         note(f"enginescope: run {run.id}")
 
     @contextmanager

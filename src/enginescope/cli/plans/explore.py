@@ -1,7 +1,4 @@
-"""``enginescope explore``: what a plan consists of and where its time goes.
-
-Options of ``enginescope explore`` that write files, and that shape the drawing.
-"""
+"""``enginescope explore``: what a plan consists of and where its time goes."""
 
 from __future__ import annotations
 
@@ -12,112 +9,15 @@ import click
 
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import next_steps
-from enginescope.cli.options import (
-    COUNT,
-    DURATION_MS,
-    EXISTING,
-    FILE,
-    FROM_0,
-    Parsed,
-    add_options,
-    context_options,
-    json_option,
-    option,
-    store_option,
-)
-from enginescope.cli.process_options import command_line, input_options, on_option, picked
+from enginescope.cli.options import COUNT, DURATION_MS, Parsed, json_option, option, store_option
+from enginescope.cli.process_options import declared_options, input_options, picked, request_of
 from enginescope.cli.report_output import print_data, print_json, step
-from enginescope.cli.verb import ending_in_order, refuse_typed, typed, verb
+from enginescope.cli.verb import ending_in_order, refuse_typed, verb
 from enginescope.core.units import parse_bytes
+from enginescope.services.plans.explore_request import BRIEF, ExploreRequest
 
 if TYPE_CHECKING:
-    from enginescope.render.graph.write.picture import Wish
-    from enginescope.services.plans.explore_request import Explored, ExploreFiles, ExploreRequest
-
-
-#: Add the options that write files.
-file_options = add_options(
-    option("--csv", "csv_file", type=FILE, help="Write the layers as CSV to FILE."),
-    option("--xlsx", "xlsx_file", type=FILE, help="Write all tables to FILE, for Excel."),
-    option(
-        "--netron",
-        "netron_file",
-        type=FILE,
-        help="Write the plan, or the model of --onnx, with layer times to FILE, for Netron.",
-    ),
-    option(
-        "--model-explorer",
-        "model_explorer_file",
-        type=FILE,
-        help="Write the plan with its times, or times for --onnx, to FILE, for Model Explorer.",
-    ),
-    option(
-        "--perfetto",
-        "perfetto_file",
-        type=FILE,
-        help="Write the layers of one inference and recorded requests to FILE, for Perfetto.",
-    ),
-    option("--svg", "svg_file", type=FILE, help="Draw the plan as an SVG graph to FILE."),
-    option("--png", "png_file", type=FILE, help="Draw the plan as a PNG graph to FILE."),
-    option(
-        "--color",
-        type=click.Choice(["type", "precision", "time", "lint"]),
-        default="type",
-        help="Color the graph by this property.",
-    ),
-    option("--beam", metavar="LAYER,N", help="Draw only layers within N steps of LAYER."),
-    option(
-        "--filter",
-        multiple=True,
-        metavar="WHAT",
-        help="Draw only matching layers and fold the rest: type:T, precision:P, or words.",
-    ),
-    option(
-        "--highlight",
-        multiple=True,
-        metavar="WHAT",
-        help="Frame matching layers: type:T, precision:P, or words.",
-    ),
-    option(
-        "--fold",
-        type=click.Choice(["module", "block", "none"]),
-        default="none",
-        help="Fold each module of the ONNX names, or each repeated block, into one box.",
-    ),
-    option(
-        "--regions",
-        type=click.Choice(["io", "forks", "all"]),
-        default="io",
-        help="Draw tensors as boxes: inputs, outputs and reused memory; also forks; all.",
-    ),
-    option("--constants", is_flag=True, help="Also draw constants."),
-    option("--html", "html_file", type=FILE, help="Write one HTML page with everything to FILE."),
-    option(
-        "--card", "card_file", type=FILE, help="Write one 16:9 PNG for a slide or a chat to FILE."
-    ),
-)
-_DRAWING = ("color", "beam", "filter", "highlight", "fold", "regions", "constants")
-
-
-def files_of(options: dict[str, Any]) -> ExploreFiles:
-    """Return the files that the options name."""
-    from enginescope.services.plans.explore_request import ExploreFiles
-
-    names = [name for name in options if name.endswith("_file")]
-    return ExploreFiles(**{name.removesuffix("_file"): options[name] for name in names})
-
-
-def drawing_from(options: dict[str, Any]) -> Wish | None:
-    """Return the options of the drawing that are on the command line."""
-    from enginescope.services.plans.explore import drawing_of
-
-    return drawing_of(**{name: options[name] for name in typed() if name in _DRAWING})
-
-
-_SORTS = (
-    *("time", "plan", "name", "type", "precision", "tactic"),
-    *("weights", "activations", "footprint"),
-)
+    from enginescope.services.plans.explore import Explored
 
 
 def _fits(text: str) -> tuple[str, int]:
@@ -136,32 +36,10 @@ def _fits(text: str) -> tuple[str, int]:
 @click.argument(
     "what", shell_complete=complete_runs, metavar="MODEL|PLAN|ENGINE|FOLDER|ARCHIVE|RUN"
 )
-@on_option("Backend to measure a MODEL or ENGINE on.  [default: ort-cpu for a MODEL]")
+@declared_options(ExploreRequest)
 @input_options
 @option("--max-time", type=DURATION_MS, help="Maximum measuring time.  [default: 3s]")
-@option(
-    "--profile", type=EXISTING, help="Read layer times from this file.  [default: X.profile.json]"
-)
-@option(
-    "--metadata",
-    type=EXISTING,
-    help="Read trex's profiling metadata.  [default: X.profile.metadata.json]",
-)
-@option(
-    "--build-metadata",
-    type=EXISTING,
-    help="Read trex's build metadata.  [default: X.build.metadata.json]",
-)
-@option(
-    "--plan-profile",
-    type=FROM_0,
-    default=0,
-    help="Select the optimization profile if the plan has several.",
-)
 @option("--top", type=COUNT, default=5, help="Maximum number of rows per table.")
-@option("--sort", type=click.Choice(_SORTS), default="time", help="Sort the layers by this column.")
-@context_options
-@file_options
 @store_option
 @json_option
 @option("--raw", is_flag=True, help="With --json: add each layer's fields as in the plan's file.")
@@ -205,29 +83,11 @@ def _explore(what: str, options: dict[str, Any]) -> None:
     from enginescope.core.process_control import gc_paused
     from enginescope.core.record import replace
     from enginescope.services.plans.explore import explore_and_write
-    from enginescope.services.plans.explore_request import BRIEF, ContextFiles, ExploreRequest
-    from enginescope.services.plans.plan_input import CompanionFiles
 
     observer = NotingObserver()
-    context = ContextFiles(**{name: options[name] for name in ContextFiles.__struct_fields__})
-    files = (options[name] for name in ("profile", "metadata", "build_metadata"))
-    request = ExploreRequest(
-        plan=what,
-        companions=CompanionFiles(*files),
-        plan_profile=options["plan_profile"],
-        sort=options["sort"],
-        context=context,
-        files=files_of(options),
-        drawing=drawing_from(options),
-        on=options["backend"],
-        workload=replace(
-            BRIEF,
-            stop=replace(BRIEF.stop, max_time_ms=options["max_time"] or BRIEF.stop.max_time_ms),
-            **picked(options, "shapes", "dims", "batch"),
-        ),
-        store=options["store_folder"],
-        command=command_line(),
-    )
+    stop = replace(BRIEF.stop, max_time_ms=options["max_time"] or BRIEF.stop.max_time_ms)
+    workload = replace(BRIEF, stop=stop, **picked(options, "shapes", "dims", "batch"))
+    request = request_of(ExploreRequest, options, what=what, workload=workload)
     if request.is_measured:
         request, what = _measured(request)
     with gc_paused(), ending_in_order():
@@ -238,7 +98,7 @@ def _explore(what: str, options: dict[str, Any]) -> None:
             print_json(explored.json_parts(raw=options["raw"]))
             return
         _print_text(explored, options["top"], options["sort"])
-        page = options["html_file"]
+        page = options["html"]
         first = step(options, "one page", "explore", what, "--html", "plan.html")
         problems = step(options, "find problems", "lint", what)
         next_steps(("open", str(page)) if page else first, problems)
@@ -279,12 +139,12 @@ def _show_memory(what: str, options: dict[str, Any]) -> None:
     from enginescope.render.memory.memory_text import memory_text
     from enginescope.services.memory.memory import MemoryRequest, explain_memory
 
-    own = ("what", "only_memory", "fits", "backend", "shapes", "dims", "batch", "top")
+    own = ("what", "only_memory", "fits", "on", "shapes", "dims", "batch", "top")
     refuse_typed("with --memory", but=(*own, "store_folder", "as_json"))
     dim, limit = options["fits"] or ("batch", None)
     request = MemoryRequest(
         what=what,
-        on=options["backend"],
+        on=options["on"],
         workload=Workload(**picked(options, "shapes", "dims", "batch")),
         fits_bytes=limit,
         fits_dim=dim,

@@ -56,7 +56,6 @@ class LedgerObserver(NotingObserver, ImportObserver):
         self.ledger: list[LedgerEntry] = []
 
     def read_files(self, ledger: Sequence[LedgerEntry]) -> None:
-        """Keep the entries."""
         self.ledger += ledger
 
 

@@ -13,14 +13,14 @@ from enginescope.cli.options import (
     FOLDER,
     PATH,
     card_option,
-    context_options,
     json_option,
     option,
     store_option,
 )
-from enginescope.cli.process_options import picked
+from enginescope.cli.process_options import declared_options, picked
 from enginescope.cli.report_output import print_paths
 from enginescope.cli.verb import ending_in_order, verb
+from enginescope.services.plans.explore_request import ContextRequest
 
 
 @verb(
@@ -48,7 +48,7 @@ from enginescope.cli.verb import ending_in_order, verb
 @option("--topk", type=COUNT, default=30, help="Maximum number of layers to draw.")
 @card_option
 @option("--open", "opens", is_flag=True, help="Open the page in a browser.")
-@context_options
+@declared_options(ContextRequest)
 @store_option
 @json_option
 def command(names: tuple[str, ...], **options: Any) -> None:
@@ -59,16 +59,14 @@ def command(names: tuple[str, ...], **options: Any) -> None:
     ENGINE, a FOLDER or an ARCHIVE, it describes each engine and stores nothing.
     """
     from enginescope.cli.terminal_observer import NotingObserver
-    from enginescope.services.plans.explore_request import ContextFiles
     from enginescope.services.plans.report import ReportRequest, report_runs
 
     request = ReportRequest(
         subjects=names or ("latest",),
         folder=options["output"],
         outputs=options["answers"],
-        context=ContextFiles(**picked(options, *ContextFiles.__struct_fields__)),
         store=options["store_folder"],
-        **picked(options, "card", "topk"),
+        **picked(options, "card", "topk", *ContextRequest.__struct_fields__),
     )
     with ending_in_order():
         written = report_runs(request, NotingObserver())

@@ -57,6 +57,7 @@ _PORT = 8642
 @option(
     "--config",
     "configuration",
+    heading="Store",
     type=EXISTING,
     help="Read gates and webhooks from a TOML file: tables [[gate]] and [[webhook]].",
 )

@@ -29,17 +29,14 @@ class DownloadProgress(Shown[Live], DownloadObserver):
         super().__init__(live_lines(error_console()))
 
     def warn(self, text: str) -> None:
-        """Print a warning."""
         warn(text)
 
     def download_progressed(self, place: str, have: int, size: int | None) -> None:
-        """Show the bytes so far."""
         if self._live:
             of_all = f" of {format_bytes(size)}" if size is not None else ""
             self._live.update(Text(f"{place}: {format_bytes(have)}{of_all}"))
 
     def download_ended(self, place: str, fetched: Fetched) -> None:
-        """Print where a model is."""
         note(f"{place}: {'already downloaded' if fetched.was_there else fetched.folder}")
         if fetched.link.sha256 is None:
             note(f"  the list has no SHA-256 for it; it is {fetched.sha256}")

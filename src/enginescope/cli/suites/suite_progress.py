@@ -41,7 +41,6 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         return self
 
     def standing(self) -> str:
-        """Return the state of an interrupted suite."""
         if self._result is None:
             return "no cell was started"
         return (
@@ -50,7 +49,6 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         )
 
     def warn(self, text: str) -> None:
-        """Print a warning."""
         warn(text)
 
     def session_started(self, plan: SuitePlan, state: ResumeState) -> None:
@@ -61,7 +59,6 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         super().__enter__()
 
     def cell_started(self, cell: Cell, slot: int, place: str | None = None) -> None:
-        """Show a cell as starting."""
         with self._lock:
             self._process[slot] = ""
             # another Python reports nothing before its end
@@ -78,7 +75,6 @@ class SuiteProgress(Shown[Live], SuiteObserver):
                 self._process[slot] = f"process {number + 1} of {count}, "
 
     def cell_progressed(self, slot: int, progress: Progress) -> None:
-        """Show what a cell does."""
         with self._lock:
             if slot in self._running:
                 cell = self._running[slot][0]
@@ -86,11 +82,9 @@ class SuiteProgress(Shown[Live], SuiteObserver):
                 self._show()
 
     def cell_retried(self, cell: Cell, why: str) -> None:
-        """Print why a cell runs again."""
         note(f"{cell.label}: {why}; it runs once more")
 
     def cell_ended(self, row: CellRow, slot: int) -> None:
-        """Print how a cell ended."""
         with self._lock:
             self._running.pop(slot, None)
             self._done += 1
@@ -100,7 +94,6 @@ class SuiteProgress(Shown[Live], SuiteObserver):
             self._show()
 
     def sending_failed(self, why: str) -> None:
-        """Print that rows wait on this machine."""
         with self._lock:
             self._line(f"not sent yet: {why}; measuring continues, and sending is tried again")
 
@@ -109,7 +102,6 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         self._result = result
 
     def table_skipped(self, name: str, why: str) -> None:
-        """Print which table is missing."""
         note(f"no {name}: {why}")
 
     @property

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 @rounds_option("as before; twice as many if all are used")
 @option(
     "--only",
+    heading="Output",
     metavar="precision|tactic|TYPE",
     help="Show only layers that differ in precision or tactic, or layers of TYPE.",
 )

@@ -79,6 +79,7 @@ _KINDS: dict[str, Callable[[str], sources.Source]] = {
 @option(
     "--session",
     type=FILE,
+    heading="Output",
     help="SIDEs are the champion and a proposal of the search in FILE; exit 0 if it is accepted.",
 )
 @option(

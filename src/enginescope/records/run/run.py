@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array, Samples, frozen
-from enginescope.records.environment import Commit, Environment
+from enginescope.records.environment import Environment
 from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation, ToolReport
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.progress import Phase as Phase
@@ -296,13 +296,6 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     def series(self, metric: str) -> Samples | None:
         """Return the samples of a metric, or ``None``."""
         return next((sample for sample in self.samples if sample.metric == metric), None)
-
-    def of_commit(self, named: str | None) -> Run:
-        """Return the run as one of the commit that was named; as it is where none was."""
-        if named is None:
-            return self
-        environment = replace(self.environment, commit=Commit(id=named))
-        return replace(self, environment=environment)
 
     def phase_ms(self, name: str) -> float | None:
         """Return a phase's duration in milliseconds, or ``None``."""

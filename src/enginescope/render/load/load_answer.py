@@ -9,7 +9,7 @@ from enginescope.analysis.claims.run_claims import percentile_name
 from enginescope.analysis.load.trials import ERROR, HEADLINE
 from enginescope.core.record import replace
 from enginescope.judge.samples import Summary
-from enginescope.judge.stats.early_stopping import decisive_queries
+from enginescope.judge.stats.mlperf_queries import decisive_queries
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.run.load_and_contention import LoadRule
 from enginescope.records.verdict.load import (

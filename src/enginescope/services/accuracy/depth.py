@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING
 
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.core.errors import UsageError, os_errors_as
-from enginescope.records.run.job import Limits
-from enginescope.records.run.sample_set import Preprocessing
 from enginescope.render.depth.depth_answer import depth_figures, depth_json
 from enginescope.services.accuracy.depth_run import DepthRun
 from enginescope.services.accuracy.output_files import output_folder
 from enginescope.services.accuracy.request import DepthObserver, DepthRequest
-from enginescope.services.measurement.declared import File, documented
+from enginescope.services.declared import File, documented
 from enginescope.services.output_files import write_each
 from enginescope.services.store_access import own_command, writable_store
 
 if TYPE_CHECKING:
-    from typing_extensions import Required, Unpack
+    from typing_extensions import Unpack
+
+    from enginescope.services.keywords import DepthKeywords
 
 
 def depth_models(request: DepthRequest, observer: DepthObserver) -> DepthBenchmark:
@@ -76,34 +76,8 @@ def _folder(request: DepthRequest) -> Iterator[Path]:
         raise
 
 
-class DepthOptions(TypedDict, total=False):
-    """The keyword arguments of `depth`: fields of `DepthRequest`."""
-
-    image: Required[File]
-    on: str | Sequence[str]
-    gt: File | None
-    metric_images_dir: File | None
-    metric_gt_dir: File | None
-    input_size: int | None
-    warmup: int
-    iterations: int
-    gpu_id: int
-    output_dir: File
-    gt_scale: float
-    min_depth: float
-    max_depth: float | None
-    align: Literal["median", "scale-shift", "none"]
-    disparity: bool
-    preprocessing: Preprocessing
-    output_name: str | None
-    fail_fast: bool
-    limits: Limits | None
-    tags: Sequence[str]
-    store: File | None
-
-
 @documented(DepthRequest)
-def depth(*models: File, **options: Unpack[DepthOptions]) -> DepthBenchmark:
+def depth(*models: File, **options: Unpack[DepthKeywords]) -> DepthBenchmark:
     """Compare depth-estimation models: latency, GPU, agreement with the first, ground truth.
 
     Without `store`, the timed runs are in the store of the command line.

@@ -23,6 +23,7 @@ from enginescope.records.run.sample_set import Preprocessing, Sample, SampleShap
 from enginescope.runner.inputs.images import picture_samples, picture_shape
 from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samples, samples_in
 from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.declared import File, path_of
 from enginescope.services.output_files import write_each
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ _MOST_OUTPUTS = 6
 
 
 def output_folder(
-    output: Path, models: Sequence[Path], data: Sequence[Path], reference: str | None
+    output: Path, models: Sequence[Path], data: Sequence[Path], reference: File | None
 ) -> Path:
     """Return the folder for files; nothing goes beside what is read."""
     read = [model.resolve().parent for model in models]
     read += [one.resolve() if one.is_dir() else one.resolve().parent for one in data]
-    named = Path(reference) if reference else None
+    named = path_of(reference)
     if named is not None and named.exists():
         read.append(named.resolve() if named.is_dir() else named.resolve().parent)
     if output.resolve() in read:

@@ -8,11 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
-
-import msgspec
 
 from enginescope.analysis.errors.output_tolerance import (
     ToleranceOption,
@@ -24,7 +22,7 @@ from enginescope.core.record import Record, copied, replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
-from enginescope.services.measurement.declared import File, Param
+from enginescope.services.declared import File, Param, path_of
 from enginescope.services.measurement.jobs import (
     JobRequest,
     ModelRequest,
@@ -33,8 +31,6 @@ from enginescope.services.measurement.jobs import (
 )
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.observer import Observer
-from enginescope.services.store_access import place_of
-from enginescope.store.location import StorePlace
 
 #: No picture has a longer side.
 MOST_PIXELS = 65_536
@@ -74,26 +70,7 @@ class SampledRequest(ModelRequest, frozen=True, kw_only=True):
 
     def validation(self, **fields: Any) -> ValidateRequest:
         """Return the comparison of outputs that has these fields."""
-        return copied(
-            ValidateRequest,
-            self,
-            models=(self.path,),
-            samples=self.sample_request,
-            limits=self.limits or SIDE_LIMITS,
-            store=place_of(self.store),
-            **fields,
-        )
-
-
-class TaskRequest(Record, frozen=True, kw_only=True):
-    """A task, as ``NAME[?KEY=VALUE&…]``, its targets, and its worst figures by metric.
-
-    Without targets, the reference's outputs are the targets.
-    """
-
-    name: str | None = None
-    targets: Path | None = None
-    limits: tuple[tuple[str, float], ...] = ()
+        return copied(ValidateRequest, self, models=(self.path,), **fields)
 
 
 class BisectionRequest(Record, frozen=True):
@@ -109,50 +86,16 @@ class BisectionRequest(Record, frozen=True):
         return self.bisect or self.suggest_precision
 
 
-class ValidateRequest(Record, frozen=True, kw_only=True):
-    """A comparison of outputs.
-
-    Attributes:
-        models: Each is a side on every backend of `on`.
-        output_limits: Limits for elements in place of a row of tolerances.
-        output_names: Outputs of the sides -> outputs of the reference.
-        is_elsewhere: Another Python runs the sides, so that this one needs no packages for them.
-        skip_output_save: Write no ``samples/`` into `output`.
-        command: The command line to record.
-    """
-
-    models: tuple[Path, ...]
-    on: tuple[str, ...] = ()
-    reference: str | None = None
-    samples: SampleRequest = SampleRequest()
-    workload: Workload = Workload()
-    preprocessing: Preprocessing = Preprocessing()
-    task: TaskRequest = TaskRequest()
-    tolerance: str | None = None
-    output_limits: ToleranceRequest = ToleranceRequest()
-    allow_nothing_compared: bool = False
-    output_names: dict[str, str] = msgspec.field(default_factory=dict)
-    fail_fast: bool = False
-    bisection: BisectionRequest = BisectionRequest()
-    profile_index: int | None = None
-    rebuild: bool = False
-    is_elsewhere: bool = False
-    limits: Limits = SIDE_LIMITS
-    output: Path | None = None
-    skip_output_save: bool = False
-    store: StorePlace | None = None
-    command: str | None = None
-
-
 #: One number for all outputs, or one for each that is named.
 Tolerances: TypeAlias = float | Mapping[str, float] | None
 
 
-class ValidateParameters(ProcessRequest, frozen=True, kw_only=True):
-    """The parameters of `validate`.
+class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
+    """A comparison of outputs: the parameters of `validate`.
 
     Attributes:
         limits: By default `SIDE_LIMITS`.
+        is_elsewhere: Another Python runs the sides, so that this one needs no packages for them.
     """
 
     models: Annotated[
@@ -270,37 +213,32 @@ class ValidateParameters(ProcessRequest, frozen=True, kw_only=True):
     ] = None
     skip_output_save: Annotated[bool, Param("Skip the samples/ folder in `output`.")] = False
 
-    def request(self) -> ValidateRequest:
-        """Return the request of the comparison."""
-        return copied(
-            ValidateRequest,
-            self,
-            on=(self.on,) if isinstance(self.on, str) else tuple(self.on),
-            reference=None if self.reference is None else fspath(self.reference),
-            samples=SampleRequest(
-                _paths(self.data), _paths(self.images), self.random, self.samples, self.image_input
-            ),
-            task=TaskRequest(
-                name=self.task, targets=_path(self.targets), limits=tuple(self.task_limits.items())
-            ),
-            output_limits=ToleranceRequest(
-                rtol=_options(self.rtol),
-                atol=_options(self.atol),
-                mismatch_pct=_options(self.percent_mismatch),
-                percent=self.percent,
-            ),
-            output_names=dict(self.map),
-            bisection=BisectionRequest(
-                self.bisect, self.suggest_precision, self.marks, _path(self.extract)
-            ),
-            limits=self.limits or SIDE_LIMITS,
-            output=_path(self.output),
-            store=place_of(self.store),
+    is_elsewhere: bool = False
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
+
+    @property
+    def sample_request(self) -> SampleRequest:
+        return SampleRequest(
+            _paths(self.data), _paths(self.images), self.random, self.samples, self.image_input
         )
 
+    @property
+    def output_limits(self) -> ToleranceRequest:
+        """Limits for elements in place of a row of tolerances."""
+        return ToleranceRequest(
+            rtol=_options(self.rtol),
+            atol=_options(self.atol),
+            mismatch_pct=_options(self.percent_mismatch),
+            percent=self.percent,
+        )
 
-def _path(path: File | None) -> Path | None:
-    return None if path is None else Path(path)
+    @property
+    def bisection(self) -> BisectionRequest:
+        extract = path_of(self.extract)
+        return BisectionRequest(self.bisect, self.suggest_precision, self.marks, extract)
 
 
 def _paths(paths: File | Sequence[File]) -> tuple[Path, ...]:
@@ -418,13 +356,13 @@ def check_request(request: ValidateRequest) -> None:
         raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
     if request.skip_output_save and request.output is None:
         raise UsageError("`skip_output_save`", why="without `output` nothing is kept")
-    _check_samples(request.samples)
+    _check_samples(request.sample_request)
     _check_pictures(request.preprocessing)
     for what, is_present in (
-        ("targets", request.task.targets is not None),
-        ("limits of a task", bool(request.task.limits)),
+        ("targets", request.targets is not None),
+        ("limits of a task", bool(request.task_limits)),
     ):
-        if is_present and not request.task.name:
+        if is_present and not request.task:
             raise UsageError(what, why="there is no task", hint="`task` depth, …")
     _check_tolerance(request)
     inside = request.bisection
@@ -437,9 +375,6 @@ def check_request(request: ValidateRequest) -> None:
 
 
 def _check_samples(samples: SampleRequest) -> None:
-    if samples.count is not None and samples.count < 1:
-        why = "nothing would be compared"
-        raise UsageError(f"samples={samples.count}", why=why, hint="at least 1")
     sources = {"random": samples.random, "images": samples.images, "data": samples.data}
     named = [f"`{name}`" for name, value in sources.items() if value]
     if len(named) > 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from os import fspath
 from pathlib import Path
 
 from enginescope.analysis.errors.output_tolerance import TOLERANCES, widest
@@ -32,8 +33,8 @@ from enginescope.records.run.sample_set import Sample
 from enginescope.runner.inputs.sample_feeds import check_shared_names
 from enginescope.runner.jobs import make_jobs, usual_backend
 from enginescope.runner.model_inputs import with_profile
-from enginescope.services.accuracy.request import ValidateRequest
-from enginescope.store.archive import Store
+from enginescope.services.accuracy.request import SIDE_LIMITS, ValidateRequest
+from enginescope.services.store_access import store_at
 
 #: Threads of the reference unless it is named with others: sums depend on how they are divided.
 REFERENCE = f"{CPU_BACKEND}?intra_op_num_threads=1&inter_op_num_threads=1"
@@ -103,7 +104,7 @@ def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
         return _with_labels(reference, _sides(jobs, samples), None)
     job = _reference_job(request)
     others = [one for one in jobs if _key(one) != _key(job)]
-    if not others and request.task.targets is None:
+    if not others and request.targets is None:
         raise UsageError(
             "nothing to compare",
             why=f"{job.subject.name} on {job.backend.name} is the reference and the only side",
@@ -155,7 +156,7 @@ def _unused(request: ValidateRequest, samples: Sequence[Sample]) -> str | None:
 def _jobs(request: ValidateRequest) -> tuple[Job, ...]:
     jobs: tuple[Job, ...] = ()
     for model in request.models:
-        on = request.on or (usual_backend(model),)
+        on = request.backends or (usual_backend(model),)
         jobs += _made(model, with_profile(on, request.profile_index), request)
     return tuple({(job.subject.path, str(job.backend)): job for job in jobs}.values())
 
@@ -165,10 +166,10 @@ def _made(model: Path, on: Sequence[str], request: ValidateRequest) -> tuple[Job
         [model],
         on,
         request.workload,
-        limits=request.limits,
+        limits=request.limits or SIDE_LIMITS,
         layer_profile=False,
         data="none",
-        engine_cache=Store(request.store).path / "engines",
+        engine_cache=store_at(request.store).path / "engines",
         rebuild=request.rebuild,
         is_elsewhere=request.is_elsewhere,
         has_its_inputs=False,
@@ -176,9 +177,10 @@ def _made(model: Path, on: Sequence[str], request: ValidateRequest) -> tuple[Job
 
 
 def _reference_job(request: ValidateRequest) -> Job:
-    given, first = request.reference, request.models[0]
-    if given is None:
+    first = request.models[0]
+    if request.reference is None:
         return _made(first, _on_its_own(first, request), request)[0]
+    given = fspath(request.reference)
     path = Path(given)
     if path.is_file():
         return _made(path, _on_its_own(path, request), request)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
@@ -14,12 +14,12 @@ from enginescope.core.record import replace
 from enginescope.judge.experiment import Ended
 from enginescope.probe.processes import mps_daemon_runs
 from enginescope.records.progress import side_label, side_number
-from enginescope.records.run.job import Job, Limits, Watcher, Workload
+from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.load_and_contention import ContentionRule, Share
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
-from enginescope.services.measurement.declared import File, Param, documented
+from enginescope.services.declared import File, Param, documented
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     ROUNDS,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from enginescope.runner.session import Sink
+    from enginescope.services.keywords import ContendKeywords
     from enginescope.store.archive import Store
 
 #: Each set of contenders has a letter of the alphabet as a side: six have 22 sets.
@@ -221,22 +222,8 @@ def _mps(runs: Sequence[Run]) -> Mps | None:
     return "running" if mps_daemon_runs() else "off"
 
 
-class ContendOptions(TypedDict, total=False):
-    """The keyword arguments of `contend`: fields of `ContendRequest`."""
-
-    on: str | Sequence[str]
-    share: Share
-    rounds: int
-    workload: Workload
-    continues: bool
-    max_time_s: float | None
-    limits: Limits | None
-    tags: Sequence[str]
-    store: File | None
-
-
 @documented(ContendRequest)
-def contend(*models: File, **options: Unpack[ContendOptions]) -> ContendReport:
+def contend(*models: File, **options: Unpack[ContendKeywords]) -> ContendReport:
     """Measure what each engine loses when they share one GPU or processor.
 
     Each contender runs alone, beside each other one, and beside all. All of them issue requests

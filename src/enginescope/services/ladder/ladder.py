@@ -26,7 +26,7 @@ from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.ladder import LadderReport, LadderSum, Rung, RungKey
 from enginescope.runner.jobs import subject_of, usual_backend
-from enginescope.services.measurement.declared import Param, python_function
+from enginescope.services.declared import Param, python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     ROUNDS,

@@ -16,13 +16,14 @@ from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.notice import Notice
-from enginescope.judge.stats.early_stopping import decisive_queries
+from enginescope.judge.stats.mlperf_queries import decisive_queries
 from enginescope.judge.units import counted, format_significant
 from enginescope.records.notice import weightiest
 from enginescope.records.run.job import Job, Limits, Subject
 from enginescope.records.run.load_and_contention import LoadRule
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial, Slo
 from enginescope.render.load.load_answer import rate_of, rate_text
+from enginescope.services.declared import python_function
 from enginescope.services.load.request import (
     MOST_PER_S,
     REPEATS,
@@ -32,7 +33,6 @@ from enginescope.services.load.request import (
     parse_slo,
     rule_of,
 )
-from enginescope.services.measurement.declared import python_function
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds

@@ -17,7 +17,7 @@ from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.records.run.job import Conditions, Workload
 from enginescope.records.run.load_and_contention import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import Slo
-from enginescope.services.measurement.declared import EXISTING_FILE, File, Param
+from enginescope.services.declared import EXISTING_FILE, File, Param
 from enginescope.services.measurement.jobs import JobClock, JobConditions, MeasureRequest
 
 #: Processes at each rate of a search.

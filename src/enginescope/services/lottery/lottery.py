@@ -22,7 +22,7 @@ from enginescope.records.run.job import Job, Workload
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.runner.session import build_engines, makes_first
-from enginescope.services.measurement.declared import File, Param, python_function
+from enginescope.services.declared import File, Param, python_function
 from enginescope.services.measurement.interleaved import PROCESS_STOP, paced_workload
 from enginescope.services.measurement.jobs import ModelRequest, On, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver

@@ -13,7 +13,7 @@ from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.services.measurement.declared import File, Param, python_function
+from enginescope.services.declared import File, Param, python_function
 from enginescope.services.measurement.jobs import (
     JobRequest,
     On,
@@ -78,7 +78,7 @@ def measure_models(
 
     @deferred_signals()
     def keep(run: Run) -> None:
-        named = run.of_commit(request.commit)
+        named = request.labelled(run)
         if is_stored:
             keeper.keep(named, request.tags)
         runs.append(named)

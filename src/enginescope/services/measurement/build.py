@@ -12,7 +12,7 @@ from enginescope.core.record import Record, replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import BackendSpec
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.services.measurement.declared import File, Param, python_function
+from enginescope.services.declared import File, Param, path_of, python_function
 from enginescope.services.measurement.jobs import ProcessRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import writable_store
@@ -63,7 +63,7 @@ def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildR
     from enginescope.services.plans.passport import PassportRequest, write_passport
 
     model = Path(request.model)
-    engine = None if request.engine is None else Path(request.engine)
+    engine = path_of(request.engine)
     if model.suffix.lower() in ENGINE_SUFFIXES:
         raise UsageError(f"{model} is an engine already", hint=f"enginescope bench {model}")
     if engine is not None and not engine.resolve().parent.is_dir():

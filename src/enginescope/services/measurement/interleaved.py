@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from enginescope.analysis.verdicts.comparability import differences
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import LOOKS
-from enginescope.probe.nvml import SmClock
 from enginescope.records.progress import RoundPlan
-from enginescope.records.run.job import (
-    Conditions,
-    Depth,
-    Limits,
-    ProfileMode,
-    StopRule,
-    TelemetryRule,
-    Workload,
-)
+from enginescope.records.run.job import StopRule, Workload
 from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
+from enginescope.services.declared import File, documented
 from enginescope.services.measurement.continued import continue_jobs
-from enginescope.services.measurement.declared import File, documented
 from enginescope.services.measurement.jobs import held_clocks, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import (
@@ -39,6 +29,8 @@ from enginescope.services.store_access import own_command, writable_store
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from enginescope.services.keywords import InterleavedKeywords
 
 #: What a process is timed for where nothing else is asked for. Processes of the same work differ by
 #: more than the median of a second is uncertain, so that more of them tell more than longer ones;
@@ -82,33 +74,8 @@ def paced_workload(workload: Workload) -> Workload:
     return with_process_stop(workload) if workload.stop == StopRule() else workload
 
 
-class InterleavedOptions(TypedDict, total=False):
-    """The keyword arguments of `bench_interleaved`: fields of `InterleavedRequest`."""
-
-    on: str | Sequence[str] | None
-    workload: Workload
-    layer_profile: bool
-    profile_mode: ProfileMode
-    limits: Limits | None
-    data: str
-    telemetry: TelemetryRule | Depth
-    conditions: Conditions
-    clock: SmClock | None
-    profile_index: int | None
-    rebuild: bool
-    trtexec_arguments: str
-    rounds: int | None
-    threshold_pct: float
-    across: Sequence[str]
-    continues: bool
-    max_time_s: float | None
-    tags: Sequence[str]
-    commit: str | None
-    store: File | None
-
-
 @documented(InterleavedRequest)
-def bench_interleaved(*models: File, **options: Unpack[InterleavedOptions]) -> MeasuredComparison:
+def bench_interleaved(*models: File, **options: Unpack[InterleavedKeywords]) -> MeasuredComparison:
     """Measure jobs in interleaved rounds, in fresh processes, until it is decided which is faster.
 
     This is ``bench A B --compare``: the order within a round is random, so that drift and the

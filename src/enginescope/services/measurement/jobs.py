@@ -11,6 +11,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.probe.nvml import SmClock
+from enginescope.records.environment import Commit
 from enginescope.records.run.job import (
     Conditions,
     Depth,
@@ -20,7 +21,7 @@ from enginescope.records.run.job import (
     TelemetryRule,
     Workload,
 )
-from enginescope.services.measurement.declared import File, Param, check_declared
+from enginescope.services.declared import File, Param, check_declared
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
@@ -145,6 +146,12 @@ class JobRequest(StoredRequest, frozen=True, kw_only=True):
     def telemetry_rule(self) -> TelemetryRule:
         rule = self.telemetry
         return TelemetryRule(depth=rule) if isinstance(rule, str) else rule
+
+    def labelled(self, run: Run) -> Run:
+        """Return a run with what the request says about it, before it is stored."""
+        if self.commit is None:
+            return run
+        return replace(run, environment=replace(run.environment, commit=Commit(id=self.commit)))
 
 
 class MeasureRequest(StoredRequest, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from enginescope.judge.comparison.ratio import MOST_ROUNDS as INTERLEAVED_ROUNDS
 from enginescope.judge.experiment import Ended, Standing
 from enginescope.records.run.job import Job
 from enginescope.records.verdict.noise import NoiseFloor, SelfTest
-from enginescope.services.measurement.declared import File, Param, python_function
+from enginescope.services.declared import File, Param, python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     JobRequest,

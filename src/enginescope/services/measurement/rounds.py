@@ -40,7 +40,7 @@ from enginescope.records.run.rounds import (
     whole_rounds,
 )
 from enginescope.records.run.run import Run
-from enginescope.services.measurement.declared import Param
+from enginescope.services.declared import Param
 from enginescope.services.measurement.jobs import (
     LEAST_ROUNDS,
     JobRequest,
@@ -287,7 +287,7 @@ class JobRounds:
         if self._pacing.take is not None:
             self._pacing.take(run.turn.side, run)
             run = replace(run, answers=())
-        named = run.of_commit(self._request.commit)
+        named = self._request.labelled(run)
         self._keeper.keep(named, (*self._request.tags, f"{COMPARISON_TAG}{self.comparison}"))
         self._observer.run_ended(named, is_stored=named not in self._keeper.lost)
         return named

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from enginescope.analysis.graph.plan_viewer import explorer_graph, explorer_times, viewer_graph
+from enginescope.analysis.memory.memory_view import MemoryView
 from enginescope.analysis.onnx.onnx_map import model_explorer_data, node_notes
-from enginescope.analysis.plans.plan_view import ORDERS, PlanView, ordered
+from enginescope.analysis.plans.plan_view import Exploration, ExploredLayer, PlanView, ordered
 from enginescope.analysis.plans.plan_view import explore as explore_plan
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.process_control import gc_paused
-from enginescope.core.record import replace
-from enginescope.core.suggest import did_you_mean
+from enginescope.core.record import Result, copied, replace
 from enginescope.formats.onnx.onnx_graph import annotated_onnx, viewer_model
+from enginescope.judge.notice import Notice
+from enginescope.services.declared import path_of
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
-from enginescope.services.plans.explore_request import BRIEF, Explored, ExploreRequest, read_context
-from enginescope.services.plans.plan_input import PlanInput
+from enginescope.services.plans.explore_request import BRIEF, ExploreRequest
+from enginescope.services.plans.plan_input import (
+    CompanionFiles,
+    PlanContext,
+    PlanInput,
+    PlanName,
+    page_subject,
+    read_context,
+)
 from enginescope.services.plans.resolve_plan import resolve_plan
+from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
     from enginescope.records.run.passport import Passport
-    from enginescope.render.graph.write.picture import Wish
+    from enginescope.render.plans.plan_headline import PageSubject
 
 
 def _netron(explored: Explored, request: ExploreRequest) -> bytes:
-    if request.context.onnx is None:
+    if request.onnx is None:
         return viewer_model(viewer_graph(_view(explored, "netron")))
     view = _matched(explored.context.view, "netron")
     assert view.onnx_map is not None
-    return annotated_onnx(request.context.onnx, node_notes(view.onnx_map, view.plan))
+    return annotated_onnx(Path(request.onnx), node_notes(view.onnx_map, view.plan))
 
 
 def _model_explorer(explored: Explored, request: ExploreRequest) -> bytes:
-    if request.context.onnx is None:
+    if request.onnx is None:
         return encode(explorer_graph(viewer_graph(_view(explored, "model_explorer"))))
     view = _matched(explored.context.view, "model_explorer")
     assert view.onnx_map is not None
@@ -66,63 +78,114 @@ def _matched(view: PlanView | None, option: str) -> PlanView:
     return view
 
 
-#: Fields of `Wish` that callers name in another way.
-_OPTIONS = {"coloring": "color", "filters": "filter", "highlights": "highlight"}
+@dataclass(kw_only=True, eq=False, repr=False)
+class Explored(Result):
+    """Layers, times and notices of one optimization profile of a plan.
+
+    Attributes:
+        source: Without layer times of another build.
+        page_source: With them: the page reports why it ignores them.
+        layers: In the order of the request.
+        view: ``None`` for layer times alone.
+        files: Files that were written.
+        passport: Of an engine: how it was built and measured.
+    """
+
+    source: PlanInput
+    page_source: PlanInput
+    found: Exploration
+    layers: tuple[ExploredLayer, ...]
+    view: PlanView | None
+    context: PlanContext[PlanView]
+    files: tuple[Path, ...] = ()
+    passport: Passport | None = None
+
+    @cached_property
+    def subject(self) -> PageSubject:
+        """The plan as pages, slides and the rules see it."""
+        return page_subject(self.page_source.as_run(), self.context, self.view)
+
+    @property
+    def memory(self) -> MemoryView | None:
+        """What fills the memory, and when; ``None`` where the plan does not tell its tensors."""
+        return self.subject.memory
+
+    @property
+    def gpu(self) -> str | None:
+        """The GPU that was named."""
+        view = self.context.view
+        return view.gpu.name if view is not None and view.gpu is not None else None
+
+    @property
+    def gpu_text(self) -> str | None:
+        """The GPUs of the files or the run; where there are none, the named GPU, marked as such."""
+        from enginescope.render.base.facts import given_gpu_text
+
+        return self.source.device_names or (given_gpu_text(self.gpu) if self.gpu else None)
+
+    @property
+    def tensorrt_version(self) -> str | None:
+        """The version that built or ran it, where a file, the run or the build's log names it."""
+        story = self.context.story
+        return self.source.tensorrt_version or (story.tensorrt_version if story else None)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Notices of the files or the run, and of what the plan was compared with."""
+        return (*self.source.notices, *self.context.notices)
+
+    def to_json(self, *, raw: bool = False) -> bytes:
+        """Return everything as the document of ``enginescope explore --json``.
+
+        Args:
+            raw: Add each layer's fields as the plan's file has them.
+        """
+        return b"".join(self.json_parts(raw=raw))
+
+    def json_parts(self, *, raw: bool = False) -> Iterator[bytes]:
+        """Return the parts of the document, a layer at a time."""
+        from enginescope.render.plans.explore_data import explore_json
+
+        return explore_json(
+            self.found,
+            self.layers,
+            device=self.source.device_names,
+            tensorrt_version=self.tensorrt_version,
+            notices=self.notices,
+            more={**({"passport": self.passport} if self.passport else {}), **self.context.data()},
+            raw=raw,
+        )
 
 
 def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explored:
     """Look into a plan and write the files of a request; raises what `explore` raises."""
     check_options(request)
-    context_files = request.context
-    inputs = (*request.companions, context_files.onnx, context_files.build_log)
-    named = [Path(request.plan)] if isinstance(request.plan, str | PathLike) else []
-    check_outputs(request.files.requested().values(), (*named, *inputs))
+    companions = CompanionFiles(
+        path_of(request.profile), path_of(request.metadata), path_of(request.build_metadata)
+    )
+    named = [request.what] if isinstance(request.what, str | PathLike) else []
+    check_outputs(request.files.values(), (*named, *companions, request.onnx, request.build_log))
+    plan, place = cast("PlanName", request.what), place_of(request.store)
     with gc_paused():
         explored = _explored(
-            resolve_plan(request.plan, request.companions, store=request.store, observer=observer),
-            request,
+            resolve_plan(plan, companions, store=place, observer=observer), request
         )
         explored.files = write_files(explored, request, observer)
     return explored
 
 
-def drawing_of(**options: Any) -> Wish | None:
-    """Return options of the graph as a record; ``None`` without any."""
-    if not options:
-        return None
-    from enginescope.render.graph.write.picture import Wish
-
-    names = {_OPTIONS.get(field, field): field for field in Wish.__struct_fields__}
-    for option in options:
-        if option not in names:
-            hint = did_you_mean(option, names)
-            raise UsageError(f"a drawing has no option {option!r}", hint=hint)
-    return Wish(**{names[option]: value for option, value in options.items()})
-
-
 def check_options(request: ExploreRequest) -> None:
     """Raise where an option needs another one."""
-    files = request.files
-    if request.sort not in ORDERS:
-        raise UsageError(f"`sort` is {request.sort!r}", hint=f"one of {', '.join(ORDERS)}")
-    is_drawn = files.svg or files.png
-    if request.drawing is not None and not is_drawn:
-        defaults = type(request.drawing)()
-        names = request.drawing.__struct_fields__
-        changed = (
-            name for name in names if getattr(request.drawing, name) != getattr(defaults, name)
-        )
-        field = next(changed, names[0])
+    if request.drawing and not (request.svg or request.png):
         hint = "`svg` FILE or `png` FILE"
-        why = "it is of the drawing"
-        raise UsageError(f"`{_OPTIONS.get(field, field)}`", why=why, hint=hint)
-    if request.context.overlay is not None and files.html is None:
+        raise UsageError(f"`{request.drawing[0]}`", why="it is of the drawing", hint=hint)
+    if request.overlay is not None and request.html is None:
         raise UsageError("`overlay`", why="it colors the graph of the page", hint="`html` FILE")
-    is_run = isinstance(request.plan, RunView)  # which may have been measured for this request
+    is_run = isinstance(request.what, RunView)  # which may have been measured for this request
     if request.workload != BRIEF and not (is_run or request.is_measured):
         raise UsageError(
             "inputs and a time limit",
-            why=f"{request.plan} is not measured",
+            why=f"{request.what} is not measured",
             hint="an ONNX model is, and an engine with `on`",
         )
 
@@ -150,7 +213,7 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
         found=found,
         layers=ordered(found.layers, request.sort),
         view=view,
-        context=read_context(chosen, request.context, view),
+        context=read_context(chosen, request, view),
         passport=_passport(own, request) if own.kind == "engine" else None,
     )
 
@@ -158,7 +221,7 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
 def _passport(source: PlanInput, request: ExploreRequest) -> Passport:
     from enginescope.services.plans.passport import PassportRequest, make_passport
 
-    made = make_passport(PassportRequest(file=Path(source.where), store=request.store))
+    made = make_passport(PassportRequest(file=Path(source.where), store=place_of(request.store)))
     own = tuple(notice for notice in made.notices if notice not in source.notices)
     return replace(made, notices=own)
 
@@ -166,12 +229,12 @@ def _passport(source: PlanInput, request: ExploreRequest) -> Passport:
 def write_files(
     explored: Explored, request: ExploreRequest, observer: PlanObserver
 ) -> tuple[Path, ...]:
-    requested = request.files.requested()
+    requested = request.files
     for name, make in _MAKERS.items():
         if name in requested:
             write_file(requested[name], make(explored, request))
             observer.file_written(requested[name])
-    if "model_explorer" in requested and request.context.onnx is None:
+    if "model_explorer" in requested and request.onnx is None:
         requested |= _write_times(explored, requested["model_explorer"], observer)
     if any(name in requested for name in ("svg", "png")):
         _draw(explored, request, observer)
@@ -232,15 +295,16 @@ def _card(explored: Explored, _: ExploreRequest) -> bytes:
 
 
 def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -> None:
-    from enginescope.render.graph.write.picture import Picture
+    from enginescope.render.graph.write.picture import DrawingOptions, Picture
 
-    files, source = request.files, explored.source
-    requested = {name: path for name, path in files.requested().items() if name in ("svg", "png")}
+    source = explored.source
+    requested = {name: path for name, path in request.files.items() if name in ("svg", "png")}
     if source.plan is None:
         why = "there are layer times and no plan to compare with it"
         raise UsageError(f"`{next(iter(requested))}`", why=why)
     device = next(iter(source.devices), None)
-    picture = Picture(source.plan, source.profile, request.drawing, device=device)
+    options = copied(DrawingOptions, request)
+    picture = Picture(source.plan, source.profile, options, device=device)
     for name, path in requested.items():
         write_file(path, picture.png() if name == "png" else picture.svg().encode())
         observer.file_written(path)

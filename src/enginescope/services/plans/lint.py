@@ -18,6 +18,7 @@ from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import Level, LintConfig, broken_rules, checked, config_of
 from enginescope.rules.engine import LintReport
 from enginescope.rules.engine import lint as find
+from enginescope.services.declared import path_of
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans.plan_input import CompanionFiles, PlanInput, PlanName
@@ -118,11 +119,11 @@ def lint(
     request = LintRequest(
         plans=(what,),
         is_single=True,
-        profile=Path(profile) if profile is not None else None,
+        profile=path_of(profile),
         gpu=gpu,
         select=tuple(select),
         ignore=tuple(ignore),
-        config=Path(config) if config is not None else None,
+        config=path_of(config),
         store=place_of(store),
     )
     (linted,) = lint_plans(request, PlanObserver()).plans

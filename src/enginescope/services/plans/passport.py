@@ -28,6 +28,7 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.passport import Passport, PassportRun, PrecisionShare
 from enginescope.records.run.run import Artifact, OutcomeKind
+from enginescope.services.declared import path_of
 from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans.plan_input import PlanInput, written_plan
 from enginescope.services.plans.resolve_plan import resolve_plan
@@ -123,7 +124,7 @@ def passport(
             be written.
         FormatError: The plan cannot be read.
     """
-    written = Path(output) if output is not None else None
+    written = path_of(output)
     return write_passport(PassportRequest(file=Path(file), output=written, store=place_of(store)))
 
 

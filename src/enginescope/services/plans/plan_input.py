@@ -1,6 +1,8 @@
 """A plan with its layer times and origin, as far as an input has them.
 
 Plan input from an engine file, which TensorRT inspects.
+
+What a plan is compared with: a GPU, an ONNX model, the log of the build, own figures.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.analysis.layers.layer_sum import (
@@ -19,6 +21,7 @@ from enginescope.analysis.layers.layer_sum import (
     times_of_plan_profile,
 )
 from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.roofline.roofline import GpuLimits, limits_of, other_gpu
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import (
     BackendError,
@@ -26,6 +29,7 @@ from enginescope.core.errors import (
     MissingDependencyError,
     UsageError,
 )
+from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.core.units import format_bytes
@@ -44,6 +48,7 @@ from enginescope.formats.importing.plan_files import (
     read_beside_engine,
     read_plan_files,
 )
+from enginescope.formats.onnx.onnx_graph import onnx_graph_of_plan
 from enginescope.formats.plan.engine_file import EngineHeader, header_of
 from enginescope.formats.trtexec.exported_times import ExportedTimes
 from enginescope.judge.notice import Notice
@@ -51,8 +56,15 @@ from enginescope.records.environment import Device
 from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.run.run import Artifact, Run
+from enginescope.services.declared import path_of
 from enginescope.services.observer import PlanObserver
+from enginescope.services.plans.explore_request import ContextRequest
 from enginescope.store.archive import load_path
+
+if TYPE_CHECKING:
+    from enginescope.formats.plan.overlay_file import Overlay
+    from enginescope.records.plan.build_trace import BuildTrace
+    from enginescope.render.plans.plan_headline import PageSubject
 
 #: What stands for a plan: a path, a run's name, or a view.
 PlanName: TypeAlias = str | PathLike[str] | RunView | PlanView
@@ -354,3 +366,98 @@ def inspected_engines(found: Unpacked, observer: PlanObserver) -> Iterator[PlanI
         # trex calls every engine so
         name = found.archive.stem if path.name == _ENGINE_OF_TREX else source.name
         yield replace(source, kind="archive", where=where, name=name)
+
+
+V = TypeVar("V", bound=PlanView)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanContext(Generic[V]):
+    """What was read.
+
+    Attributes:
+        view: The plan with the GPU and the model; ``None`` where neither is named.
+        notices: The GPU or the model differs from the plan's; or the log is incomplete.
+    """
+
+    view: V | None = None
+    story: BuildTrace | None = None
+    notices: tuple[Notice, ...] = ()
+    overlay: Overlay | None = None
+
+    def data(self) -> dict[str, Any]:
+        """Return what was read, for a JSON document: ``roofline``, ``onnx``, ``build``."""
+        from enginescope.render.plans.explore_data import build_data, onnx_data, roofline_data
+
+        data: dict[str, Any] = {}
+        if self.view is not None and self.view.gpu is not None:
+            data["roofline"] = roofline_data(self.view)
+        if self.view is not None and self.view.onnx is not None:
+            data["onnx"] = onnx_data(self.view)
+        if self.story is not None:
+            data["build"] = build_data(self.story)
+        return data
+
+
+def read_context(
+    source: PlanInput, files: ContextRequest, view: V | None, limits: GpuLimits | None = None
+) -> PlanContext[V]:
+    """Read what is named with a plan.
+
+    Args:
+        view: Of the same plan; the context shares the tables that it has computed.
+        limits: Those of a GPU, in place of its name.
+    """
+    context, story, overlay = None, None, None
+    notices: tuple[Notice, ...] = ()
+    onnx = path_of(files.onnx)
+    if files.gpu or limits or onnx:
+        if view is None:
+            name = "gpu" if files.gpu else "onnx"
+            why = "there are layer times and no plan to compare with it"
+            raise UsageError(f"`{name}`", why=why)
+        graph = onnx_graph_of_plan(view.plan, onnx) if onnx else view.onnx
+        context = view.against(limits_of(files.gpu, source.devices) if files.gpu else limits, graph)
+        gpu = other_gpu(context.gpu, source.devices)
+        notices += (*((gpu,) if gpu else ()), *_match_notices(context, onnx))
+    if files.build_log:
+        path = Path(files.build_log)
+        from enginescope.formats.build_log.build_log import build_story_of
+
+        story, found = build_story_of(plain_bytes(path), path.name)
+        notices += found
+    if files.overlay:
+        from enginescope.formats.plan.overlay_file import read_overlay
+
+        if view is None:
+            hint = "give a plan, or a run with layers"
+            raise UsageError("overlay", why="no plan to color", hint=hint)
+        path = Path(files.overlay)
+        overlay, found = read_overlay(plain_bytes(path), path.name, view.plan)
+        notices += found
+    return PlanContext(context, story, notices, overlay)
+
+
+def page_subject(
+    run: Run, context: PlanContext[PlanView], plan_view: PlanView | None = None
+) -> PageSubject:
+    """Return a run as the page shows it, with what was read beside it."""
+    from enginescope.render.plans.plan_headline import PageSubject
+
+    run = replace(run, notices=(*run.notices, *context.notices))
+    return PageSubject(
+        RunView(run, plan_view=plan_view),
+        gpu=context.view.gpu if context.view else None,
+        onnx=context.view.onnx if context.view else None,
+        story=context.story,
+        overlay=context.overlay,
+    )
+
+
+def _match_notices(view: PlanView, model: Path | None) -> tuple[Notice, ...]:
+    from enginescope.analysis.onnx.onnx_map import onnx_match_notice
+
+    if model is None or view.onnx_map is None:
+        return ()
+    notice = onnx_match_notice(view.plan, view.onnx_map, model.name)
+    return (notice,) if notice else ()

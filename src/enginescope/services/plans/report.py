@@ -12,7 +12,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.validation.validation import Validation, stored_validation
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.jsonio import read_bytes
-from enginescope.core.record import Record, replace
+from enginescope.core.record import replace
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.tensors.output_diff_file import foreign_differences, is_ours
 from enginescope.judge.units import counted
@@ -21,10 +21,17 @@ from enginescope.render.page.report import TOPK, WrittenReport, subject_slide
 from enginescope.render.page.report import write_report as write_files
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.validation.validate_answer import ReportedAnswers
+from enginescope.services.declared import path_of
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import write_file
-from enginescope.services.plans.explore_request import ContextFiles, page_subject, read_context
-from enginescope.services.plans.plan_input import PlanInput, PlanName, unpacked
+from enginescope.services.plans.explore_request import ContextRequest
+from enginescope.services.plans.plan_input import (
+    PlanInput,
+    PlanName,
+    page_subject,
+    read_context,
+    unpacked,
+)
 from enginescope.services.plans.resolve_plan import is_archive, resolve_inputs
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
@@ -37,7 +44,7 @@ _MOST_RUNS = 12
 _MOST_LETTERS = 60
 
 
-class ReportRequest(Record, frozen=True, kw_only=True):
+class ReportRequest(ContextRequest, frozen=True, kw_only=True):
     """What a report is about, and where it goes; see `write_report`.
 
     Attributes:
@@ -53,7 +60,6 @@ class ReportRequest(Record, frozen=True, kw_only=True):
     topk: int = TOPK
     outputs: tuple[Path, ...] = ()
     compared: tuple[ReportedAnswers, ...] = ()
-    context: ContextFiles = ContextFiles()
     store: StorePlace | None = None
 
 
@@ -72,7 +78,7 @@ def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport
         *stored_outputs(inputs, request.store, observer),
         *archived_outputs(names, observer),
     )
-    about = _subjects(inputs, request.context, observer)
+    about = _subjects(inputs, request, observer)
     try:
         written = write_files(about, folder, topk=request.topk, answers=compared)
     except (PermissionError, NotADirectoryError, FileExistsError) as error:
@@ -126,16 +132,14 @@ def write_report(
     request = ReportRequest(
         subjects=(runs,) if isinstance(runs, str | PathLike | RunView | PlanView) else tuple(runs),
         folder=Path(folder),
-        card=Path(card) if card is not None else None,
+        card=path_of(card),
         topk=topk,
         outputs=tuple(map(Path, outputs)),
         compared=compared,
-        context=ContextFiles(
-            gpu=gpu,
-            onnx=Path(onnx) if onnx is not None else None,
-            build_log=Path(build_log) if build_log is not None else None,
-            overlay=Path(overlay) if overlay is not None else None,
-        ),
+        gpu=gpu,
+        onnx=onnx,
+        build_log=build_log,
+        overlay=overlay,
         store=place_of(store),
     )
     return report_runs(request, PlanObserver())
@@ -178,7 +182,7 @@ def _named_runs(
 
 
 def _subjects(
-    inputs: Sequence[PlanInput], files: ContextFiles, observer: PlanObserver
+    inputs: Sequence[PlanInput], files: ContextRequest, observer: PlanObserver
 ) -> list[PageSubject]:
     for name in ("onnx", "build_log", "overlay"):
         value = getattr(files, name)

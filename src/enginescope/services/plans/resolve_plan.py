@@ -20,14 +20,16 @@ from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.lenient_json import decode_text
 from enginescope.formats.plan.engine_file import is_engine_file
 from enginescope.records.environment import Device
+from enginescope.services.declared import File
 from enginescope.services.observer import PlanObserver
-from enginescope.services.plans.explore_request import ContextFiles, read_context
+from enginescope.services.plans.explore_request import ContextRequest
 from enginescope.services.plans.plan_input import (
     NO_COMPANIONS,
     CompanionFiles,
     PlanInput,
     PlanName,
     input_of_run,
+    read_context,
 )
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
@@ -207,7 +209,7 @@ class OpenPlanRequest(Record, frozen=True, kw_only=True):
     companions: CompanionFiles = NO_COMPANIONS
     plan_profile: int = 0
     gpu: str | GpuLimits | None = None
-    onnx: Path | None = None
+    onnx: File | None = None
     store: StorePlace | None = None
 
 
@@ -221,7 +223,8 @@ def open_plan_as(view_type: type[V], request: OpenPlanRequest, observer: PlanObs
     if isinstance(request.plan, PlanView):
         gpu, onnx = gpu or request.plan.gpu, request.plan.onnx
     view = view_type(chosen.needed_plan(), chosen.profile, onnx=onnx, whole=own.whole)
-    context = read_context(own, ContextFiles(gpu=gpu, onnx=request.onnx), view)
+    name, limits = (gpu, None) if isinstance(gpu, str) else (None, gpu)
+    context = read_context(own, ContextRequest(gpu=name, onnx=request.onnx), view, limits)
     added = [notice for notice in own.notices if notice not in source.notices]
     for notice in (*source.own_notices, *added, *context.notices):
         observer.notice(notice)

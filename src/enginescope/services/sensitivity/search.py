@@ -32,7 +32,7 @@ from enginescope.records.verdict.sensitivity import (
     SensitiveLayer,
 )
 from enginescope.services.accuracy.request import SampledRequest
-from enginescope.services.measurement.declared import Param
+from enginescope.services.declared import Param
 from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, Rounds, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing
@@ -52,10 +52,17 @@ class SensitivityRequest(SampledRequest, frozen=True, kw_only=True):
 
     to: Annotated[
         LowerPrecision,
-        Param("Precision to convert to. INT8 is ONNX Runtime's static quantization."),
+        Param(
+            "Precision to convert to. INT8 is ONNX Runtime's static quantization.",
+            heading="Model and inputs",
+        ),
     ] = "fp16"
     by: Annotated[
-        Granularity, Param("Convert one node that computes, or all nodes of a block, at a time.")
+        Granularity,
+        Param(
+            "Convert one node that computes, or all nodes of a block, at a time.",
+            heading="Model and inputs",
+        ),
     ] = "layer"
     on: Annotated[
         str, Param("Backend in FP32: ONNX Runtime, or TensorRT up to version 10 for FP16.")

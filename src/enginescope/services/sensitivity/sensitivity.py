@@ -27,7 +27,7 @@ from enginescope.runner.model_inputs import settled_workload
 from enginescope.services.accuracy.output_files import choose_samples
 from enginescope.services.accuracy.sides import spanning_jobs
 from enginescope.services.bisection.search import FP16_ON_CPU
-from enginescope.services.measurement.declared import python_function
+from enginescope.services.declared import python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver, merged_notices

@@ -32,7 +32,7 @@ from enginescope.judge.units import counted
 from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, ShapeRule, Workload
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
 from enginescope.runner.model_inputs import inputs_of, settled_workload, sized
-from enginescope.services.measurement.declared import EXISTING_FILE, File, Param, python_function
+from enginescope.services.declared import EXISTING_FILE, File, Param, python_function
 from enginescope.services.measurement.jobs import (
     LEAST_ROUNDS,
     ROUNDS,
@@ -162,7 +162,11 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
     ] = None
     trace: Annotated[
         File | None,
-        Param("Read the sizes of requests in their order, one per line.", metavar=EXISTING_FILE),
+        Param(
+            "Read the sizes of requests in their order, one per line.",
+            metavar=EXISTING_FILE,
+            heading="Model and inputs",
+        ),
     ] = None
     profiles: Annotated[
         int, Param("Number of optimization profiles to propose.", least=1, most=16)

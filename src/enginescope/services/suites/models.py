@@ -26,6 +26,7 @@ from enginescope.formats.onnx.onnx_copies import Fetched, ModelLink, read_links
 from enginescope.runner.inputs.sample_models import SAMPLES as SAMPLE_MODELS
 from enginescope.runner.inputs.sample_models import SLOWER_SAMPLE, sample_models
 from enginescope.runner.suites.suite_plan import LIGHT, SAMPLES, FoundModel, models_named
+from enginescope.services.declared import path_of
 from enginescope.services.observer import Observer
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
@@ -309,7 +310,7 @@ def samples(
     Examples:
         >>> es.open_plan(es.samples() / "resnet18" / "resnet18.graph.json")   # doctest: +SKIP
     """
-    return write_samples(Path(folder) if folder is not None else None, place_of(store))
+    return write_samples(path_of(folder), place_of(store))
 
 
 def write_samples(folder: Path | None, store: StorePlace | None) -> Path:

@@ -44,7 +44,7 @@ from enginescope.records.suite.suite import (
 from enginescope.runner.fleet.machines import REFERENCES, Fleet
 from enginescope.runner.suites.suite_cells import cells_of
 from enginescope.runner.suites.suite_plan import MODEL_SUFFIXES, suite_of
-from enginescope.services.measurement.declared import Param
+from enginescope.services.declared import Param
 from enginescope.services.observer import Observer
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace

@@ -19,7 +19,7 @@ from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.verdict.tune import InvalidAlternative, TuneMetric
 from enginescope.runner.jobs import usual_backend
 from enginescope.services.accuracy.request import SampledRequest
-from enginescope.services.measurement.declared import EXISTING_FILE, File, Param, check_declared
+from enginescope.services.declared import EXISTING_FILE, File, Param, check_declared
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.store.archive import Store
 
@@ -63,6 +63,7 @@ class TuneRequest(SampledRequest, frozen=True, kw_only=True):
         Param(
             "Values of a backend's option to try, in all combinations.",
             flag="--option",
+            heading="Model and inputs",
             metavar="NAME=V1,V2",
             read=parse_values,
         ),

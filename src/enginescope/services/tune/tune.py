@@ -18,7 +18,7 @@ from enginescope.records.progress import side_label
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.tune import Confirmation, TuneReport
-from enginescope.services.measurement.declared import python_function
+from enginescope.services.declared import python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import (

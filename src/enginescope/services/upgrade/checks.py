@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from os import fspath
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -48,7 +47,7 @@ from enginescope.records.verdict.upgrade import (
 )
 from enginescope.render.verdicts.upgrade_answer import row_sentence
 from enginescope.runner.jobs import subject_of, usual_backend
-from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
+from enginescope.services.accuracy.request import ValidateRequest
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import (
@@ -57,7 +56,6 @@ from enginescope.services.measurement.rounds import (
     looks_up_to,
     run_rounds,
 )
-from enginescope.services.store_access import place_of
 from enginescope.services.upgrade.evidence import KeptOutputs
 from enginescope.services.upgrade.remaining import TimeLeft
 from enginescope.services.upgrade.request import UpgradeRequest, specs_of
@@ -198,15 +196,7 @@ class Checks:
                 return no_outputs(backend)
         first, second = (
             copied(
-                ValidateRequest,
-                request,
-                models=(model,),
-                on=(spec,),
-                reference=None if request.reference is None else fspath(request.reference),
-                samples=SampleRequest(data=tuple(map(Path, request.data)), count=request.samples),
-                is_elsewhere=not is_own(stack),
-                limits=request.limits or SIDE_LIMITS,
-                store=place_of(request.store),
+                ValidateRequest, request, models=(model,), on=spec, is_elsewhere=not is_own(stack)
             )
             for spec, stack in zip(specs, self._stacks, strict=True)
         )

@@ -42,7 +42,7 @@ from enginescope.records.verdict.upgrade import (
 from enginescope.runner.inputs.sample_feeds import data_sets_beside
 from enginescope.services.accuracy.sides import Side
 from enginescope.services.accuracy.validation_run import ValidationRun
-from enginescope.services.measurement.declared import File
+from enginescope.services.declared import File
 from enginescope.services.plans.archive import subjects_of
 from enginescope.services.store_access import place_of
 from enginescope.services.upgrade.request import UpgradeRequest

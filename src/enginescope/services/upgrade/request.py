@@ -13,7 +13,7 @@ from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack
 from enginescope.services.accuracy.request import SampleCount, SampleFiles
-from enginescope.services.measurement.declared import File, Param
+from enginescope.services.declared import File, Param
 from enginescope.services.measurement.jobs import MaximumRounds, MeasureRequest
 from enginescope.services.verdicts.gate import check_terms
 

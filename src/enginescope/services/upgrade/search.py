@@ -22,7 +22,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeRow,
 )
 from enginescope.runner.jobs import subject_of, usual_backend
-from enginescope.services.measurement.declared import File
+from enginescope.services.declared import File
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import interrupted_notice

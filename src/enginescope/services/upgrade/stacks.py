@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import combinations
+from os import fspath
 from pathlib import Path
 
 from enginescope.analysis.upgrade.rows import Drift, drift_of, open_row, output_gap, output_row
@@ -199,7 +200,7 @@ def compare_outputs(
     check_request(requests[0])
     model = requests[0].models[0]
     workload = settled_workload([model], requests[0].workload)
-    chosen = choose_samples(model, requests[0].samples, workload)
+    chosen = choose_samples(model, requests[0].sample_request, workload)
     samples, workload = chosen.samples, replace(workload, shapes=chosen.shapes)
     settled = [replace(request, workload=workload) for request in requests]
     reference = _reference(settled[0], stacks, samples)
@@ -290,7 +291,7 @@ def _reference(
     """Return the reference; a backend may name the stack that computes it."""
     backend, name = request.reference, None
     if backend is not None and not Path(backend).exists():
-        spec = read_spec(backend)
+        spec = read_spec(fspath(backend))
         backend, name = str(replace(spec, environment=None)), spec.environment
     stack = next((one for one in stacks if one.name == name), None)
     if name is not None and stack is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
 from enginescope.analysis.upgrade.rows import look_confidence, open_row
@@ -15,9 +15,8 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_s
 from enginescope.core.errors import UsageError
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import copied, replace
-from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.gate import InconclusivePolicy, Limit
+from enginescope.records.verdict.gate import Limit
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     Stack,
@@ -25,7 +24,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReason,
     UpgradeReport,
 )
-from enginescope.services.measurement.declared import File, documented
+from enginescope.services.declared import File, documented
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import made_now, own_command, place_of
@@ -44,7 +43,9 @@ from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
 
 if TYPE_CHECKING:
-    from typing_extensions import Required, Unpack
+    from typing_extensions import Unpack
+
+    from enginescope.services.keywords import UpgradeKeywords
 
 
 def check_upgrade(request: UpgradeRequest, observer: MeasurementObserver) -> UpgradeReport:
@@ -186,33 +187,8 @@ def compare_recorded(
     return tuple(models)
 
 
-class UpgradeOptions(TypedDict, total=False):
-    """The keyword arguments of `upgrade`: fields of `UpgradeRequest`."""
-
-    old: Required[File]
-    new: File | None
-    on: str | Sequence[str]
-    reference: File | None
-    data: Sequence[File]
-    samples: int | None
-    tolerance: str | None
-    repeats: int
-    rounds: int | None
-    builds: int | None
-    max_regression_pct: Mapping[str, float]
-    inconclusive: InconclusivePolicy
-    evidence: File | None
-    without_inputs: bool
-    continues: bool
-    max_time_s: float | None
-    tags: Sequence[str]
-    workload: Workload
-    limits: Limits | None
-    store: File | None
-
-
 @documented(UpgradeRequest)
-def upgrade(*models: File, **options: Unpack[UpgradeOptions]) -> UpgradeReport:
+def upgrade(*models: File, **options: Unpack[UpgradeKeywords]) -> UpgradeReport:
     """Check whether models give the same outputs, as fast as before, on a new stack.
 
     Outputs come first: a model whose outputs do not pass is not timed.

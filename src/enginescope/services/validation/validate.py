@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.tasks.base import parse_task
@@ -14,9 +14,7 @@ from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import copied, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.units import counted
-from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.passport import EngineValidation
-from enginescope.records.run.sample_set import Preprocessing
 from enginescope.runner.model_inputs import settled_workload
 from enginescope.services.accuracy.output_files import (
     choose_samples,
@@ -25,24 +23,18 @@ from enginescope.services.accuracy.output_files import (
     work_folder,
     write_files,
 )
-from enginescope.services.accuracy.request import (
-    TaskRequest,
-    Tolerances,
-    ValidateParameters,
-    ValidateRequest,
-    ValidationObserver,
-    check_request,
-)
+from enginescope.services.accuracy.request import ValidateRequest, ValidationObserver, check_request
 from enginescope.services.accuracy.sides import sides_of
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.bisection.bisect import add_bisection, check_bisectable
-from enginescope.services.measurement.declared import File, documented
-from enginescope.services.store_access import made_now, own_command
-from enginescope.store.archive import Store
+from enginescope.services.declared import File, documented, path_of
+from enginescope.services.store_access import made_now, own_command, store_at
 from enginescope.store.machine_records import VALIDATIONS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from enginescope.services.keywords import ValidateKeywords
 
 #: Names of skipped files that a warning has.
 _MOST_NAMED = 3
@@ -51,8 +43,7 @@ _MOST_NAMED = 3
 def validate_models(request: ValidateRequest, observer: ValidationObserver) -> Validation:
     """Compare the outputs of models and engines with a reference, given the same inputs."""
     check_request(request)
-    wanted, inside = request.task, request.bisection
-    task = RequestedTask(wanted.name, wanted, request.preprocessing) if wanted.name else None
+    inside, task = request.bisection, RequestedTask(request) if request.task else None
     output = _output(request)
     with work_folder(output, keeps_samples=not request.skip_output_save) as folder:
         plan = _plan(request, folder, observer)
@@ -95,7 +86,7 @@ def _record(
             created=result.created,
         )
         try:
-            VALIDATIONS.record(Store(request.store).path, validation)
+            VALIDATIONS.record(store_at(request.store).path, validation)
         except EnginescopeError as error:
             observer.warn(f"the validation is not stored: {error}")
 
@@ -103,21 +94,21 @@ def _record(
 def _output(request: ValidateRequest) -> Path | None:
     if request.output is None:
         return None
-    samples, targets = request.samples, request.task.targets
+    samples, targets = request.sample_request, path_of(request.targets)
     read = [*samples.data, *samples.images, *([targets] if targets else [])]
-    return output_folder(request.output, request.models, read, request.reference)
+    return output_folder(Path(request.output), request.models, read, request.reference)
 
 
 def _plan(request: ValidateRequest, folder: Path, observer: ValidationObserver) -> Plan:
-    named = Path(request.reference) if request.reference is not None else None
+    named = path_of(request.reference)
     models = [*request.models, *([named] if named is not None and named.is_file() else [])]
     workload = settled_workload(models, request.workload)
-    chosen = choose_samples(request.models[0], request.samples, workload)
+    chosen = choose_samples(request.models[0], request.sample_request, workload)
     if chosen.skipped:
         more = " …" if len(chosen.skipped) > _MOST_NAMED else ""
         what = counted(len(chosen.skipped), "file is not a sample", "files are not samples")
         observer.warn(f"{what}: {', '.join(chosen.skipped[:_MOST_NAMED])}{more}")
-    if (count := len(chosen.samples)) < (request.samples.count or 0):
+    if (count := len(chosen.samples)) < (request.samples or 0):
         observer.warn(f"the data has only {counted(count, 'sample')}: enginescope uses no more")
     samples = with_picture_shapes(chosen.samples, request.models, request.preprocessing)
     settled = replace(request, workload=replace(workload, shapes=chosen.shapes))
@@ -130,46 +121,12 @@ def _plan(request: ValidateRequest, folder: Path, observer: ValidationObserver) 
         keeps_inputs=request.output is not None and not request.skip_output_save,
         tolerance=tolerance_named(request.tolerance).name if request.tolerance else None,
         asked=request.output_limits,
+        output_names=dict(request.map),
     )
 
 
-class ValidateOptions(TypedDict, total=False):
-    """The keyword arguments of `validate`: fields of `ValidateParameters`."""
-
-    on: str | Sequence[str]
-    reference: File | None
-    data: File | Sequence[File]
-    images: File | Sequence[File]
-    random: bool
-    samples: int | None
-    image_input: str | None
-    preprocessing: Preprocessing
-    map: Mapping[str, str]
-    task: str | None
-    targets: File | None
-    task_limits: Mapping[str, float]
-    tolerance: str | None
-    rtol: Tolerances
-    atol: Tolerances
-    percent_mismatch: Tolerances
-    percent: float | None
-    allow_nothing_compared: bool
-    bisect: bool
-    suggest_precision: bool
-    marks: int | None
-    extract: File | None
-    profile_index: int | None
-    rebuild: bool
-    fail_fast: bool
-    output: File | None
-    skip_output_save: bool
-    workload: Workload
-    limits: Limits | None
-    store: File | None
-
-
-@documented(ValidateParameters)
-def validate(*models: File, **options: Unpack[ValidateOptions]) -> Validation:
+@documented(ValidateRequest)
+def validate(*models: File, **options: Unpack[ValidateKeywords]) -> Validation:
     """Compare the outputs of models and engines with a reference, given the same inputs.
 
     A shape that the workload names again is a further set of samples.
@@ -184,21 +141,20 @@ def validate(*models: File, **options: Unpack[ValidateOptions]) -> Validation:
         UnsupportedError, BackendError: The reference could not run. What a side could not is its
             ``failure``.
     """
-    paths = tuple(map(Path, models))
-    request = ValidateParameters(models=paths, command=own_command(), **options).request()
+    request = ValidateRequest(models=tuple(map(Path, models)), command=own_command(), **options)
     return validate_models(request, ValidationObserver())
 
 
 class RequestedTask:
     """A task with its targets and limits."""
 
-    def __init__(self, text: str, request: TaskRequest, preprocessing: Preprocessing) -> None:
-        self.text = text
-        self.task = parse_task(text)
-        self.path = request.targets
+    def __init__(self, request: ValidateRequest) -> None:
+        self.text = request.task or ""
+        self.task = parse_task(self.text)
+        self.path = path_of(request.targets)
         self.targets = self.task.targets(self.path) if self.path else None
-        self.limits = self._known(request.limits)
-        fit = preprocessing.fit
+        self.limits = self._known(request.task_limits)
+        fit = request.preprocessing.fit
         if self.targets is not None and fit not in self.task.fits:
             raise UsageError(
                 f"`image_fit` {fit}",
@@ -206,18 +162,18 @@ class RequestedTask:
                 hint=f"`image_fit` {self.task.fits[0]}",
             )
 
-    def _known(self, given: Sequence[tuple[str, float]]) -> tuple[TaskLimit, ...]:
+    def _known(self, given: Mapping[str, float]) -> tuple[TaskLimit, ...]:
         has_targets = self.targets is not None
         metrics = self.task.metrics if has_targets else self.task.agreement_metrics
         known = [metric.name for metric in metrics]
-        for name, _ in given:
+        for name in given:
             if name not in known:
                 where = "" if has_targets else " without targets"
                 raise UsageError(
                     f"{self.task.name} has no metric {name!r}{where}",
                     hint=did_you_mean(name, known),
                 )
-        return tuple(TaskLimit(metric=name, value=value) for name, value in given)
+        return tuple(TaskLimit(metric=name, value=value) for name, value in given.items())
 
 
 def add_task_figures(

@@ -5,7 +5,7 @@ Tables of a store's database.
 Beside a folder of runs only `RUNS` and `TAGS` are filled: a cache over the folders. Where the
 database is the store, `FILES` holds what the folders would.
 
-A cache. The folders are the truth, and `enginescope.store.sql.listing` makes it again from them.
+A cache. The folders are the truth, and `enginescope.store.sql.index_repair` repairs it from them.
 """
 
 from __future__ import annotations

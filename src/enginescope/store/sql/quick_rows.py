@@ -2,7 +2,7 @@
 
 `sqlite3` of the standard library starts in a twentieth of the time that SQLAlchemy takes, psycopg
 in a third. A run that was saved is added so too. Nothing is created, repaired or migrated here:
-`listing` and `database_store` do that where something is not as it should be.
+`index_repair` and `database_store` do that where something is not as it should be.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import pytest
 
 from enginescope.core.errors import UsageError
 from enginescope.render.graph.node_labels import text_width
-from enginescope.render.graph.write.picture import Picture, Wish, graph_png
+from enginescope.render.graph.write.picture import DrawingOptions, Picture, graph_png
 from tests.analysis.graph.test_plan_graph import made
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -16,7 +16,7 @@ CHAIN = made(*((f"l{one}", f"t{one}", f"t{one + 1}") for one in range(6)), io="t
 
 def shown(**wish: object) -> list[str]:
     """Names of what is drawn, those that are framed with a star."""
-    text = Picture(CHAIN, wish=Wish(**wish)).svg()
+    text = Picture(CHAIN, options=DrawingOptions(**wish)).svg()
     inside = ElementTree.fromstring(text).findall(f"{SVG}g")[-1]
     nodes = [one for one in inside if "n" in one.get("class", "").split()]
     return [
@@ -29,17 +29,17 @@ def shown(**wish: object) -> list[str]:
 def test_what_is_drawn_and_framed() -> None:
     assert shown() == ["t0", "l0", "l1", "l2", "l3", "l4", "l5", "t6"]
     assert shown(beam="l2,1") == ["l1", "l2*", "l3"]
-    assert shown(filters=("l[04]",)) == ["t0", "l0", "left out", "l4", "left out", "t6"]
-    assert shown(filters=("l4",), beam="l2,1") == ["left out", "l2*", "left out"]
-    assert shown(highlights=("l3",))[3:6] == ["l2", "l3*", "l4"]
-    assert shown(beam="l2,1", highlights=("l3",)) == ["l1", "l2", "l3*"]
+    assert shown(filter=("l[04]",)) == ["t0", "l0", "left out", "l4", "left out", "t6"]
+    assert shown(filter=("l4",), beam="l2,1") == ["left out", "l2*", "left out"]
+    assert shown(highlight=("l3",))[3:6] == ["l2", "l3*", "l4"]
+    assert shown(beam="l2,1", highlight=("l3",)) == ["l1", "l2", "l3*"]
     assert shown(regions="all")[:4] == ["t0", "l0", "t1", "l1"]
 
 
-@pytest.mark.parametrize("wish", [{"regions": "none"}, {"coloring": "heat"}])
+@pytest.mark.parametrize("wish", [{"regions": "none"}, {"color": "heat"}])
 def test_wrong_wishes_are_told(wish) -> None:
     with pytest.raises(UsageError, match="no such"):
-        Picture(CHAIN, wish=Wish(**wish)).svg()
+        Picture(CHAIN, options=DrawingOptions(**wish)).svg()
 
 
 def test_png_has_the_size_of_the_svg() -> None:

@@ -6,6 +6,7 @@ A drawing as PNG, and how large one may be.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
 
 from enginescope.analysis.graph.folding.fold import fold, folded
@@ -64,24 +65,23 @@ def _fits(width: int, height: int, scale: float) -> bool:
     return max(sides) <= MOST_SIDE and sides[0] * sides[1] <= MOST_PIXELS
 
 
-class Wish(Record, frozen=True, kw_only=True):
+class DrawingOptions(Record, frozen=True, kw_only=True):
     """What is to be seen, and how.
 
     Attributes:
         regions: Which tensors are boxes.
         beam: ``LAYER,N``: only what is within N steps of a layer.
         fold: Which layers are one box; of the whole plan only.
-        filters, highlights: As `queried` reads them: what is drawn, the rest folded; what is
-            framed.
+        filter, highlight: What is drawn, the rest folded; what is framed, as `queried` reads both.
     """
 
-    coloring: str = "type"
+    color: str = "type"
     regions: str = "io"
     constants: bool = False
     beam: str | None = None
-    filters: tuple[str, ...] = ()
+    filter: Sequence[str] = ()
     fold: str = "none"
-    highlights: tuple[str, ...] = ()
+    highlight: Sequence[str] = ()
 
 
 _UNFOLDED = {
@@ -104,17 +104,17 @@ class Picture:
         self,
         plan: Plan,
         profile: Profile | None = None,
-        wish: Wish | None = None,
+        options: DrawingOptions | None = None,
         *,
         device: Device | None = None,
     ) -> None:
         self._plan, self._profile, self._device = plan, profile, device
-        self.wish = wish or Wish()
+        self.options = options or DrawingOptions()
         self.notices: tuple[Notice, ...] = ()
 
     def svg(self, *, is_light: bool = False) -> str:
         """Return the picture as SVG, on white or as its viewer prefers."""
-        return svg(self._drawing, coloring=self.wish.coloring, is_light=is_light, part=self._part)
+        return svg(self._drawing, coloring=self.options.color, is_light=is_light, part=self._part)
 
     def png(self, scale: float | None = None) -> bytes:
         """Return the picture as PNG, on white."""
@@ -122,19 +122,19 @@ class Picture:
 
     @cached_property
     def _whole(self) -> PlanGraph:
-        wish = self.wish
-        graph = plan_graph(self._plan, tensors=wish.regions, constants=wish.constants)
-        if wish.fold == "none":
+        options = self.options
+        graph = plan_graph(self._plan, tensors=options.regions, constants=options.constants)
+        if options.fold == "none":
             return graph
-        if wish.beam or wish.filters or wish.highlights:
+        if options.beam or options.filter or options.highlight:
             raise UsageError(
-                f"--fold {wish.fold}",
+                f"--fold {options.fold}",
                 why="it is of the whole plan: layers in a group cannot be chosen",
                 hint="remove --beam, --filter and --highlight",
             )
-        tree = fold(graph, wish.fold)
+        tree = fold(graph, options.fold)
         if tree is None:
-            self._note(_UNFOLDED[wish.fold])
+            self._note(_UNFOLDED[options.fold])
             return graph
         return folded(graph, tree)
 
@@ -143,7 +143,7 @@ class Picture:
 
     @cached_property
     def _part(self) -> GraphPart | None:
-        return _selected(self._whole, self.wish)
+        return _selected(self._whole, self.options)
 
     @cached_property
     def _drawing(self) -> Drawing:
@@ -155,8 +155,7 @@ class Picture:
     def _wording(self) -> Wording:
         works = layer_work(self._plan)
         of_layer = {one.index: work for one, work in zip(self._plan.layers, works, strict=True)}
-        wish = self.wish
-        if wish.coloring != "lint":
+        if self.options.color != "lint":
             return Wording(works=of_layer)
         from enginescope.rules.base import LintInput
         from enginescope.rules.engine import lint
@@ -166,12 +165,12 @@ class Picture:
         return Wording(findings=found, works=of_layer)
 
 
-def _selected(graph: PlanGraph, wish: Wish) -> GraphPart | None:
+def _selected(graph: PlanGraph, options: DrawingOptions) -> GraphPart | None:
     """Return what is asked for of `graph`; ``None`` if that is all of it, and nothing framed.
 
     What the filters do not mean is folded, run by run, before the steps of the beam are counted.
     """
-    beam, filters, highlights = wish.beam, wish.filters, wish.highlights
+    beam, filters, highlights = options.beam, options.filter, options.highlight
     if not (beam or filters or highlights):
         return None
     centres, radius = set[int](), 0

@@ -13,7 +13,7 @@ from enginescope.store.row import Filter
 from enginescope.store.sql import database as database_module
 from enginescope.store.sql import database as index_module
 from enginescope.store.sql import quick_rows as quick_module
-from enginescope.store.sql.listing import Listing
+from enginescope.store.sql.index_repair import RepairedIndex
 from enginescope.store.sql.sqlite_file import FILE
 from tests.store.stored_runs import DAMAGE, a_run
 
@@ -240,6 +240,6 @@ def test_an_index_elsewhere(tmp_path) -> None:
 
 
 def test_nothing_saved_yet(tmp_path) -> None:
-    listing = Listing(tmp_path / "store")
-    assert listing.rows(Filter()) == ()
+    index = RepairedIndex(tmp_path / "store")
+    assert index.rows(Filter()) == ()
     assert not (tmp_path / "store").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.judge.stats.early_stopping import (
+from enginescope.judge.stats.mlperf_queries import (
     binomial_cumulative,
     decisive_queries,
     discarded_queries,

@@ -48,6 +48,10 @@ _UNIT = re.compile(r"_(pct|s|ms)$")
 _MODULE = re.compile(r"(?:\w+\.)+(?=[A-Za-z])")
 
 
+def path_of(file: File | None) -> Path | None:
+    return None if file is None else Path(file)
+
+
 class Param(NamedTuple):
     """What a field's type does not say of an option.
 
@@ -56,7 +60,9 @@ class Param(NamedTuple):
         usual: What the default ``None`` means.
         flag: On the command line, where it is not the name without its unit.
         metavar: ``FILE``: a file that must exist.
+        is_written: The value is a file to write.
         read: Return the value of a text of the command line.
+        heading: Of the help, where the command line has none for the flag, or another one.
         has_flag: False: options that several verbs share give the value.
     """
 
@@ -68,7 +74,9 @@ class Param(NamedTuple):
     flag: str | None = None
     metavar: str | None = None
     read: Callable[[str], Any] | None = None
+    is_written: bool = False
     has_flag: bool = True
+    heading: str | None = None
 
     @property
     def bounds(self) -> str:

@@ -9,13 +9,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.services.measurement.declared import (
-    EXISTING_FILE,
-    File,
-    Param,
-    declared,
-    python_function,
-)
+from enginescope.services.declared import EXISTING_FILE, File, Param, declared, python_function
 from enginescope.services.measurement.jobs import ModelRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 

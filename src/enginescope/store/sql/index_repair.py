@@ -1,4 +1,4 @@
-"""The rows of a store: asked of the index, which is mended where the folders say otherwise."""
+"""The index of a store, repaired from the folders of runs where they differ from it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _BROKEN_RUN = "W-BROKEN-RUN"
 _MOST_NAMED = 3
 
 
-class Listing:
-    """Rows of the runs in ``<store>/runs``.
+class RepairedIndex:
+    """Rows of the runs in ``<store>/runs``, by an index that is repaired from them.
 
     Args:
         index_url: SQLAlchemy's URL of the index; else the SQLite file in the store.

@@ -1,7 +1,7 @@
-"""What a share of slow queries says of a percentile: exact binomial tests.
+"""Early stopping of MLPerf Inference: exact binomial tests of a share of slow queries.
 
-MLPerf Inference's early stopping: how many of the highest latencies may be discarded so that the
-highest of the rest is, with 99 % confidence, no lower than the percentile.
+How many of the highest latencies may be discarded so that the highest of the rest is, with 99 %
+confidence, no lower than the percentile.
 """
 
 from __future__ import annotations

@@ -1,0 +1,261 @@
+"""What ``explore`` shows and writes when asked: drawings, a page, limits, nodes, memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.render.plans import plan_headline
+
+NAME = "small_convnet.onnx.engine"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_layers_against_the_limits_of_a_gpu(plan, capsys) -> None:
+    assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "3"]) == 0
+    printed = capsys.readouterr().out
+    assert "Furthest from the limits of H200" in printed
+    assert "The 3 layers that lose most would save" in " ".join(printed.split())
+    assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "1"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "The layer that loses most would save" in printed
+
+
+def test_nodes_of_the_model_and_what_they_cost(plan, convnet, capsys) -> None:
+    assert main(["explore", plan, "--onnx", str(convnet), "--top", "4"]) == 0
+    printed = capsys.readouterr().out
+    table = printed[printed.index("ONNX nodes that cost most") :]
+    assert "Conv" in table
+    assert "shares its time out" in " ".join(table.split())
+    assert " nodes are in 18 layers" in " ".join(table.split())
+
+
+def test_the_story_of_its_build(plan, log, capsys) -> None:
+    assert main(["explore", plan, "--build-log", str(log)]) == 0
+    printed = capsys.readouterr().out
+    for title in ("Layers after each step", "Chosen against fastest tried", "What tuning cost"):
+        assert title in printed
+
+
+def test_the_plan_as_a_picture(plan, tmp_path, capsys) -> None:
+    whole, part = tmp_path / "whole.svg", tmp_path / "part.svg"
+    assert main(["explore", plan, "--svg", str(whole), "--color", "precision"]) == 0
+    assert main(["explore", plan, "--svg", str(part), "--beam", "head/pool,1"]) == 0
+    assert f"written: {whole}" in capsys.readouterr().err
+    boxes = [len(list(ElementTree.parse(one).getroot().iter())) for one in (whole, part)]
+    assert boxes[0] > boxes[1] > 5
+    assert "head/pool" in part.read_text()
+    assert "stage0/down" not in part.read_text()
+
+
+@pytest.mark.parametrize("option", [("--gpu", "H200"), ("--svg", "x.svg")])
+def test_times_alone_are_not_enough(data, tmp_path, monkeypatch, capsys, option) -> None:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    profile = data / "trt86-h200-process" / f"{NAME}.profile.json"
+    assert main(["import", str(profile)]) == 0
+    assert main(["explore", "latest", *option]) == 2
+    assert "no plan" in capsys.readouterr().err
+
+
+def test_memory_alone_as_text_and_json(plan, capsys) -> None:
+    assert main(["explore", str(plan), "--memory"]) == 0
+    shown = capsys.readouterr().out
+    assert "packed into one block" in shown
+    assert "What the memory consists of" in shown or "weights" in shown
+    assert main(["explore", str(plan), "--memory", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["peak"]["bytes"] == max(one["bytes"] for one in data["layers"])
+    assert data["arena"] is None
+
+
+def test_memory_takes_no_other_files_and_a_limit_needs_a_model(plan, tmp_path, capsys) -> None:
+    page = str(tmp_path / "page.html")
+    assert main(["explore", str(plan), "--memory", "--html", page]) == 2
+    assert "--html with --memory" in capsys.readouterr().err
+    assert main(["explore", str(plan), "--fits", "seq=1GiB"]) == 2
+    assert "is not an ONNX model" in capsys.readouterr().err
+    assert main(["explore", str(plan), "--fits", "much"]) == 2
+    assert "is not a size" in capsys.readouterr().err
+
+
+def texts(path: Path) -> list[str]:
+    return [one.text or "" for one in ElementTree.parse(path).getroot().iter(f"{SVG}text")]
+
+
+def test_two_files_at_once(plan, tmp_path, capsys) -> None:
+    pytest.importorskip("vl_convert")
+    files = {one: tmp_path / f"x.{one}" for one in ("svg", "png")}
+    options = [word for one, path in files.items() for word in (f"--{one}", str(path))]
+    assert main(["explore", plan, *options]) == 0
+    said = capsys.readouterr().err
+    assert all(f"written: {path}" in said for path in files.values())
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("coloring", ["type", "precision", "time", "lint"])
+def test_every_colouring_has_its_legend(plan, tmp_path, coloring) -> None:
+    path = tmp_path / "x.svg"
+    assert main(["explore", plan, "--svg", str(path), "--color", coloring]) == 0
+    words = " | ".join(texts(path))
+    legend = {"type": "convolution", "precision": "FP16", "time": " ms: ", "lint": "nothing found"}
+    assert legend[coloring] in words
+    assert ("PLAN" in words) == (coloring == "lint")
+
+
+def test_only_what_is_meant(plan, tmp_path) -> None:
+    path = tmp_path / "x.svg"
+    assert main(["explore", plan, "--svg", str(path), "--filter", "type:Pooling"]) == 0
+    found = texts(path)
+    assert any(" of " in one and "nodes" in one for one in found)
+    assert "left out" in found
+    assert "Pooling" in found
+    assert "Convolution" not in found
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--filter", "type:Reformat"], "--png FILE"),
+        (["--highlight", "x"], "--highlight"),
+        (["--color", "time"], "it is of the drawing"),
+        (["--constants"], "it is of the drawing"),
+        (["--fold", "module"], "it is of the drawing"),
+        (["--beam", "head/pool,1"], "--svg FILE"),
+        (["--svg", "x.svg", "--filter", "type:Nothing"], "no layer of type 'Nothing'"),
+        (["--svg", "x.svg", "--filter", "("], "regular expression"),
+        (["--svg", "x.svg", "--png", "x.svg"], "two results"),
+    ],
+)
+def test_what_cannot_be_drawn(plan, tmp_path, monkeypatch, capsys, options, message) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["explore", plan, *options]) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert said.out == ""
+
+
+def test_colours_by_time_without_times(plan, tmp_path, capsys) -> None:
+    bare = tmp_path / "bare.json"
+    bare.write_bytes(Path(plan).read_bytes())
+    target = str(tmp_path / "x.svg")
+    assert main(["explore", str(bare), "--svg", target, "--color", "time"]) == 2
+    assert "--profile FILE" in capsys.readouterr().err
+
+
+def test_modules_are_one_box_each(data, tmp_path) -> None:
+    path, plan = tmp_path / "x.svg", data / "trt86-h200" / "resnet18.graph.json"
+    assert main(["explore", str(plan), "--svg", str(path), "--fold", "module"]) == 0
+    drawn = path.read_text(encoding="utf-8")
+    assert all(f">layer{number}</text>" in drawn for number in (1, 2, 3, 4))
+    assert "layer1.0/conv1" not in drawn
+
+
+def test_nothing_to_fold_is_said_and_drawn_whole(plan, tmp_path, capsys) -> None:
+    path = tmp_path / "x.svg"
+    assert main(["explore", plan, "--svg", str(path), "--fold", "block"]) == 0
+    assert "drawn expanded: no block of layers repeats (I-NOT-FOLDED)" in (capsys.readouterr().err)
+    assert path.exists()
+
+
+@pytest.mark.parametrize("option", [("--beam", "x,1"), ("--filter", "conv")])
+def test_a_fold_is_of_the_whole(plan, tmp_path, capsys, option) -> None:
+    drawing = ["--svg", str(tmp_path / "x.svg"), "--fold", "module"]
+    assert main(["explore", plan, *drawing, *option]) == 2
+    assert "it is of the whole plan" in capsys.readouterr().err
+
+
+def test_everything_that_was_asked_for_is_on_the_page(plan, log, convnet, tmp_path, capsys):
+    page = tmp_path / "plan.html"
+    asked = ("--gpu", "NVIDIA H200", "--onnx", str(convnet), "--build-log", str(log))
+    assert main(["explore", plan, "--html", str(page), *asked]) == 0
+    captured = capsys.readouterr()
+    assert f"written: {page}" in captured.err
+    assert "Furthest from the limits of H200" in captured.out
+    text = page.read_text(encoding="utf-8")
+    for expected in ("at the limits of H200", "Layers after each step", "nodes are in", "Findings"):
+        assert expected in text, expected
+
+
+def test_a_page_and_the_screen_share_their_work(plan, tmp_path, monkeypatch, capsys) -> None:
+    counts = Counter()
+    for name in ("lint", "foldings", "plan_graph"):
+        own = getattr(plan_headline, name)
+
+        def counted(*given, own=own, name=name):
+            counts[name] += 1
+            return own(*given)
+
+        monkeypatch.setattr(plan_headline, name, counted)
+    assert main(["explore", plan, "--html", str(tmp_path / "plan.html")]) == 0
+    assert counts == {"lint": 1, "foldings": 1, "plan_graph": 1}
+
+
+def test_with_json_the_document_is_alone_on_standard_output(plan, tmp_path, capsys) -> None:
+    page = tmp_path / "plan.html"
+    assert main(["explore", plan, "--html", str(page), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == NAME
+    assert page.stat().st_size > 100_000
+
+
+def test_times_alone_have_a_page(data, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
+    profile = data / "trt86-h200-process" / f"{NAME}.profile.json"
+    page = tmp_path / "times.html"
+    assert main(["import", str(profile)]) == 0
+    assert main(["explore", "latest", "--html", str(page)]) == 0
+    assert "layer times" in page.read_text(encoding="utf-8")
+
+
+def test_nothing_is_written_where_the_gpu_is_not_known(plan, tmp_path, capsys) -> None:
+    page = tmp_path / "plan.html"
+    assert main(["explore", plan, "--html", str(page), "--gpu", "H201"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "H201" in captured.err
+    assert not page.exists()
+
+
+def test_python_writes_the_files_of_the_command_line(plan, tmp_path) -> None:
+    endings = ("csv", "svg")
+    flags = [f"--{ending}={tmp_path / f'command.{ending}'}" for ending in endings]
+    assert main(["explore", plan, *flags, "--color", "time"]) == 0
+    files = {ending: tmp_path / f"python.{ending}" for ending in endings}
+    assert set(es.explore(plan, **files, color="time").files) == set(files.values())
+    for ending, path in files.items():
+        assert path.read_bytes() == (tmp_path / f"command.{ending}").read_bytes()
+
+
+#: What a reader of the walk in docs/contributing/architecture.md has to open.
+MOST_FILES = 144  # Python files whose functions run; templates and imports apart
+_COUNT = """
+import inspect, sys
+from pathlib import Path
+import enginescope
+ran = set()
+def note(frame, event, argument):
+    code = frame.f_code  # bodies of modules and classes run when they are imported
+    if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_name[0] != "<":
+        ran.add(code.co_filename)
+sys.setprofile(note)
+from enginescope.cli.main import main
+main(sys.argv[1:])
+sys.setprofile(None)
+package = str(Path(enginescope.__file__).parent)
+print(sum(one.startswith(package) and one.endswith(".py") for one in ran))
+"""
+
+
+def test_the_page_of_a_plan_runs_few_files(data: Path, tmp_path: Path) -> None:
+    plan, page = data / "trt86-h200" / "resnet18.graph.json", tmp_path / "p.html"
+    command = [sys.executable, "-c", _COUNT, "explore", str(plan), "--html", str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[-1]) <= MOST_FILES
