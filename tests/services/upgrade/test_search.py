@@ -157,6 +157,10 @@ def test_a_release_that_refuses_the_model(convnet, tmp_path, plant, monkeypatch)
     result = searched(convnet, tmp_path)
     assert (result.good, result.bad) == (RELEASES[1], RELEASES[2])
     assert "unsupported opset" in result.row(result.steps[-1]).message
+    (table, *_) = search_answer(result).tables
+    *before, last = (row[-1] for row in table.rows if row[2] == "worse")
+    assert set(before) == {"outputs-fail"}  # the text of the error stands once
+    assert "unsupported opset" in last
 
 
 def test_a_release_that_cannot_be_used_is_named_and_skipped(

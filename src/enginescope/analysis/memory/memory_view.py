@@ -10,6 +10,7 @@ from enginescope.analysis.memory.arena import ArenaForecast, Request, forecast, 
 from enginescope.analysis.memory.buffers import Buffer, BufferPlan, buffers_of
 from enginescope.core.record import Record, replace
 from enginescope.core.units import sum_known
+from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.plan.plan import PACKED, SHAPES, Layer, Plan
 from enginescope.records.run.run import ArenaStep, ArenaUse
 
@@ -58,6 +59,7 @@ class MemoryView:
         arenas: What the runtime reported of its allocators during the first inferences.
         process_bytes: Peak resident memory of the process that ran it.
         runtime_bytes: The same of a process with an empty model.
+        reported_block_bytes: Block that TensorRT takes for the tensors of one context.
     """
 
     def __init__(
@@ -67,8 +69,10 @@ class MemoryView:
         arenas: Sequence[ArenaUse] = (),
         process_bytes: int | None = None,
         runtime_bytes: int | None = None,
+        reported_block_bytes: int | None = None,
     ) -> None:
         self.plan = plan
+        self.reported_block_bytes = reported_block_bytes
         self.buffers = buffers
         self.process_bytes = process_bytes
         self.runtime_bytes = runtime_bytes
@@ -275,9 +279,11 @@ def memory_of(
     roles: TensorRoles | None = None,
     process_bytes: int | None = None,
     runtime_bytes: int | None = None,
+    device: DeviceMemory | None = None,
 ) -> MemoryView | None:
     """Return the memory of a plan; ``None`` where it does not tell its tensors."""
     buffers = buffers_of(plan, roles)
     if buffers is None or not buffers.layers:
         return None
-    return MemoryView(plan, buffers, arenas, process_bytes, runtime_bytes)
+    reported = None if device is None else device.activation_bytes
+    return MemoryView(plan, buffers, arenas, process_bytes, runtime_bytes, reported)

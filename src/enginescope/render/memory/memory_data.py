@@ -40,6 +40,7 @@ def memory_data(
         "tensors": [_tensor(view, one) for one in view.buffers.buffers],
         "weights": view.weights,
         "block_bytes": view.block_bytes,
+        "reported_block_bytes": view.reported_block_bytes,
         "arena": None
         if predicted is None
         else {

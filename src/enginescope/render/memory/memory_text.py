@@ -95,9 +95,9 @@ def forecast_sentence(view: MemoryView) -> str:
     """Compare the arena predicted from sizes with what the runtime reported."""
     made, use, replayed = view.predicted, view.arena, view.replayed
     if made is None:
-        return (
-            f"packed into one block, the tensors need {format_bytes(view.block_bytes)} (estimate)"
-        )
+        block, reported = format_bytes(view.block_bytes), view.reported_block_bytes
+        text = f"packed into one block, the tensors need {block} (estimate)"
+        return text if reported is None else f"{text}; reported: {format_bytes(reported)}"
     text = f"predicted from sizes: {_arena_text(made.peak_bytes, made.held_bytes)}"
     if use is None:
         return text + "; the runtime did not report its allocator"
