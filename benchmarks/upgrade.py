@@ -19,13 +19,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import monotonic
+from time import sleep
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -125,7 +127,7 @@ def faults_of(code: int, printed: str, folder: Path, stopped: int, whole: dict) 
         if outputs["reason"] != "not-reached" and outputs["kind"] != reference["rows"][0]["kind"]:
             faults.append(f"{model['model']}: outputs {outputs['kind']}")
         timed = {row["reason"] for row in figures if row["decides"]} - {"not-reached"}
-        if timed and not model["old"]:
+        if timed and not model["old"] and outputs["kind"] == "safe":  # others are not timed
             faults.append(f"{model['model']}: figures without runs")
         missing = [
             run
@@ -137,35 +139,47 @@ def faults_of(code: int, printed: str, folder: Path, stopped: int, whole: dict) 
     return faults
 
 
-def stopped_upgrades(
-    models: list[Path], old: str, new: str, folder: Path, more: list[str]
-) -> list[dict]:
-    """Return a line for each moment at which an upgrade was stopped."""
-    begin = monotonic()
-    whole = upgrade(models, old, new, folder / "whole", [*more, "--evidence", str(folder / "all")])
-    took_s, lines = monotonic() - begin, []
-    for number in range(1, _STOPS + 1):
-        stop = (signal.SIGINT, signal.SIGTERM)[number % 2]
-        evidence = folder / f"evidence-{number}"
-        command = command_of(models, old, new, folder / f"store-{number}", more)
-        child = subprocess.Popen(
-            [*command, "--evidence", str(evidence)],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        after_s = took_s * number / (_STOPS + 1)
-        try:
-            printed, _ = child.communicate(timeout=after_s)
-        except subprocess.TimeoutExpired:
+def stopped_upgrade(command: list[str], line: int, stop: int, seed: int) -> tuple[int, str]:
+    """Return the exit code and the output of an upgrade that a signal ends after so many lines."""
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stderr is not None
+    for number, _ in enumerate(child.stderr, 1):
+        if number == line:
+            sleep(random.Random(seed).uniform(0, 2))
             child.send_signal(stop)
-            printed, _ = child.communicate()
-        faults = faults_of(child.returncode, printed, evidence, stop, whole["report"])
-        rows = [row for one in json.loads(printed)["report"]["models"] for row in one["rows"]]
-        reached = sum(row["reason"] != "not-reached" for row in rows if row["decides"])
-        line = {"part": "stopped", "after_s": round(after_s, 1), "code": child.returncode}
-        line |= {"reached": reached, "rows": sum(row["decides"] for row in rows), "faults": faults}
-        print(json.dumps(line), flush=True)
-        lines.append(line)
-    return lines
+            break
+    printed, _ = child.communicate()
+    return child.returncode, printed
+
+
+def stopped_upgrades(
+    models: list[Path], old: str, new: str, folder: Path, more: list[str], together: int
+) -> list[dict]:
+    """Return a line for each moment at which an upgrade was stopped.
+
+    Args:
+        together: Number of upgrades that run at once.
+    """
+    command = command_of(models, old, new, folder / "whole", more)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    whole, lines = json.loads(ended.stdout)["report"], len(ended.stderr.splitlines())
+
+    def stopped(number: int) -> dict:
+        stop, evidence = (signal.SIGINT, signal.SIGTERM)[number % 2], folder / f"evidence-{number}"
+        command = command_of(models, old, new, folder / f"store-{number}", more)
+        line = 1 + (lines - 2) * (number - 1) // (_STOPS - 1)
+        code, printed = stopped_upgrade([*command, "--evidence", str(evidence)], line, stop, number)
+        found = {"part": "stopped", "line": line, "of": lines, "code": code}
+        found["faults"] = faults_of(code, printed, evidence, stop, whole)
+        if printed:
+            rows = [row for one in json.loads(printed)["report"]["models"] for row in one["rows"]]
+            found["rows"] = sum(row["decides"] for row in rows)
+            found["reached"] = sum(row["reason"] != "not-reached" for row in rows if row["decides"])
+        print(json.dumps(found), flush=True)
+        return found
+
+    with ThreadPoolExecutor(together) as pool:
+        return list(pool.map(stopped, range(1, _STOPS + 1)))
 
 
 def brief(part: str, report: dict) -> dict:
@@ -216,6 +230,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="seed of the first, for several logs")
     parser.add_argument("--part", action="append", choices=PARTS, help="repeat for several")
     parser.add_argument("--log", type=Path, default=Path("upgrade.jsonl"))
+    parser.add_argument("--together", type=int, default=1, help="upgrades of `stopped` at once")
     parser.add_argument("--rounds", default="60")
     parser.add_argument("--duration", default="1s", help="of each process")
     options = parser.parse_args()
@@ -238,7 +253,9 @@ def main() -> int:
         for part in options.part or PARTS:
             if part == "stopped":
                 more = ["--rounds", options.rounds, "--duration", options.duration]
-                lines = stopped_upgrades(models, options.old, options.new, folder / part, more)
+                lines = stopped_upgrades(
+                    models, options.old, options.new, folder / part, more, options.together
+                )
                 with options.log.open("a") as file:
                     file.writelines(json.dumps(line) + "\n" for line in lines)
                 print(f"stopped: {sum(not line['faults'] for line in lines)} of {_STOPS} right")
