@@ -317,8 +317,8 @@ def _memory_across(plans: Sequence[PeakMemory | None]) -> tuple[MemoryAcross, ..
     types = dict.fromkeys(kind for peak in peaks for kind in peak.tensor_bytes)
     sizes = {kind: [peak.tensor_bytes.get(kind, 0) for peak in peaks] for kind in types}
     ordered = sorted(types, key=lambda kind: (min(sizes[kind]) - max(sizes[kind]), kind))
-    rows: list[tuple[str, str | None, list[int | None]]] = [
-        *(("tensors", kind, [*sizes[kind]]) for kind in ordered),
+    rows: list[tuple[str, str | None, Sequence[int | None]]] = [
+        *(("tensors", kind, sizes[kind]) for kind in ordered),
         ("workspace", None, [peak.workspace_bytes for peak in peaks]),
         ("weights", None, [peak.weights_bytes for peak in peaks]),
     ]
