@@ -1,5 +1,7 @@
 """Compare the memory that a plan and the arena's rules give with what ONNX Runtime reported.
 
+Predicted: from sizes alone. Replayed: with the workspaces and packed weights of the report.
+
 ``python benchmarks/memory.py MODEL.onnx[,INPUT:SHAPE,DIM=SIZE] …``: a line for each model: the
 arena's peak and what it holds, by its rules and as reported, and the parts of the process.
 """
@@ -40,16 +42,14 @@ def is_close(predicted: float, measured: float) -> bool:
 
 def compared(view: MemoryView) -> dict[str, tuple[float, float]]:
     """Return pairs of figures, by the rules and as reported, in bytes."""
-    made, use, session = view.forecast, view.arena, view.session_bytes or 0
-    if made is None or use is None:
+    use = view.arena
+    if use is None:
         return {}
-    pairs = {
-        "in use": (made.peak_bytes + session, use.in_use_peak_bytes),
-        "held": (view.forecast_held_bytes or 0, use.held_bytes or 0),
-    }
-    if use.steps:
-        first = max(step.peak_bytes for step in use.steps)
-        pairs["first"] = (made.first_peak_bytes + session, first)
+    pairs: dict[str, tuple[float, float]] = {}
+    for name, made in (("predicted", view.predicted), ("replayed", view.replayed)):
+        if made is not None:
+            pairs[f"{name} in use"] = (made.peak_bytes, use.in_use_peak_bytes)
+            pairs[f"{name} held"] = (made.held_bytes, use.held_bytes or 0)
     return pairs
 
 

@@ -1,11 +1,13 @@
 """How often ``enginescope upgrade`` is right on real processes: two versions, A/A, planted faults.
 
-Each of four parts runs the verb as a user does, and the parts with a count run it so many times:
+Each part runs the verb as a user does, and the parts with a count run it so many times:
 
 1. ``versions``: the old environment against the new one, over all models.
 2. ``error``: a planted error of the outputs; nothing may be timed.
 3. ``same``: the new environment against itself; a verdict other than safe or inconclusive is wrong.
 4. ``slower``: each request takes 3 % longer; ``worse`` is right.
+5. ``stopped``: the old environment against the new one, stopped at ten moments from its start to
+   its end; right if report and evidence are there, and say of each model what was reached.
 
 python benchmarks/upgrade.py OLD_PYTHON NEW_PYTHON [MODEL…] [--count 20] [--part same …]
 
@@ -17,11 +19,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -29,7 +35,9 @@ from tests.honest.models import MODELS
 
 from enginescope.runner.inputs.sample_models import sample_models
 
-PARTS = ("versions", "error", "same", "slower")
+PARTS = ("versions", "error", "same", "slower", "stopped")
+#: Moments at which an upgrade is stopped.
+_STOPS = 10
 #: Models of the tests whose inputs need no options.
 REAL = ("MobileNet-V2", "MNIST CNN", "voice commands", "YOLO-shaped detector")
 ERROR = """
@@ -76,14 +84,102 @@ def planted(python: str, fault: str, folder: Path) -> str:
     return str(script)
 
 
+def command_of(models: list[Path], old: str, new: str, store: Path, more: list[str]) -> list[str]:
+    command = [sys.executable, "-m", "enginescope", "upgrade", *map(str, models)]
+    return [*command, "--old", old, "--new", new, "--store", str(store), "--json", *more]
+
+
 def upgrade(models: list[Path], old: str, new: str, store: Path, more: list[str]) -> dict:
     """Return what ``enginescope upgrade --json`` prints."""
-    command = [sys.executable, "-m", "enginescope", "upgrade", *map(str, models)]
-    command += ["--old", old, "--new", new, "--store", str(store), "--json", *more]
+    command = command_of(models, old, new, store, more)
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if not ended.stdout:
         raise SystemExit(ended.stderr)
     return json.loads(ended.stdout)
+
+
+def faults_of(code: int, printed: str, folder: Path, stopped: int, whole: dict) -> list[str]:
+    """Return what is missing or untrue after a stop.
+
+    Args:
+        code, printed: Of the upgrade.
+        folder: Its evidence.
+        stopped: Number of the signal.
+        whole: The report of an upgrade that was not stopped.
+    """
+    if code not in (128 + stopped, 0, 1) or not printed:
+        return [f"exit code {code}, {len(printed)} characters printed"]
+    report, faults = json.loads(printed)["report"], []
+    check = [sys.executable, "-m", "enginescope", "upgrade", "--reproduce", str(folder)]
+    if subprocess.run(
+        [*check, "--check-only", "--json"], stdout=subprocess.PIPE, check=False
+    ).returncode:
+        return ["the evidence cannot be checked"]
+    recorded = json.loads((folder / "evidence.json").read_text())["report"]
+    if recorded["models"] != report["models"]:
+        faults.append("the evidence and the printed report differ")
+    if len(report["models"]) != len(whole["models"]):
+        faults.append(f"{len(report['models'])} of {len(whole['models'])} models")
+    if code > 1 and "W-INTERRUPTED" not in [one["code"] for one in report["notices"]]:
+        faults.append("the report does not say that it was stopped")
+    for model, reference in zip(report["models"], whole["models"], strict=False):
+        outputs, *figures = model["rows"]
+        if outputs["reason"] != "not-reached" and outputs["kind"] != reference["rows"][0]["kind"]:
+            faults.append(f"{model['model']}: outputs {outputs['kind']}")
+        timed = {row["reason"] for row in figures if row["decides"]} - {"not-reached"}
+        if timed and not model["old"] and outputs["kind"] == "safe":  # others are not timed
+            faults.append(f"{model['model']}: figures without runs")
+        missing = [
+            run
+            for run in (*model["old"], *model["new"])
+            if not any(folder.glob(f"runs/**/*{run}*"))
+        ]
+        if missing:
+            faults.append(f"{model['model']}: {len(missing)} runs are not in the evidence")
+    return faults
+
+
+def stopped_upgrade(command: list[str], line: int, stop: int, seed: int) -> tuple[int, str]:
+    """Return the exit code and the output of an upgrade that a signal ends after so many lines."""
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stderr is not None
+    for number, _ in enumerate(child.stderr, 1):
+        if number == line:
+            sleep(random.Random(seed).uniform(0, 2))
+            child.send_signal(stop)
+            break
+    printed, _ = child.communicate()
+    return child.returncode, printed
+
+
+def stopped_upgrades(
+    models: list[Path], old: str, new: str, folder: Path, more: list[str], together: int
+) -> list[dict]:
+    """Return a line for each moment at which an upgrade was stopped.
+
+    Args:
+        together: Number of upgrades that run at once.
+    """
+    command = command_of(models, old, new, folder / "whole", more)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    whole, lines = json.loads(ended.stdout)["report"], len(ended.stderr.splitlines())
+
+    def stopped(number: int) -> dict:
+        stop, evidence = (signal.SIGINT, signal.SIGTERM)[number % 2], folder / f"evidence-{number}"
+        command = command_of(models, old, new, folder / f"store-{number}", more)
+        line = 1 + (lines - 2) * (number - 1) // (_STOPS - 1)
+        code, printed = stopped_upgrade([*command, "--evidence", str(evidence)], line, stop, number)
+        found = {"part": "stopped", "line": line, "of": lines, "code": code}
+        found["faults"] = faults_of(code, printed, evidence, stop, whole)
+        if printed:
+            rows = [row for one in json.loads(printed)["report"]["models"] for row in one["rows"]]
+            found["rows"] = sum(row["decides"] for row in rows)
+            found["reached"] = sum(row["reason"] != "not-reached" for row in rows if row["decides"])
+        print(json.dumps(found), flush=True)
+        return found
+
+    with ThreadPoolExecutor(together) as pool:
+        return list(pool.map(stopped, range(1, _STOPS + 1)))
 
 
 def brief(part: str, report: dict) -> dict:
@@ -134,6 +230,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="seed of the first, for several logs")
     parser.add_argument("--part", action="append", choices=PARTS, help="repeat for several")
     parser.add_argument("--log", type=Path, default=Path("upgrade.jsonl"))
+    parser.add_argument("--together", type=int, default=1, help="upgrades of `stopped` at once")
     parser.add_argument("--rounds", default="60")
     parser.add_argument("--duration", default="1s", help="of each process")
     options = parser.parse_args()
@@ -154,6 +251,15 @@ def main() -> int:
             ),
         }
         for part in options.part or PARTS:
+            if part == "stopped":
+                more = ["--rounds", options.rounds, "--duration", options.duration]
+                lines = stopped_upgrades(
+                    models, options.old, options.new, folder / part, more, options.together
+                )
+                with options.log.open("a") as file:
+                    file.writelines(json.dumps(line) + "\n" for line in lines)
+                print(f"stopped: {sum(not line['faults'] for line in lines)} of {_STOPS} right")
+                continue
             old, new, count = stacks[part]
             log = options.log.read_text().splitlines() if options.log.exists() else []
             lines = [line for line in map(json.loads, log) if line["part"] == part]

@@ -49,6 +49,7 @@ from enginescope.notebook.verdicts import lottery as lottery
 from enginescope.notebook.verdicts import open_suite as open_suite
 from enginescope.notebook.verdicts import reproduce as reproduce
 from enginescope.notebook.verdicts import run_suite as run_suite
+from enginescope.notebook.verdicts import search_releases as search_releases
 from enginescope.notebook.verdicts import sensitivity as sensitivity
 from enginescope.notebook.verdicts import tune as tune
 from enginescope.notebook.verdicts import upgrade as upgrade
@@ -80,6 +81,7 @@ from enginescope.records.verdict.noise import SelfTest as SelfTest
 from enginescope.records.verdict.sensitivity import SensitivityReport as SensitivityReport
 from enginescope.records.verdict.shapes import ShapesReport as ShapesReport
 from enginescope.records.verdict.tune import TuneReport as TuneReport
+from enginescope.records.verdict.upgrade import ReleaseSearch as ReleaseSearch
 from enginescope.records.verdict.upgrade import Reproduction as Reproduction
 from enginescope.records.verdict.upgrade import UpgradeReport as UpgradeReport
 from enginescope.render.page.report import WrittenReport as WrittenReport

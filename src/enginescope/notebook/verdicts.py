@@ -29,7 +29,7 @@ from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
-from enginescope.records.verdict.upgrade import Reproduction, UpgradeReport
+from enginescope.records.verdict.upgrade import ReleaseSearch, Reproduction, UpgradeReport
 from enginescope.render.plans.findings import headline
 from enginescope.render.suites.suite_answer import counts_sentence
 from enginescope.render.suites.suite_pareto import pareto_charts
@@ -44,6 +44,7 @@ from enginescope.services.sensitivity import sensitivity as sensitivity_service
 from enginescope.services.suites import run as suite_service
 from enginescope.services.tune import tune as tune_service
 from enginescope.services.upgrade import reproduce as reproduce_service
+from enginescope.services.upgrade import search as search_service
 from enginescope.services.upgrade import upgrade as upgrade_service
 from enginescope.services.verdicts import compare as compare_service
 from enginescope.services.verdicts import history as history_service
@@ -115,6 +116,15 @@ class ShownUpgrade(Answered, UpgradeReport, frozen=True, kw_only=True):
 
 
 upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
+
+
+class ShownSearch(Answered, ReleaseSearch, frozen=True, kw_only=True):
+    """A search among releases; in notebooks the answer and its comparisons, plain HTML."""
+
+    answered_by = "verdicts.search_answer:search_answer"
+
+
+search_releases = displayed(search_service.search_releases, shown_as(ShownSearch))
 
 
 class ShownReproduction(Answered, Reproduction, frozen=True, kw_only=True):

@@ -120,7 +120,7 @@ def test_one_block_of_all_tensors_is_near_what_tensorrt_printed(
     path = shared / f"{name}.json"
     path = path if path.is_file() else shared / f"{name}.graph.json"
     found = memory_of(parse_plan(path.read_bytes(), name)[0])
-    assert found.forecast is None
+    assert found.predicted is None
     assert found.peak_bytes <= printed
     assert least <= found.block_bytes / printed <= most
 

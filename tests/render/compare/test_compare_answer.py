@@ -1,19 +1,27 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import Comparison, compare
 from enginescope.core.record import replace
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
+from enginescope.records.run.run import Run
 from enginescope.render.base.text import answer_lines, as_text
-from enginescope.render.compare.compare_answer import compare_answer
+from enginescope.render.compare.compare_answer import compare_answer, compare_json
+from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_phrases import answer, network_mark
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
     explanation_table,
     facts_table,
     layer_table,
+    memory_tables,
 )
+from tests.analysis.card_plans import layer, tensor
 from tests.analysis.compared_plans import Network, network_a, network_b, report, run_a, run_b
+from tests.analysis.memory.test_liveness import plan_of
 from tests.analysis.plan_comparison.test_comparison import shared_run
 
 
@@ -212,3 +220,55 @@ def test_two_networks_are_told_first() -> None:
     mark = "Perhaps two networks (0 of 4 layers are paired): the layers of B take "
     assert compare_answer(found, Chosen()).answer.startswith(mark)
     assert network_mark(two()) == ""
+
+
+def wide(size: int) -> Run:
+    """A plan whose convolution writes `size` floats, which are alive at the peak."""
+    x, y = tensor("x", 1), tensor("y", 1)
+    a, b = tensor("a", size), tensor("b", 1 << 18)
+    plan = plan_of(
+        layer(0, "stem", "Conv", [x], [a]),
+        layer(1, "pool", "Pool", [a], [b]),
+        layer(2, "head", "Gemm", [b], [y]),
+        given=x,
+        taken=y,
+    )
+    return run_of_engine(EngineFacts(name=f"net {size}", plan=plan))
+
+
+def test_memory_at_the_peak_is_compared_by_type() -> None:
+    found = compare([wide(1 << 18), wide(3 << 18)])
+    conv, pool = found.overview.memory
+    assert (conv.part, conv.type, conv.nbytes) == ("tensors", "Conv", (1 << 20, 3 << 20))
+    assert (conv.difference_bytes(1), pool.difference_bytes(1)) == (2 << 20, 0)
+    (table,) = memory_tables(found.overview)
+    assert table.headers == ("A MiB", "B MiB", "B − A MiB", "what")
+    assert table.rows[0] == ("1.000", "3.000", "+2.000", "tensors of Conv")
+    assert table.note == "peak of A: pool; peak of B: pool"
+    shown = words(found)
+    assert "at the peak 2.00 MiB 4.00 MiB" in shown
+    assert "tensors of Conv" in shown
+    made = json.loads(compare_json(found, Chosen()))
+    assert made["memory"][0]["nbytes"] == [1 << 20, 3 << 20]
+    assert made["plans"][1]["memory"]["tensor_bytes"] == {"Conv": 3 << 20, "Pool": 1 << 20}
+    page = compare_page(found, Chosen()).decode()
+    assert "Memory at the peak by type" in page
+
+
+def test_a_plan_of_names_has_no_memory_to_compare() -> None:
+    named = wide(1)
+    assert named.plan is not None
+    named = replace(named, plan=replace(named.plan, source_schema="names-only"))
+    assert compare([wide(1), named]).overview.memory == ()
+
+
+def test_tensors_of_unknown_size_are_named() -> None:
+    unknown = wide(1 << 18)
+    assert unknown.plan is not None
+    first = unknown.plan.layers[0]
+    open_tensor = replace(first.outputs[0], shape=None)
+    layers = (replace(first, outputs=(open_tensor,)), *unknown.plan.layers[1:])
+    layers = (layers[0], replace(layers[1], inputs=(open_tensor,)), layers[2])
+    unknown = replace(unknown, plan=replace(unknown.plan, layers=layers))
+    (table,) = memory_tables(compare([wide(1 << 18), unknown]).overview)
+    assert "B: 1 tensor of unknown size not counted" in str(table.note)

@@ -11,6 +11,7 @@ import pytest
 import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
+from enginescope.probe.environment import probe_environment
 from enginescope.records.verdict.upgrade import Release, UpgradeKind
 from enginescope.render.verdicts.search_answer import answer_text, search_answer
 from enginescope.services.measurement.observer import MeasurementObserver
@@ -20,6 +21,7 @@ from enginescope.services.upgrade.releases import named_releases, parse_span, ve
 from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.upgrade.search import SearchRequest, search_upgrade
 from enginescope.services.upgrade.stacks import StackRunner
+from enginescope.store.archive import Store
 from tests.analysis.in_turn import process
 from tests.plants.in_process import workers_in_process
 from tests.services.upgrade.test_upgrade import plant_outputs
@@ -71,12 +73,19 @@ def same_outputs(monkeypatch):
     monkeypatch.setattr(checks, "compare_outputs", once)
 
 
+class Stoppable(MeasurementObserver):
+    """Remembers an interrupt, as the command line does."""
+
+    def interrupted(self, error: BaseException) -> None:
+        self.interruption = error
+
+
 def searched(model: Path, folder: Path, span: str = "1.0..1.8", **more):
     upgrade = UpgradeRequest(models=(model,), old="", samples=1, store=folder / "store", **more)
     pythons = tuple(f"{release}={sys.executable}" for release in RELEASES)
     with workers_in_process():
         return search_upgrade(
-            SearchRequest(upgrade=upgrade, span=span, pythons=pythons), MeasurementObserver()
+            SearchRequest(upgrade=upgrade, span=span, pythons=pythons), Stoppable()
         )
 
 
@@ -148,6 +157,10 @@ def test_a_release_that_refuses_the_model(convnet, tmp_path, plant, monkeypatch)
     result = searched(convnet, tmp_path)
     assert (result.good, result.bad) == (RELEASES[1], RELEASES[2])
     assert "unsupported opset" in result.row(result.steps[-1]).message
+    (table, *_) = search_answer(result).tables
+    *before, last = (row[-1] for row in table.rows if row[2] == "worse")
+    assert set(before) == {"outputs-fail"}  # the text of the error stands once
+    assert "unsupported opset" in last
 
 
 def test_a_release_that_cannot_be_used_is_named_and_skipped(
@@ -204,3 +217,46 @@ def test_releases_of_interpreters_are_ordered_and_within_the_range() -> None:
         Release(version="1.10.1", python="/bin/python"),
     ]
     assert version_key("1.10.1") > version_key("1.9.0")
+
+
+@pytest.mark.parametrize("at", [1, 30, 60])
+def test_a_stopped_search_continues_from_its_stored_runs(
+    convnet, tmp_path, plant, same_outputs, monkeypatch, at
+) -> None:
+    runs = plant(from_release(3, 1.05))
+
+    def run_jobs(_runner, jobs, sink, **_more):
+        if runs.timed == at:
+            runs.timed += 1
+            raise KeyboardInterrupt
+        return runs.run_jobs(jobs, lambda run: sink(replace(run, environment=probe_environment())))
+
+    monkeypatch.setattr(StackRunner, "run_jobs", run_jobs)
+    stopped = searched(convnet, tmp_path)
+    assert [notice.code for notice in stopped.notices] == ["W-INTERRUPTED"]
+    assert stopped.kind is UpgradeKind.INCONCLUSIVE
+    assert len(Store(tmp_path / "store").rows()) == at
+    result = searched(convnet, tmp_path, continues=True)
+    assert (result.good, result.bad) == (RELEASES[2], RELEASES[3])
+    rows = len(Store(tmp_path / "store").rows())
+    assert rows == runs.timed - 1  # the one that was stopped is not stored
+    used = sum(len(model.old) + len(model.new) for model in _models(result))
+    assert rows - used in (0, 1)  # a comparison without a whole round begins again
+
+
+def _models(result):
+    return [model for step in result.steps for model in step.models]
+
+
+def test_python_searches_as_the_command_line_does(convnet, tmp_path, plant, same_outputs) -> None:
+    plant(from_release(2, 1.05))
+    found = es.search_releases(
+        convnet,
+        "1.0..1.8",
+        pythons=[f"{release}={sys.executable}" for release in RELEASES],
+        samples=1,
+        store=tmp_path / "store",
+    )
+    assert (found.bad, found.metric) == (RELEASES[2], "latency")
+    assert repr(found) == f"<ReleaseSearch {answer_text(found)}>"
+    assert "Comparisons" in found._repr_html_()

@@ -8,8 +8,9 @@ from functools import cached_property
 from enginescope.analysis.layers.reformats import TensorRoles
 from enginescope.analysis.memory.arena import ArenaForecast, Request, forecast, pattern_bytes
 from enginescope.analysis.memory.buffers import Buffer, BufferPlan, buffers_of
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.units import sum_known
+from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.plan.plan import PACKED, SHAPES, Layer, Plan
 from enginescope.records.run.run import ArenaStep, ArenaUse
 
@@ -28,6 +29,29 @@ class MemoryPart(Record, frozen=True, kw_only=True):
     is_measured: bool
 
 
+class PeakMemory(Record, frozen=True, kw_only=True):
+    """What takes memory while the layer runs that needs the most.
+
+    Attributes:
+        layer: Its name.
+        tensor_bytes: Bytes of the tensors alive, by type of the layer that writes them.
+        workspace_bytes: Beside the tensors; ``None``: not known.
+        weights_bytes: Of the whole plan; ``None``: not known.
+        unknown: Number of the plan's tensors without a known size, which no figure counts.
+    """
+
+    layer: str
+    tensor_bytes: dict[str, int]
+    workspace_bytes: int | None
+    weights_bytes: int | None
+    unknown: int
+
+    @property
+    def nbytes(self) -> int:
+        """Tensors, and the workspace if it is known."""
+        return sum(self.tensor_bytes.values()) + (self.workspace_bytes or 0)
+
+
 class MemoryView:
     """Memory of one plan over its execution order.
 
@@ -35,6 +59,7 @@ class MemoryView:
         arenas: What the runtime reported of its allocators during the first inferences.
         process_bytes: Peak resident memory of the process that ran it.
         runtime_bytes: The same of a process with an empty model.
+        reported_block_bytes: Block that TensorRT takes for the tensors of one context.
     """
 
     def __init__(
@@ -44,8 +69,10 @@ class MemoryView:
         arenas: Sequence[ArenaUse] = (),
         process_bytes: int | None = None,
         runtime_bytes: int | None = None,
+        reported_block_bytes: int | None = None,
     ) -> None:
         self.plan = plan
+        self.reported_block_bytes = reported_block_bytes
         self.buffers = buffers
         self.process_bytes = process_bytes
         self.runtime_bytes = runtime_bytes
@@ -93,6 +120,21 @@ class MemoryView:
     def peak_buffers(self) -> tuple[Buffer, ...]:
         """What is alive at the peak, the largest first."""
         return self.buffers.alive_at(self.peak_at)
+
+    @cached_property
+    def peak(self) -> PeakMemory:
+        """The peak in figures that can be compared with those of another plan."""
+        tensors: dict[str, int] = {}
+        for one in self.peak_buffers:
+            kind = self.layers[one.first].type
+            tensors[kind] = tensors.get(kind, 0) + (one.nbytes or 0)
+        return PeakMemory(
+            layer=self.peak_layer.name,
+            tensor_bytes=tensors,
+            workspace_bytes=self.workspace_bytes[self.peak_at],
+            weights_bytes=self.weights_bytes,
+            unknown=self.unknown,
+        )
 
     @cached_property
     def weights(self) -> dict[str, int | None]:
@@ -151,11 +193,34 @@ class MemoryView:
         return steps[0].before_bytes if steps else None
 
     @cached_property
-    def forecast(self) -> ArenaForecast | None:
-        """What the arena does with these buffers; ``None`` for a plan of another runtime."""
+    def predicted(self) -> ArenaForecast | None:
+        """What the arena does by its rules, from sizes alone; ``None``: of another runtime.
+
+        Nothing is of the runtime's report: workspaces count as 0, and packed weights as large as
+        the model stores them.
+        """
+        packed = (self.weights.get(name) for name in self.plan.extra.get(PACKED, ()))
+        return self._forecast((None,) * len(self.layers), sum_known(packed))
+
+    @cached_property
+    def replayed(self) -> ArenaForecast | None:
+        """`predicted` with the workspaces and packed weights that the runtime reported."""
+        if self.arena is None:
+            return None
+        return self._forecast(self.workspace_bytes, self.session_bytes)
+
+    def _forecast(
+        self, workspaces: Sequence[int | None], session_bytes: int | None
+    ) -> ArenaForecast | None:
         if SHAPES not in self.plan.extra:
             return None
-        return forecast(self._requests(), self.workspace_bytes)
+        made, session = forecast(self._requests(), workspaces), session_bytes or 0
+        return replace(
+            made,
+            first_peak_bytes=made.first_peak_bytes + session,
+            peak_bytes=made.peak_bytes + session,
+            held_bytes=made.held_bytes + session,
+        )
 
     def _requests(self) -> Iterator[Request]:
         for one in self.buffers.buffers:
@@ -172,17 +237,11 @@ class MemoryView:
         return pattern_bytes([one for one in self._requests() if one.is_planned])
 
     @cached_property
-    def forecast_held_bytes(self) -> int | None:
-        """What the arena holds after two inferences by its rules, with the session's share."""
-        made = self.forecast
-        return None if made is None else made.held_bytes + (self.session_bytes or 0)
-
-    @cached_property
     def held_bytes(self) -> int | None:
         """What the arena holds: as the runtime reported, else by its rules."""
         if self.arena is not None and self.arena.held_bytes is not None:
             return self.arena.held_bytes
-        return self.forecast_held_bytes
+        return None if self.predicted is None else self.predicted.held_bytes
 
     @cached_property
     def parts(self) -> tuple[MemoryPart, ...]:
@@ -220,9 +279,11 @@ def memory_of(
     roles: TensorRoles | None = None,
     process_bytes: int | None = None,
     runtime_bytes: int | None = None,
+    device: DeviceMemory | None = None,
 ) -> MemoryView | None:
     """Return the memory of a plan; ``None`` where it does not tell its tensors."""
     buffers = buffers_of(plan, roles)
     if buffers is None or not buffers.layers:
         return None
-    return MemoryView(plan, buffers, arenas, process_bytes, runtime_bytes)
+    reported = None if device is None else device.activation_bytes
+    return MemoryView(plan, buffers, arenas, process_bytes, runtime_bytes, reported)

@@ -14,6 +14,7 @@ from enginescope.analysis.layers.layer_sum import (
     times_of_plan_profile,
 )
 from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
+from enginescope.analysis.memory.memory_view import PeakMemory, memory_of
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide, cause_of
 from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.runs.run_view import RunView
@@ -76,6 +77,7 @@ class PlanSummary(Record, frozen=True, kw_only=True):
         by_type, by_precision, by_output_precision: Precision is the type of a layer's first input,
             or output.
         mode: How the requests behind both were issued.
+        memory: ``None``: the plan does not tell its tensors.
     """
 
     label: str
@@ -94,6 +96,7 @@ class PlanSummary(Record, frozen=True, kw_only=True):
     latencies: tuple[LatencyFigure, ...]
     throughput: Throughput | None
     mode: Mode
+    memory: PeakMemory | None = None
 
     @property
     def sum_per_item_ms(self) -> float | None:
@@ -148,6 +151,7 @@ def compared_plan(
     view = RunView(replace(run, plan=plan, profile=profile))
     profile = view.run.profile
     rows = tuple(row for row in layer_rows(plan, profile) if row.time_ms or not row.is_inert)
+    memory = memory_of(plan, run.arenas, process_bytes=run.peak_memory_bytes)
     summary = PlanSummary(
         label=label,
         name=name or run.job.subject.name,
@@ -168,6 +172,7 @@ def compared_plan(
         latencies=_latencies(view),
         throughput=view.throughput,
         mode=run.job.workload.mode,
+        memory=None if memory is None else memory.peak,
     )
     return ComparedPlan(plan=plan, view=view, summary=summary)
 
@@ -240,18 +245,39 @@ class ShareAcross(Record, frozen=True, kw_only=True):
         return other_ms - base_ms if base_ms is not None and other_ms is not None else None
 
 
+class MemoryAcross(Record, frozen=True, kw_only=True):
+    """A part of the memory at the peak, in each of several plans.
+
+    Attributes:
+        part: ``"tensors"`` that layers of `type` write, ``"workspace"`` or ``"weights"``.
+        nbytes: Of each plan; ``None``: not known there.
+    """
+
+    part: str
+    type: str | None
+    nbytes: tuple[int | None, ...]
+
+    def difference_bytes(self, at: int) -> int | None:
+        """Return the bytes in the plan at a position less those in the first."""
+        base, other = self.nbytes[0], self.nbytes[at]
+        return other - base if base is not None and other is not None else None
+
+
 class PlansOverview(Record, frozen=True, kw_only=True):
     """Plans side by side; the first is the base.
 
     Attributes:
         by_type, by_precision, by_output_precision: The most time in any plan first; precision is
             the type of a layer's first input, or output.
+        memory: The tensors by type, the largest difference first, then workspace and weights; none
+            where a plan does not tell its tensors.
     """
 
     plans: tuple[PlanSummary, ...]
     by_type: tuple[ShareAcross, ...]
     by_precision: tuple[ShareAcross, ...]
     by_output_precision: tuple[ShareAcross, ...]
+    memory: tuple[MemoryAcross, ...] = ()
 
     def difference_ms(self, at: int) -> float | None:
         """Return the sum of the layers of the plan at a position less that of the first."""
@@ -277,6 +303,26 @@ def plans_overview(plans: Sequence[PlanSummary]) -> PlansOverview:
         by_type=_across(plans, lambda one: one.by_type),
         by_precision=_across(plans, lambda one: one.by_precision),
         by_output_precision=_across(plans, lambda one: one.by_output_precision),
+        memory=_memory_across([plan.memory for plan in plans]),
+    )
+
+
+def _memory_across(plans: Sequence[PeakMemory | None]) -> tuple[MemoryAcross, ...]:
+    peaks = [peak for peak in plans if peak is not None]
+    if len(peaks) < len(plans):
+        return ()
+    types = dict.fromkeys(kind for peak in peaks for kind in peak.tensor_bytes)
+    sizes = {kind: [peak.tensor_bytes.get(kind, 0) for peak in peaks] for kind in types}
+    ordered = sorted(types, key=lambda kind: (min(sizes[kind]) - max(sizes[kind]), kind))
+    rows: list[tuple[str, str | None, Sequence[int | None]]] = [
+        *(("tensors", kind, sizes[kind]) for kind in ordered),
+        ("workspace", None, [peak.workspace_bytes for peak in peaks]),
+        ("weights", None, [peak.weights_bytes for peak in peaks]),
+    ]
+    return tuple(
+        MemoryAcross(part=part, type=kind, nbytes=tuple(nbytes))
+        for part, kind, nbytes in rows
+        if set(nbytes) - {None}
     )
 
 

@@ -35,6 +35,7 @@ from enginescope.render.plan_comparison.compare_phrases import (
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
     facts_table,
+    memory_tables,
     pair_tables,
     share_tables,
 )
@@ -91,7 +92,12 @@ def plans_part(
         title="Plans",
         answer=answer(found, chosen.threshold_pct, measured),
         facts=plan_facts(found, chosen.threshold_pct),
-        tables=(*pairs, facts_table(found.overview), *share_tables(found, chosen.top)),
+        tables=(
+            *pairs,
+            facts_table(found.overview),
+            *share_tables(found, chosen.top),
+            *memory_tables(found.overview),
+        ),
         # Warnings of runs stand under their verdict; the rest is in the JSON.
         notices=weightiest(
             notice
@@ -169,7 +175,7 @@ def compare_json(
             }
             for at, one in enumerate(overview.plans)
         ]
-        for name in ("by_type", "by_precision", "by_output_precision"):
+        for name in ("by_type", "by_precision", "by_output_precision", "memory"):
             made[name] = getattr(overview, name)
         made["notices"] = found.notices
         if found.layers is not None:

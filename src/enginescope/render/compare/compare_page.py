@@ -40,6 +40,7 @@ from enginescope.render.plan_comparison.compare_tables import (
     explanation_table,
     facts_table,
     leading_table,
+    memory_tables,
     reformat_tables,
     share_tables,
     steps_of,
@@ -154,6 +155,8 @@ def _plan_parts(
         if reformats:
             yield _section("reformats", *reformats, title="Reformats lost and added")
     yield _section("time", *share_tables(found, _ROWS), title="By type and precision")
+    for table in memory_tables(found.overview):
+        yield _section("memory", table)
     yield _section("plans", facts_table(found.overview))
 
 

@@ -17,7 +17,7 @@ def memory_data(
 ) -> dict[str, Any]:
     """Return parts, peak, tensors, layers, arena, weights, findings and the fit."""
     layers = view.layers
-    arena = view.forecast
+    predicted, replayed = view.predicted, view.replayed
     return {
         "name": name,
         "backend": backend,
@@ -40,11 +40,14 @@ def memory_data(
         "tensors": [_tensor(view, one) for one in view.buffers.buffers],
         "weights": view.weights,
         "block_bytes": view.block_bytes,
+        "reported_block_bytes": view.reported_block_bytes,
         "arena": None
-        if arena is None
+        if predicted is None
         else {
-            "forecast_peak_bytes": arena.peak_bytes + (view.session_bytes or 0),
-            "forecast_held_bytes": view.forecast_held_bytes,
+            "predicted_peak_bytes": predicted.peak_bytes,
+            "predicted_held_bytes": predicted.held_bytes,
+            "replayed_peak_bytes": replayed.peak_bytes if replayed else None,
+            "replayed_held_bytes": replayed.held_bytes if replayed else None,
             "peak_bytes": view.arena.in_use_peak_bytes if view.arena else None,
             "held_bytes": view.arena.held_bytes if view.arena else None,
         },

@@ -92,19 +92,27 @@ def _row(view: MemoryView, buffer: Buffer) -> tuple[str, ...]:
 
 
 def forecast_sentence(view: MemoryView) -> str:
-    """Compare the arena by its rules with what the runtime reported."""
-    made, use = view.forecast, view.arena
+    """Compare the arena predicted from sizes with what the runtime reported."""
+    made, use, replayed = view.predicted, view.arena, view.replayed
     if made is None:
-        return (
-            f"packed into one block, the tensors need {format_bytes(view.block_bytes)} (estimate)"
-        )
-    peak = made.peak_bytes + (view.session_bytes or 0)
-    text = f"arena by its rules: {format_bytes(peak)} in use, "
-    text += f"{format_bytes(view.forecast_held_bytes)} held"
+        block, reported = format_bytes(view.block_bytes), view.reported_block_bytes
+        text = f"packed into one block, the tensors need {block} (estimate)"
+        return text if reported is None else f"{text}; reported: {format_bytes(reported)}"
+    text = f"predicted from sizes: {_arena_text(made.peak_bytes, made.held_bytes)}"
     if use is None:
         return text + "; the runtime did not report its allocator"
-    held = format_bytes(use.held_bytes) if use.held_bytes is not None else "not known"
-    return f"{text}; reported: {format_bytes(use.in_use_peak_bytes)} and {held}"
+    text += f"; reported: {_arena_text(use.in_use_peak_bytes, use.held_bytes)}"
+    if replayed is None or replayed == made:
+        return text
+    return (
+        f"{text}; with the reported workspace and packed weights, the rules give "
+        f"{_arena_text(replayed.peak_bytes, replayed.held_bytes)}"
+    )
+
+
+def _arena_text(peak_bytes: int, held_bytes: int | None) -> str:
+    held = "unknown" if held_bytes is None else format_bytes(held_bytes)
+    return f"{format_bytes(peak_bytes)} in use, {held} held"
 
 
 def finding_text(view: MemoryView, finding: MemoryFinding) -> str:
@@ -147,7 +155,7 @@ def memory_text(
         text = f"{format_bytes(view.process_bytes)} peak of the process"
         lines.append(label_row("process", text))
     lines.append(label_row("peak", peak_sentence(view)))
-    lines.append(label_row("arena" if view.forecast else "block", forecast_sentence(view)))
+    lines.append(label_row("arena" if view.predicted else "block", forecast_sentence(view)))
     if view.unknown:
         lines.append(label_row("unknown", f"{counted(view.unknown, 'tensor')} of unknown size"))
     lines.append(Text())

@@ -276,6 +276,7 @@ def plan_facts(plans: tuple[PlanSummary, ...]) -> tuple[tuple[str, tuple[str, ..
         ("throughput", tuple(_rate(one) for one in plans)),
         ("weights", _sizes(one.totals.weights_bytes for one in plans)),
         ("activations", _sizes(one.totals.activation_bytes for one in plans)),
+        ("at the peak", _sizes(one.memory.nbytes if one.memory else None for one in plans)),
         ("precision", tuple(_precisions(one) for one in plans)),
     ]
     return tuple((name, cells) for name, cells in rows if set(cells) - {UNKNOWN})

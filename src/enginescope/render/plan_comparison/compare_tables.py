@@ -13,6 +13,7 @@ from enginescope.core.units import sum_known
 from enginescope.judge.units import counted
 from enginescope.render.base.data_table import UNKNOWN, inert_text, number_column, number_text
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import shorten
 from enginescope.render.plan_comparison.compare_phrases import (
     cause_text,
     changes_text,
@@ -22,6 +23,8 @@ from enginescope.render.plan_comparison.compare_phrases import (
 
 EXPLAINED = "What explains the difference of the layer times"
 _DIFFERENCE = "B − A ms"
+#: Most characters of a layer's name below a table.
+_NAME = 44
 _SHARE = "% of B − A"
 #: Columns that narrow screens go without, by the ends of their headers, the first one first.
 _SPARED = ("paired by", "type", "A ÷ B", " layers", _SHARE, _DIFFERENCE)
@@ -193,6 +196,33 @@ def share_tables(found: Comparison, top: int) -> Iterator[TextTable]:
     ):
         if rows:
             yield _share_table(title, name, rows, overview, top)
+
+
+def memory_tables(overview: PlansOverview) -> Iterator[TextTable]:
+    """Yield what takes memory at the peak of each plan, where the plans tell their tensors."""
+    if not overview.memory:
+        return
+    columns: dict[str, list[str]] = {}
+    sizes = number_column([_mib(size) for row in overview.memory for size in row.nbytes])
+    for at, plan in enumerate(overview.plans):
+        columns[f"{plan.label} MiB"] = sizes[at :: len(overview.plans)]
+    if len(overview.plans) == 2:
+        differences = [_mib(row.difference_bytes(1)) for row in overview.memory]
+        columns["B − A MiB"] = number_column(differences, signed=True)
+    numbers = tuple(columns)
+    columns["what"] = [
+        f"tensors of {row.type}" if row.type else row.part for row in overview.memory
+    ]
+    peaks = [(plan.label, plan.memory) for plan in overview.plans if plan.memory]
+    note = "; ".join(f"peak of {label}: {shorten(peak.layer, _NAME)}" for label, peak in peaks)
+    for label, peak in peaks:
+        if peak.unknown:
+            note += f"; {label}: {counted(peak.unknown, 'tensor')} of unknown size not counted"
+    yield _table("Memory at the peak by type", columns, numbers=numbers, note=note)
+
+
+def _mib(nbytes: int | None) -> float | None:
+    return None if nbytes is None else nbytes / (1 << 20)
 
 
 def facts_table(overview: PlansOverview) -> TextTable:

@@ -141,8 +141,13 @@ class PageSubject:
         run, plan = self.view.given, self.plan
         if plan is None:
             return None
-        peak = run.peak_memory_bytes
-        return memory_of(plan.plan, run.arenas, roles=plan.kinds.roles, process_bytes=peak)
+        return memory_of(
+            plan.plan,
+            run.arenas,
+            roles=plan.kinds.roles,
+            process_bytes=run.peak_memory_bytes,
+            device=run.device_memory,
+        )
 
     @property
     def made_on(self) -> str | None:

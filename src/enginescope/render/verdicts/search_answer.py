@@ -31,18 +31,18 @@ _VERSIONS = ("enginescope", "python", "numpy", "onnx", "cpu", "gpu0")
 def search_answer(result: ReleaseSearch) -> Answer:
     """Return the release, every comparison of the search, and the figures of the last one."""
     change = upgrade_answer(result.change) if result.change else None
-    rows = [(step, result.row(step)) for step in result.steps]
+    rows = [(step, result.row(step), _why(result, step)) for step in result.steps]
     steps = TextTable(
         title="Comparisons",
         headers=_HEADERS,
-        rows=tuple(_cells(step, row) for step, row in rows),
+        rows=tuple(_cells(*each) for each in rows),
         numbers=_HEADERS[4:8],
         sentences=_HEADERS[-1:],
     )
     listed = TextTable(
         title="Comparisons",
         headers=("verdict", "releases and metric"),
-        rows=tuple((row.kind.value, _lines(step, row)) for step, row in rows),
+        rows=tuple((row.kind.value, _lines(step, row, why)) for step, row, why in rows),
     )
     return Answer(
         verb="search",
@@ -105,15 +105,22 @@ def _facts(result: ReleaseSearch) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _lines(step: UpgradeReport, row: UpgradeRow) -> str:
+def _why(result: ReleaseSearch, step: UpgradeReport) -> str:
+    """Return why a verdict is so; only the last one needs more than a word if it is worse."""
+    row = result.row(step)
+    is_last = step is result.steps[-1]
+    return why_of(row) if is_last or row.kind is not UpgradeKind.WORSE else row.reason
+
+
+def _lines(step: UpgradeReport, row: UpgradeRow, why: str) -> str:
     old, new = values_of(row)
     change = (change_text(row.verdict), change_interval(row.verdict))
     figures = (f"{old} → {new}", *(text for text in change if text != UNKNOWN))
     what = f"{step.new.name} against {step.old.name} · {metric_text(row)}"
-    return "\n".join((what, *([", ".join(figures)] if row.verdict else []), why_of(row)))
+    return "\n".join((what, *([", ".join(figures)] if row.verdict else []), why))
 
 
-def _cells(step: UpgradeReport, row: UpgradeRow) -> tuple[str, ...]:
+def _cells(step: UpgradeReport, row: UpgradeRow, why: str) -> tuple[str, ...]:
     change = change_text(row.verdict, is_cell=True), change_interval(row.verdict)
     what = step.new.name, step.old.name, row.kind.value, metric_text(row)
-    return (*what, *values_of(row), *change, why_of(row))
+    return (*what, *values_of(row), *change, why)

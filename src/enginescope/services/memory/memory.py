@@ -115,7 +115,11 @@ def _view(run: Run, runtime_bytes: int | None) -> MemoryView:
     view = None
     if run.plan is not None:
         view = memory_of(
-            run.plan, run.arenas, process_bytes=run.peak_memory_bytes, runtime_bytes=runtime_bytes
+            run.plan,
+            run.arenas,
+            process_bytes=run.peak_memory_bytes,
+            runtime_bytes=runtime_bytes,
+            device=run.device_memory,
         )
     if view is None:
         raise UsageError(

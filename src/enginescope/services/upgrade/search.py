@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -14,6 +14,7 @@ from enginescope.judge.comparison.hodges_lehmann import rounds_needed
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
+from enginescope.records.run.job import Workload
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     ReleaseSearch,
@@ -26,7 +27,7 @@ from enginescope.services.declared import File
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import interrupted_notice
-from enginescope.services.store_access import made_now, place_of
+from enginescope.services.store_access import made_now, own_command, place_of
 from enginescope.services.upgrade.checks import Effort
 from enginescope.services.upgrade.evidence import REDUCED, check_evidence_folder
 from enginescope.services.upgrade.releases import (
@@ -206,3 +207,64 @@ class _Search:
             bad=bad,
             **made_now(self._upgrade.command) | {"notices": notices},
         )
+
+
+def search_releases(
+    model: File,
+    span: str,
+    *,
+    package: str = "onnxruntime",
+    pythons: Sequence[str] = (),
+    on: str | Sequence[str] = (),
+    reference: File | None = None,
+    data: Sequence[File] = (),
+    samples: int | None = None,
+    tolerance: str | None = None,
+    rounds: int | None = None,
+    max_regression_pct: Mapping[str, float] | None = None,
+    evidence: File | None = None,
+    continues: bool = False,
+    max_time_s: float | None = None,
+    workload: Workload | None = None,
+    store: File | None = None,
+) -> ReleaseSearch:
+    """Search the release of a package that made a model slower, wrong or larger.
+
+    Args:
+        model: An ONNX model.
+        span: The first and the last release, as ``"1.19..1.32"``.
+        package: The releases are those of the index that pip is configured for.
+        pythons: Search these interpreters instead, each ``[VERSION=]PYTHON``.
+        on, reference, data, samples, tolerance, rounds, workload: As those of `upgrade`.
+        max_regression_pct: Maximum regression of a metric, as that of `upgrade`.
+        evidence: New folder for the evidence of the last comparison.
+        continues: Use the stored runs of an earlier search.
+        max_time_s: Of the whole search.
+        store: Where runs and the environments of releases are stored.
+
+    Returns:
+        ``result.kind``, ``result.bad``, ``result.metric``, ``result.steps``.
+
+    Raises:
+        UsageError: The range has fewer than two usable releases.
+        StoreError: The store cannot be written.
+    """
+    upgrade = UpgradeRequest(
+        models=(Path(model),),
+        old="",
+        on=on,
+        reference=reference,
+        data=data,
+        samples=samples,
+        tolerance=tolerance,
+        rounds=rounds,
+        max_regression_pct=max_regression_pct or {},
+        evidence=evidence,
+        continues=continues,
+        max_time_s=max_time_s,
+        workload=workload or Workload(),
+        store=store,
+        command=own_command(),
+    )
+    request = SearchRequest(upgrade=upgrade, span=span, package=package, pythons=tuple(pythons))
+    return search_upgrade(request, MeasurementObserver())

@@ -83,7 +83,7 @@ def memory_chart(found: MemoryView) -> Chart | None:
         ),
         subtitle=(
             f"The most is needed while {shorten(found.peak_layer.name, 60)} runs",
-            _LIFE if found.forecast is None else _LIFE_EXECUTED,
+            _LIFE if found.predicted is None else _LIFE_EXECUTED,
             *(unknown if found.unknown else ()),
         ),
         spec=marks(
