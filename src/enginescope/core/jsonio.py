@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,18 +38,23 @@ def encode(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
-def decode(data: bytes, kind: type[T], *, source: str) -> T:
+def decode(
+    data: bytes, kind: type[T], *, source: str, hook: Callable[[type, Any], Any] | None = None
+) -> T:
     """Return `data` as a `kind`.
+
+    Args:
+        hook: Reads values of types that JSON has not.
 
     Raises:
         FormatError: The bytes are not JSON, or not of that shape; names `source` and the JSON path.
     """
     try:
-        return msgspec.json.decode(data, type=prepared(kind))
+        return msgspec.json.decode(data, type=prepared(kind), dec_hook=hook)
     except msgspec.ValidationError as error:
         message, _, where = str(error).partition(" - at ")
         raise FormatError(source, where=where.strip("`") or None, why=message) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(source, why=f"not valid JSON ({error})") from None
 
 

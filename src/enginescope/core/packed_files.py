@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, NamedTuple, Protocol
 
@@ -57,14 +57,11 @@ def opened_zip(file: Path, *, expected: str) -> Iterator[zipfile.ZipFile]:
         expected: What it should be, for the message.
     """
     try:
-        if not is_tar(file):
-            with zipfile.ZipFile(file) as packed:
+        with tempfile.TemporaryFile() if is_tar(file) else nullcontext(file) as source:
+            if not isinstance(source, Path):
+                _copy_tar(file, source)
+            with zipfile.ZipFile(source) as packed:
                 yield packed
-        else:
-            with tempfile.TemporaryFile() as copy:
-                _copy_tar(file, copy)
-                with zipfile.ZipFile(copy) as packed:
-                    yield packed
     except UNREADABLE as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise FormatError(str(file), why=why or "it is damaged", expected=expected) from error
@@ -297,12 +294,10 @@ def _unpacked(path: Path, packing: _Packing, blocks: Iterator[bytes], size: int 
             raise
         why = f"the {packing.name} data is damaged: {error}"
         raise FormatError(str(path), why=why) from None
-    if size is not None:
-        return bytes(content)
-    if len(content) > most:
+    if size is None and len(content) > most:
         why = f"it holds more than {most >> 20} MiB when unpacked"
         raise FormatError(str(path), why=why, expected="a log or JSON of an engine")
-    if not is_whole:
+    if size is None and not is_whole:
         why = f"the {packing.name} data is cut off"
         raise FormatError(str(path), why=why, expected="the whole file")
     return bytes(content)

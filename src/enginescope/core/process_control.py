@@ -24,7 +24,8 @@ def deferred_signals() -> Iterator[None]:
     Threads other than the main one never run handlers: there the block changes nothing.
     """
     deferral = _Deferral()
-    if deferral.is_inner or threading.current_thread() is not threading.main_thread():
+    is_inner = any(isinstance(handler, _Deferral) for handler in deferral.handlers.values())
+    if is_inner or threading.current_thread() is not threading.main_thread():
         yield
         return
     for number in deferral.handlers:
@@ -54,11 +55,6 @@ class _Deferral:
             number: handler for number in numbers if callable(handler := signal.getsignal(number))
         }
         self.waiting: int | None = None
-
-    @property
-    def is_inner(self) -> bool:
-        """Whether a block around this one defers signals already."""
-        return any(isinstance(handler, _Deferral) for handler in self.handlers.values())
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.waiting is None:

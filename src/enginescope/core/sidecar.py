@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from enginescope.core.errors import FormatError
-from enginescope.core.jsonio import prepared, read_stored, write_atomic
+from enginescope.core.jsonio import decode, read_stored, write_atomic
 
 T = TypeVar("T")
 
@@ -121,13 +121,7 @@ def decode_record(kind: type[T], data: bytes, folder: Path, *, source: str) -> T
             raise NotImplementedError(wanted)  # what msgspec asks of a hook for other types
         return _load_array(inside, value)
 
-    try:
-        return msgspec.json.decode(data, type=prepared(kind), dec_hook=read_array)
-    except msgspec.ValidationError as error:
-        message, _, where = str(error).partition(" - at ")
-        raise FormatError(source, where=where.strip("`") or None, why=message) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(source, why=f"not valid JSON ({error})") from None
+    return decode(data, kind, source=source, hook=read_array)
 
 
 def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import sys
 import time
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import Any
 
 from enginescope.backends.tensorrt.cuda import DeviceFacts, Driver
 from enginescope.core.errors import FormatError, MissingDependencyError, UnsupportedError
-from enginescope.core.optional import is_installed, require, versions_of
+from enginescope.core.optional import is_installed, require
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.plan.engine_file import capability_numbers
@@ -100,7 +100,12 @@ def installed_version(runtime: str | None = None) -> str | None:
         modules, distributions = _RUNTIMES[name]
         if not any(is_installed(module) for module in modules):
             continue
-        return next(iter(versions_of(*distributions).values()), None) or _imported_version(name)
+        for distribution in distributions:
+            try:
+                return metadata.version(distribution)
+            except metadata.PackageNotFoundError:
+                continue
+        return _imported_version(name)
     return None
 
 
