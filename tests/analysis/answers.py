@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ _TYPES = {
     "float16": DataType.FP16,
     "int64": DataType.INT64,
     "int32": DataType.INT32,
+    "int8": DataType.INT8,
     "uint8": DataType.UINT8,
     "bool": DataType.BOOL,
     "complex64": DataType.COMPLEX64,
@@ -30,13 +32,29 @@ def tensor(values: Any, name: str = "y", dtype: DataType | None = None) -> Tenso
     return TensorValues(name=name, dtype=kind, shape=array.shape, data=array)
 
 
-def side(reference: list[Any], candidate: list[Any], tolerance: str | Tolerance) -> SideDiff:
-    """Return the comparison of one output over samples."""
+def side(
+    reference: Sequence[Any],
+    candidate: Sequence[Any],
+    tolerance: str | Tolerance,
+    *orders: Sequence[Any],
+    allow_nothing: bool = False,
+) -> SideDiff:
+    """Return the comparison of one output over samples, or of tuples of them.
+
+    Args:
+        orders: The samples of the rounded reference, for each way to round.
+    """
     limits = tolerance_named(tolerance) if isinstance(tolerance, str) else tolerance
-    comparison = SideComparison("B", lambda _: limits)
-    for index, (a, b) in enumerate(zip(reference, candidate, strict=True)):
-        comparison.add(index, f"sample {index}", [tensor(a)], [tensor(b)])
+    comparison = SideComparison("B", lambda _: limits, allow_nothing=allow_nothing)
+    for at, every in enumerate(zip(reference, candidate, *orders, strict=True)):
+        a, b, *rounded = map(_outputs, every)
+        comparison.add(at, f"sample {at}", a, b, rounded)
     return comparison.result()
+
+
+def _outputs(answer: Any) -> list[TensorValues]:
+    several = answer if isinstance(answer, tuple) else (answer,)
+    return [one if isinstance(one, TensorValues) else tensor(one) for one in several]
 
 
 def codes(found: SideDiff) -> set[str]:

@@ -20,7 +20,7 @@ from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.errors.error_moments import CHUNK
 from enginescope.analysis.errors.output_tolerance import tolerance_named
-from tests.analysis.answers import codes, tensor
+from tests.analysis.answers import codes, side, tensor
 
 GENERATOR = np.random.default_rng(0)
 REFERENCE = [GENERATOR.standard_normal((1, 6, 30, 40)) for _ in range(2)]
@@ -34,11 +34,7 @@ def off_by(sizes: Any, seed: int = 1) -> list[Any]:
 
 
 def judged(candidate: list[Any], rounded: list[Any] | None, row: str = "fp16") -> SideDiff:
-    comparison = SideComparison("B", lambda _: tolerance_named(row))
-    for sample, values in enumerate(REFERENCE):
-        expected = () if rounded is None else [[tensor(rounded[sample])]]
-        comparison.add(sample, "s", [tensor(values)], [tensor(candidate[sample])], expected)
-    return comparison.result()
+    return side(REFERENCE, candidate, row, *([] if rounded is None else [rounded]))
 
 
 def test_the_noise_is_that_of_numpy_on_whole_arrays() -> None:
@@ -201,16 +197,6 @@ def noise(rmse: float, slope: float | None, *channels: float | None) -> Expected
     return ExpectedNoise(rmse=rmse, peak=2 * rmse, slope=slope, channels=(along,))
 
 
-def judged_of_rounding_orders(
-    reference: Any, candidate: Any, *orders: Any, row: str = "tf32"
-) -> SideDiff:
-    comparison = SideComparison("B", lambda _: tolerance_named(row))
-    for at, values in enumerate(reference):
-        rounded = [[tensor(order[at])] for order in orders]
-        comparison.add(at, "s", [tensor(values)], [tensor(candidate[at])], rounded)
-    return comparison.result()
-
-
 def off(size: float, seed: int) -> Any:
     return SCORES + size * np.random.default_rng(seed).standard_normal(SCORES.shape)
 
@@ -228,16 +214,15 @@ def test_an_honest_engine_of_another_order_passes() -> None:
     """Its error is three times that of the nearest rounding, as where tensor cores drop bits."""
     nearest, dropped = off(7e-4, 1), off(2.1e-3, 2)
     for seed in range(3, 9):
-        assert judged_of_rounding_orders(SCORES, off(2.1e-3, seed), nearest, dropped).passes
+        assert side(SCORES, off(2.1e-3, seed), "tf32", nearest, dropped).passes
     dead = np.where(np.arange(1000) == 7, 0.0, off(2.1e-3, 3))
-    assert not judged_of_rounding_orders(SCORES, dead, nearest, dropped).passes
+    assert not side(SCORES, dead, "tf32", nearest, dropped).passes
 
 
 def test_no_channel_of_1000_fails_by_chance_alone() -> None:
     """One rounded copy of eight elements a channel, and an engine three times as noisy."""
     failed = [
-        not judged_of_rounding_orders(SCORES, off(2.1e-3, 20 + at), off(7e-4, at)).passes
-        for at in range(12)
+        not side(SCORES, off(2.1e-3, 20 + at), "tf32", off(7e-4, at)).passes for at in range(12)
     ]
     assert sum(failed) <= 1
 
@@ -253,7 +238,7 @@ def test_a_sample_that_lacks_an_order_leaves_the_noise_unknown() -> None:
 @pytest.mark.parametrize("scale", [1e-5, 1e-8])
 def test_values_below_the_smallest_of_fp16_underflow_and_that_is_said_first(scale) -> None:
     lost = 0 * SCORES
-    found = judged_of_rounding_orders(scale * SCORES, lost, scale * SCORES * (1 + 1e-7), row="fp16")
+    found = side(scale * SCORES, lost, "fp16", scale * SCORES * (1 + 1e-7))
     first, *others = found.outputs[0].reasons
     assert first.code == "underflow"
     assert "below FP16's smallest normal value of 6.1e-05" in first.message
@@ -265,7 +250,7 @@ def test_a_channel_that_underflows_is_named_first() -> None:
     reference[..., 5] *= 1e-6
     wrong = reference.copy()
     wrong[..., 5] = 0
-    first = judged_of_rounding_orders(reference, wrong, reference, row="fp16").outputs[0].reasons[0]
+    first = side(reference, wrong, "fp16", reference).outputs[0].reasons[0]
     assert first.code == "underflow"
     assert first.evidence["channels"] == [5]
     assert "channel 5 of axis 1" in first.message
@@ -273,7 +258,6 @@ def test_a_channel_that_underflows_is_named_first() -> None:
 
 def test_other_precisions_and_larger_values_do_not_underflow() -> None:
     for row, scale in (("bf16", 1e-8), ("fp16", 1.0)):
-        found = judged_of_rounding_orders(scale * SCORES, 0 * SCORES, scale * SCORES, row=row)
-        codes = {reason.code for reason in found.outputs[0].reasons}
-        assert codes
-        assert "underflow" not in codes
+        found = codes(side(scale * SCORES, 0 * SCORES, row, scale * SCORES))
+        assert found
+        assert "underflow" not in found

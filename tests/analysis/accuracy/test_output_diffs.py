@@ -20,16 +20,9 @@ from enginescope.records.tensor import DataType
 from tests.analysis.answers import codes, cross_wave, side, tensor, wave
 
 
-def compared(
-    *samples: tuple[list[Any], list[Any]], row: str = "fp16", allow_nothing: bool = False
-) -> SideDiff:
+def compared(*samples: tuple[list[Any], list[Any]]) -> SideDiff:
     """Return the comparison of samples, each a reference's and a candidate's outputs."""
-    comparison = SideComparison(
-        "engine B", lambda _: tolerance_named(row), allow_nothing=allow_nothing
-    )
-    for number, (reference, candidate) in enumerate(samples):
-        comparison.add(number, f"picture {number}", reference, candidate)
-    return comparison.result()
+    return side(*([tuple(one) for one in every] for every in zip(*samples, strict=True)), "fp16")
 
 
 def notices(output: OutputDiff) -> dict[str, Notice]:
@@ -73,11 +66,11 @@ def test_each_sample_has_its_own_figures_and_reason() -> None:
     )
     rows = [(one.sample, one.name, one.output, one.shape, one.reason) for one in found.samples]
     assert rows == [
-        (0, "picture 0", "y", (2, 50), None),
-        (1, "picture 1", "y", (3, 50), "error"),
-        (2, "picture 2", "y", (50,), "missing"),
-        (3, "picture 3", "y", (2, 9), "extra"),
-        (4, "picture 4", "y", (50,), "shape"),
+        (0, "sample 0", "y", (2, 50), None),
+        (1, "sample 1", "y", (3, 50), "error"),
+        (2, "sample 2", "y", (50,), "missing"),
+        (3, "sample 3", "y", (2, 9), "extra"),
+        (4, "sample 4", "y", (50,), "shape"),
     ]
     assert [one.figures and one.figures.elements for one in found.samples] == [
         100, 150, None, None, None,
@@ -291,8 +284,7 @@ def test_an_output_that_shows_nothing_fails_and_says_why(reference, candidate, t
         message=f"{text}: nothing was compared",
         evidence={"elements": reference.size},
     )
-    pair = ([tensor(reference)], [tensor(candidate)])
-    allowed = compared(pair, allow_nothing=True)
+    allowed = side([reference], [candidate], "fp16", allow_nothing=True)
     assert allowed.passes
     assert "W-NOTHING-COMPARED" in notices(allowed.outputs[0])
 
@@ -315,9 +307,7 @@ def test_small_values_within_the_expected_noise_are_a_comparison() -> None:
     error = 5e-6 * cross_wave(400)
     (alone,) = side([values], [values + error], "fp16").outputs
     assert [reason.code for reason in alone.reasons] == ["nothing-compared"]
-    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    comparison.add(0, "s", [tensor(values)], [tensor(values + error)], [[tensor(values - error)]])
-    (output,) = comparison.result().outputs
+    (output,) = side([values], [values + error], "fp16", [values - error]).outputs
     assert output.passes
     assert output.notices == ()
 

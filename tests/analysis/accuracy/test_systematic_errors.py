@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.errors.output_tolerance import tolerance_named
-from tests.analysis.answers import codes, cross_wave, reason, side, tensor, wave
+from tests.analysis.answers import codes, cross_wave, reason, side, wave
 
 
 def test_a_changed_best_class_has_its_margin() -> None:
@@ -39,9 +37,7 @@ def test_a_best_class_may_change_within_the_expected_noise(noise, changed) -> No
     wrong = scores.copy()
     wrong[3, :2] = [9, 10]
     rounded = scores + noise * scores.std() * cross_wave(2000).reshape(200, 10)
-    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    comparison.add(0, "s", [tensor(scores)], [tensor(wrong)], [[tensor(rounded)]])
-    assert ("best-class" in codes(comparison.result())) is changed
+    assert ("best-class" in codes(side([scores], [wrong], "fp16", [rounded]))) is changed
 
 
 def test_a_factor_of_all_elements_is_systematic() -> None:
@@ -60,9 +56,8 @@ def test_a_factor_of_all_elements_is_systematic() -> None:
 @pytest.mark.parametrize(("rounded", "fails"), [(1.004, False), (1.0, True)])
 def test_a_factor_that_rounding_shows_too_is_expected(rounded: float, fails: bool) -> None:
     values = wave(1000)
-    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    comparison.add(0, "s", [tensor(values)], [tensor(1.006 * values)], [[tensor(rounded * values)]])
-    assert ("systematic-scale" in codes(comparison.result())) is fails
+    found = side([values], [1.006 * values], "fp16", [rounded * values])
+    assert ("systematic-scale" in codes(found)) is fails
 
 
 @pytest.mark.parametrize(("size", "fails"), [(0.02, False), (0.03, True)])
@@ -70,10 +65,8 @@ def test_a_factor_beyond_the_honest_error_is_systematic_whatever_its_share(size,
     """It explains half of the squared error, and 1.4 or 2.1 of the honest RMSE; 1.5 may be."""
     values = wave(1000)
     error = size * np.sqrt(0.5) * (wave(1000) + cross_wave(1000))
-    comparison = SideComparison("B", lambda _: tolerance_named("int8"))
-    rounded = values + 0.01 * cross_wave(1000)
-    comparison.add(0, "s", [tensor(values)], [tensor(values + error)], [[tensor(rounded)]])
-    assert codes(comparison.result()) == ({"systematic-scale"} if fails else set())
+    found = side([values], [values + error], "int8", [values + 0.01 * cross_wave(1000)])
+    assert codes(found) == ({"systematic-scale"} if fails else set())
 
 
 def test_the_factors_share_of_the_error_is_named() -> None:
@@ -192,9 +185,7 @@ def test_little_noise_does_not_narrow_what_a_best_class_may_lead_by() -> None:
     wrong = scores.copy()
     wrong[3, [0, 5]] = [6, 10]
     rounded = scores + 1e-5 * cross_wave(120).reshape(20, 6)
-    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    comparison.add(0, "s", [tensor(scores)], [tensor(wrong)], [[tensor(rounded)]])
-    best = reason(comparison.result(), "best-class")
+    best = reason(side([scores], [wrong], "fp16", [rounded]), "best-class")
     assert best.evidence["limit"] == pytest.approx(0.03)
     assert reason(side([scores], [wrong], "exact"), "best-class").evidence["limit"] == 0
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.errors.channel_errors import kind_of
-from enginescope.analysis.errors.output_tolerance import TOLERANCES, tolerance_named
+from enginescope.analysis.errors.output_tolerance import TOLERANCES
 from enginescope.backends.base import InputSpec
+from enginescope.core.record import replace
 from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.records.run.job import InputRange, InputShape, Workload
 from enginescope.records.run.run import TensorValues
@@ -37,18 +38,6 @@ def gaussian(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return generator.standard_normal(shape)
 
 
-def offset(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    return 40 + 7 * generator.standard_normal(shape)
-
-
-def heavy_tailed(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    return 3 * generator.standard_t(3, shape)
-
-
-def rectified(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    return np.maximum(generator.standard_normal(shape), 0)
-
-
 def probabilities(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
     scores = np.exp(3 * generator.standard_normal(shape))
     return scores / scores.sum(axis=-1, keepdims=True)
@@ -61,8 +50,17 @@ def smooth(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(a * rows + 3 * b * columns**2 + c * rows * columns + 1, shape).copy()
 
 
-FAMILIES = st.sampled_from([gaussian, offset, heavy_tailed, rectified, probabilities, smooth])
 Family = Callable[[np.random.Generator, tuple[int, ...]], Any]
+FAMILIES: st.SearchStrategy[Family] = st.sampled_from(
+    [
+        gaussian,
+        lambda generator, shape: 40 + 7 * generator.standard_normal(shape),
+        lambda generator, shape: 3 * generator.standard_t(3, shape),  # heavy tails
+        lambda generator, shape: np.maximum(generator.standard_normal(shape), 0),
+        probabilities,
+        smooth,
+    ]
+)
 
 
 def held(values: Any, dtype: str) -> TensorValues:
@@ -74,11 +72,8 @@ def held(values: Any, dtype: str) -> TensorValues:
     return TensorValues(name="y", dtype=DataType.BF16, shape=values.shape, data=rounded)
 
 
-def judged(reference: list[Any], candidate: list[Any], row: str, dtype: str) -> Any:
-    comparison = SideComparison("B", lambda _: tolerance_named(row))
-    for number, (a, b) in enumerate(zip(reference, candidate, strict=True)):
-        comparison.add(number, f"sample {number}", [held(a, dtype)], [held(b, dtype)])
-    return comparison.result()
+def judged(reference: list[Any], candidate: list[Any], row: str, dtype: str) -> SideDiff:
+    return side(*([held(one, dtype) for one in values] for values in (reference, candidate)), row)
 
 
 @settings(max_examples=200, deadline=None)
@@ -130,14 +125,8 @@ def test_samples_and_items_of_a_batch_in_another_order_fail(
 def test_outputs_under_each_others_names_fail(row: str, dtype: str, seed: int) -> None:
     generator = np.random.default_rng(seed)
     a, b = (held(gaussian(generator, (1, 64)), dtype) for _ in range(2))
-    comparison = SideComparison("B", lambda _: tolerance_named(row))
-    first, second = (
-        [type(x)(name="a", dtype=x.dtype, shape=x.shape, data=x.data),
-         type(y)(name="b", dtype=y.dtype, shape=y.shape, data=y.data)]
-        for x, y in ((a, b), (b, a))
-    )  # fmt: skip
-    comparison.add(0, "s", first, second)
-    assert not any(one.passes for one in comparison.result().outputs)
+    first, second = ((replace(x, name="a"), replace(y, name="b")) for x, y in ((a, b), (b, a)))
+    assert not any(one.passes for one in side([first], [second], row).outputs)
 
 
 @settings(max_examples=60, deadline=None)
@@ -149,18 +138,7 @@ def test_whole_numbers_and_truth_values_fail_too(row: str, dtype: str, seed: int
     noise = generator.integers(0, high, (8, 8)).astype(dtype)
     for wrong in (noise, reference.T, reference[::-1]):
         if not np.array_equal(wrong, reference):
-            assert not judged_whole(reference, wrong, row).passes
-
-
-def judged_whole(reference: Any, wrong: Any, row: str) -> Any:
-    kinds = {"int8": DataType.INT8}
-
-    def one(values: Any) -> TensorValues:
-        return tensor(np.ascontiguousarray(values), dtype=kinds.get(values.dtype.name))
-
-    comparison = SideComparison("B", lambda _: tolerance_named(row))
-    comparison.add(0, "s", [one(reference)], [one(wrong)])
-    return comparison.result()
+            assert not side([reference], [np.ascontiguousarray(wrong)], row).passes
 
 
 @pytest.mark.parametrize("row", list(TOLERANCES))
@@ -235,47 +213,25 @@ def test_probabilities_of_many_classes_pass_after_int8(error, samples) -> None:
     assert failed <= 3
 
 
-def halved(best: Any, generator: np.random.Generator) -> Any:
-    return np.where(best == best.max(), best / 2, best)
-
-
-def cleared(best: Any, generator: np.random.Generator) -> Any:
-    return np.where(best == best.max(), 0, best)
-
-
-def moved_by_one(best: Any, generator: np.random.Generator) -> Any:
-    return np.roll(best, 1)
-
-
-def reordered(best: Any, generator: np.random.Generator) -> Any:
-    return generator.permutation(best[0])[None]
-
-
-def of_other_scores(best: Any, generator: np.random.Generator) -> Any:
-    return softmax(classified(generator, best.size))
-
-
-def uniform(best: Any, generator: np.random.Generator) -> Any:
-    return np.full_like(best, 1 / best.size)
-
-
-def scaled(best: Any, generator: np.random.Generator) -> Any:
-    return 1.01 * best
-
-
-def with_one_far_too_large(best: Any, generator: np.random.Generator) -> Any:
+def with_one_far_too_large(best: Any, _: np.random.Generator) -> Any:
     wrong = best.copy()
     wrong[0, int(best.argmin())] += best.max() / 10
     return wrong
 
 
-CORRUPTIONS = [
-    halved, cleared, moved_by_one, reordered, of_other_scores, uniform, scaled,
-    with_one_far_too_large,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("corruption", CORRUPTIONS)
+@pytest.mark.parametrize(
+    "corruption",
+    [
+        pytest.param(lambda best, _: np.where(best == best.max(), best / 2, best), id="halved"),
+        pytest.param(lambda best, _: np.where(best == best.max(), 0, best), id="cleared"),
+        pytest.param(lambda best, _: np.roll(best, 1), id="moved by one"),
+        pytest.param(lambda best, draw: draw.permutation(best[0])[None], id="reordered"),
+        pytest.param(lambda best, draw: softmax(classified(draw, best.size)), id="another's"),
+        pytest.param(lambda best, _: np.full_like(best, 1 / best.size), id="uniform"),
+        pytest.param(lambda best, _: 1.01 * best, id="scaled"),
+        with_one_far_too_large,
+    ],
+)
 def test_wrong_probabilities_of_many_classes_fail(corruption) -> None:
     for seed in range(40):
         generator = np.random.default_rng(seed)
@@ -403,34 +359,19 @@ def noise(values: Any) -> Any:
     return generator.uniform(values.min(), values.max(), values.shape).astype(values.dtype)
 
 
-def turned(values: Any) -> Any:
-    """Transposed, in the same shape or another."""
-    return values.T if values.ndim > 1 else values[::-1]
-
-
-def corruptions(found: Answers) -> dict[str, Answers]:
-    return {
+def check(model: Path, workload: Workload | None = None) -> None:
+    found = answers(model, workload or Workload())
+    corruptions = {
         "noise": changed(found, noise),
         "swapped samples": [found[-1], *found[:-1]],
         "swapped halves": changed(found, lambda one: np.roll(one, one.size // 2)),
-        "transposed": changed(found, turned),
+        "transposed": changed(found, lambda one: one.T if one.ndim > 1 else one[::-1]),
         "scaled": changed(found, lambda one: (1.01 * one).astype(one.dtype)),
     }
-
-
-def passed(reference: Answers, candidate: Answers, row: str) -> bool:
-    comparison = SideComparison("B", lambda _: tolerance_named(row))
-    for number, (a, b) in enumerate(zip(reference, candidate, strict=True)):
-        comparison.add(number, f"sample {number}", a, b)
-    return comparison.result().passes
-
-
-def check(model: Path, workload: Workload | None = None) -> None:
-    found = answers(model, workload or Workload())
     for row in TOLERANCES:
-        assert passed(found, found, row), row
-        for name, wrong in corruptions(found).items():
-            assert not passed(found, wrong, row), (row, name)
+        assert side(found, found, row).passes, row
+        for name, wrong in corruptions.items():
+            assert not side(found, wrong, row).passes, (row, name)
 
 
 @pytest.mark.slow

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.errors.output_tolerance import TOLERANCES, tolerance_named
-from tests.analysis.answers import codes, side, tensor
+from enginescope.analysis.errors.output_tolerance import TOLERANCES
+from tests.analysis.answers import codes, side
 
 ROWS = ["fp32", "fp16", "bf16", "int8"]
 #: RMSE ÷ norm by channel that each row's rounding causes in real networks.
@@ -153,13 +152,8 @@ def test_the_reason_names_the_channels() -> None:
     (reason,) = (one for one in output.reasons if one.code == "channel-error")
     assert "on channels 4–21 of axis 1" in reason.message
     assert reason.evidence["channels"] == list(range(4, 22))
-    rounded = [honest(reference, "fp16")]
-    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    for sample, (a, b, c) in enumerate(
-        zip(reference, with_part(SCORES, half)(reference), *rounded, strict=True)
-    ):
-        comparison.add(sample, "s", [tensor(a)], [tensor(b)], [[tensor(c)]])
-    (output,) = comparison.result().outputs
+    halved = with_part(SCORES, half)(reference)
+    (output,) = side(reference, halved, "fp16", honest(reference, "fp16")).outputs
     (reason,) = (one for one in output.reasons if one.code == "channel-error")
     assert "at most 0.0501 wanted" in reason.message
 
@@ -226,10 +220,9 @@ def test_nothing_compared_is_no_pass_unless_allowed(values, row) -> None:
     assert not found.passes
     assert codes(found) == {"nothing-compared"}
     assert [notice.code for notice in found.outputs[0].notices] == ["W-NOTHING-COMPARED"]
-    allowed = SideComparison("B", lambda _: tolerance_named(row), allow_nothing=True)
-    allowed.add(0, "s", [tensor(values)], [tensor(values)])
-    assert allowed.result().passes
-    assert allowed.result().outputs[0].notices[0].code == "W-NOTHING-COMPARED"
+    allowed = side([values], [values], row, allow_nothing=True)
+    assert allowed.passes
+    assert allowed.outputs[0].notices[0].code == "W-NOTHING-COMPARED"
 
 
 def test_a_channel_that_is_not_finite_is_not_shown_as_free_of_errors() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import OutputReason
 from enginescope.analysis.accuracy.output_verdict import Compared, is_negligible, reasons_of
 from enginescope.analysis.errors.element_errors import compare_elements
@@ -74,12 +73,9 @@ def test_a_peak_names_its_sample_and_index() -> None:
 
 
 def test_an_error_beyond_the_noise_is_a_multiple_of_the_noise() -> None:
-    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
     rounded = wave(10_000) + 0.002 * cross_wave(10_000)
     rounded[0] += 0.098 * np.sign(rounded[0] - wave(10_000)[0])
-    far = wave(10_000) + 0.9
-    comparison.add(0, "s", [tensor(wave(10_000))], [tensor(far)], [[tensor(rounded)]])
-    found = comparison.result()
+    found = side([wave(10_000)], [wave(10_000) + 0.9], "fp16", [rounded])
     noise = found.outputs[0].expected_noise
     assert noise.peak == pytest.approx(0.1)
     usual = np.sqrt(0.002**2 + (0.1**2 - 0.002**2) / 10_000)
@@ -136,10 +132,7 @@ def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
     values = np.repeat(wave(400)[:, None], 3, axis=1)
     sizes = np.array([0.001, 0.002, 0.004])
     rounded = values + sizes * cross_wave(400)[:, None]
-    comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    wrong = values + np.array([0.0, 0.0, 0.4])
-    comparison.add(0, "s", [tensor(values)], [tensor(wrong)], [[tensor(rounded)]])
-    found = comparison.result()
+    found = side([values], [values + np.array([0.0, 0.0, 0.4])], "fp16", [rounded])
     text = "RMSE is 97 × that of honest FP16, at most 8.0 × wanted: 0.4 on channel 2 of axis 1"
     assert reason(found, "channel-error").message == text
     text = (

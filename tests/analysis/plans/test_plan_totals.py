@@ -94,12 +94,6 @@ def test_chains_of_no_ops() -> None:
     assert totals.activation_bytes == 8 + 32 + 32 + 8
 
 
-def test_a_circle_of_no_ops_ends() -> None:
-    a, b = tensor("a", 1), tensor("b", 1)
-    plan = plan_of(layer(0, [a], [b], "NoOp"), layer(1, [b], [a], "NoOp"), layer(2, [a], []))
-    assert plan_totals(plan).activation_bytes == 4
-
-
 def test_sizes_that_are_not_known() -> None:
     x = tensor("x", None, 3)
     y = tensor("y", 4)

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import SideDiff
-from enginescope.analysis.errors.output_tolerance import tolerance_named
-from tests.analysis.answers import codes, tensor
+from tests.analysis.answers import codes, side
 from tests.analysis.planted.errors import ERRORS
 from tests.analysis.planted.kinds import KINDS, NOISE, Kind
 from tests.analysis.planted.views import Arrays
@@ -124,12 +122,8 @@ def judged(name: str, row: str, seed: int, candidate: Arrays, *, with_noise: boo
     """
     _, reference = outputs(name, seed)
     rounds = with_noise and row != "fp32"
-    rounded = honest(name, row, seed, _DRAWS) if rounds else [None] * len(reference)
-    comparison = SideComparison("B", lambda _: tolerance_named(row))
-    for number, (a, b, c) in enumerate(zip(reference, candidate, rounded, strict=True)):
-        expected = () if c is None else [[tensor(c)]]
-        comparison.add(number, f"sample {number}", [tensor(a)], [tensor(b)], expected)
-    return comparison.result()
+    orders = [honest(name, row, seed, _DRAWS)] if rounds else []
+    return side(reference, candidate, row, *orders)
 
 
 def cases(kind: Kind, row: str, seed: int = 0, *, with_noise: bool = True) -> Iterator[Case]:

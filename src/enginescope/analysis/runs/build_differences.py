@@ -24,12 +24,7 @@ def build_notices(runs: Mapping[str, Run]) -> tuple[Notice, ...]:
     }
     facts: tuple[tuple[str, str, str, Callable[[BuildReport], str | None]], ...] = (
         ("W-OTHER-GPU", "on different GPUs", "the GPU", lambda build: build.device),
-        (
-            "W-OTHER-TENSORRT",
-            "by different TensorRT versions",
-            "TensorRT",
-            lambda build: build.tensorrt,
-        ),
+        ("W-OTHER-TENSORRT", "by different TensorRT versions", "TensorRT", lambda b: b.tensorrt),
     )
     notices: list[Notice] = []
     for code, how, whose, fact in facts:

@@ -146,17 +146,12 @@ def _share_within(angle: float, freedom: int) -> float:
     26.7.4.
     """
     sine, cosine = math.sin(angle), math.cos(angle)
-    if freedom % 2:
-        term, total = cosine, 0.0
-        for k in range(1, freedom - 1, 2):
-            total += term
-            term *= cosine * cosine * (k + 1) / (k + 2)
-        return 2 / math.pi * (angle + sine * total)
-    term, total = 1.0, 0.0
-    for k in range(0, freedom - 1, 2):
+    is_odd = freedom % 2
+    term, total = cosine if is_odd else 1.0, 0.0
+    for k in range(is_odd, freedom - 1, 2):
         total += term
         term *= cosine * cosine * (k + 1) / (k + 2)
-    return sine * total
+    return 2 / math.pi * (angle + sine * total) if is_odd else sine * total
 
 
 #: Longer series are averaged over neighbors first; the result is the same, at bounded cost.
