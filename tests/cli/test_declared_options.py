@@ -30,6 +30,7 @@ from enginescope.services.shapes.shapes import ShapesRequest
 from enginescope.services.suites.request import SuiteRequest
 from enginescope.services.tune.alternatives import TuneRequest
 from enginescope.services.upgrade.request import UpgradeRequest
+from enginescope.services.upgrade.search import SearchParameters
 
 REQUESTS = {
     "bench": JobRequest,
@@ -53,6 +54,7 @@ PYTHON = {
     "bench": BenchRequest,
     "bench_interleaved": InterleavedRequest,
     "noise_floor": NoiseRequest,
+    "search_releases": SearchParameters,
     "self_test": SelfTestRequest,
 }
 #: Flags that mean another thing in a verb: why.

