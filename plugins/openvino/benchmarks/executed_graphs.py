@@ -127,7 +127,7 @@ def _with_counterpart(found: Alignment) -> set[str]:
 
 
 def _share(some: set[str], names: list[str]) -> str:
-    return f"{100 * len(some) / len(set(names)):.1f} %"
+    return f"{100 * len(some & set(names)) / len(set(names)):.1f} %"
 
 
 def check(model: Path, shapes: tuple[InputShape, ...] = ()) -> bool:
@@ -153,10 +153,11 @@ def check(model: Path, shapes: tuple[InputShape, ...] = ()) -> bool:
         views.append(view)
     found = align(*(view.run.plan for view in views))
     paired = set(_paired(found))
+    operators = [node_name(node) for node in nodes if node.op_type != "Constant"]
     largest = max((len(one.a) + len(one.b) for one in found.pairs), default=0)
     _say(
-        f"  pairs layers of {_share(_with_counterpart(found), names)} of the nodes, and "
-        f"{_share(paired, names)} lie in both layers of one pair; {len(found.pairs)} pairs, the "
+        f"  pairs layers of {_share(_with_counterpart(found), operators)} of the operators, and "
+        f"{_share(paired, operators)} lie in both layers of one pair; {len(found.pairs)} pairs, the "
         f"largest of {largest} layers"
     )
     return is_whole

@@ -84,19 +84,19 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
                 attributes=facts,
             )
         )
-    originals = {one.index: _originals(one) for one in layers}
+    originals = [
+        (one.index, name)
+        for one in layers
+        for name in one.attributes.get("originalLayersNames", "").split(",")
+    ]
+    # what is behind a slash OpenVINO added: a layer that bears the operation's own name comes first
+    originals += [(index, name.rpartition("/")[0]) for index, name in originals]
     return Plan(
         name=name,
         layers=with_onnx_nodes(layers, originals, model),
         io=tuple(io),
         source_schema=EXECUTED,
     )
-
-
-def _originals(layer: Layer) -> tuple[str, ...]:
-    """Return the operations that a layer came from; what is behind a slash OpenVINO added."""
-    names = layer.attributes.get("originalLayersNames", "").split(",")
-    return (*names, *(one.rpartition("/")[0] for one in names))
 
 
 def _told(node: Any) -> dict[str, str]:
