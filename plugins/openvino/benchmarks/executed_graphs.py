@@ -157,8 +157,8 @@ def check(model: Path, shapes: tuple[InputShape, ...] = ()) -> bool:
     largest = max((len(one.a) + len(one.b) for one in found.pairs), default=0)
     _say(
         f"  pairs layers of {_share(_with_counterpart(found), operators)} of the operators, and "
-        f"{_share(paired, operators)} lie in both layers of one pair; {len(found.pairs)} pairs, the "
-        f"largest of {largest} layers"
+        f"{_share(paired, operators)} lie in both layers of one pair; {len(found.pairs)} pairs, "
+        f"the largest of {largest} layers"
     )
     return is_whole
 
