@@ -23,6 +23,8 @@ from enginescope_openvino.session import dtype_of, port_name
 
 #: Kinds of nodes that hold a tensor, and compute none.
 _CONSTANT, _INPUT, _OUTPUT = "Const", "Input", "Output"
+#: The kind of node that computes anew from constants.
+_RANDOM = "RandomUniform"
 #: What OpenVINO says in place of the time of a node.
 _IDLE = "not_executed"
 #: Step of OpenVINO's clock.
@@ -33,6 +35,9 @@ _AXES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 def executed_plan(compiled: Any, model: str, name: str) -> Plan:
     """Return the runtime model: nodes as layers, constants as weights of those that read them.
+
+    What OpenVINO computes of constants alone is a constant: it runs once, when the model is
+    compiled.
 
     Args:
         model: The ONNX file, whose nodes the layers name.
@@ -48,6 +53,7 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
         for value in node.input_values()
     }
     output = partial(_output, written)
+    constants = _constants(nodes, kinds)
     layers: list[Layer] = []
     io: list[IOTensor] = []
     for node in nodes:
@@ -57,14 +63,11 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
                 IOTensor(tensor=output(node, at), mode="input") for at in range(len(node.outputs()))
             ]
             continue
-        if kind == _CONSTANT:
+        if node.friendly_name in constants:
             continue
         read = [(one.get_node(), one.get_index()) for one in node.input_values()]
-        flowing = [
-            output(source, at) for source, at in read if kinds[source.friendly_name] != _CONSTANT
-        ]
         if kind == _OUTPUT:
-            io += [IOTensor(tensor=one, mode="output") for one in flowing]
+            io += [IOTensor(tensor=output(*one), mode="output") for one in read]
             continue
         layers.append(
             Layer(
@@ -72,13 +75,17 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
                 name=node.friendly_name,
                 type=kind or node.get_type_name(),
                 subtype=facts.get("primitiveType"),
-                inputs=tuple(flowing),
+                inputs=tuple(
+                    output(source, at)
+                    for source, at in read
+                    if source.friendly_name not in constants
+                ),
                 outputs=tuple(output(node, at) for at in range(len(node.outputs()))),
                 tactic_name=facts.get("primitiveType"),
                 weights=tuple(
                     Weights(role=one.name, dtype=one.dtype, count=one.elements)
                     for source, at in read
-                    if kinds[source.friendly_name] == _CONSTANT
+                    if source.friendly_name in constants
                     for one in (output(source, at),)
                 ),
                 attributes=facts,
@@ -97,6 +104,17 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
         io=tuple(io),
         source_schema=EXECUTED,
     )
+
+
+def _constants(nodes: Iterable[Any], kinds: Mapping[str, str]) -> set[str]:
+    found: set[str] = set()
+    for node in nodes:
+        kind = kinds[node.friendly_name]
+        sources = {value.get_node().friendly_name for value in node.input_values()}
+        is_computed = kind not in (_OUTPUT, _RANDOM) and sources and sources <= found
+        if kind == _CONSTANT or is_computed:
+            found.add(node.friendly_name)
+    return found
 
 
 def _told(node: Any) -> dict[str, str]:
