@@ -21,7 +21,6 @@ from enginescope.backends.loop import (
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Samples
 from enginescope.records.run.job import Job, Mode
 from enginescope.records.run.run import ProviderShare, TensorValues
 from enginescope.records.tensor import DataType, Tensor
@@ -280,7 +279,7 @@ class _InferRecorder(StepRecorder):
         for row in rows:
             row[0] = clock()
             step()
-            row[1] = row[0] + request.latency * 1e6
+            row[1] = row[0] + round(request.latency * 1e6)
         self.wall_ms += (clock() - first) / 1e6
         self._extend(rows)
 
