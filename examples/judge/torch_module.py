@@ -2,7 +2,8 @@
 
 ``python torch_module.py export net.onnx`` writes the model. The sides are then ``python
 torch_module.py module`` and ``python torch_module.py engine net.onnx``, with the same input and
-the same number of threads. Replace `module` and `SHAPE` by your own.
+the same number of threads. Needs torch, onnxscript (for the export) and onnxruntime. Replace
+`module` and `SHAPE` by your own.
 """
 
 import json

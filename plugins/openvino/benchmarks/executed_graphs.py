@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -20,12 +20,11 @@ from onnx import TensorProto, helper, numpy_helper
 import enginescope
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.cli.options import parse_shape
-from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import node_name
-from enginescope.records.plan.plan import Alignment, Plan
+from enginescope.records.plan.plan import Alignment
 from enginescope.records.run.job import InputShape, StopRule, Workload
 
-_WORKLOAD = Workload(stop=StopRule(max_time_ms=1_500.0, min_samples=20))
+_STOP = StopRule(max_time_ms=1_500.0, min_samples=20)
 
 
 def _say(text: str) -> None:
@@ -33,7 +32,7 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-class _ResNet:
+class ResNet:
     """Writes ResNet-18 for one image of 224×224."""
 
     def __init__(self) -> None:
@@ -94,13 +93,51 @@ class _ResNet:
         return path
 
 
-def _owners(plan: Plan, names: list[str]) -> tuple[list[str], list[str]]:
-    """Return the nodes that no layer holds, and those that several hold."""
-    held = Counter(name for layer in plan.layers for name in layer.onnx_nodes)
-    wanted = Counter(names)
-    return (
-        [name for name in wanted if not held[name]],
-        [name for name in wanted if held[name] > wanted[name]],
+class Figures(NamedTuple):
+    """What the graphs that OpenVINO and ONNX Runtime executed of one model say.
+
+    Attributes:
+        missing, doubled: Nodes of the model that no layer of a graph has, or several have.
+        views: Runs of OpenVINO and of ONNX Runtime.
+        unpaired: Operators that lie in layers of different pairs.
+        paired: Share of the operators that lie in both layers of one pair.
+        largest: Layers of the largest pair.
+    """
+
+    missing: list[str]
+    doubled: list[str]
+    views: tuple[enginescope.RunView, ...]
+    unpaired: list[str]
+    paired: float
+    largest: int
+
+
+def figures(model: Path, shapes: tuple[InputShape, ...] = (), stop: StopRule = _STOP) -> Figures:
+    """Measure a model on both backends and compare the graphs."""
+    nodes = onnx.load(model, load_external_data=False).graph.node
+    wanted = Counter(node_name(node) for node in nodes)
+    workload = Workload(stop=stop, shapes=shapes)
+    views = tuple(
+        enginescope.bench(model, on=backend, workload=workload)
+        for backend in ("openvino", "ort-cpu")
+    )
+    missing, doubled, plans = [], [], []
+    for view in views:
+        assert view.run.plan is not None
+        plans.append(view.run.plan)
+        owners = Counter(name for layer in view.run.plan.layers for name in layer.onnx_nodes)
+        missing += [name for name in wanted if not owners[name]]
+        doubled += [name for name in wanted if owners[name] > wanted[name]]
+    found = align(*plans)
+    paired = set(_paired(found))
+    operators = {node_name(node) for node in nodes if node.op_type != "Constant"}
+    return Figures(
+        missing,
+        doubled,
+        views,
+        sorted(operators - paired),
+        len(operators & paired) / len(operators),
+        max((len(one.a) + len(one.b) for one in found.pairs), default=0),
     )
 
 
@@ -113,59 +150,30 @@ def _paired(found: Alignment) -> Iterator[str]:
         yield from (name for index in pair.a for name in nodes_a[index] if name in of_b)
 
 
-def _with_counterpart(found: Alignment) -> set[str]:
-    """Return the nodes whose layers have a counterpart, whichever, in both graphs."""
-    lonely = {
-        name
-        for plan, left in ((found.plan_a, found.only_a), (found.plan_b, found.only_b))
-        for layer in plan.layers
-        if layer.index in left
-        for name in layer.onnx_nodes
-    }
-    held = {name for layer in found.plan_a.layers for name in layer.onnx_nodes}
-    return held - lonely
-
-
-def _share(some: set[str], names: list[str]) -> str:
-    return f"{100 * len(some) / len(set(names)):.1f} %"
-
-
 def check(model: Path, shapes: tuple[InputShape, ...] = ()) -> bool:
     """Print the figures of one model; return whether every node has one owner in both graphs."""
-    nodes = onnx.load(model, load_external_data=False).graph.node
-    names = [node_name(node) for node in nodes]
-    views, is_whole = [], True
-    for backend in ("openvino", "ort-cpu"):
-        view = enginescope.bench(model, on=backend, workload=replace(_WORKLOAD, shapes=shapes))
-        plan, total = view.run.plan, view.layer_sum
-        assert plan is not None
+    found = figures(model, shapes)
+    for view in found.views:
+        total = view.layer_sum
         assert total is not None
-        missing, doubled = _owners(plan, names)
-        is_whole = is_whole and not missing and not doubled
         ratio = f"{total.ratio:.3f} ×" if total.ratio is not None else "unknown ×"
         _say(
-            f"{model.name} · {backend}: {len(names)} nodes in {len(plan.layers)} layers, "
-            f"{len(missing)} in none, {len(doubled)} in several; layers {total.sum_ms:.4g} ms "
-            f"({total.statistic}), {ratio} the latency"
+            f"{model.name} · {view.run.job.backend}: {len(view.run.plan.layers)} layers, "
+            f"{total.sum_ms:.4g} ms ({total.statistic}), {ratio} the latency"
         )
-        if missing or doubled:
-            _say(f"  in none: {missing[:5]}; in several: {doubled[:5]}")
-        views.append(view)
-    found = align(*(view.run.plan for view in views))
-    paired = set(_paired(found))
-    largest = max((len(one.a) + len(one.b) for one in found.pairs), default=0)
     _say(
-        f"  pairs layers of {_share(_with_counterpart(found), names)} of the nodes, and "
-        f"{_share(paired, names)} lie in both layers of one pair; {len(found.pairs)} pairs, the "
-        f"largest of {largest} layers"
+        f"  {100 * found.paired:.1f} % of the operators lie in both layers of one pair, not "
+        f"{', '.join(found.unpaired[:5]) or 'none'}; the largest pair has {found.largest} layers"
     )
-    return is_whole
+    if found.missing or found.doubled:
+        _say(f"  in none: {found.missing[:5]}; in several: {found.doubled[:5]}")
+    return not found.missing and not found.doubled
 
 
 def main() -> int:
     """Check the models of the command line."""
     with TemporaryDirectory() as folder:
-        named = sys.argv[1:] or [str(_ResNet().save(Path(folder) / "resnet18.onnx"))]
+        named = sys.argv[1:] or [str(ResNet().save(Path(folder) / "resnet18.onnx"))]
         results = []
         for path, *shapes in (one.split(",") for one in named):
             results.append(check(Path(path), tuple(map(parse_shape, shapes))))

@@ -68,6 +68,7 @@ def test_a_run_has_times_and_the_executed_graph(model: Path, tmp_path: Path) -> 
     held = Counter(name for layer in run.plan.layers for name in layer.onnx_nodes)
     nodes = ("first", "relu", "second", "add", "pool", "flat", "scores_of")
     assert held == dict.fromkeys(nodes, 1)
+    assert {"first", "second"} <= {layer.name for layer in run.plan.layers}
     timed = {layer.name for layer in run.profile.layers}
     assert timed == {layer.name for layer in run.plan.layers}
     assert {one.tensor.name for one in run.plan.inputs} == {"x"}

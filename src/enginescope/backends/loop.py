@@ -74,6 +74,11 @@ class TimedRecorder:
         times = np.frombuffer(self._times, dtype=np.int64)
         return (times if last is None else times[-last:]) / 1e6
 
+    def _extend(self, rows: Array) -> None:
+        """Add requests: the first columns are start and end, in nanoseconds."""
+        extend(self._starts, rows[:, 0])
+        extend(self._times, rows[:, 1] - rows[:, 0])
+
     def _series(self, values_ms: Mapping[str, Any]) -> tuple[Samples, ...]:
         """Return samples by metric, with the start of each request since the first one."""
         starts = np.frombuffer(self._starts, dtype=np.int64)
@@ -82,6 +87,11 @@ class TimedRecorder:
             Samples(metric=metric, values_ms=frozen(values), start_ms=begun)
             for metric, values in values_ms.items()
         )
+
+
+def extend(values: array[Any], column: Array) -> None:
+    """Append a column to an array of eight-byte items."""
+    values.frombytes(np.ascontiguousarray(column).tobytes())
 
 
 class StepRecorder(TimedRecorder):
@@ -134,12 +144,14 @@ class ThreadsRecorder(TimedRecorder):
         steps: One for each thread; each has tensors of its own.
 
     Attributes:
-        wall_ms: From the first start of a chunk to its last end, over all chunks.
+        wall_ms: From the mean first start of the threads to their mean last end, over all chunks. A
+            thread that finds no further request idles until the slowest one ends.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
         super().__init__()
         self._steps = tuple(steps)
+        self.in_flight = len(self._steps)
 
     def run(self, count: int, untimed: int = 0) -> None:
         self.issued += count + untimed * len(self._steps)
@@ -158,11 +170,15 @@ class ThreadsRecorder(TimedRecorder):
             if not isinstance(error, BrokenBarrierError):
                 raise error
         each = (zip(times.starts, times.ends, strict=True) for times in taken)
-        pairs = sorted(chain.from_iterable(each))
-        self._starts.extend(start for start, _ in pairs)
-        self._times.extend(end - start for start, end in pairs)
-        if pairs:
-            self.wall_ms += (max(end for _, end in pairs) - pairs[0][0]) / 1e6
+        self._extend(np.array(sorted(chain.from_iterable(each)), np.int64).reshape(-1, 2))
+
+    def _extend(self, rows: Array) -> None:
+        """Add requests in the order of their starts, and their share of `wall_ms`."""
+        super()._extend(rows)
+        if len(rows):
+            threads = min(len(rows), self.in_flight)
+            ends = np.sort(rows[:, 1])[-threads:]
+            self.wall_ms += float((ends - rows[:threads, 0]).mean()) / 1e6
 
     def samples(self) -> tuple[Samples, ...]:
         """Return metric ``latency``, in the order of the starts."""
@@ -306,7 +322,8 @@ def next_chunk(series: Recorder, remaining: int | None = None) -> tuple[int, int
     untimed = 0
     if len(series):
         typical_ms = max(float(np.median(series.times_ms(200))), 1e-4)
-        count = max(1, min(int(CHUNK_MS / typical_ms), 4 * len(series)))
+        in_flight = series.in_flight if isinstance(series, ThreadsRecorder) else 1
+        count = in_flight * max(1, min(int(CHUNK_MS / typical_ms), 4 * len(series)))
         untimed = math.ceil(UNTIMED_MS / typical_ms) if typical_ms <= LONGEST_UNTIMED_MS else 0
     return count if remaining is None else max(0, min(count, remaining)), untimed
 

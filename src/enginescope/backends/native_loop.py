@@ -7,7 +7,6 @@ clone, has the library; without it the Python loops of the recorders take the sa
 from __future__ import annotations
 
 import ctypes
-from array import array
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import cache
@@ -270,11 +269,6 @@ def milliseconds(column: Array) -> Array:
     return np.ascontiguousarray(column).view(np.float64)
 
 
-def extend(values: array[Any], column: Array) -> None:
-    """Append a column to an array of eight-byte items."""
-    values.frombytes(np.ascontiguousarray(column).tobytes())
-
-
 class NativeSteps(StepRecorder):
     """A request between two readings of the clock, all of it in C."""
 
@@ -286,5 +280,4 @@ class NativeSteps(StepRecorder):
         self.issued += untimed + count
         rows = self.program.run(count, untimed)
         self.wall_ms += self.program.wall_ms
-        extend(self._starts, rows[:, 0])
-        extend(self._times, rows[:, 1] - rows[:, 0])
+        self._extend(rows)

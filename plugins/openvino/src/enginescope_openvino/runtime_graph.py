@@ -23,7 +23,12 @@ from enginescope_openvino.session import dtype_of, port_name
 
 #: Kinds of nodes that hold a tensor, and compute none.
 _CONSTANT, _INPUT, _OUTPUT = "Const", "Input", "Output"
-#: What OpenVINO says in place of the time of a node.
+#: The kind of node that computes anew from constants.
+_RANDOM = "RandomUniform"
+#: What OpenVINO appends to the name of an operation that had a bias, and the attribute that keeps
+#: the whole name.
+_SUFFIX, _NODE = "/WithoutBiases", "nodeName"
+#: What OpenVINO says in place of a mean time that rounds to 0.
 _IDLE = "not_executed"
 #: Step of OpenVINO's clock.
 _STEP_MS = 0.001
@@ -33,6 +38,9 @@ _AXES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 def executed_plan(compiled: Any, model: str, name: str) -> Plan:
     """Return the runtime model: nodes as layers, constants as weights of those that read them.
+
+    What OpenVINO computes of constants alone is a constant: it runs once, when the model is
+    compiled.
 
     Args:
         model: The ONNX file, whose nodes the layers name.
@@ -47,7 +55,10 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
         if node.friendly_name in ends
         for value in node.input_values()
     }
-    output = partial(_output, written)
+    bare = {key: key.removesuffix(_SUFFIX) for key in kinds}
+    called = {key: key if name in kinds else name for key, name in bare.items()}
+    output = partial(_output, written, called)
+    constants = _constants(nodes, kinds)
     layers: list[Layer] = []
     io: list[IOTensor] = []
     for node in nodes:
@@ -57,34 +68,41 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
                 IOTensor(tensor=output(node, at), mode="input") for at in range(len(node.outputs()))
             ]
             continue
-        if kind == _CONSTANT:
+        if node.friendly_name in constants:
             continue
         read = [(one.get_node(), one.get_index()) for one in node.input_values()]
-        flowing = [
-            output(source, at) for source, at in read if kinds[source.friendly_name] != _CONSTANT
-        ]
         if kind == _OUTPUT:
-            io += [IOTensor(tensor=one, mode="output") for one in flowing]
+            io += [IOTensor(tensor=output(*one), mode="output") for one in read]
             continue
         layers.append(
             Layer(
                 index=len(layers),
-                name=node.friendly_name,
+                name=called[node.friendly_name],
                 type=kind or node.get_type_name(),
                 subtype=facts.get("primitiveType"),
-                inputs=tuple(flowing),
+                inputs=tuple(
+                    output(source, at)
+                    for source, at in read
+                    if source.friendly_name not in constants
+                ),
                 outputs=tuple(output(node, at) for at in range(len(node.outputs()))),
                 tactic_name=facts.get("primitiveType"),
                 weights=tuple(
                     Weights(role=one.name, dtype=one.dtype, count=one.elements)
                     for source, at in read
-                    if kinds[source.friendly_name] == _CONSTANT
+                    if source.friendly_name in constants
                     for one in (output(source, at),)
                 ),
-                attributes=facts,
+                attributes={**facts, _NODE: node.friendly_name},
             )
         )
-    originals = {one.index: _originals(one) for one in layers}
+    originals = [
+        (one.index, name)
+        for one in layers
+        for name in one.attributes.get("originalLayersNames", "").split(",")
+    ]
+    # what is behind a slash OpenVINO added: a layer that bears the operation's own name comes first
+    originals += [(index, name.rpartition("/")[0]) for index, name in originals]
     return Plan(
         name=name,
         layers=with_onnx_nodes(layers, originals, model),
@@ -93,10 +111,15 @@ def executed_plan(compiled: Any, model: str, name: str) -> Plan:
     )
 
 
-def _originals(layer: Layer) -> tuple[str, ...]:
-    """Return the operations that a layer came from; what is behind a slash OpenVINO added."""
-    names = layer.attributes.get("originalLayersNames", "").split(",")
-    return (*names, *(one.rpartition("/")[0] for one in names))
+def _constants(nodes: Iterable[Any], kinds: Mapping[str, str]) -> set[str]:
+    found: set[str] = set()
+    for node in nodes:
+        kind = kinds[node.friendly_name]
+        sources = {value.get_node().friendly_name for value in node.input_values()}
+        is_computed = kind not in (_OUTPUT, _RANDOM) and sources and sources <= found
+        if kind == _CONSTANT or is_computed:
+            found.add(node.friendly_name)
+    return found
 
 
 def _told(node: Any) -> dict[str, str]:
@@ -107,10 +130,12 @@ def _told(node: Any) -> dict[str, str]:
     }
 
 
-def _output(written: Mapping[tuple[str, int], str], node: Any, at: int) -> Tensor:
+def _output(
+    written: Mapping[tuple[str, int], str], called: Mapping[str, str], node: Any, at: int
+) -> Tensor:
     """Return an output of a node; what the model writes has the model's name."""
     port = node.output(at)
-    own = node.friendly_name if at == 0 else f"{node.friendly_name}:{at}"
+    own = called[node.friendly_name] + (f":{at}" if at else "")
     shape = port.get_partial_shape()
     rank = shape.rank.get_length() if shape.rank.is_static else None
     layouts = _told(node).get("outputLayouts", "").split(",")
@@ -157,31 +182,31 @@ def profile_of(
     Args:
         reports: Number of requests so far, and what OpenVINO reported then; at least two.
         whole_ms: Times of the requests after the first report.
-        layers: Of the executed graph. A layer that OpenVINO did not run takes 0: it is a view of
-            memory, or its constant result was made when the model was compiled.
+        layers: Of the executed graph. A layer takes 0 if it is a view of memory, or if its mean
+            rounds to 0 µs.
     """
-    types = {layer.name: layer.type for layer in layers}
-    idle = {one.name: 0.0 for one in layers if one.attributes.get("execTimeMcs") == _IDLE}
+    known = {layer.attributes.get(_NODE, layer.name): layer for layer in layers}
+    idle = {key: 0.0 for key, one in known.items() if one.attributes.get("execTimeMcs") == _IDLE}
     if device == "CPU":
         (before, first), (requests, last) = reports[0], reports[-1]
-        early, late = _sums_ms(first, types), _sums_ms(last, types)
+        early, late = _sums_ms(first, known), _sums_ms(last, known)
         count = requests - before
-        sums = {name: requests * late[name] - before * early.get(name, 0.0) for name in late}
-        idle = dict.fromkeys(types, 0.0)  # what it does not list ran when the model was compiled
+        sums = {node: requests * late[node] - before * early.get(node, 0.0) for node in late}
+        idle = dict.fromkeys(known, 0.0)  # it lists none that it did not run
     else:
         count = len(reports) - 1
-        each = [_sums_ms(nodes, types) for _, nodes in reports[1:]]
-        sums = {name: sum(one.get(name, 0.0) for one in each) for name in each[-1]}
+        each = [_sums_ms(nodes, known) for _, nodes in reports[1:]]
+        sums = {node: sum(one.get(node, 0.0) for one in each) for node in each[-1]}
     timings = tuple(
         LayerTiming(
             index=at,
-            name=name,
+            name=known[node].name,
             mean_ms=max(0.0, total) / count,
             total_ms=max(0.0, total),
-            kind=types[name],
+            kind=known[node].type,
             provider=device,
         )
-        for at, (name, total) in enumerate((idle | sums).items())
+        for at, (node, total) in enumerate((idle | sums).items())
     )
     return Profile(
         source="openvino",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.loop import ThreadsRecorder
-from enginescope.backends.native_loop import Kind, Program, Turn, extend, library
+from enginescope.backends.native_loop import Kind, Program, Turn, library
 from enginescope.backends.onnxruntime.options import (
     SESSION_OPTIONS,
     dtype_of,
@@ -189,8 +189,4 @@ class NativeThreads(ThreadsRecorder):
             thread.join()
         for error in errors:
             raise error
-        rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        extend(self._starts, rows[:, 0])
-        extend(self._times, rows[:, 1] - rows[:, 0])
-        if count:
-            self.wall_ms += float(rows[:, 1].max() - rows[0, 0]) / 1e6
+        self._extend(rows[np.argsort(rows[:, 0], kind="stable")])

@@ -395,15 +395,16 @@ def executed_plan(
         for at, node in enumerate(graph.node)
     )
     readers = Counter(name for node in graph.node for name in reads(node))
+    called = [(at, node_name(one)) for at, one in enumerate(graph.node)]
     # what a node may have been called before the optimizer renamed it, and its outputs
-    originals = {
-        at: [
-            *(name, name.removesuffix(_BLOCKED), name.removeprefix(_FUSED)),
-            name.rpartition("/")[0],
+    originals = called + [
+        (at, original)
+        for at, name in called
+        for original in (
+            *(name.removesuffix(_BLOCKED), name.removeprefix(_FUSED), name.rpartition("/")[0]),
             *(one.name for one in layers[at].outputs),
-        ]
-        for at, name in enumerate(map(node_name, graph.node))
-    }
+        )
+    ]
     ends = (("input", graph.input), ("output", graph.output))
     return Plan(
         name=name,

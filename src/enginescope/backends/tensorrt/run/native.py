@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.backends.native_loop import Call, Kind, Program, Turn, extend, milliseconds
+from enginescope.backends.loop import extend
+from enginescope.backends.native_loop import Call, Kind, Program, Turn, milliseconds
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, Origin
 from enginescope.backends.tensorrt.run.request_loops import (
@@ -186,8 +187,7 @@ class NativeLatency(LatencyRecorder):
         self.issued += untimed + count
         rows = self.program.run(count, untimed)
         self.wall_ms += self.program.wall_ms
-        extend(self._starts, rows[:, 0])
-        extend(self._times, rows[:, 1] - rows[:, 0])
+        self._extend(rows)
         extend(self._enqueues, rows[:, 2] - rows[:, 3])
         for values, column in zip(self._parts.values(), (4, 5, 6), strict=True):
             extend(values, rows[:, column])
