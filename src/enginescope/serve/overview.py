@@ -146,9 +146,10 @@ class Overview:
     def _jobs_of(self, rows: Sequence[RunRow]) -> tuple[OverviewJob, ...]:
         read = self._figures.read(rows[::-1], HEADLINE)
         runs = {figure.run.id: figure.run for figure in read.figures}
+        lasting = [figure for figure in read.figures if not _is_of_one_question(figure.run)]
         return tuple(
             self._job(history, runs[history.points[-1].runs[-1]])
-            for history in histories_in(read.figures, HEADLINE)
+            for history in histories_in(lasting, HEADLINE)
         )
 
     def _job(self, history: JobHistory, newest: Run) -> OverviewJob:
@@ -212,6 +213,16 @@ class Overview:
             return None
         first, *others = measured.pairs
         return f"{len(others) + 2} sides compared" if others else headline_sentence(first)
+
+
+def _is_of_one_question(run: Run) -> bool:
+    """Whether a run answers a question of its own, and no later run compares with it.
+
+    Those of a ladder, a lottery or a load test are not processes of a job that is measured again.
+    """
+    job, turn = run.job, run.turn
+    is_special = job.load or job.shapes or job.contention
+    return is_special is not None or (turn is not None and turn.plan is None)
 
 
 def _p99(view: RunView) -> Iterator[Percentile]:

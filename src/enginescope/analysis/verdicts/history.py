@@ -181,6 +181,7 @@ def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:
             inputs=run.inputs,
             tool=run.tool,
             build=run.build,
+            turn=run.turn,
             tags=run.tags,
         ),
         value=value if value is not None and value > 0 else None,

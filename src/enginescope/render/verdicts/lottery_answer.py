@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from enginescope.analysis.verdicts.noise_floor import DISTURBANCES
 from enginescope.core.units import format_bytes
 from enginescope.judge.stats.nested_variance import VarianceComponent
 from enginescope.judge.units import counted, format_ms, format_significant, format_span, signed
-from enginescope.judge.verdict import none_above
+from enginescope.judge.verdict import rounded_up
+from enginescope.records.notice import is_unstable
 from enginescope.records.verdict.lottery import DrawnBuild, LayerDraw, LotteryReport
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
@@ -47,14 +49,16 @@ def lottery_answer(report: LotteryReport) -> Answer:
 
 
 def _answer(report: LotteryReport) -> str:
-    build, *others = report.components
+    build, process, _ = report.components
     name = printable(report.model)
-    rest = ", ".join(f"{_PLURAL[one.level]} by {_sd_text(one)}" for one in others)
+    rest = f"processes of one build vary by {_sd_text(process)}"
     if build.high_pct == 0:  # the variation of processes hides that of builds
-        return f"inconclusive whether builds of {name} differ; {rest}"
+        return f"inconclusive whether builds of {name} differ: {rest}"
     if build.low_pct == 0:
-        return f"{none_above(build.high_pct)} between builds of {name} is detected; {rest}"
-    return f"builds of {name} differ by {_sd_text(build)} (95 % CI {_interval_text(build)}), {rest}"
+        return (
+            f"builds of {name} differ by at most {rounded_up(build.high_pct)} %, if at all: {rest}"
+        )
+    return f"builds of {name} differ by {_sd_text(build)} (95 % CI {_interval_text(build)}); {rest}"
 
 
 def _sd_text(component: VarianceComponent) -> str:
@@ -62,7 +66,7 @@ def _sd_text(component: VarianceComponent) -> str:
 
 
 def _interval_text(component: VarianceComponent) -> str:
-    return f"{_pct(component.low_pct)} … {_pct(component.high_pct)} %"
+    return f"{_pct(component.low_pct)} … {rounded_up(component.high_pct)} %"
 
 
 def _pct(value: float) -> str:
@@ -75,6 +79,7 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
         f"iterations in {format_span(report.duration_s)}, interleaved"
     )
     return stated(
+        ("next", _next(report)),
         ("backend", f"{report.backend}; {counts}"),
         ("a build", _made(report)),
         ("evidence", report.evidence.value),
@@ -82,7 +87,6 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
         ("tactics", _tactics(report)),
         ("costs", _costs(report)),
         ("best", _best(report)),
-        ("next", _next(report)),
     )
 
 
@@ -139,6 +143,8 @@ def _best(report: LotteryReport) -> str:
 
 
 def _next(report: LotteryReport) -> str:
+    if any(is_unstable(notice) or notice.code in DISTURBANCES for notice in report.notices):
+        return "measure again on an idle machine; enginescope doctor names what disturbs it"
     build = report.component("build")
     if build.low_pct == 0:
         return "compare single builds; interleave processes (bench --compare)"
