@@ -280,6 +280,10 @@ def test_processes_of_a_ladder_or_a_load_test_are_a_question_and_no_job(tmp_path
     assert len(jobs(text)) == 1
     assert "ort-cpu:fp16" not in text.partition("<h2>Asked last</h2>")[0]
     assert all(f">{verb} net.onnx</a>" in text for verb in ("ladder", "load", "bench"))
+    for run in over_days([4.0] * 12, of=loaded, noise=QUIET):
+        store.save(run)
+    with client_of(store) as client:
+        assert [state for _, state in jobs(page_of(client))] == ["unchanged"]  # it has a history
 
 
 def test_an_open_page_learns_of_changes(sessions) -> None:

@@ -12,7 +12,7 @@ from enginescope.analysis.claims.run_claims import Usability
 from enginescope.analysis.roofline.roofline import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of
-from enginescope.analysis.verdicts.history import standing_of
+from enginescope.analysis.verdicts.history import is_of_one_question, standing_of
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.judge.samples import Percentile
@@ -146,10 +146,13 @@ class Overview:
     def _jobs_of(self, rows: Sequence[RunRow]) -> tuple[OverviewJob, ...]:
         read = self._figures.read(rows[::-1], HEADLINE)
         runs = {figure.run.id: figure.run for figure in read.figures}
-        lasting = [figure for figure in read.figures if not _is_of_one_question(figure.run)]
-        return tuple(
+        jobs = [
             self._job(history, runs[history.points[-1].runs[-1]])
-            for history in histories_in(lasting, HEADLINE)
+            for history in histories_in(read.figures, HEADLINE)
+        ]
+        # The process of a ladder or a lottery is a job only once there are sessions to compare.
+        return tuple(
+            job for job in jobs if job.standing.estimate or not is_of_one_question(job.newest)
         )
 
     def _job(self, history: JobHistory, newest: Run) -> OverviewJob:
@@ -213,16 +216,6 @@ class Overview:
             return None
         first, *others = measured.pairs
         return f"{len(others) + 2} sides compared" if others else headline_sentence(first)
-
-
-def _is_of_one_question(run: Run) -> bool:
-    """Whether a run answers a question of its own, and no later run compares with it.
-
-    Those of a ladder, a lottery or a load test are not processes of a job that is measured again.
-    """
-    job, turn = run.job, run.turn
-    is_special = job.load or job.shapes or job.contention
-    return is_special is not None or (turn is not None and turn.plan is None)
 
 
 def _p99(view: RunView) -> Iterator[Percentile]:

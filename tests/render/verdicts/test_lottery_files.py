@@ -54,6 +54,16 @@ def test_no_seen_variation_is_no_claim() -> None:
     assert lottery_answer(found).tables[0].rows[0][2] == "0 … 0.30 %"  # the same bound
 
 
+def test_a_bound_above_half_is_inconclusive() -> None:
+    """It was "no difference above 110 %", which no reader could use."""
+    found = report(process_sd=0.003)
+    build, *others = found.components
+    wide = replace(found, components=(replace(build, high_pct=108.4), *others))
+    assert answer_text(wide).startswith("inconclusive whether builds of net.onnx differ: processes")
+    assert "110" not in answer_text(wide)
+    assert dict(scope_facts(wide))["next"].startswith("measure again on an idle machine")
+
+
 def test_on_a_busy_machine_the_next_step_is_to_measure_again() -> None:
     """It was "compare single builds", below a warning that the machine was busy."""
     load = Notice(code="W-LOAD", message="other load on this machine")

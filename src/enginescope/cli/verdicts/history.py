@@ -95,7 +95,7 @@ def command(model: str, **options: Any) -> None:
         store=options["store_folder"],
     )
     found = history_of(request, TerminalObserver())
-    steps = tuple(_steps(found, options))
+    steps = tuple(_steps(found, model, options))
     if options["html"] is not None:
         from enginescope.render.verdicts.history_page import history_page
 
@@ -147,7 +147,9 @@ def _show(found: Sequence[JobHistory]) -> None:
         note(f"… and {jobs}; --on BACKEND, --html FILE or --json")
 
 
-def _steps(jobs: Sequence[JobHistory], options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _steps(
+    jobs: Sequence[JobHistory], model: str, options: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
     from enginescope.render.base.data_table import printable
     from enginescope.render.verdicts.history_text import across_change
 
@@ -155,7 +157,9 @@ def _steps(jobs: Sequence[JobHistory], options: dict[str, Any]) -> Iterator[tupl
     if pair is not None:
         yield step(options, "compare across the change", "compare", *(run[:8] for run in pair))
         return
-    job = next((job for job in jobs if job.doubt), jobs[0])
+    job = jobs[0]
+    if len(job.points) == 1 < len(job.points[0].runs):
+        yield step(options, "each run on its own", "history", model, "--session", 0)
     if job.command is not None:
         yield "measure again", printable(job.command)
 

@@ -402,7 +402,7 @@ def parts_chart(trial: LoadTrial, slo: Slo | None = None) -> Chart | None:
             headers=("Percentile", "Time", "ms (95 % CI)"),
             rows=(
                 *((p, name, claims.cell(point, figure)) for p, name, point in times),
-                *(((percentile_name(slo.p), "objective", figure(slo.limit_ms)),) if slo else ()),
+                *((("objective", "limit", figure(slo.limit_ms)),) if slo else ()),
             ),
         ),
         is_wide=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from enginescope.analysis.verdicts.noise_floor import DISTURBANCES
+from enginescope.analysis.verdicts.noise_floor import DISTURBANCES, MOST_FLOOR_PCT
 from enginescope.core.units import format_bytes
 from enginescope.judge.stats.nested_variance import VarianceComponent
 from enginescope.judge.units import counted, format_ms, format_significant, format_span, signed
@@ -52,13 +52,17 @@ def _answer(report: LotteryReport) -> str:
     build, process, _ = report.components
     name = printable(report.model)
     rest = f"processes of one build vary by {_sd_text(process)}"
-    if build.high_pct == 0:  # the variation of processes hides that of builds
+    if _is_open(build):
         return f"inconclusive whether builds of {name} differ: {rest}"
     if build.low_pct == 0:
-        return (
-            f"builds of {name} differ by at most {rounded_up(build.high_pct)} %, if at all: {rest}"
-        )
+        most = rounded_up(build.high_pct)
+        return f"builds of {name} differ by at most {most} %, if at all: {rest}"
     return f"builds of {name} differ by {_sd_text(build)} (95 % CI {_interval_text(build)}); {rest}"
+
+
+def _is_open(build: VarianceComponent) -> bool:
+    """Whether the variation of processes hides that of builds."""
+    return build.low_pct == 0 and not 0 < build.high_pct <= MOST_FLOOR_PCT
 
 
 def _sd_text(component: VarianceComponent) -> str:
@@ -143,9 +147,13 @@ def _best(report: LotteryReport) -> str:
 
 
 def _next(report: LotteryReport) -> str:
-    if any(is_unstable(notice) or notice.code in DISTURBANCES for notice in report.notices):
-        return "measure again on an idle machine; enginescope doctor names what disturbs it"
     build = report.component("build")
+    is_disturbed = any(is_unstable(one) or one.code in DISTURBANCES for one in report.notices)
+    if is_disturbed or _is_open(build):
+        return (
+            "measure again on an idle machine, in more processes (--processes); enginescope doctor "
+            "names what disturbs it"
+        )
     if build.low_pct == 0:
         return "compare single builds; interleave processes (bench --compare)"
     if report.made == "engine" and report.spread.timing_cache_sha256 is None:
