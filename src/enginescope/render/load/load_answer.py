@@ -400,10 +400,7 @@ def parts_chart(trial: LoadTrial, slo: Slo | None = None) -> Chart | None:
         spec={"layer": [bars, *(_objective(slo, y, trial.kind) if slo else ())]},
         table=ChartTable(
             headers=("Percentile", "Time", "ms (95 % CI)"),
-            rows=(
-                *((p, name, claims.cell(point, figure)) for p, name, point in times),
-                *((("objective", "limit", figure(slo.limit_ms)),) if slo else ()),
-            ),
+            rows=tuple((p, name, claims.cell(point, figure)) for p, name, point in times),
         ),
         is_wide=True,
     )

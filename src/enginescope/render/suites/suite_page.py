@@ -9,14 +9,7 @@ from typing import Any
 from enginescope.analysis.suites.suite_table import Win, case_of, cell_columns, tidy_columns, wins
 from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
-from enginescope.render.base.data_table import (
-    UNKNOWN,
-    DataColumn,
-    DataTable,
-    column,
-    csv_bytes,
-    data_table,
-)
+from enginescope.render.base.data_table import DataColumn, DataTable, column, csv_bytes, data_table
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.suites.suite_answer import (
@@ -98,17 +91,9 @@ def _margin(won: list[Win | None]) -> DataColumn:
         "lead over next",
         [win.ratio if win else None for win in won],
         2,
-        texts=tuple(map(_lead, won)),
-        meaning="How many times as fast as the next fastest backend, with the 95 % interval; (—): "
-        "the interval is not known",
+        texts=tuple(win_text(win) or "—" if win else "—" for win in won),
+        meaning="How many times as fast as the next fastest backend, with the 95 % interval",
     )
-
-
-def _lead(win: Win | None) -> str:
-    if win is None or win.ratio is None:
-        return UNKNOWN
-    is_known = win.interval is not None
-    return win_text(win) if is_known else f"{format_significant(win.ratio)} × ({UNKNOWN})"
 
 
 def _matrix_failures(line: MatrixLine) -> str | None:
