@@ -19,7 +19,6 @@ from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 
-_PLURAL = {"build": "builds", "process": "processes", "iteration": "iterations"}
 #: Layers that a terminal lists.
 _TOP_LAYERS = 5
 #: Heading of the column of tactics, one a line.
