@@ -63,7 +63,7 @@ COMMANDS = {
         "page.html",
     ),
     "validate": ("validate depth-int8.onnx --reference depth.onnx --html page.html", "page.html"),
-    "history": ("history vit_b_16.onnx --store h200 --html page.html", "page.html"),
+    "history": ("history vit_b_16.onnx --store h200 --session 0 --html page.html", "page.html"),
     "bench-compare": (
         "bench old.onnx new.onnx --compare --max-time 30s --html page.html",
         "page.html",

@@ -53,6 +53,7 @@ ROUNDS = 8
 _VOLATILE = frozenset(
     {
         "comparison",
+        "tag",
         "pairs",
         "other_pairs",
         "ranking",

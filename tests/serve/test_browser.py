@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.suite.suite import CellRow, Claim, SuiteChange
 from enginescope.serve.access import Access
 from tests.render.browser import Tab, chromium_tab
@@ -78,6 +79,8 @@ def test_a_list_follows_what_is_typed(tab, store) -> None:
 
 def test_a_job_is_chosen_and_stays_chosen_while_the_page_updates_itself(tab, store) -> None:
     model = "document.querySelector('#chosen h2').textContent"
+    failed = {"samples": (), "outcome": Outcome(kind=OutcomeKind.CRASHED, message="it crashed")}
+    store.save(a_run("resnet.onnx", id="aaa333", at=5, **failed))
     with served(store) as address:
         visit(tab, address)
         tab.until(
@@ -95,7 +98,7 @@ def test_a_job_is_chosen_and_stays_chosen_while_the_page_updates_itself(tab, sto
         assert tab.evaluate("document.activeElement.textContent") == first
         tab.evaluate("history.back()")
         tab.until(f"document.readyState === 'complete' && {model} === {json.dumps(second)}")
-        store.save(a_run("another.onnx", id="ccc111", at=9))
+        store.save(a_run("another.onnx", id="ccc111", at=9, **failed))
         tab.until("document.querySelectorAll('.jobs tbody tr').length === 3")
         assert tab.evaluate(model) == second
         assert tab.complaints() == []

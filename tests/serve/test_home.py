@@ -11,7 +11,8 @@ from enginescope.backends.registry import read_spec
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device, Environment, Host
-from enginescope.records.progress import RoundPosition
+from enginescope.records.progress import RoundPlan, RoundPosition
+from enginescope.records.run.load_and_contention import LoadRule
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.suite.suite import Claim, SuiteChange
 from enginescope.render.verdicts.noise_answer import noise_sentence
@@ -33,7 +34,7 @@ STANDINGS = {
     "jump.onnx": ([4.0] * 12 + [6.0], "perhaps slower"),
     "better.onnx": ([4.0] * 8 + [3.0] * 8, "faster"),
     "same.onnx": ([4.0] * 16, "unchanged"),
-    "new.onnx": ([4.0], "unknown"),
+    "new.onnx": ([4.0], "1 session"),
 }
 
 
@@ -69,9 +70,11 @@ def chosen(text: str) -> str:
 def test_what_needs_a_look_comes_first(sessions) -> None:
     with client_of(sessions) as client:
         text = page_of(client)
-    assert dict(jobs(text)) == {model: word for model, (_, word) in STANDINGS.items()}
+        rest = page_of(client, "/?state=unknown")
     order = [word for _, word in jobs(text)]
-    assert order == ["perhaps slower", "slower", "faster", "unknown", "unchanged"]
+    assert order == ["perhaps slower", "slower", "faster", "unchanged"]
+    assert '<a href="/?state=unknown">1 more job</a>' in text  # nothing can be said of it
+    assert dict(jobs(text) + jobs(rest)) == {model: word for model, (_, word) in STANDINGS.items()}
     counts = re.findall(r'<a class="(\w*)" href="/\?state=\w+">([^<]*)</a>', text)
     assert counts == [
         ("bad", "2 need a look"),
@@ -79,7 +82,8 @@ def test_what_needs_a_look_comes_first(sessions) -> None:
         ("", "1 unknown"),
         ("", "1 unchanged"),
     ]
-    assert "too few sessions of this level: 1" in text
+    assert text.count("unknown") == 5  # the sentence, two addresses, and the choice of states
+    assert "1 session</strong>: too few of this level to tell a change" in rest
     assert re.search(r"\+(10|9\.9)\S* %", text)  # in the words of the change
     assert "commit 0000007abc → 0000008abc" in text
 
@@ -106,7 +110,7 @@ def test_a_noisy_job_is_unknown_and_not_unchanged(tmp_path) -> None:
         store.save(run)
     with client_of(store) as client:
         text = page_of(client)
-    assert [state for _, state in jobs(text)] == ["unknown"]
+    assert [state for _, state in jobs(text)] == ["too noisy"]
     assert "sessions vary too much to tell a change of 2 %" in text
 
 
@@ -259,6 +263,29 @@ def test_runs_are_grouped_by_what_asked_for_them(tmp_path) -> None:
         assert client.get("/compare?tag=cmp-none").status_code == 404
 
 
+def test_processes_of_a_ladder_or_a_load_test_are_a_question_and_no_job(tmp_path) -> None:
+    """Each rung was a row of the list, and each was unknown."""
+    store = Store(tmp_path / "store")
+    plan = RoundPlan(rounds=16, threshold_pct=1.0)
+    for number, own in enumerate((None, plan)):
+        spec = ("ort-cpu:fp16", "ort-cpu")[number]
+        turn = RoundPosition(comparison=f"{number}bcd1234", side="A", round=0, place=0, plan=own)
+        command = f"enginescope {('ladder', 'bench')[number]} net.onnx"
+        run = process(4.0, number, of=job(spec=spec), turn=turn, command=command)
+        store.save(run, tags=[f"cmp-{number}bcd1234"])
+    loaded = replace(job(), load=LoadRule(rate_per_s=100.0))
+    store.save(process(4.0, 2, of=loaded, command="enginescope load net.onnx"))
+    with client_of(store) as client:
+        text = page_of(client)
+    assert len(jobs(text)) == 1
+    assert "ort-cpu:fp16" not in text.partition("<h2>Asked last</h2>")[0]
+    assert all(f">{verb} net.onnx</a>" in text for verb in ("ladder", "load", "bench"))
+    for run in over_days([4.0] * 12, of=loaded, noise=QUIET):
+        store.save(run)
+    with client_of(store) as client:
+        assert [state for _, state in jobs(page_of(client))] == ["unchanged"]  # it has a history
+
+
 def test_an_open_page_learns_of_changes(sessions) -> None:
     with client_of(sessions) as client:
         text = page_of(client)
@@ -267,7 +294,7 @@ def test_an_open_page_learns_of_changes(sessions) -> None:
         assert (answer.status_code, "hx-trigger" in answer.headers) == (204, False)
         sessions.save(process(4.0, of=job("added.onnx")))
         wait_for(lambda: "hx-trigger" in client.get(address).headers)
-        assert "added.onnx" in page_of(client)
+        assert "added.onnx" in page_of(client, "/?state=unknown")
 
 
 def test_only_models_with_other_runs_are_computed_again(sessions, monkeypatch) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import check_outputs, write_output
+from enginescope.core.record import replace
 from enginescope.records.progress import COMPARISON_TAG
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def present_answer(
     from enginescope.render.base.text import show_answer
     from enginescope.render.html.answer_page import written_csv, written_json, written_page
 
+    answered = replace(answered, steps=steps)
     every: dict[str, Callable[[], bytes]] = {
         "markdown": lambda: answer_markdown(answered),
         "csv": lambda: written_csv(answered),

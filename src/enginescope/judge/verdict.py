@@ -204,9 +204,13 @@ def reason_text(reason: Reason) -> str:
 
 def none_above(bound: float, unit: str = "%") -> str:
     """Return ``no difference above 2.7 %``, the bound rounded up."""
+    return f"no difference above {rounded_up(bound)} {unit}"
+
+
+def rounded_up(bound: float) -> str:
+    """Return a bound with two significant digits, never below it."""
     step = 10.0 ** (math.floor(math.log10(bound)) - 1) if bound > 0 else 1.0
-    upper = math.ceil(bound / step - 1e-9) * step
-    return f"no difference above {format_significant(upper, 2)} {unit}"
+    return format_significant(math.ceil(bound / step - 1e-9) * step, 2)
 
 
 def excluded_pct(interval: Interval) -> float:

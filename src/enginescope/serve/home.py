@@ -112,7 +112,9 @@ def home(request: Request) -> Response:
     every = sorted(_lines(overview, rows), key=_rank)
     asked = asked_of(request, "model", "machine", "device", "tag", "state")
     fitting = [line for line in every if _fits(line, {**asked, "state": ""})]
-    lines = [line for line in fitting if _fits(line, asked)]
+    lines = every_line = [line for line in fitting if _fits(line, asked)]
+    if "state" not in asked:  # the sentence counts those without a verdict, and leads to them
+        lines = [line for line in lines if line.state != "unknown"] or lines
     number, query = page_number(request), tuple(asked.items())
     shown = lines[(number - 1) * _LINES : number * _LINES]
     picked = request.query_params.get("job")
@@ -138,7 +140,9 @@ def home(request: Request) -> Response:
         lines=shown,
         apart=apart,
         picked=picked,
-        chosen=next((one for one in shown if one.key == picked), shown[0] if shown else None),
+        chosen=next((one for one in every_line if one.key == picked), shown[0] if shown else None),
+        folded=len(every_line) - len(lines),
+        unfolded=f"/?{urlencode({**asked, 'state': 'unknown'})}",
         axis=Axis(limit_pct=min(_MOST_PCT, max(_LEAST_PCT, 1.1 * max(sizes, default=0.0)))),
         threshold_pct=max((job.history.threshold_pct for job in overview.jobs), default=0.0),
         width=_WIDTH,
@@ -284,9 +288,9 @@ def _state(
     if standing.kind == "same":
         return "same", "unchanged", f"the newest sessions are within {limit} of their level"
     if standing.estimate is None:
-        few = len(history.points) - history.levels[-1].first
-        return "unknown", "unknown", f"too few sessions of this level: {few}"
-    return "unknown", "unknown", f"sessions vary too much to tell a change of {limit}"
+        few = counted(len(history.points) - history.levels[-1].first, "session")
+        return "unknown", few, "too few of this level to tell a change"
+    return "unknown", "too noisy", f"sessions vary too much to tell a change of {limit}"
 
 
 def _change_pct(job: OverviewJob) -> tuple[float, float, float] | None:

@@ -12,7 +12,7 @@ from enginescope.analysis.claims.run_claims import Usability
 from enginescope.analysis.roofline.roofline import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of
-from enginescope.analysis.verdicts.history import standing_of
+from enginescope.analysis.verdicts.history import is_of_one_question, standing_of
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.judge.samples import Percentile
@@ -146,9 +146,13 @@ class Overview:
     def _jobs_of(self, rows: Sequence[RunRow]) -> tuple[OverviewJob, ...]:
         read = self._figures.read(rows[::-1], HEADLINE)
         runs = {figure.run.id: figure.run for figure in read.figures}
-        return tuple(
+        jobs = [
             self._job(history, runs[history.points[-1].runs[-1]])
             for history in histories_in(read.figures, HEADLINE)
+        ]
+        # The process of a ladder or a lottery is a job only once there are sessions to compare.
+        return tuple(
+            job for job in jobs if job.standing.estimate or not is_of_one_question(job.newest)
         )
 
     def _job(self, history: JobHistory, newest: Run) -> OverviewJob:

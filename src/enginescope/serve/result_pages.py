@@ -99,6 +99,7 @@ def archive(request: Request) -> Response:
 def history(request: Request) -> Response:
     """Answer with a figure over the runs of a model."""
     from enginescope.render.verdicts.history_page import history_page
+    from enginescope.render.verdicts.history_text import across_change
 
     model = request.query_params.get("model", "")
     metric = check_metric(request.query_params.get("metric", "latency"))
@@ -121,7 +122,11 @@ def history(request: Request) -> Response:
         runs={row.id: f"/runs/{quote(row.id)}" for row in chosen},
         script_address=script_address(),
     )
-    links = ((f"/runs?{urlencode({'model': model})}", "Its runs"),)
+    links: tuple[tuple[str, str], ...] = ((f"/runs?{urlencode({'model': model})}", "Its runs"),)
+    pair = across_change(found)
+    if pair is not None:
+        across = f"/compare?{urlencode({'run': pair}, doseq=True)}"
+        links = ((across, "Compare across the change"), *links)
     return framed(request, data, links, here="home", problems=read.notices)
 
 

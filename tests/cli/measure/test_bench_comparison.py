@@ -104,7 +104,8 @@ def test_a_model_with_itself_is_the_same(store, played, convnet, capsys) -> None
     same = "A and B are the same file with the same backend and options"
     assert shown.err.count(same) == 1
     made = json.loads(shown.out)["measured"]
-    assert main(["compare", f"cmp-{made['comparison']}"]) == 0
+    assert made["tag"] == f"cmp-{made['comparison']}"
+    assert main(["compare", made["tag"]]) == 0  # as the document names it
     assert same in capsys.readouterr().err
     (pair,) = made["pairs"]
     assert pair["verdicts"][0]["kind"] == "same"

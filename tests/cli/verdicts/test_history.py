@@ -152,7 +152,26 @@ def test_files(store, capsys) -> None:
     assert re.search(r"<h[23]>Latency of each session</h[23]>", text)
     assert "TensorRT 10.3.0 → 10.4.0" in text
     assert "default-src &#39;none&#39;" in text
-    assert "written: h.png" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "written: h.png" in shown
+    step = re.search(r"compare across the change: (enginescope compare \w+ \w+)", shown)[1]
+    assert f"<strong>Next</strong> compare across the change: <code>{step}</code>" in text
+
+
+def test_without_a_change_the_next_step_is_to_measure_again(store, capsys) -> None:
+    """A page of few sessions named no next step."""
+    command = "enginescope bench 'few.onnx'"
+    for at in range(3):
+        store.save(process(4.0, at, of=job("few.onnx"), command=command))
+    assert main(["history", "few.onnx", "--html", "h.html"]) == 0
+    shown = capsys.readouterr().err
+    assert f"measure again: {command}" in shown
+    assert "each run on its own: enginescope history few.onnx --session 0" in shown
+    assert main(["history", "few.onnx", "--session", "0", "--html", "h.html"]) == 0
+    page = Path("h.html").read_text(encoding="utf-8")
+    assert 'id="chart-history-1"' in page  # three sessions are drawn
+    assert "each run on its own" not in page
+    assert "Next</strong> measure again: <code>enginescope bench &#39;few.onnx&#39;</code>" in page
 
 
 def test_names_are_escaped_on_the_page(store) -> None:

@@ -138,6 +138,31 @@ def without_parts(trial):
     return replace(trial, service=None, queueing=None, lateness=None)
 
 
+@pytest.mark.parametrize(
+    ("report", "label"),
+    [
+        (single(20.0, GOAL, queries=9_000), "p99 < 10.0 ms: met"),
+        (single(200.0, GOAL), "p99 < 10.0 ms: missed"),
+        (searched(), "p99 < 10.0 ms"),
+    ],
+)
+def test_the_objective_is_a_line_with_its_result(report: LoadReport, label: str) -> None:
+    chart = load_answer(report).charts[0]
+    _, line, text = chart.spec["layer"]
+    assert line["mark"]["type"] == "rule"
+    assert [row["y"] for row in line["data"]["values"]] == [GOAL.limit_ms]
+    assert [row["text"] for row in text["data"]["values"]] == [label]
+    assert chart.subtitle[-1].endswith("dashed: the objective")
+
+
+def test_chart_and_table_have_the_same_percentiles() -> None:
+    answered = load_answer(single(50.0, queries=100))
+    bars = answered.charts[0].spec["layer"][0]["data"]["values"]
+    assert {bar["percentile"] for bar in bars} == {"p50", "p90", "p95", "p99"}
+    assert not all(bar["stated"] for bar in bars)  # those are pale
+    assert answered.tables[0].headers == ("Time", "Median", "p90", "p95", "p99", "Largest")
+
+
 def test_the_report_of_a_run_has_a_section() -> None:
     page = report_page([RunView(loaded_run(100.0))]).decode()
     section = page[page.index('id="load"') :]

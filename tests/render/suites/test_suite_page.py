@@ -68,7 +68,7 @@ def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
 
 def test_why_a_cell_failed_is_broken_into_lines() -> None:
     page = suite_page(zoo()).decode()
-    assert '<td class="sentence">' in page
+    assert '<td data-of="why" class="sentence">' in page
 
 
 def test_copies_are_on_the_page_where_they_are_known() -> None:

@@ -19,6 +19,7 @@ from enginescope.render.verdicts.gate_answer import (
     RULES,
     answer_text,
     checked_text,
+    figures_sentence,
     gate_answer,
     gate_json,
     gate_junit,
@@ -191,14 +192,15 @@ def test_markdown_tables_keep_their_columns() -> None:
     assert "<script>" not in text
     assert re.search(r"(?<!\\)`", text) is None
     assert "| ✗ regression |" in text
-    assert "| ✗ inconclusive |" in text
+    assert "| ? inconclusive |" in text  # a cross means worse
     assert "| inconclusive |" in gate_markdown(report(inconclusive="pass")).decode()
 
 
 def test_the_next_step_is_the_advice_of_the_worst_row_with_its_runs() -> None:
     found = report()
-    name, text = gate_answer(found).facts[0]
+    (first, why), (name, text), *_ = gate_answer(found).facts
     worst = found.rows[0]
+    assert (first, why) == ("why", f"{worst.job}: {figures_sentence(worst)}")
     before, after = worst.baseline[-1], worst.current[-1]
     compare, history = f"compare {before} {after}", f"history {worst.model}"
     advice = f"Look for the cause: enginescope {compare}, enginescope {history}."

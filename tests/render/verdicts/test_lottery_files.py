@@ -7,6 +7,7 @@ import json
 import pytest
 
 from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.notebook.html_fragments import answer_html
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from tests.analysis.lottery.drawn import draws, report
@@ -41,17 +42,34 @@ def test_the_answer_is_by_how_much_each_level_differs() -> None:
     text = answer_text(report(build_sd=0.02, process_sd=0.003, seed=1))
     assert text.startswith("builds of net.onnx differ by ")
     assert "% (95 % CI " in text
-    assert ", processes by 0." in text
-    assert ", iterations by 0." in text
+    assert "; processes of one build vary by 0." in text
     assert dict(scope_facts(report()))["evidence"] == "independent builds"
 
 
 def test_no_seen_variation_is_no_claim() -> None:
     found = report(process_sd=0.003)
-    assert answer_text(found).startswith(
-        "no difference above 0.30 % between builds of net.onnx is detected; "
-    )
+    text = answer_text(found)
+    assert text.startswith("builds of net.onnx differ by at most 0.30 %, if at all: processes of ")
     assert dict(scope_facts(found))["next"].startswith("compare single builds")
+    assert lottery_answer(found).tables[0].rows[0][2] == "0 … 0.30 %"  # the same bound
+
+
+def test_a_bound_above_half_is_inconclusive() -> None:
+    """It was "no difference above 110 %", which no reader could use."""
+    found = report(process_sd=0.003)
+    build, *others = found.components
+    wide = replace(found, components=(replace(build, high_pct=108.4), *others))
+    assert answer_text(wide).startswith("inconclusive whether builds of net.onnx differ: processes")
+    assert "110" not in answer_text(wide)
+    assert dict(scope_facts(wide))["next"].startswith("measure again on an idle machine")
+
+
+def test_on_a_busy_machine_the_next_step_is_to_measure_again() -> None:
+    """It was "compare single builds", below a warning that the machine was busy."""
+    load = Notice(code="W-LOAD", message="other load on this machine")
+    for found in (report(process_sd=0.003), report(build_sd=0.02)):
+        busy = replace(found, notices=(load,))
+        assert dict(scope_facts(busy))["next"].startswith("measure again on an idle machine")
 
 
 def test_the_next_step_depends_on_what_was_built() -> None:

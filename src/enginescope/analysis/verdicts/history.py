@@ -181,6 +181,7 @@ def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:
             inputs=run.inputs,
             tool=run.tool,
             build=run.build,
+            turn=run.turn,
             tags=run.tags,
         ),
         value=value if value is not None and value > 0 else None,
@@ -196,7 +197,7 @@ def histories(
     threshold_pct: float = THRESHOLD_PCT,
     sitting_s: float = SESSION_S,
 ) -> tuple[JobHistory, ...]:
-    """Return the series of every job in `runs`, the one of most runs first.
+    """Return the series of every job in `runs`: plain measurements first, then by sessions.
 
     Runs on another kind of processor or GPU are a series of their own; another driver, version or
     model file of the same name is not, since that is what changes are looked for in.
@@ -250,7 +251,20 @@ def histories_of(
         )
         for label, (identity, _, group) in zip(labels, series, strict=True)
     )
-    return tuple(sorted((one for one in made if one), key=lambda one: -len(one.points)))
+    pairs = zip(made, series, strict=True)
+    known = [(is_of_one_question(group[-1]), one) for one, (_, _, group) in pairs if one]
+    known.sort(key=lambda pair: (pair[0], -len(pair[1].points)))
+    return tuple(one for _, one in known)
+
+
+def is_of_one_question(run: Run) -> bool:
+    """Whether a run is of a ladder, a lottery, a load test or the like, and no plain measurement.
+
+    Its own rule tells, or its turn: rounds without a plan are not a comparison of jobs.
+    """
+    job, turn = run.job, run.turn
+    has_rule = (job.load or job.shapes or job.contention) is not None
+    return has_rule or (turn is not None and turn.plan is None)
 
 
 def known_histories(

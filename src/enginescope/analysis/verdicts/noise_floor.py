@@ -35,7 +35,7 @@ TIMES_S = (60.0, 120.0, 300.0, 900.0)
 #: A floor above this is of a disturbed machine: differences of half are plain to see.
 MOST_FLOOR_PCT = 50.0
 #: Notices on what passes by: a floor measured meanwhile says little of the machine without it.
-_DISTURBANCES = ("W-LOAD", "W-STEAL", "W-CPU-QUOTA", "W-GPU-SHARED", "W-THROTTLED")
+DISTURBANCES = ("W-LOAD", "W-STEAL", "W-CPU-QUOTA", "W-GPU-SHARED", "W-THROTTLED")
 
 
 def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
@@ -139,7 +139,7 @@ def _other_cores(runs: Sequence[Run]) -> float | None:
 def disturbance_notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
     """Return the gravest notice of each disturbance that half of the processes or more had."""
     found = []
-    for code in _DISTURBANCES:
+    for code in DISTURBANCES:
         had = [[notice for notice in run.notices if notice.code == code] for run in runs]
         if 2 * sum(map(bool, had)) >= len(runs):
             found.append(most_severe([one for some in had for one in some]))

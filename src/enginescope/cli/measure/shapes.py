@@ -65,6 +65,6 @@ def command(model: Path, **options: Any) -> int:
     with measuring(progress, can_continue=True):
         report = sweep_shapes(request, progress)
     answered = shapes_answer(report)
-    steps = [("build", answered.command)] if answered.command else []
+    steps = [("build", answered.data["build"])] if answered.data["build"] else []
     present_answer(answered, options, *steps, runs_step(options, report.comparison))
     return exit_code(progress)

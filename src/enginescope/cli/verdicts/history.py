@@ -95,10 +95,12 @@ def command(model: str, **options: Any) -> None:
         store=options["store_folder"],
     )
     found = history_of(request, TerminalObserver())
+    steps = tuple(_steps(found, model, options))
     if options["html"] is not None:
         from enginescope.render.verdicts.history_page import history_page
 
-        write_output(options["html"], history_page(found, model=Path(model).name))
+        page = history_page(found, model=Path(model).name, steps=steps)
+        write_output(options["html"], page)
     if options["png"] is not None:
         from enginescope.render.html.images import png_bytes
 
@@ -107,7 +109,8 @@ def command(model: str, **options: Any) -> None:
         print_json(history_json(found))
     else:
         _show(found)
-        end_report(options, *_steps(found, model, options))
+        own = step(options, "one page", "history", model, "--html", "history.html")
+        end_report(options, *(() if options["html"] else (own,)), *steps)
 
 
 def _show(found: Sequence[JobHistory]) -> None:
@@ -147,13 +150,18 @@ def _show(found: Sequence[JobHistory]) -> None:
 def _steps(
     jobs: Sequence[JobHistory], model: str, options: dict[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    if not options["html"]:
-        yield step(options, "one page", "history", model, "--html", "history.html")
-    changes = [(job, change) for job in jobs for change in job.sure]
-    if changes:
-        job, change = changes[-1]
-        pair = [job.points[place].runs[-1][:8] for place in (change.at - 1, change.at)]
-        yield step(options, "compare across the change", "compare", *pair)
+    from enginescope.render.base.data_table import printable
+    from enginescope.render.verdicts.history_text import across_change
+
+    pair = across_change(jobs)
+    if pair is not None:
+        yield step(options, "compare across the change", "compare", *(run[:8] for run in pair))
+        return
+    job = jobs[0]
+    if len(job.points) == 1 < len(job.points[0].runs):
+        yield step(options, "each run on its own", "history", model, "--session", 0)
+    if job.command is not None:
+        yield "measure again", printable(job.command)
 
 
 def _chart(found: Sequence[JobHistory]) -> Chart:

@@ -54,6 +54,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
         command: A command line at the end of a page.
         files: What a page carries; ``None``: the JSON document, and the CSV.
         left_out: What a page says of files that it does not carry.
+        steps: Next steps of a page: purpose and command line.
     """
 
     verb: str
@@ -69,6 +70,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     command: str | None = None
     files: Mapping[str, bytes] | None = None
     left_out: tuple[str, ...] = ()
+    steps: tuple[tuple[str, str], ...] = ()
 
 
 def every_chart(answered: Answer | Part) -> Iterator[Chart]:
@@ -129,6 +131,7 @@ def written_page(
         about=answered.parts,
         command=answered.command,
         left_out=answered.left_out,
+        steps=answered.steps,
         **content,
     )
 

@@ -30,7 +30,7 @@ from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
 _STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
-_PART_HEADERS = ("Time", "Median", "p90", "p99", "Largest")
+_PART_HEADERS = ("Time", "Median", "p90", "p95", "p99", "Largest")
 _PARTS = ("latency", "queueing", "service", "lateness")
 _FIGURE_HEADERS = ("MLPerf figure", "Value")
 #: Percentiles of the picture of parts.
@@ -42,6 +42,9 @@ _MARKS = {
     LoadKind.MISSED: (VERMILLION, "triangle-up"),
 }
 _ON_TOP: Spec = {"orient": "top", "title": None}
+_PALE: Spec = {"condition": {"test": "datum.stated", "value": 1}, "value": 0.35}
+_PALE_MEANS = "Pale: too few samples to state it with an interval"
+_DASHED = "; dashed: the objective"
 
 
 def load_answer(report: LoadReport) -> Answer:
@@ -62,7 +65,7 @@ def load_answer(report: LoadReport) -> Answer:
         notices=report.notices,
         report=report,
         data={"passed": report.is_passed, "verdict": report.kind},
-        charts=(_by_rate(report) if report.is_search else parts_chart(first),),
+        charts=(_by_rate(report) if report.is_search else parts_chart(first, report.slo),),
     )
 
 
@@ -226,7 +229,7 @@ def parts_table(trial: LoadTrial) -> TextTable:
         (
             metric_title(metric),
             _ms(summary.median_ms),
-            *(claims.cell(summary.percentile(p), _ms) for p in (90, 99)),
+            *(claims.cell(summary.percentile(p), _ms) for p in (90, 95, 99)),
             _ms(summary.max_ms),
         )
         for metric, summary in _summaries(trial, _PARTS)
@@ -334,31 +337,38 @@ def _by_rate(report: LoadReport) -> Chart:
         y=latency,
         color=by_verdict(0),
         shape=by_verdict(1),
-        opacity={"condition": {"test": "datum.stated", "value": 1}, "value": 0.35},
+        opacity=_PALE,
         tooltip=tooltip(x="queries/s#", y="latency, ms#", sure="95 % CI", verdict="verdict"),
     )
-    layers = [points]
-    if report.slo is not None:
-        rule = {"type": "rule", "strokeDash": [6, 3]}
-        layers.append(marks([{"y": report.slo.limit_ms}], rule, y=latency))
-    goal = _slo_text(report.slo) if report.slo else ""
+    goal = _objective(report.slo, latency) if report.slo else []
     return Chart(
         key="load",
-        title=f"{name} latency by rate; the dashed line is the objective {goal}",
-        subtitle=("Pale: too few samples to state it with an interval",),
-        spec={"layer": layers},
+        title=f"{name} latency by rate",
+        subtitle=(f"{_PALE_MEANS}{_DASHED if goal else ''}",),
+        spec={"layer": [points, *goal]},
         is_wide=True,
     )
 
 
-def parts_chart(trial: LoadTrial) -> Chart | None:
-    """Return latency and its parts by percentile; ``None`` of a closed loop."""
+def _objective(slo: Slo, y: Spec, kind: LoadKind | None = None) -> list[Spec]:
+    """Return a line at the limit, and its label: the objective, and whether it is met."""
+    text = f"{_slo_text(slo)}{f': {kind.value}' if kind else ''}"
+    row = [{"y": slo.limit_ms, "text": text}]
+    label = {"align": "left", "baseline": "top", "dx": 4, "dy": 4, "fontWeight": 600}
+    return [
+        marks(row, {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6}, y=y),
+        marks(row, {"type": "text", **label}, x={"value": 0}, y=y, text={"field": "text"}),
+    ]
+
+
+def parts_chart(trial: LoadTrial, slo: Slo | None = None) -> Chart | None:
+    """Return latency and its parts by percentile, with the objective; ``None`` of a closed loop."""
     summaries = _summaries(trial, _PARTS[:3])
     times = [
         (percentile_name(point.p), metric_title(metric), point)
         for metric, summary in summaries
         for point in summary.percentiles
-        if point.p in _DRAWN and point.mark is None
+        if point.p in _DRAWN
     ]
     if len(summaries) < 3 or not times:
         return None
@@ -366,22 +376,28 @@ def parts_chart(trial: LoadTrial) -> Chart | None:
     by_part: Spec = {"field": "part", "sort": names}
     flat = {"axis": {"labelAngle": 0}}
     scale = {"domain": names, "range": [BLUE, ORANGE, SKY]}
+    y = quantity("y", "time, ms")
+    bars = marks(
+        [
+            {"percentile": p, "part": name, "y": point.value_ms, "stated": point.mark is None}
+            for p, name, point in times
+        ],
+        {"type": "bar"},
+        x={"field": "percentile", "type": "nominal", "sort": None, "title": None, **flat},
+        xOffset=by_part,
+        y=y,
+        color={**by_part, "type": "nominal", "scale": scale, "legend": _ON_TOP},
+        opacity=_PALE,
+        tooltip=tooltip(part="time", percentile="percentile", y="ms#"),
+    )
     return Chart(
         key="load",
         title="Latency, queueing time and service time by percentile",
         subtitle=(
             "Each percentile is of its own times, so the parts do not add up to the whole",
-            "Percentiles with too few samples are left out",
+            f"{_PALE_MEANS}{_DASHED if slo else ''}",
         ),
-        spec=marks(
-            [{"percentile": p, "part": name, "y": point.value_ms} for p, name, point in times],
-            {"type": "bar"},
-            x={"field": "percentile", "type": "nominal", "sort": None, "title": None, **flat},
-            xOffset=by_part,
-            y=quantity("y", "time, ms"),
-            color={**by_part, "type": "nominal", "scale": scale, "legend": _ON_TOP},
-            tooltip=tooltip(part="time", percentile="percentile", y="ms#"),
-        ),
+        spec={"layer": [bars, *(_objective(slo, y, trial.kind) if slo else ())]},
         table=ChartTable(
             headers=("Percentile", "Time", "ms (95 % CI)"),
             rows=tuple((p, name, claims.cell(point, figure)) for p, name, point in times),

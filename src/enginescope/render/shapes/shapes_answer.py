@@ -60,7 +60,6 @@ def shapes_answer(report: ShapesReport) -> Answer:
         csv=(_CSV_HEADERS, [_csv_row(level) for level in report.levels]),
         leads=False,
         charts=_charts(report),
-        command=build,
     )
 
 

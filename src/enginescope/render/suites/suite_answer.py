@@ -337,7 +337,7 @@ def win_text(win: Win) -> str:
     if win.ratio is None:
         return ""
     if win.interval is None:
-        return f"{format_significant(win.ratio)} × (interval not known)"
+        return f"{format_significant(win.ratio)} × (no interval)"
     return f"{format_significant(win.ratio)} × ({_range((win.interval.low, win.interval.high))})"
 
 

@@ -221,6 +221,8 @@ def _word(outcome: GateOutcome) -> str:
 
 
 _WHY = "Why"
+#: Outcomes that fail a gate without anything being worse.
+_OPEN = frozenset({GateOutcome.INCONCLUSIVE, GateOutcome.INCOMPARABLE, GateOutcome.UNSTABLE})
 #: Most rows of the chart.
 _DRAWN = 40
 
@@ -267,7 +269,7 @@ def gate_answer(
         verb="gate",
         title="Gate",
         answer=answer_text(report),
-        facts=(*_next(report), *scope_facts(report), *stated(("jobs", options))),
+        facts=(*_next(told), *scope_facts(report), *stated(("jobs", options))),
         tables=tuple(table for table in (jobs, held) if table.rows),
         screen=(gate_rows(told, everything=everything),) if report.rows else (),
         notices=gate_notices(report, everything=everything),
@@ -278,14 +280,16 @@ def gate_answer(
 
 
 def _next(report: GateReport) -> tuple[tuple[str, str], ...]:
-    """Return what to do about the worst row: the advice of its rule, with the row's own names."""
+    """Return why the worst row is so, and what to do: its rule's advice, with the row's names."""
     row = next((one for one in report.rows if one.outcome in _CODES), None)
     if row is None:
         return ()
+    why = next(iter(details(row)), figures_sentence(row))
+    of = f"{row.job}: " if sum(one.outcome in _CODES for one in report.rows) > 1 else ""
     text = next(advice for code, *_, advice in RULES if code == _CODES[row.outcome])
     names = {"BASELINE": row.baseline, "CURRENT": row.current, "MODEL": (row.model,)}
     text = re.sub("[A-Z]{5,}", lambda word: (names.get(word[0]) or (word[0],))[-1], text)
-    return (("next", text),)
+    return stated(("why", why and f"{of}{why}"), ("next", text))
 
 
 def named_apart(report: GateReport) -> tuple[GateReport, str | None]:
@@ -358,7 +362,8 @@ def _row(report: GateReport, row: GateRow) -> dict[str, Any]:
 
 def _cells(report: GateReport, row: GateRow) -> tuple[str, ...]:
     result, *cells = row_cells(row)
-    return (f"✗ {result}" if report.fails(row) else result, *cells)
+    sign = "?" if row.outcome in _OPEN else "✗"
+    return (f"{sign} {result}" if report.fails(row) else result, *cells)
 
 
 def _reasons(report: GateReport, row: GateRow, repeated: Container[str]) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from markupsafe import Markup
 
 from enginescope.core.record import replace
+from enginescope.judge.comparison.change_points import FEWEST_POINTS
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
 from enginescope.records.verdict.history import JobHistory
@@ -49,7 +50,7 @@ from enginescope.render.verdicts.verdict_phrases import title_of
 
 #: Runs of the newest session that a job leads to.
 _MOST_RUNS = 3
-_JOB_HEADERS = ("job", "newest session", "sessions", "its runs", "command")
+_JOB_HEADERS = ("job", "newest session", "change", "sessions", "newest runs", "command")
 _CHANGE_HEADERS = (
     *("change", "by", "what changed, likely causes first", "levels", "interval"),
     *("from, UTC", "run"),
@@ -62,6 +63,7 @@ def history_page(
     model: str,
     notices: Sequence[Notice] = (),
     runs: Mapping[str, str] | None = None,
+    steps: tuple[tuple[str, str], ...] = (),
     script_address: str | None = None,
 ) -> bytes:
     """Return the page over the histories of a model's jobs.
@@ -71,6 +73,7 @@ def history_page(
         model: What was asked for.
         notices: Warnings about the whole, such as skipped runs.
         runs: Addresses of runs by their ids, where there is a server.
+        steps: Next steps: purpose and command line.
     """
     named, shared = named_apart(found)
     parts = [
@@ -87,6 +90,7 @@ def history_page(
         notices=tuple(notices),
         parts=tuple(parts),
         files={"history.json": history_json(found)},
+        steps=steps,
     )
     if len(parts) == 1:
         answered = replace(
@@ -106,8 +110,8 @@ def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part
         title="Jobs",
         headers=_JOB_HEADERS,
         rows=tuple(_row(job, runs) for job in jobs),
-        numbers=_JOB_HEADERS[1:3],
-        sentences=_JOB_HEADERS[-1:],
+        numbers=_JOB_HEADERS[1:4],
+        below=_JOB_HEADERS[-1],
     )
     title = title_text(*jobs)
     return Part(
@@ -130,10 +134,20 @@ def _row(job: JobHistory, runs: Mapping[str, str]) -> tuple[str, ...]:
     return (
         Markup('<span id="{}">{}</span>').format(anchor(job), name or job.model),
         level_text(job, newest),
+        _change(job),
         f"{len(job.points):,}",
         Markup(" ").join(_links(newest.runs[-_MOST_RUNS:], runs)),
         job.command or UNKNOWN,
     )
+
+
+def _change(job: JobHistory) -> str:
+    """Return the last change of a job's level; a dash where there are too few sessions to tell."""
+    if job.doubt:
+        return "inconclusive"
+    if job.sure:
+        return f"{amount_text(job.sure[-1])}, {way_text(job.sure[-1])}"
+    return "none" if len(job.points) >= FEWEST_POINTS else UNKNOWN
 
 
 def _links(ids: Sequence[str], runs: Mapping[str, str]) -> Iterator[str]:

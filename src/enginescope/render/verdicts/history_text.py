@@ -97,6 +97,15 @@ def lettered(jobs: Sequence[JobHistory]) -> tuple[tuple[str, JobHistory, LevelCh
     return tuple((letter(at), job, change) for at, (job, change) in enumerate(every))
 
 
+def across_change(jobs: Sequence[JobHistory]) -> tuple[str, str] | None:
+    """Return the runs on both sides of the last change; ``None`` without a change."""
+    changes = [(job, change) for job in jobs for change in job.sure]
+    if not changes:
+        return None
+    job, change = changes[-1]
+    return job.points[change.at - 1].runs[-1], job.points[change.at].runs[-1]
+
+
 def span_text(found: JobHistory) -> str:
     """Return how much there is, and from when to when."""
     runs = counted(sum(len(point.runs) for point in found.points), "run")

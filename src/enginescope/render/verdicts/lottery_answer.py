@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from enginescope.analysis.verdicts.noise_floor import DISTURBANCES, MOST_FLOOR_PCT
 from enginescope.core.units import format_bytes
 from enginescope.judge.stats.nested_variance import VarianceComponent
 from enginescope.judge.units import counted, format_ms, format_significant, format_span, signed
-from enginescope.judge.verdict import none_above
+from enginescope.judge.verdict import rounded_up
+from enginescope.records.notice import is_unstable
 from enginescope.records.verdict.lottery import DrawnBuild, LayerDraw, LotteryReport
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
@@ -17,7 +19,6 @@ from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 
-_PLURAL = {"build": "builds", "process": "processes", "iteration": "iterations"}
 #: Layers that a terminal lists.
 _TOP_LAYERS = 5
 #: Heading of the column of tactics, one a line.
@@ -47,14 +48,20 @@ def lottery_answer(report: LotteryReport) -> Answer:
 
 
 def _answer(report: LotteryReport) -> str:
-    build, *others = report.components
+    build, process, _ = report.components
     name = printable(report.model)
-    rest = ", ".join(f"{_PLURAL[one.level]} by {_sd_text(one)}" for one in others)
-    if build.high_pct == 0:  # the variation of processes hides that of builds
-        return f"inconclusive whether builds of {name} differ; {rest}"
+    rest = f"processes of one build vary by {_sd_text(process)}"
+    if _is_open(build):
+        return f"inconclusive whether builds of {name} differ: {rest}"
     if build.low_pct == 0:
-        return f"{none_above(build.high_pct)} between builds of {name} is detected; {rest}"
-    return f"builds of {name} differ by {_sd_text(build)} (95 % CI {_interval_text(build)}), {rest}"
+        most = rounded_up(build.high_pct)
+        return f"builds of {name} differ by at most {most} %, if at all: {rest}"
+    return f"builds of {name} differ by {_sd_text(build)} (95 % CI {_interval_text(build)}); {rest}"
+
+
+def _is_open(build: VarianceComponent) -> bool:
+    """Whether the variation of processes hides that of builds."""
+    return build.low_pct == 0 and not 0 < build.high_pct <= MOST_FLOOR_PCT
 
 
 def _sd_text(component: VarianceComponent) -> str:
@@ -62,7 +69,7 @@ def _sd_text(component: VarianceComponent) -> str:
 
 
 def _interval_text(component: VarianceComponent) -> str:
-    return f"{_pct(component.low_pct)} … {_pct(component.high_pct)} %"
+    return f"{_pct(component.low_pct)} … {rounded_up(component.high_pct)} %"
 
 
 def _pct(value: float) -> str:
@@ -75,6 +82,7 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
         f"iterations in {format_span(report.duration_s)}, interleaved"
     )
     return stated(
+        ("next", _next(report)),
         ("backend", f"{report.backend}; {counts}"),
         ("a build", _made(report)),
         ("evidence", report.evidence.value),
@@ -82,7 +90,6 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
         ("tactics", _tactics(report)),
         ("costs", _costs(report)),
         ("best", _best(report)),
-        ("next", _next(report)),
     )
 
 
@@ -140,6 +147,12 @@ def _best(report: LotteryReport) -> str:
 
 def _next(report: LotteryReport) -> str:
     build = report.component("build")
+    is_disturbed = any(is_unstable(one) or one.code in DISTURBANCES for one in report.notices)
+    if is_disturbed or _is_open(build):
+        return (
+            "measure again on an idle machine, in more processes (--processes); enginescope doctor "
+            "names what disturbs it"
+        )
     if build.low_pct == 0:
         return "compare single builds; interleave processes (bench --compare)"
     if report.made == "engine" and report.spread.timing_cache_sha256 is None:

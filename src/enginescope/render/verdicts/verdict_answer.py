@@ -386,6 +386,7 @@ def measured_data(found: MeasuredComparison) -> dict[str, Any]:
     """Return everything that is known, for JSON; times in ms, sizes in bytes."""
     return {
         "comparison": found.comparison,
+        "tag": found.comparison and comparison_tag(found.comparison),
         "threshold_pct": found.threshold_pct,
         "is_decided": found.is_decided,
         "throughput_is": rate_note(found),
