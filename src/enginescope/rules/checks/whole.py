@@ -139,6 +139,7 @@ def _shape_text(shape: tuple[int | None, ...] | None) -> str:
     "Many kernels are too short to fill the GPU",
     severity=Severity.WARNING,
     advice="run with a CUDA graph or a larger batch, and look for what prevents fusion",
+    is_of_engine=True,
 )
 def tiny_kernels(view: LintView) -> Iterator[Found]:
     """Many tiny kernels.
@@ -177,6 +178,7 @@ def tiny_kernels(view: LintView) -> Iterator[Found]:
     "Plan and profile do not name the same layers",
     severity=Severity.WARNING,
     advice="export plan and profile from one engine in one run",
+    is_of_engine=True,
 )
 def profile_mismatch(view: LintView) -> Iterator[Found]:
     """Profile that does not match its plan.
@@ -288,6 +290,7 @@ def _long_enough(view: LintView) -> tuple[AttributedLayer, ...]:
     advice="raise the batch, or run several inferences at the same time",
     explains=("PLAN107", "TIME202", "TIME204"),
     is_per_item=True,
+    is_of_engine=True,
 )
 def small_batch(view: LintView) -> Iterator[Found]:
     """Batch too small for the GPU.
@@ -362,6 +365,7 @@ def _batch(view: LintView) -> int | None:
     severity=Severity.WARNING,
     advice="capture the inference in a CUDA graph",
     explains=("TIME202",),
+    is_of_engine=True,
 )
 def cuda_graph(view: LintView) -> Iterator[Found]:
     """Launches that a CUDA graph would hide.
