@@ -82,6 +82,10 @@ def bar_chart(
         color: The channel.
         is_whole: Whether the parts of every bar are all of it, 100 %, which needs no figure.
     """
+    if x_title.endswith(", ms") and max((row["value"] or 0 for row in rows), default=1) < 1:
+        rows = [row | {"value": row["value"] and 1e3 * row["value"]} for row in rows]
+        tips = {of: text.replace(", ms", ", µs") for of, text in tips.items()}
+        x_title = f"{x_title[:-2]}µs"
     return Chart(
         key=key,
         title=title,
@@ -124,7 +128,7 @@ def _bars(
         **({"color": color} if color else {}),
     )
     figures = [
-        {"row": row, "value": total, "text": _bar_text(total, x_title, most)}
+        {"row": row, "value": total, "text": _bar_text(total, x_title)}
         if row in known
         else {"row": row, "value": 0, "text": UNKNOWN}
         for row, total in sums.items()
@@ -140,11 +144,10 @@ def _bars(
     )
 
 
-def _bar_text(value: float, title: str, most: float) -> str:
-    if title.endswith(", ms") and most < 1:
-        return f"{format_significant(1e3 * value)} µs"
-    unit = {"ms": " ms", "s": " s", "%": " %", "MiB": " MiB"}.get(title.rpartition(", ")[2], "")
-    return f"{value:,}" if isinstance(value, int) else format_significant(value) + unit
+def _bar_text(value: float, title: str) -> str:
+    unit = title.rpartition(", ")[2]
+    of = f" {unit}" if unit in ("ms", "µs", "s", "%", "MiB") else ""
+    return f"{value:,}" if isinstance(value, int) else format_significant(value) + of
 
 
 def labels_of(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
@@ -280,12 +283,9 @@ def _rows(bars: Sequence[Bar]) -> list[Spec]:
             shift, low, high = bar.end_ms - bar.value_ms, bar.interval.low, bar.interval.high
             row |= {"low": low + shift, "high": high + shift, "ends": range_text(low, high, 4)}
         rows.append(row)
-    # as the axis: see `in_readable_units`
-    places = (abs(row.get(name, 0.0)) for row in rows for name in ("start", "end", "low", "high"))
-    unit = 1e3 if max(places) < 1 else 1.0
     for is_step in (True, False):
         of = [at for at, bar in enumerate(bars) if (bar.kind == "step") is is_step]
-        texts = number_column([unit * bars[at].value_ms for at in of], signed=is_step)
+        texts = number_column([bars[at].value_ms for at in of], signed=is_step)
         for at, text in zip(of, texts, strict=True):
             rows[at]["text"] = text
     return rows

@@ -258,7 +258,9 @@ def side_distributions(found: MeasuredComparison) -> tuple[Chart, ...]:
     (a, *others), (first, *rest) = (label for label, _ in series), told
     each = ", ".join(f"{label}'s is {of}" for label, of in zip(others, rest, strict=True))
     title = f"{a}'s median {in_text(metric)} is {first}, {each}"
-    lines = ("All processes of each side; vertical lines are the medians of their medians",)
+    lines = ("Vertical lines are medians",)
+    if any(len(side.measured) > 1 for side in found.sides):
+        lines = ("All processes of each side; vertical lines are the medians of their medians",)
     return (overlay("side", series, medians).chart("sides_hist", title, lines),)
 
 
