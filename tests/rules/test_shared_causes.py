@@ -15,9 +15,11 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
 from enginescope.formats.importing.import_assembly import run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
-from enginescope.render.plans.findings import rule_table
+from enginescope.render.page.markdown import report_markdown
+from enginescope.render.page.page import report_page
+from enginescope.render.plans.findings import first_changes, groups_data, rule_table
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.first_screen import worst_findings
+from enginescope.render.sections.first_screen import first_screen, next_steps
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import LintReport, lint
@@ -166,19 +168,35 @@ def test_what_a_larger_batch_saves_is_no_time_of_one_inference(shared: Path) -> 
     assert row["ms per item"]
 
 
-def test_the_first_screen_names_what_saves_most_by_itself(shared: Path) -> None:
-    """Other findings hold most of what a CUDA graph saves, so it was below the first three."""
+def test_every_form_begins_with_what_saves_most_by_itself(shared: Path) -> None:
+    """The terminal named PLAN115 first, and the page TIME206, in every row of its list."""
     read = read_plan_files(PlanFiles(plan=shared / "trt86-h200/resnet18.graph.json"))
     subject = PageSubject(RunView(run_of_engine(read.facts)))
     assert subject.findings is not None
-    one = only(subject.findings, "TIME206")
-    worst = worst_findings(subject)
-    by_code = {each.group.code: each.saving for each in worst}
-    assert one.saving.alone_ms is not None
-    assert by_code["TIME206"] is not None
-    assert by_code["TIME206"].startswith(f"at most {one.saving.alone_ms:.4f} ms")
-    assert by_code["TIME206"].endswith(" %, if done alone")
-    assert [each.group.code for each in worst] == ["TIME206", "PLAN115", "PLAN117"]
+    saving = only(subject.findings, "TIME206").saving
+    assert (
+        saving.bound_ms
+        == saving.alone_ms
+        == max(one.saving.alone_ms or 0.0 for one in subject.findings.findings)
+    )
+    changes = first_changes(subject.findings, 3)
+    assert [change[-9:] for change in changes] == ["(TIME206)", "(PLAN115)", "(PLAN117)"]
+    assert f": at most {saving.bound_ms:.4f} ms" in changes[0]
+    assert next_steps(subject)[0] == ("next", changes[0])
+    assert changes[0] in report_markdown([subject]).decode()
+    assert [group["code"] for group in groups_data(subject.findings)][:2] == ["TIME206", "PLAN115"]
+    assert changes[0] in (" ".join(report_page([subject]).decode().split()))
+
+
+def test_what_is_of_the_engine_is_of_no_layer(shared: Path) -> None:
+    read = read_plan_files(PlanFiles(plan=shared / "trt86-h200/resnet18.graph.json"))
+    subject = PageSubject(RunView(run_of_engine(read.facts)))
+    codes = {one.code for found in subject.findings_of_layer.values() for one in found}
+    assert "PLAN115" in codes
+    assert "TIME206" not in codes
+    look = first_screen(subject)
+    assert look is not None
+    assert not any("TIME206" in row.fix for row in look.rows)
 
 
 def test_a_norm_that_a_slice_keeps_apart(shared: Path, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def _rows(tags: Sequence[str], place: StorePlace | None) -> dict[str, tuple[RunR
 
 def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     """Write the files that were asked for, then print `runs` as JSON or screens."""
+    from enginescope.render.base.figures import run_steps
     from enginescope.render.page.export import summary_json
 
     views = [RunView(run) for run in runs]
@@ -58,6 +59,8 @@ def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     present_report(views, options, document=summary_json, screen=_show, **files)
     steps = [step(options, "all runs", "runs")]
     ids = [run.id[:8] for run in runs]
+    if len(ids) == 1:
+        steps[:0] = run_steps(views[0], options["store_folder"])
     if len(ids) == 1 and not is_verbose():
         steps.insert(0, step(options, "every figure", "runs show", *ids, "-v"))
     if len(ids) <= REPORTED:
