@@ -43,6 +43,7 @@ LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
 #: Where the longest bar ends: its figure has room beside it, on a phone too.
 _END = {"expr": "max(0.5 * width, width - 62)"}
 X_TITLE = "time per iteration, ms"
+_IN_US = "format(1000 * datum.value, ',.6~r')"
 
 
 def group_color(
@@ -82,10 +83,6 @@ def bar_chart(
         color: The channel.
         is_whole: Whether the parts of every bar are all of it, 100 %, which needs no figure.
     """
-    if x_title.endswith(", ms") and max((row["value"] or 0 for row in rows), default=1) < 1:
-        rows = [row | {"value": row["value"] and 1e3 * row["value"]} for row in rows]
-        tips = {of: text.replace(", ms", ", µs") for of, text in tips.items()}
-        x_title = f"{x_title[:-2]}µs"
     return Chart(
         key=key,
         title=title,
@@ -116,6 +113,8 @@ def _bars(
     scale: Spec = {"domain": [0, most], "nice": False}
     if not is_whole:
         scale["range"] = [0, _END]
+    if x_title.endswith(", ms") and most < 1:  # layers, not latencies
+        x_title, whole = f"{x_title[:-2]}µs", {"labelExpr": _IN_US}
     x = quantity("value", x_title, axis={**X_TICKS, **whole}, scale=scale)
     y = {**row_axis(), "scale": {"domain": list(sums)}}
     bar = marks(
@@ -147,6 +146,7 @@ def _bars(
 def _bar_text(value: float, title: str) -> str:
     unit = title.rpartition(", ")[2]
     of = f" {unit}" if unit in ("ms", "µs", "s", "%", "MiB") else ""
+    value = 1e3 * value if unit == "µs" else value
     return f"{value:,}" if isinstance(value, int) else format_significant(value) + of
 
 
@@ -299,7 +299,7 @@ def _spec(rows: list[Spec], title: str, scale: Sequence[Bar], *, is_cut: bool) -
     x = quantity("start", title, scale={"domain": [low, high], "nice": False}, axis=X_TICKS)
     extent = {"minExtent": LABEL_WIDTH} if is_cut else {}  # charts on one scale have one width
     y = {**row_axis(**extent), "scale": {"domain": [row["row"] for row in rows]}}
-    tips = tooltip(what="what", kind="kind", value="time, ms#", ends="95 % interval, ms")
+    tips = tooltip(what="what", kind="kind", value="sum or change, ms#", ends="95 % interval, ms")
     dimmed = {"condition": {"test": "!chosen || datum.what === chosen", "value": 1}, "value": 0.3}
     shared = {"y": y, "color": color, "tooltip": tips}
     bar = {"type": "bar", "height": {"band": 0.72}, "minBandSize": 2, "cursor": "pointer"}

@@ -20,6 +20,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import GpuLimits, gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.process_control import gc_paused
+from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.formats.plan.overlay_file import Overlay
@@ -246,11 +247,12 @@ def first_numbers(subject: PageSubject) -> Headline:
 
     A run of which neither floors nor findings are known has its own first figures.
     """
-    figures = (_layer_times(subject), _above_floor(subject), _fixes(subject))
-    losses = [one for one in figures if one is not None]
+    losses = [one for one in (_above_floor(subject), _fixes(subject)) if one is not None]
+    layers = [one for one in (_layer_times(subject),) if one is not None]
     if subject.is_measured and not losses:
-        return first_figures(subject.view)
-    return Headline(main=_latency(subject), beside=(*_rates(subject), *losses))
+        own = first_figures(subject.view)
+        return replace(own, beside=(*layers, *own.beside))
+    return Headline(main=_latency(subject), beside=(*_rates(subject), *layers, *losses))
 
 
 def _latency(subject: PageSubject) -> Figure:
