@@ -59,12 +59,12 @@ def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     present_report(views, options, document=summary_json, screen=_show, **files)
     steps = [step(options, "all runs", "runs")]
     ids = [run.id[:8] for run in runs]
-    if len(ids) == 1:
-        steps[:0] = run_steps(views[0], options["store_folder"])
     if len(ids) == 1 and not is_verbose():
         steps.insert(0, step(options, "every figure", "runs show", *ids, "-v"))
     if len(ids) <= REPORTED:
         steps.insert(0, step(options, "report", "report", *ids))
+    if len(ids) == 1:
+        steps[:0] = run_steps(views[0], options["store_folder"])
     end_report(options, *steps)
 
 
