@@ -9,13 +9,7 @@ import shlex
 from collections.abc import Callable, Mapping
 
 from enginescope.analysis.claims import run_claims
-from enginescope.analysis.claims.run_claims import (
-    SHOWN,
-    mark_text,
-    percentile_name,
-    range_or_mark,
-    shown_texts,
-)
+from enginescope.analysis.claims.run_claims import SHOWN, mark_text, percentile_name, shown_texts
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record, replace
 from enginescope.core.units import format_bytes
@@ -272,7 +266,7 @@ def headline(view: RunView) -> Headline:
         Figure(
             label=percentile_name(percentile.p),
             value=format_ms(percentile.value_ms),
-            note=range_or_mark(percentile),
+            note=run_claims.range_or_mark(percentile),
             is_weak=percentile.mark is not None,
         )
         for percentile in latency.percentiles
@@ -296,8 +290,7 @@ def _start(view: RunView) -> tuple[Figure, ...]:
         found.append(Figure(label="load", value=format_ms(load, 3), note=note))
     if run.peak_memory_bytes is not None:
         peak = format_bytes(run.peak_memory_bytes)
-        note = "until the loop ended"
-        found.append(Figure(label="peak memory", value=peak, note=note))
+        found.append(Figure(label="peak memory", value=peak, note="until the loop ended"))
     return tuple(found)
 
 

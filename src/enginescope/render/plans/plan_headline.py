@@ -248,7 +248,7 @@ def first_numbers(subject: PageSubject) -> Headline:
     A run of which neither floors nor findings are known has its own first figures.
     """
     losses = [one for one in (_above_floor(subject), _fixes(subject)) if one is not None]
-    layers = [one for one in (_layer_times(subject),) if one is not None]
+    layers = _layer_times(subject)
     if subject.is_measured and not losses:
         own = first_figures(subject.view)
         return replace(own, beside=(*layers, *own.beside))
@@ -262,7 +262,10 @@ def _latency(subject: PageSubject) -> Figure:
         return measured
     found = view.layer_sum
     if found is None:
-        return Figure(label="time", value="not known", note=_untimed(subject), is_weak=True)
+        why = "no layer times were given or found next to the plan"
+        if view.given.profile is not None:
+            why = "the layer times given are of another build"
+        return Figure(label="time", value="not known", note=why, is_weak=True)
     count = f" of {counted(found.iterations, 'iteration')}" if found.iterations else ""
     printed = (
         f"{metric_title(one.metric)} without the profiler: {format_ms(one.mean_ms)}"
@@ -277,12 +280,6 @@ def _latency(subject: PageSubject) -> Figure:
     return Figure(label=f"{found.part} times, sum", value=format_ms(found.sum_ms), note=note)
 
 
-def _untimed(subject: PageSubject) -> str:
-    if subject.view.given.profile is not None:
-        return "the layer times given are of another build"
-    return "no layer times were given or found next to the plan"
-
-
 def _rates(subject: PageSubject) -> tuple[Figure, ...]:
     totals, rates = subject.view.plan_totals, rate_figures(subject.view)
     if rates or subject.is_measured or totals is None:
@@ -292,14 +289,14 @@ def _rates(subject: PageSubject) -> tuple[Figure, ...]:
     return (Figure(label="weights", value=weights, note=note, leads_to="memory"),)
 
 
-def _layer_times(subject: PageSubject) -> Figure | None:
+def _layer_times(subject: PageSubject) -> tuple[Figure, ...]:
     """What part of the latency the layers are, where their sum is another time."""
     found = subject.view.layer_sum
     note = layer_sum_note(found) if found else None
     if found is None or note is None or not subject.is_measured:
-        return None
-    label = f"{found.part} times, sum"
-    return Figure(label=label, value=format_ms(found.sum_ms), note=note, leads_to="time")
+        return ()
+    label, value = f"{found.part} times, sum", format_ms(found.sum_ms)
+    return (Figure(label=label, value=value, note=note, leads_to="time"),)
 
 
 def no_floors_text(subject: PageSubject) -> str | None:

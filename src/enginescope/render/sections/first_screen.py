@@ -73,10 +73,7 @@ class FirstScreen(Record, frozen=True, kw_only=True):
 
 
 def next_steps(subject: PageSubject) -> tuple[tuple[str, str], ...]:
-    """Return the change that may save most, and what to do after a run, each with its label.
-
-    Figures that are not usable come first: measure again.
-    """
+    """Return the change that may save most, and what to do after a run; first to measure again."""
     steps = tuple(f"{purpose}: {command}" for purpose, command in run_steps(subject.view))
     texts, found = (*first_changes(subject.findings), *steps), subject.view.usability
     if found is not None and found.verdict == "not usable":
