@@ -255,17 +255,15 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
 
 def groups_data(report: LintReport | None) -> list[dict[str, Any]]:
     """Return the groups of findings for a JSON document, in the order of every other form."""
+    names = ("code", "rule", "severity", "message", "advice", "findings")
     return [
         {
-            **{name: getattr(group, name) for name in _GROUP},
+            **{name: getattr(group, name) for name in names},
             "subject": group.subject(),
             "saving": group.saving.fields(),
         }
         for group in (report.groups if report else ())
     ]
-
-
-_GROUP = ("code", "rule", "severity", "message", "advice", "findings")
 
 
 def _names(plan: Plan) -> dict[int, str]:

@@ -198,19 +198,18 @@ def profile_mismatch(view: LintView) -> Iterator[Found]:
     if view.given_profile is None or not view.plan.layers:
         return
     timings, left = view.given_times
-    strange = [timing for timing in left if timing.time_ms != 0]
+    extra = [timing for timing in left if timing.time_ms != 0]
     expected = [layer for layer in view.active if layer.profile_index in (None, view.profile_index)]
     untimed = [layer for layer in expected if layer.index not in timings]
     is_other = view.profile is None
     severity = Severity.ERROR if is_other or len(untimed) > _ERROR_SHARE * len(expected) else None
-    if strange:
-        ignored = ": it is of another build, so no rule uses its times" if is_other else ""
+    if extra:
+        other = ": it is of another build, so no rule uses its times" if is_other else ""
         yield Found(
             layers=(),
             subject="profile",
-            message=f"has {counted(len(strange), 'time')} whose layer the plan does not have"
-            f"{ignored}",
-            evidence={"count": len(strange), "names": [timing.name for timing in strange[:_NAMED]]},
+            message=f"has {counted(len(extra), 'time')} whose layer the plan does not have{other}",
+            evidence={"count": len(extra), "names": [timing.name for timing in extra[:_NAMED]]},
             severity=severity,
         )
     if untimed:
