@@ -275,8 +275,7 @@ def _latency(subject: PageSubject) -> Figure:
     is_own = found.is_own or found.profiler_ms is not None
     how = "without the profiler's part" if is_own else "under a profiler"
     other = layer_sum_note(found)
-    known = (f"{found.statistic}s{count}, {how}", *printed, *([other] if other else []))
-    note = "\n".join(known)
+    note = "\n".join((f"{found.statistic}s{count}, {how}", *printed, *([other] if other else [])))
     return Figure(label=f"{found.part} times, sum", value=format_ms(found.sum_ms), note=note)
 
 
