@@ -15,9 +15,11 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
 from enginescope.formats.importing.import_assembly import run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
-from enginescope.render.plans.findings import rule_table
+from enginescope.render.page.markdown import report_markdown
+from enginescope.render.page.page import report_page
+from enginescope.render.plans.findings import first_changes, groups_data, rule_table
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections.first_screen import worst_findings
+from enginescope.render.sections.first_screen import first_screen, next_steps
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import LintReport, lint
@@ -137,7 +139,7 @@ def test_identity_reformats_of_constants(shared: Path) -> None:
     raw = {index: timing.raw_ms for index, timing in timings.items()}
     share = sum(raw[index] for index in one.layers) / sum(raw.values())
     assert share == pytest.approx(0.21, abs=5e-3)
-    assert one.saving.share_pct(one.saving.bound_ms) == pytest.approx(12.2, abs=0.1)
+    assert one.saving.share_pct(one.saving.alone_ms) == pytest.approx(12.2, abs=0.1)
     assert {it.code for it in one.symptoms} == {"PLAN116"}
 
 
@@ -146,10 +148,7 @@ def test_what_a_cuda_graph_would_win(shared: Path) -> None:
     one = only(report_of(shared, "trt86-h200/resnet18"), "TIME206")
     saved_ms = len(one.layers) * one.evidence["launch_ms"]
     assert saved_ms == pytest.approx(0.1814 - 0.1549, rel=0.1)
-    assert one.saving.bound_ms is not None
-    assert (
-        one.saving.bound_ms < one.saving.alone_ms == pytest.approx(saved_ms)
-    )  # others share most of it
+    assert one.saving.bound_ms == one.saving.alone_ms == pytest.approx(saved_ms)
 
 
 def test_what_a_larger_batch_saves_is_no_time_of_one_inference(shared: Path) -> None:
@@ -166,19 +165,32 @@ def test_what_a_larger_batch_saves_is_no_time_of_one_inference(shared: Path) -> 
     assert row["ms per item"]
 
 
-def test_the_first_screen_names_what_saves_most_by_itself(shared: Path) -> None:
-    """Other findings hold most of what a CUDA graph saves, so it was below the first three."""
+def test_every_form_begins_with_what_saves_most_by_itself(shared: Path) -> None:
+    """The terminal named PLAN115 first, and the page TIME206, in every row of its list."""
     read = read_plan_files(PlanFiles(plan=shared / "trt86-h200/resnet18.graph.json"))
     subject = PageSubject(RunView(run_of_engine(read.facts)))
     assert subject.findings is not None
-    one = only(subject.findings, "TIME206")
-    worst = worst_findings(subject)
-    by_code = {each.group.code: each.saving for each in worst}
-    assert one.saving.alone_ms is not None
-    assert by_code["TIME206"] is not None
-    assert by_code["TIME206"].startswith(f"at most {one.saving.alone_ms:.4f} ms")
-    assert by_code["TIME206"].endswith(" %, if done alone")
-    assert [each.group.code for each in worst] == ["TIME206", "PLAN115", "PLAN117"]
+    saving = only(subject.findings, "TIME206").saving
+    others = [one.saving for one in subject.findings.findings if one.saving.bound_ms is not None]
+    assert saving.bound_ms == saving.alone_ms == max(one.alone_ms or 0.0 for one in others)
+    changes = first_changes(subject.findings, 3)
+    assert [change[-9:] for change in changes] == ["(TIME206)", "(PLAN115)", "(PLAN104)"]
+    assert f": at most {saving.bound_ms:.4f} ms" in changes[0]
+    assert next_steps(subject)[0] == ("next", changes[0])
+    assert changes[0] in report_markdown([subject]).decode()
+    assert [group["code"] for group in groups_data(subject.findings)][:2] == ["TIME206", "PLAN115"]
+    assert changes[0] in (" ".join(report_page([subject]).decode().split()))
+
+
+def test_what_is_of_the_engine_is_of_no_layer(shared: Path) -> None:
+    read = read_plan_files(PlanFiles(plan=shared / "trt86-h200/resnet18.graph.json"))
+    subject = PageSubject(RunView(run_of_engine(read.facts)))
+    codes = {one.code for found in subject.findings_of_layer.values() for one in found}
+    assert "PLAN115" in codes
+    assert "TIME206" not in codes
+    look = first_screen(subject)
+    assert look is not None
+    assert not any("TIME206" in row.fix for row in look.rows)
 
 
 def test_a_norm_that_a_slice_keeps_apart(shared: Path, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def _rows(tags: Sequence[str], place: StorePlace | None) -> dict[str, tuple[RunR
 
 def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     """Write the files that were asked for, then print `runs` as JSON or screens."""
+    from enginescope.render.base.figures import run_steps
     from enginescope.render.page.export import summary_json
 
     views = [RunView(run) for run in runs]
@@ -62,6 +63,8 @@ def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
         steps.insert(0, step(options, "every figure", "runs show", *ids, "-v"))
     if len(ids) <= REPORTED:
         steps.insert(0, step(options, "report", "report", *ids))
+    if len(ids) == 1:
+        steps[:0] = run_steps(views[0], options["store_folder"])
     end_report(options, *steps)
 
 

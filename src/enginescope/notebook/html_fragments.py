@@ -18,8 +18,8 @@ from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.history import JobHistory
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.data_table import UNKNOWN, number_column, xml_text
-from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import Figure, headline, layer_sum_sentence, outcome_text
+from enginescope.render.base.figures import TextTable, headline
+from enginescope.render.base.phrases import Figure, layer_sum_sentence, outcome_text
 from enginescope.render.depth.depth_answer import (
     SPEED_HEADERS,
     benchmark_notices,

@@ -179,6 +179,7 @@ class Rule(Record, frozen=True, kw_only=True):
         is_per_item: Time is saved for each item of a larger batch; a single inference takes no
             less.
         is_general: It is also true of a graph that another runtime than TensorRT executed.
+        is_of_engine: It is about how the engine runs as a whole, not about single layers.
     """
 
     code: str
@@ -191,6 +192,7 @@ class Rule(Record, frozen=True, kw_only=True):
     explains: tuple[str, ...] = ()
     is_per_item: bool = False
     is_general: bool = False
+    is_of_engine: bool = False
 
 
 def rule(code: str, name: str, summary: str, **options: Any) -> Callable[[Check], Rule]:

@@ -66,15 +66,12 @@ def _holders(places: Sequence[Place]) -> dict[str, dict[int, list[int]]]:
 def savings_of(places: Sequence[Place], view: LintView) -> list[Saving]:
     """Return what changing each place may save.
 
-    Rules that explain others come first, then places with a larger part of their layers' time at
-    stake. So changes that remove a layer precede changes that shorten it. A later place has only
-    the time at stake that exceeds the stake of an earlier place on the same layer. So the stakes
-    on a layer add up to its own time at most. What a larger batch saves of each item is counted
-    apart.
+    The place that saves most by itself comes first. A later place has only the time at stake that
+    exceeds the stake of an earlier place on the same layer. So the stakes on a layer add up to its
+    own time at most. What a larger batch saves of each item is counted apart.
     """
     claims = [_claims(place.found, view) for place in places]
-    parts = [sum(claim.values()) / (view.time_ms(claim) or 1.0) for claim in claims]
-    order = sorted(range(len(places)), key=lambda at: (not places[at].rule.explains, -parts[at]))
+    order = sorted(range(len(places)), key=lambda at: -sum(claims[at].values()))
     taken_by: dict[bool, dict[int, float]] = {False: {}, True: {}}
     engine_ms = view.engine_ms
     savings = [Saving(engine_ms=engine_ms)] * len(places)

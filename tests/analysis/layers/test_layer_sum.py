@@ -17,8 +17,8 @@ from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import EXECUTED, Layer, LayerTiming, Plan, Profile, batch_sums
 from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary
+from enginescope.render.plans.findings import first_changes
 from enginescope.render.plans.plan_headline import PageSubject, first_numbers
-from enginescope.render.sections.first_screen import worst_findings
 
 
 def test_without_times_there_is_no_sum() -> None:
@@ -192,8 +192,8 @@ def test_the_page_is_not_built_from_another_build(shared: Path) -> None:
     assert head.main.note == "the layer times given are of another build"
     assert subject.view.layer_sum is None
     assert {notice.code for notice in subject.view.notices} >= {"W-OTHER-BUILD"}
-    worst = worst_findings(subject)[0]
-    assert (worst.group.code, worst.saving) == ("TIME203", None)
+    (first,) = first_changes(subject.findings)
+    assert first.endswith(": saving unknown: no layer times (TIME203)")
 
 
 def test_the_page_has_the_terminals_notices_on_incomplete_times() -> None:
@@ -222,9 +222,8 @@ def test_explores_page_has_the_terminals_warning_and_no_time_at_stake(
     assert "W-OTHER-BUILD" in capsys.readouterr().out
     text = page.read_text(encoding="utf-8")
     assert "W-OTHER-BUILD" in text
-    worst = text.partition('class="worst"')[2].partition("</ol>")[0]
-    assert "Most severe" in worst
-    assert "TIME203" in worst
+    assert "saving unknown: no layer times (TIME203)" in text
+    assert ": at most " not in text.partition('class="worst"')[2].partition("</ol>")[0]
 
 
 def latency_run(*metrics: str, printed: tuple[ReportedSummary, ...] = ()) -> Run:

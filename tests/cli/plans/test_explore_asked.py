@@ -23,10 +23,10 @@ def test_layers_against_the_limits_of_a_gpu(plan, capsys) -> None:
     assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "3"]) == 0
     printed = capsys.readouterr().out
     assert "Furthest from the limits of H200" in printed
-    assert "The 3 layers that lose most would save" in " ".join(printed.split())
+    assert "The 3 layers that lose most would save at most" in " ".join(printed.split())
     assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "1"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "The layer that loses most would save" in printed
+    assert "The layer that loses most would save at most" in printed
 
 
 def test_nodes_of_the_model_and_what_they_cost(plan, convnet, capsys) -> None:

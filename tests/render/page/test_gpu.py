@@ -107,7 +107,7 @@ def test_several_runs_have_a_line_each_in_one_picture() -> None:
     assert 'id="run-1-chart-gpu_power"' in html
     chart = telemetry_charts(views)[0]
     names = chart.spec["encoding"]["color"]["scale"]["domain"]
-    assert [one.rpartition(" ")[2] for one in names] == ["aaaaaa", "bbbbbb"]
+    assert [one.rpartition(" ")[2] for one in names] == ["(aaaaaa)", "(bbbbbb)"]
     assert "strokeDash" in chart.spec["encoding"]  # color alone tells nothing
 
 

@@ -8,7 +8,7 @@ from enginescope.analysis.roofline.roofline import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
-from enginescope.render.base.phrases import format_us, layer_sum_sentence
+from enginescope.render.base.phrases import format_us, layer_sum_note
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject, first_numbers
 from enginescope.render.sections.first_screen import first_screen, icicle_data
@@ -178,9 +178,22 @@ def test_what_is_unknown_of_every_layer_has_no_column_and_no_card() -> None:
 def test_the_first_screen_explains_a_sum_of_layers_that_is_not_the_latency(ratio, is_said) -> None:
     whole_ms = RunView(measured_run()).layer_sum.whole_ms
     view = RunView(measured_run(profile=profile(sum_ms=ratio * whole_ms / 0.98)))
-    look = first_screen(PageSubject(view))
-    assert look is not None
-    assert (layer_sum_sentence(view.layer_sum) in look.notes) == is_said
+    figures = {one.label: one for one in first_numbers(PageSubject(view)).beside}
+    note = layer_sum_note(view.layer_sum)
+    assert (note is not None) == is_said
+    assert ("layer times, sum" in figures) == is_said
+    if note is not None:
+        assert figures["layer times, sum"].note == note
+        assert ("unexplained: " in note) == (ratio < 1)
+        assert (icicle_data(PageSubject(view)).get("rest_ms") is not None) == (ratio < 1)
+
+
+def test_without_floors_layers_have_the_colors_of_their_kinds(recorded) -> None:
+    found = icicle_data(PageSubject(RunView(measured_run())))
+    assert found is not None
+    assert len(found["kind"]) == len(found["rows"])
+    assert {name for name, _ in found["kinds"]} >= {"convolution"}
+    assert "kinds" not in (icicle_data(recorded) or {})
 
 
 def with_time_of_unknown_floors(time_ms: float | None) -> PageSubject:

@@ -230,7 +230,7 @@ def test_decimals_tell_the_ends_apart() -> None:
         (verdict("inconclusive", "interval-too-wide"), "no realistic number of runs"),
         (
             verdict("inconclusive", "interval-too-wide", method="samples"),
-            "more samples would not settle it; more processes may: bench --compare",
+            "more samples would not settle it; more processes may",
         ),
         (verdict("inconclusive", "one-value"), "one value a side"),
         (verdict("inconclusive", "no-interval", method="processes"), "needs 3 processes a side"),

@@ -230,16 +230,7 @@ class Saving(Record, frozen=True, kw_only=True):
     @property
     def rank(self) -> tuple[int, float]:
         """Sort key: known bounds, the largest first; then bounds of an item; then unknown ones."""
-        return self._rank(self.bound_ms, self.item_ms)
-
-    @property
-    def rank_alone(self) -> tuple[int, float]:
-        """The same for changes that are made alone."""
-        known = self.bound_ms is not None
-        return self._rank(self.alone_ms if known else None, None if known else self.alone_ms)
-
-    def _rank(self, bound_ms: float | None, item_ms: float | None) -> tuple[int, float]:
-        for place, time_ms in enumerate((bound_ms, item_ms, self.unknown_of_ms)):
+        for place, time_ms in enumerate((self.bound_ms, self.item_ms, self.unknown_of_ms)):
             if time_ms is not None:
                 return place, -time_ms
         return 3, 0.0

@@ -82,6 +82,7 @@ def _explore(what: str, options: dict[str, Any]) -> None:
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.core.process_control import gc_paused
     from enginescope.core.record import replace
+    from enginescope.render.base.figures import run_steps
     from enginescope.services.plans.explore import explore_and_write
 
     observer = NotingObserver()
@@ -101,7 +102,8 @@ def _explore(what: str, options: dict[str, Any]) -> None:
         page = options["html"]
         first = step(options, "one page", "explore", what, "--html", "plan.html")
         problems = step(options, "find problems", "lint", what)
-        next_steps(("open", str(page)) if page else first, problems)
+        after = run_steps(explored.subject.view, options["store_folder"])
+        next_steps(("open", str(page)) if page else first, problems, *after)
 
 
 def _measured(request: ExploreRequest) -> tuple[ExploreRequest, str]:
@@ -163,7 +165,7 @@ def _show_memory(what: str, options: dict[str, Any]) -> None:
 def _print_text(explored: Explored, top: int, sort: str) -> None:
     from enginescope.render.base.text import screen_width, show
     from enginescope.render.plans.explore_text import context_tables, explore_text
-    from enginescope.render.plans.findings import first_change
+    from enginescope.render.plans.findings import first_changes
     from enginescope.render.plans.passport_text import passport_text
 
     if explored.passport is not None:
@@ -173,10 +175,9 @@ def _print_text(explored: Explored, top: int, sort: str) -> None:
     backend = str(run.job.backend) if run and run.origin == "measured" else None
     place = explored.gpu_text or explored.subject.made_on
     parts = (backend, place, f"TensorRT {version}" if version else None)
-    report = explored.subject.findings
     shown = explore_text(
         explored.found,
-        first=first_change(report) if report else None,
+        changes=first_changes(explored.subject.findings),
         device=" · ".join(part for part in parts if part) or None,
         notices=explored.notices,
         top=top,

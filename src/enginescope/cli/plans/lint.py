@@ -126,9 +126,8 @@ def _show(linted: Sequence[Linted], top: int | None) -> None:
         if number:
             print()
         report = plan.report
-        first = findings.first_change(report)
-        if first:
-            show(Text(first, style="bold"))
+        for change in findings.first_changes(report):
+            show(Text(change, style="bold"))
         show(sentence(findings.headline(report)))
         if report.sum_ms is None:
             warn("no layer times: add --profile to know the savings")

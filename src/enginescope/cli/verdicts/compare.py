@@ -170,8 +170,6 @@ def _steps(
         is_printed = headline.reason is Reason.PRINTED_ONLY
         code = headline.reason.value if is_printed else headline.kind.value
         yield "explain the verdict", words("enginescope", "explain", shown_word(code))
-    elif result.unmeasured:
-        yield "measure both", "enginescope bench A B --compare"
 
 
 def _known(only: str | None, found: Comparison | None) -> str | None:

@@ -148,7 +148,8 @@ function pageShare(part, whole) { return Number(((100 * part) / whole).toPrecisi
 function pageWorded([title, text]) {
   const [, what, unit] = /^(.*?),? (ms|µs|MiB|bytes)$/.exec(title) ?? [], value = Number(String(text).replaceAll(",", ""));
   if (!unit || Number.isNaN(value)) return [title, text];
-  if (unit === "ms" || unit === "µs") return [what, pageMs(unit === "ms" ? value : value / 1000, 4)];
+  if (what?.toLowerCase().startsWith("time")) return [what, pageMs(unit === "ms" ? value : value / 1000, 4)];
+  if (unit === "ms" || unit === "µs") return [what, `${Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 9 })} ${unit}`];
   const bytes = unit === "MiB" ? value * 2 ** 20 : value, step = bytes < 1024 ? 0 : bytes < 2 ** 20 ? 1 : 2;
   return [what, Number((bytes / 1024 ** step).toPrecision(3)).toLocaleString("en-US") + [" B", " KiB", " MiB"][step]];
 }

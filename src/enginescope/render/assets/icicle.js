@@ -1,5 +1,6 @@
 "use strict";
-// The layers' time as an icicle: groups above the layers in them, tactics below. Width is time, color is × floor.
+// The layers' time as an icicle: groups above the layers in them, tactics below. Width is time, color is × floor,
+// without floors the kind of work. At the end stands the time of the whole that is in no layer.
 pageStart(() => {
   const ROW = 24, DEEPEST = 6, LETTER = 7.2, SHORTEST = 9, FARTHEST = 100, DOT = 9;
   const TIP = ["time", "raw", "distance", "bound", "precision", "tactic", "type", "findings"];
@@ -42,12 +43,18 @@ pageStart(() => {
         this.floor[at + 1] = this.floor[at] + (ratio ? own[row] / ratio : 0);
       }
       this.hasFloors = this.floor[length] > 0;
+      this.byKind = this.hasFloors || !this.kinds ? [] : this.kinds.map((_, kind) => {
+        const sum = new Float64Array(length + 1);
+        for (let at = 0; at < length; at++) sum[at + 1] = sum[at] + (this.kind[at] === kind ? this.amount(at, at + 1) : 0);
+        return sum;
+      });
+      this.rest = this.unit === "time" && key === "time" ? this.rest_ms ?? 0 : 0;
       this.say();
       this.draw();
     }
 
     amount(from, to) { return this.sum[to] - this.sum[from]; }
-    text(from, to) { return this.unit === "layers" ? pageCount(to - from, "layer") : pageMs(this.amount(from, to)); }
+    text(from, to) { return this.unit === "layers" ? pageCount(to - from, "layer") : `${Number(this.amount(from, to).toPrecision(4))} ms`; }
     ratio(from, to) {
       const known = this.known[to] - this.known[from];
       return known > 0.5 * this.amount(from, to) ? known / (this.floor[to] - this.floor[from]) : null;
@@ -59,11 +66,15 @@ pageStart(() => {
       const share = this.focus ? ` (${pageShare(this.amount(start, stop), this.sum.at(-1))})` : "";
       const what = this.unit === "layers" ? "no layer times; width is number of layers" : `${this.text(start, stop)}${share}; width is ${this.unit}`;
       this.part("title").textContent = `${path.join(" › ")}: ${pageCount(stop - start, "layer")}, ${what}`;
-      const legend = this.hasFloors ? [["ramp", `1 … ${FARTHEST} × floor`]] : [];
-      legend.push(["blank", "floor unknown"]);
+      const legend = this.byKind.length ? this.kinds.map(([name, color]) => ["kind", name, color]) : [["blank", "floor unknown"]];
+      if (this.hasFloors) legend.unshift(["ramp", `1 … ${FARTHEST} × floor`]);
       if (this.found) legend.push(["dot", "finding"]);
       if (this.numbers.size) legend.push(["", "numbers: rows of the list"]);
-      this.part("legend").replaceChildren(...legend.map(([className, text]) => pageElement("span", {}, ...(className ? [pageElement("i", { className })] : []), text)));
+      this.part("legend").replaceChildren(...legend.map(([className, text, color]) => {
+        const mark = className ? [pageElement("i", { className })] : [];
+        if (color) mark[0].style.background = color;
+        return pageElement("span", {}, ...mark, text);
+      }));
     }
 
     // Zooming goes to a group; a layer far from it zooms out first.
@@ -92,7 +103,7 @@ pageStart(() => {
       const { canvas, focus } = this, start = this.starts[focus], stop = this.stops[focus], style = getComputedStyle(document.body);
       this.width = canvas.clientWidth;
       if (!this.width) return;
-      this.whole = this.amount(start, stop) || 1;
+      this.whole = this.amount(start, stop) + (focus ? 0 : this.rest) || 1;
       let deepest = 0;
       for (let group = focus; group < this.names.length && this.starts[group] < stop; group++) {
         if (this.x(this.stops[group]) - this.x(this.starts[group]) >= 1) deepest = Math.max(deepest, this.depth[group] - this.depth[focus]);
@@ -108,24 +119,28 @@ pageStart(() => {
       this.pen.textBaseline = "middle";
       this.group(focus, 0);
       this.layers(start, stop);
+      const end = this.x(stop);
+      if (this.width - end >= 1) this.rect(end, 0, this.width - end, (this.groupRows + 1) * ROW, this.colors.blank, `in no layer: ${pageMs(this.rest)}`);
       this.mark();
       this.box.dataset.focus = focus;
     }
 
     fill(from, to) {
       const ratio = this.ratio(from, to), { near, far, blank } = this.colors;
+      const kind = this.byKind.findIndex((sum) => sum[to] - sum[from] > 0.5 * this.amount(from, to));
+      if (kind >= 0) return this.kinds[kind][1];
       if (ratio === null) return blank;
       return pageMixed(near, far, Math.min(1, Math.max(0, Math.log(ratio) / Math.log(FARTHEST))));
     }
     // A name is cut only where enough of it is left; a layer of the list has its number there.
     rect(x, y, width, height, fill, label, number = "") {
-      const { pen } = this, letters = Math.floor((width - 8) / LETTER), room = letters - (number && number.length + 1);
+      const { pen } = this, letter = label ? pen.measureText(label).width / label.length : LETTER, letters = Math.floor((width - 8) / letter), room = letters - (number && number.length + 1);
       pen.fillStyle = fill;
       pen.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6), height - 1);
       const name = label && room >= Math.min(label.length, SHORTEST) ? (pageShorten([label], room).get(label) ?? label) : "";
       if (!name && (!number || letters < number.length)) return;
       pen.fillStyle = pageInk(fill);
-      pen.fillText(`${number} ${name}`.trim(), x + 4, y + Math.min(height, ROW) / 2);
+      pen.fillText(`${number} ${name}`.trim(), x + 4, y + Math.min(height, ROW) / 2, width - 6);
     }
 
     // A group fills what is below it; groups narrower than a pixel are one strip down to the layers.
@@ -194,6 +209,7 @@ pageStart(() => {
     below(event) {
       const box = this.canvas.getBoundingClientRect(), start = this.starts[this.focus], stop = this.stops[this.focus];
       const amount = this.sum[start] + ((event.clientX - box.left) / box.width) * this.whole;
+      if (amount > this.sum[stop] && !this.focus && this.rest) return { group: 0, isRest: true };
       const at = Math.max(start, Math.min(stop - 1, this.reach(amount, start + 1, stop) - 1)), row = Math.floor((event.clientY - box.top) / ROW);
       let group = this.home[at];
       if (row >= this.groupRows || row > this.depth[group] - this.depth[this.focus]) return { at, group };
@@ -201,7 +217,8 @@ pageStart(() => {
       return { group };
     }
     tell(event) {
-      const { at, group } = this.below(event), ratio = (from, to) => this.ratio(from, to)?.toFixed(1);
+      const { at, group, isRest } = this.below(event), ratio = (from, to) => this.ratio(from, to)?.toFixed(1);
+      if (isRest) return pageTip(event, [["in no layer", pageMs(this.rest)]]);
       if (at !== undefined) return pageTip(event, pageKnown(this.prefix, this.rows[at], ["name", ...TIP]));
       const from = this.starts[group], to = this.stops[group], distance = ratio(from, to);
       const known = [["Group", this.names[group]], ["Layers", (to - from).toLocaleString("en-US")]];

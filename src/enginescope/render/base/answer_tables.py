@@ -12,6 +12,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.notice import weightiest
 from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import stated as stated
 
 
 class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
@@ -41,11 +42,6 @@ class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
         """The answer of a part behind its label, with a capital letter."""
         text = f"{self.label}: {self.answer}" if self.label else self.answer
         return f"{text[:1].upper()}{text[1:]}" if self.label else text
-
-
-def stated(*facts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
-    """Return the facts that have a text."""
-    return tuple((name, text) for name, text in facts if text)
 
 
 def answer_json(schema: int, **fields: Any) -> bytes:

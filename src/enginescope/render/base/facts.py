@@ -13,8 +13,7 @@ from enginescope.records.environment import Device, Host
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
-from enginescope.render.base.answer_tables import stated
-from enginescope.render.base.phrases import stop_sentence, warm_up_sentence
+from enginescope.render.base.phrases import stated, stop_sentence, warm_up_sentence
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 

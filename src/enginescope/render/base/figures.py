@@ -5,6 +5,7 @@ A run without samples has only printed figures, on terminal, page and in Markdow
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 
 from enginescope.analysis.claims import run_claims
@@ -14,12 +15,14 @@ from enginescope.core.record import Record, replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.samples import Interval, Summary
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
+from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.samples import ReportedSummary
+from enginescope.render.base.facts import inputs_text
 from enginescope.render.base.phrases import (
     Figure,
     Headline,
-    headline,
+    count_text,
     interval_text,
     metric_title,
     throughput_text,
@@ -249,6 +252,76 @@ def printed_rows(view: RunView) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return (*rows, ("build", known)) if known else tuple(rows)
 
 
+def headline(view: RunView) -> Headline:
+    """Return the median with its interval, then percentiles, throughput, start-up and memory."""
+    latency = view.latency
+    if latency is None:
+        return Headline(main=None, beside=_start(view))
+    main = Figure(
+        label=f"{metric_title(latency.metric)}, median",
+        value=format_ms(latency.median_ms),
+        note=f"{interval_text(latency)}\n{count_text(latency)}",
+    )
+    beside = [
+        Figure(
+            label=percentile_name(percentile.p),
+            value=format_ms(percentile.value_ms),
+            note=run_claims.range_or_mark(percentile),
+            is_weak=percentile.mark is not None,
+        )
+        for percentile in latency.percentiles
+        if percentile.p in SHOWN
+    ]
+    for metric in ("time_to_first_token", "time_per_token"):
+        summary = view.summary(metric)
+        if summary is not None:
+            label = METRICS[metric].title.lower()
+            value, note = format_ms(summary.median_ms), interval_text(summary)
+            beside.append(Figure(label=label, value=value, note=note))
+    return Headline(main=main, beside=(*beside, *rate_figures(view), *_start(view)))
+
+
+def _start(view: RunView) -> tuple[Figure, ...]:
+    run = view.run
+    load, first = run.phase_ms("load"), run.phase_ms("first_inference")
+    found = []
+    if load is not None:
+        note = f"first inference {format_ms(first, 3)}" if first is not None else None
+        found.append(Figure(label="load", value=format_ms(load, 3), note=note))
+    if run.peak_memory_bytes is not None:
+        peak = format_bytes(run.peak_memory_bytes)
+        found.append(Figure(label="peak memory", value=peak, note="until the loop ended"))
+    return tuple(found)
+
+
+def rate_figures(view: RunView) -> tuple[Figure, ...]:
+    """Return the throughput, and below it at which load: batch or shapes, requests at a time."""
+    run, text, rate = view.run, throughput_text(view), view.throughput
+    if text is None or rate is None:
+        return ()
+    batch, mode = run.job.workload.batch, run.job.workload.mode
+    parts = (
+        f"batch {batch:,}" if batch else inputs_text(run),
+        run.job.load.text if run.job.load else None,
+        f"{mode.in_flight} in flight" if mode.in_flight is not None else None,
+        counted(mode.streams, "stream") if mode.streams is not None else None,
+    )
+    note = f"{', '.join(filter(None, parts)) or 'load unknown'}\n{rate.definition}"
+    return (Figure(label="throughput", value=text, note=note),)
+
+
+def run_steps(view: RunView, store: object = None) -> tuple[tuple[str, str], ...]:
+    """Return what to do after a run that was measured: a purpose and a command line."""
+    found, command = view.usability, view.run.command or ""
+    if found is None or view.run.origin != "measured":
+        return ()
+    if command and found.verdict == "not usable":
+        return (("measure again", command),)
+    place = ("--store", str(store)) if store else ()
+    words = ("enginescope", "compare", *place, view.id[:8], "OTHER")
+    return (("compare with another run", shlex.join(words)),)
+
+
 def first_figures(view: RunView) -> Headline:
     """Return `headline`; of a run without samples the printed figures, if there are some."""
     run, tool, figures = view.run, view.run.tool, headline(view)
@@ -256,11 +329,8 @@ def first_figures(view: RunView) -> Headline:
         return figures
     stated = {one.metric: one for one in tool.summaries if one is not run.printed}
     beside = [_figure(stated[metric], None) for metric in _CARDS if metric in stated]
-    rate = throughput_text(view)
-    if rate is not None:
-        beside.append(Figure(label="throughput", value=rate, note=f"as {tool.tool} printed it"))
     main = _figure(run.printed, printed_note(view))
-    return Headline(main=main, beside=(*beside, *figures.beside))
+    return Headline(main=main, beside=(*beside, *rate_figures(view), *figures.beside))
 
 
 def _figure(summary: ReportedSummary, note: str | None) -> Figure:

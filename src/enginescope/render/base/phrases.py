@@ -9,12 +9,10 @@ import math
 from collections.abc import Iterable, Sequence
 
 from enginescope.analysis.claims.layer_claims import Saving
-from enginescope.analysis.claims.run_claims import SHOWN, percentile_name, range_or_mark
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Pipeline, RoundTrip
 from enginescope.core.record import Record, replace
-from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Summary
 from enginescope.judge.units import counted, format_ms, format_significant, range_text, with_sign
@@ -37,6 +35,11 @@ _WARM_UP_ENDS = {
     "limit": "ended by its time limit, not yet steady",
     "fixed": "of a fixed length",
 }
+
+
+def stated(*facts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
+    """Return the facts that have a text."""
+    return tuple((name, text) for name, text in facts if text)
 
 
 def metric_title(tag: str) -> str:
@@ -158,14 +161,30 @@ def layer_sum_sentence(found: LayerSum) -> str:
         return f"{text}, the same as {whole} within 0.5 %."
     direction = "more" if difference > 0 else "less"
     amount = f"{format_ms(abs(difference), 3)} ({format_significant(100 * abs(ratio - 1))} %)"
-    if found.is_host:
-        reason = "they are times in which the host enqueued the layers; the GPU ran them later"
-    elif difference > 0:
-        reason = "timing each layer adds to it and keeps layers from overlapping"
-    else:
-        reason = "they come from a separate pass, without the time between layers"
     factor = format_significant(ratio)
-    return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."
+    return f"{text}, {amount} {direction} than {whole} ({factor} ×): {_sum_reason(found)}."
+
+
+def layer_sum_note(found: LayerSum) -> str | None:
+    """Say beside a sum of layers what part of the whole it is; ``None`` where it is the whole."""
+    ratio, difference = found.ratio, found.difference_ms
+    if found.is_same is not False or ratio is None or difference is None:
+        return None
+    whole = f"the {in_text(found.whole_metric or '')}, {format_ms(found.whole_ms)}"
+    if difference > 0:
+        return f"{format_significant(ratio)} × {whole}: {_sum_reason(found)}"
+    in_layers, rest = (f"{format_significant(100 * one, 2)} %" for one in (ratio, 1 - ratio))
+    return f"{in_layers} of {whole}\nunexplained: {format_ms(-difference, 3)} ({rest}), in no layer"
+
+
+def _sum_reason(found: LayerSum) -> str:
+    if found.is_host:
+        return "they are times in which the host enqueued the layers; the GPU ran them later"
+    if (found.difference_ms or 0.0) < 0:
+        return "they come from a separate pass, without the time between layers"
+    if found.is_own and found.is_graph:
+        return "a CUDA graph hides launches"
+    return "timing each layer adds to it and keeps layers from overlapping"
 
 
 def _estimate_sentence(layers: LayerSum, profiler_ms: float) -> str:
@@ -308,53 +327,7 @@ class Headline(Record, frozen=True, kw_only=True):
     beside: tuple[Figure, ...] = ()
 
 
-def headline(view: RunView) -> Headline:
-    """Return the median with its interval, then percentiles, throughput, start-up and memory."""
-    latency = view.latency
-    if latency is None:
-        return Headline(main=None, beside=_start(view))
-    main = Figure(
-        label=f"{metric_title(latency.metric)}, median",
-        value=format_ms(latency.median_ms),
-        note=f"{interval_text(latency)}\n{count_text(latency)}",
-    )
-    beside = [
-        Figure(
-            label=percentile_name(percentile.p),
-            value=format_ms(percentile.value_ms),
-            note=range_or_mark(percentile),
-            is_weak=percentile.mark is not None,
-        )
-        for percentile in latency.percentiles
-        if percentile.p in SHOWN
-    ]
-    for metric in ("time_to_first_token", "time_per_token"):
-        summary = view.summary(metric)
-        if summary is not None:
-            label = METRICS[metric].title.lower()
-            value, note = format_ms(summary.median_ms), interval_text(summary)
-            beside.append(Figure(label=label, value=value, note=note))
-    rate = throughput_text(view)
-    if rate and view.throughput:
-        beside.append(Figure(label="throughput", value=rate, note=view.throughput.definition))
-    return Headline(main=main, beside=(*beside, *_start(view)))
-
-
 def throughput_text(view: RunView) -> str | None:
     """Return ``1,234 queries/s``; ``None`` without a rate."""
     rate = view.throughput
     return f"{format_significant(rate.per_s, 4)} {rate.unit}/s" if rate else None
-
-
-def _start(view: RunView) -> tuple[Figure, ...]:
-    run = view.run
-    load, first = run.phase_ms("load"), run.phase_ms("first_inference")
-    found = []
-    if load is not None:
-        note = f"first inference {format_ms(first, 3)}" if first is not None else None
-        found.append(Figure(label="load", value=format_ms(load, 3), note=note))
-    if run.peak_memory_bytes is not None:
-        peak = format_bytes(run.peak_memory_bytes)
-        note = "until the loop ended"
-        found.append(Figure(label="peak memory", value=peak, note=note))
-    return tuple(found)

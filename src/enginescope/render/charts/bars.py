@@ -43,6 +43,7 @@ LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
 #: Where the longest bar ends: its figure has room beside it, on a phone too.
 _END = {"expr": "max(0.5 * width, width - 62)"}
 X_TITLE = "time per iteration, ms"
+_IN_US = "format(1000 * datum.value, ',.6~r')"
 
 
 def group_color(
@@ -112,6 +113,8 @@ def _bars(
     scale: Spec = {"domain": [0, most], "nice": False}
     if not is_whole:
         scale["range"] = [0, _END]
+    if x_title.endswith(", ms") and most < 1:  # layers, not latencies
+        x_title, whole = f"{x_title[:-2]}µs", {"labelExpr": _IN_US}
     x = quantity("value", x_title, axis={**X_TICKS, **whole}, scale=scale)
     y = {**row_axis(), "scale": {"domain": list(sums)}}
     bar = marks(
@@ -124,7 +127,7 @@ def _bars(
         **({"color": color} if color else {}),
     )
     figures = [
-        {"row": row, "value": total, "text": _bar_text(total, x_title, most)}
+        {"row": row, "value": total, "text": _bar_text(total, x_title)}
         if row in known
         else {"row": row, "value": 0, "text": UNKNOWN}
         for row, total in sums.items()
@@ -140,11 +143,11 @@ def _bars(
     )
 
 
-def _bar_text(value: float, title: str, most: float) -> str:
-    if title.endswith(", ms") and most < 1:
-        return f"{format_significant(1e3 * value)} µs"
-    unit = {"ms": " ms", "s": " s", "%": " %", "MiB": " MiB"}.get(title.rpartition(", ")[2], "")
-    return f"{value:,}" if isinstance(value, int) else format_significant(value) + unit
+def _bar_text(value: float, title: str) -> str:
+    unit = title.rpartition(", ")[2]
+    of = f" {unit}" if unit in ("ms", "µs", "s", "%", "MiB") else ""
+    value = 1e3 * value if unit == "µs" else value
+    return f"{value:,}" if isinstance(value, int) else format_significant(value) + of
 
 
 def labels_of(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
@@ -280,12 +283,9 @@ def _rows(bars: Sequence[Bar]) -> list[Spec]:
             shift, low, high = bar.end_ms - bar.value_ms, bar.interval.low, bar.interval.high
             row |= {"low": low + shift, "high": high + shift, "ends": range_text(low, high, 4)}
         rows.append(row)
-    # as the axis: see `in_readable_units`
-    places = (abs(row.get(name, 0.0)) for row in rows for name in ("start", "end", "low", "high"))
-    unit = 1e3 if max(places) < 1 else 1.0
     for is_step in (True, False):
         of = [at for at, bar in enumerate(bars) if (bar.kind == "step") is is_step]
-        texts = number_column([unit * bars[at].value_ms for at in of], signed=is_step)
+        texts = number_column([bars[at].value_ms for at in of], signed=is_step)
         for at, text in zip(of, texts, strict=True):
             rows[at]["text"] = text
     return rows
@@ -299,7 +299,7 @@ def _spec(rows: list[Spec], title: str, scale: Sequence[Bar], *, is_cut: bool) -
     x = quantity("start", title, scale={"domain": [low, high], "nice": False}, axis=X_TICKS)
     extent = {"minExtent": LABEL_WIDTH} if is_cut else {}  # charts on one scale have one width
     y = {**row_axis(**extent), "scale": {"domain": [row["row"] for row in rows]}}
-    tips = tooltip(what="what", kind="kind", value="time, ms#", ends="95 % interval, ms")
+    tips = tooltip(what="what", kind="kind", value="sum or change, ms#", ends="95 % interval, ms")
     dimmed = {"condition": {"test": "!chosen || datum.what === chosen", "value": 1}, "value": 0.3}
     shared = {"y": y, "color": color, "tooltip": tips}
     bar = {"type": "bar", "height": {"band": 0.72}, "minBandSize": 2, "cursor": "pointer"}

@@ -139,7 +139,7 @@ def _rule(rule: Spec) -> Spec:
         x=quantity("x", "latency, ms"),
         y={"value": rule["row"] - _LABEL_STEP / 2},
         y2={"value": "height"},
-        tooltip=tooltip(label="mark", x="time, ms#"),
+        tooltip=tooltip(label="mark", x="latency, ms#"),
     )
 
 

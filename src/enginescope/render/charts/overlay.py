@@ -140,10 +140,11 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         places = [place for start in starts for place in (start, start + room)]
         pixels = [{"expr": f"{place:.4f} * width"} for place in places]
         ticks = [tick for part in parts for tick in _ticks(*part)]
+        decimals = max(len(f"{tick:.6g}".partition(".")[2]) for tick in ticks)
         return (
             {**scale, "zero": False, "range": pixels},
             # Vega bounds labels by the first part of the scale
-            {**axis, "values": ticks, "format": ".6~g", "labelBound": False},
+            {**axis, "values": ticks, "format": f".{decimals}f", "labelBound": False},
         )
 
     def _rows(self) -> list[Spec]:
@@ -258,7 +259,9 @@ def side_distributions(found: MeasuredComparison) -> tuple[Chart, ...]:
     (a, *others), (first, *rest) = (label for label, _ in series), told
     each = ", ".join(f"{label}'s is {of}" for label, of in zip(others, rest, strict=True))
     title = f"{a}'s median {in_text(metric)} is {first}, {each}"
-    lines = ("All processes of each side; vertical lines are the medians of their medians",)
+    lines = ("Vertical lines are medians",)
+    if any(len(side.measured) > 1 for side in found.sides):
+        lines = ("All processes of each side; vertical lines are the medians of their medians",)
     return (overlay("side", series, medians).chart("sides_hist", title, lines),)
 
 

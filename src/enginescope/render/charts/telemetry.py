@@ -11,6 +11,7 @@ from enginescope.core.record import Record
 from enginescope.judge.samples import Array
 from enginescope.judge.units import format_significant
 from enginescope.records.run import telemetry as channel
+from enginescope.render.base import short_names
 from enginescope.render.base.facts import backend_text
 from enginescope.render.charts.series import downsampled, downsampled_table, told_apart
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
@@ -87,7 +88,7 @@ def telemetry_picture(
     Args:
         labels: What the runs are called, each by another name.
     """
-    labelled = list(zip(views, labels or map(_label, views), strict=True))
+    labelled = list(zip(views, labels or _labels(views), strict=True))
     panels = [(panel, lines) for panel in quantities if (lines := _lines(panel, labelled))]
     if not panels:
         return None
@@ -104,7 +105,7 @@ _IDLE = "Left of 0 the model is loaded and idle; a gap means that nothing was re
 
 
 def _chart(panel: Panel, views: Sequence[RunView], prefix: str) -> Chart | None:
-    lines = _lines(panel, [(view, _label(view)) for view in views])
+    lines = _lines(panel, list(zip(views, _labels(views), strict=True)))
     if not lines:
         return None
     known = np.concatenate([line.values[np.isfinite(line.values)] for line in lines])
@@ -135,9 +136,10 @@ def _lines(panel: Panel, labelled: Sequence[tuple[RunView, str]]) -> list[_Line]
     return found
 
 
-def _label(view: RunView) -> str:
-    job = view.run.job
-    return f"{job.subject.name} · {backend_text(job.backend)} · {view.id[:6]}"
+def _labels(views: Sequence[RunView]) -> tuple[str, ...]:
+    jobs = [(view.id[:6], view.run.job) for view in views]
+    names = [f"{job.subject.name} · {backend_text(job.backend)} ({name})" for name, job in jobs]
+    return short_names.told_apart(names).labels
 
 
 def _spec(panel: Panel, lines: Sequence[_Line], *, with_legend: bool) -> Spec:

@@ -42,6 +42,8 @@ from enginescope.render.plan_comparison.compare_tables import (
 from enginescope.render.plans.build_text import choice_table
 from enginescope.render.verdicts.verdict_answer import measured_data, verdict_answer, verdict_csv
 
+_MEASURE = "enginescope bench … --compare measures whether whole requests are faster"
+
 
 def compare_answer(
     found: Comparison | None,
@@ -76,7 +78,7 @@ def compare_answer(
         title="Plans",
         report=found,
         answer=part.answer,
-        facts=part.facts,
+        facts=(*part.facts, ("next", _MEASURE)),
         tables=(*part.tables, *tables),
         notices=part.notices,
     )

@@ -33,7 +33,11 @@ from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import canvas, container, packed
 from enginescope.render.html.answer_page import Part, Slide, written_page
 from enginescope.render.html.images import Chart, ChartTable
-from enginescope.render.plan_comparison.compare_phrases import changes_text, evidence_text
+from enginescope.render.plan_comparison.compare_phrases import (
+    changes_text,
+    evidence_text,
+    requests_text,
+)
 from enginescope.render.plan_comparison.compare_tables import (
     EXPLAINED,
     Chosen,
@@ -54,6 +58,7 @@ from enginescope.render.verdicts.verdict_answer import verdict_csv
 _ROWS = 200
 #: Above this many pairs the page does not carry its files too.
 MAX_CARRIED_PAIRS = 1_500
+_OF_PROFILES = "Profiles time each layer; whole requests are timed without a profiler"
 _TOO_LONG = (
     f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with --csv "
     "and --json."
@@ -315,6 +320,7 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
         return ()
     against = (found.layers,) if found.layers is not None else found.against_first()
     labels = [plan.label for plan in found.overview.plans[1:]]
+    requests = requests_text(found.overview.plans)
     drawn = {
         label: (layers, bars)
         for label, layers in zip(labels, against, strict=True)
@@ -331,6 +337,7 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
             key="waterfall" if len(labels) == 1 else f"waterfall_{label}",
             subtitle=(
                 "Each reason begins where the one above it ends; the axis does not begin at 0",
+                *([f"{_OF_PROFILES}. {requests[:1].upper()}{requests[1:]}"] if requests else []),
             ),
             axis="sum of times",
             scale=[bar for _, every in drawn.values() for bar in every],

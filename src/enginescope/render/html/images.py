@@ -108,7 +108,7 @@ class Chart(Record, frozen=True, kw_only=True):
 
         In a container it fills exactly `box_height`, and the entries of its legend switch series.
         """
-        spec = in_readable_units(self.spec)
+        spec = self.spec
         lines = [line for text in self.subtitle for line in wrap(text, _LINE)]
         title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
         if "vconcat" in spec:  # pictures above each other have a size each
@@ -174,53 +174,6 @@ def _switchable(spec: Spec) -> Spec:
         return {**part, "params": params, "encoding": {**encoding, "opacity": shade}}
 
     return switched(spec)
-
-
-_MS = re.compile(r", ms\b")
-_ENDLESS = float("inf")
-#: Ticks of a logarithmic axis that have no room have no label.
-_IN_US = "datum.label && format(1000 * datum.value, ',.6~r')"
-
-
-def in_readable_units(spec: Spec) -> Spec:
-    """Return the specification with axes in µs where all times along them are below 1 ms."""
-    short = {name for name in ("x", "y") if _longest_ms(spec, name) < 1}
-
-    def told(part: Spec) -> Spec:
-        if "layer" in part:
-            return {**part, "layer": [told(inner) for inner in part["layer"]]}
-        channels = part.get("encoding", {})
-        axes = {name: channels[name] for name in short if _is_ms(channels.get(name))}
-        in_us = {
-            name: {
-                **one,
-                "title": _MS.sub(", µs", one["title"]),
-                "axis": {**one.get("axis", {}), "labelExpr": _IN_US},
-            }
-            for name, one in axes.items()
-        }
-        return {**part, "encoding": {**channels, **in_us}} if in_us else part
-
-    return told(spec) if short else spec
-
-
-def _is_ms(channel: Spec | None) -> bool:
-    return bool(channel and _MS.search(channel.get("title") or ""))
-
-
-def _longest_ms(spec: Spec, axis: str, rows: Sequence[Spec] = ()) -> float:
-    """Return the longest time along an axis of milliseconds; infinity for another axis."""
-    rows = spec.get("data", {}).get("values", rows)
-    if "layer" in spec:
-        found = [_longest_ms(part, axis, rows) for part in spec["layer"]]
-        return max((one for one in found if one != _ENDLESS), default=_ENDLESS)
-    channels = spec.get("encoding", {})
-    if not _is_ms(channels.get(axis)):
-        return _ENDLESS
-    fields = [
-        channels[one]["field"] for one in (axis, f"{axis}2") if "field" in channels.get(one, {})
-    ]
-    return max((abs(row.get(field) or 0.0) for row in rows for field in fields), default=_ENDLESS)
 
 
 def zoomable(layers: Sequence[Spec]) -> Spec:

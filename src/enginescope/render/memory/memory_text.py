@@ -29,10 +29,6 @@ _PARTS = {
 _NAME = 44
 
 
-def part_name(kind: str) -> str:
-    return _PARTS[kind][0]
-
-
 def peak_sentence(view: MemoryView) -> str:
     """Return where the peak of the tensors is, and how large it is."""
     layer, live = view.peak_layer, view.live_bytes[view.peak_at]

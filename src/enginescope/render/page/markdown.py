@@ -21,6 +21,7 @@ from enginescope.render.page.overview import overview_rows
 from enginescope.render.page.tabs import tabs_of
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.plans.plan_tables import text_table
+from enginescope.render.sections.first_screen import next_steps
 from enginescope.render.sections.section import Section, known
 from enginescope.render.validation.validate_answer import ReportedAnswers, answers_parts
 
@@ -55,6 +56,7 @@ def _run(subject: PageSubject, topk: int, *, level: int) -> list[str]:
     place = place_line(view.run)
     lines += [f"On {escaped(place)}.", ""] if place else []
     lines += _answer(view)
+    lines += [*fact_lines(steps), ""] if (steps := next_steps(subject)) else []
     if view.notices:
         lines += [f"{mark} Notices", "", *notice_lines(view.notices), ""]
     for tab in tabs_of(subject, has_graph=False):

@@ -16,7 +16,7 @@ from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.page.export import data_files
 from enginescope.render.page.tabs import Tab, tabs_of
-from enginescope.render.plans.findings import Linted, findings_json
+from enginescope.render.plans.findings import Linted, findings_json, first_changes
 from enginescope.render.plans.plan_headline import (
     PageSubject,
     first_numbers,
@@ -25,10 +25,9 @@ from enginescope.render.plans.plan_headline import (
 )
 from enginescope.render.sections.first_screen import (
     FirstScreen,
-    Worst,
     first_screen,
     icicle_data,
-    worst_findings,
+    next_steps,
 )
 from enginescope.render.sections.section import Section
 
@@ -49,8 +48,10 @@ class PageRun(Record, frozen=True, kw_only=True):
         is_measured: Whether it is about requests, not about a plan alone.
         prefix: Before every anchor of this run: empty when it is the only one.
         about: Where, when and from what.
+        steps: What to do next.
+        changes: Those that may save most after the first.
         look: The layers of the first screen; ``None`` for a run without layers.
-        picture: The latencies of a run without layers.
+        picture: The latencies of a run without layer times.
     """
 
     view: Any
@@ -59,7 +60,8 @@ class PageRun(Record, frozen=True, kw_only=True):
     title: str
     about: tuple[str, ...]
     headline: Headline
-    worst: tuple[Worst, ...]
+    steps: tuple[tuple[str, str], ...]
+    changes: tuple[str, ...]
     look: FirstScreen | None
     icicle: dict[str, Any] | None
     picture: Chart | None
@@ -154,10 +156,11 @@ def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
         if is_measured
         else plan_about(subject),
         headline=first_numbers(subject),
-        worst=worst_findings(subject),
+        steps=next_steps(subject),
+        changes=first_changes(subject.findings, 3)[1:],
         look=first_screen(subject),
         icicle=icicle_data(subject),
-        picture=latency_distribution(view) if is_measured and not subject.layers else None,
+        picture=latency_distribution(view) if is_measured and view.layer_sum is None else None,
         tabs=tabs_of(subject),
     )
 

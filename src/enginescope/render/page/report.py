@@ -24,7 +24,7 @@ from enginescope.render.html.images import Chart, png_bytes
 from enginescope.render.page.export import data_files
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
-from enginescope.render.plans.findings import first_change
+from enginescope.render.plans.findings import first_changes
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.validation.validate_answer import ReportedAnswers, answers_kept
 
@@ -160,8 +160,7 @@ def subject_slide(subjects: Sequence[PageSubject]) -> Slide:
         return _several(subjects)
     (subject,) = subjects
     view = subject.view
-    latency, report = view.latency, subject.findings
-    change = first_change(report) if report else None
+    latency = view.latency
     name = f"{view.run.job.subject.name} · {backend_text(view.run.job.backend)}"
     main = first_figures(view).main
     if latency is not None:
@@ -175,7 +174,7 @@ def subject_slide(subjects: Sequence[PageSubject]) -> Slide:
     conditions = (subject_line(view.run), subject.made_on, f"TensorRT {version}" if version else "")
     return Slide(
         answer=answer,
-        lines=(*told, *([change] if change else [])),
+        lines=(*told, *first_changes(subject.findings)),
         chart=layer_bars(view.layers, _LAYERS) or latency_distribution(view),
         conditions=tuple(text for text in conditions if text),
         notices=view.notices,

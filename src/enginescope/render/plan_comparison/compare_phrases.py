@@ -267,7 +267,7 @@ def plan_facts(plans: tuple[PlanSummary, ...]) -> tuple[tuple[str, tuple[str, ..
         ("TensorRT", tuple(one.tensorrt or UNKNOWN for one in plans)),
         ("batch", tuple(UNKNOWN if one.batch is None else f"{one.batch:,}" for one in plans)),
         ("layers", tuple(f"{one.totals.active_layers:,}" for one in plans)),
-        ("sum of layers", tuple(or_dash(one.sum_ms, format_ms) for one in plans)),
+        ("layer times, sum", tuple(or_dash(one.sum_ms, format_ms) for one in plans)),
         ("… per item", tuple(or_dash(one.sum_per_item_ms, format_ms) for one in plans)),
         *(
             (metric_title(metric), tuple(latency_text(one.latency(metric)) for one in plans))

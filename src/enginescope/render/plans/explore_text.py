@@ -134,7 +134,7 @@ _WIDE = 110
 def explore_text(
     found: Exploration,
     *,
-    first: str | None = None,
+    changes: Iterable[str] = (),
     device: str | None = None,
     notices: Sequence[Notice] = (),
     top: int = 5,
@@ -145,14 +145,14 @@ def explore_text(
     """Return a plan's summary and its tables, for a rich console.
 
     Args:
-        first: The change that may save most.
+        changes: Those that may save most.
         device: The GPU it was built or timed on, and what built it.
         notices: Of reading the files; `found` has its own.
         sort: Of the layers: a key of `ORDERS`.
         beside: Further tables.
     """
     lines: list[RenderableType] = [_title(found, device, width)]
-    lines += [Text(first, style="bold")] if first else []
+    lines += [Text(change, style="bold") for change in changes]
     lines.append(Text())
     lines += [label_row(name, text) for name, text in summary_rows(found)]
     lines.append(Text())

@@ -15,7 +15,7 @@ from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Plan
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import profiler_part, saved_time_text, saving_text
+from enginescope.render.base.phrases import profiler_part, saving_text
 from enginescope.render.base.sarif import sarif_log, sarif_result, sarif_rule
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.plans.plan_tables import LAYERS, RowOfLayer, text_table
@@ -71,17 +71,20 @@ def headline(report: LintReport) -> str:
     return f"{report.plan} ({size}): findings {found}{hidden}"
 
 
-def first_change(report: LintReport) -> str | None:
-    """Return one cause, one change and one figure: of the change that may save most.
+def first_changes(report: LintReport | None, most: int = 1) -> tuple[str, ...]:
+    """Return one cause, one change and one figure of each of the first groups of a report.
 
-    ``None`` without findings.
+    Groups without a known saving are left out, unless no group has one.
     """
-    if not report.groups:
-        return None
-    group = report.groups[0]
-    cause = f"{short_subject(group, _SUBJECT)} {group.message}"
+    groups = report.groups if report else ()
+    shown = [group for group in groups if group.saving.known_ms] or groups
+    return tuple(map(_change, shown[:most]))
+
+
+def _change(group: FindingGroup) -> str:
+    cause = f"{_short_subject(group, _SUBJECT)} {group.message}"
     figure = saving_text(group.saving) or "saving unknown: no layer times"
-    return f"{cause} → {group.advice}: {figure} ({group.code})"
+    return f"{cause} → {group.advice}: {figure}{_alone(group.saving)} ({group.code})"
 
 
 def saving_words(report: LintReport) -> str | None:
@@ -166,16 +169,7 @@ def _saving_columns(savings: Iterable[Saving]) -> Iterator[DataColumn]:
         )
 
 
-def alone_text(saving: Saving) -> str | None:
-    """Return what a change may save if it is the only one; ``None``: its saving is unknown."""
-    alone_ms = saving.shared_alone_ms
-    if alone_ms is None:
-        return saving_text(saving) if saving.known_ms is not None else None
-    item = " per item of a larger batch" if saving.bound_ms is None else ""
-    return f"at most {saved_time_text(saving, alone_ms)}{item}, if done alone"
-
-
-def short_subject(group: FindingGroup, width: int) -> str:
+def _short_subject(group: FindingGroup, width: int) -> str:
     """Return a group's subject, its names of at most so many characters in all."""
     short = shorten_apart(group.names, width // len(group.names))
     return group.subject(dict(zip(group.names, short, strict=True)).__getitem__)
@@ -185,7 +179,7 @@ def _group_sentence(
     group: FindingGroup, findings: Sequence[Finding], name_width: int | None
 ) -> str:
     """Return a group's subject and message, what it explains, and what it may save alone."""
-    subject = group.subject() if name_width is None else short_subject(group, name_width)
+    subject = group.subject() if name_width is None else _short_subject(group, name_width)
     codes = {one.code for at in group.findings for one in findings[at].symptoms}
     explains = f" (explains {', '.join(sorted(codes))})" if codes else ""
     alone = _alone(group.saving) if len(group.findings) == 1 else ""
@@ -255,18 +249,21 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
         **asdict(report),
         "saving": saving,
         "findings": [_finding(finding, names) for finding in report.findings],
-        "groups": [
-            {
-                **{name: getattr(group, name) for name in _GROUP},
-                "subject": group.subject(),
-                "saving": group.saving.fields(),
-            }
-            for group in report.groups
-        ],
+        "groups": groups_data(report),
     }
 
 
-_GROUP = ("code", "rule", "severity", "message", "advice", "findings")
+def groups_data(report: LintReport | None) -> list[dict[str, Any]]:
+    """Return the groups of findings for a JSON document, in the order of every other form."""
+    names = ("code", "rule", "severity", "message", "advice", "findings")
+    return [
+        {
+            **{name: getattr(group, name) for name in names},
+            "subject": group.subject(),
+            "saving": group.saving.fields(),
+        }
+        for group in (report.groups if report else ())
+    ]
 
 
 def _names(plan: Plan) -> dict[int, str]:

@@ -20,6 +20,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import GpuLimits, gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.process_control import gc_paused
+from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.formats.plan.overlay_file import Overlay
@@ -27,15 +28,10 @@ from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.environment import Device
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.facts import given_gpu_text, inputs_text, place_line
-from enginescope.render.base.figures import first_figures
-from enginescope.render.base.phrases import (
-    Figure,
-    Headline,
-    format_us,
-    metric_title,
-    throughput_text,
-)
+from enginescope.render.base.figures import first_figures, rate_figures
+from enginescope.render.base.phrases import Figure, Headline, layer_sum_note, metric_title
 from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.catalogue import every_rule
 from enginescope.rules.engine import LintReport, lint
 
 
@@ -184,10 +180,14 @@ class PageSubject:
 
     @cached_property
     def findings_of_layer(self) -> dict[int, tuple[Finding, ...]]:
-        """Findings by the index of each layer concerned, most time at stake first."""
+        """Findings by the index of each layer concerned, most time at stake first.
+
+        What a rule finds of the engine as a whole is of no layer.
+        """
+        whole = {rule.code for rule in every_rule() if rule.is_of_engine}
         found: dict[int, list[Finding]] = {}
         for one in self.findings.findings if self.findings else ():
-            for index in one.layers:
+            for index in one.layers if one.code not in whole else ():
                 found.setdefault(index, []).append(one)
         return {index: tuple(some) for index, some in found.items()}
 
@@ -243,15 +243,16 @@ def plan_about(subject: PageSubject) -> tuple[str, ...]:
 
 
 def first_numbers(subject: PageSubject) -> Headline:
-    """Return latency, and as far as they are known throughput, time above the floor, known fixes.
+    """Return latency and, as far as they are known, throughput, layer times, losses, known fixes.
 
     A run of which neither floors nor findings are known has its own first figures.
     """
     losses = [one for one in (_above_floor(subject), _fixes(subject)) if one is not None]
+    layers = _layer_times(subject)
     if subject.is_measured and not losses:
-        return first_figures(subject.view)
-    rate = _rate(subject)
-    return Headline(main=_latency(subject), beside=(*([rate] if rate else []), *losses))
+        own = first_figures(subject.view)
+        return replace(own, beside=(*layers, *own.beside))
+    return Headline(main=_latency(subject), beside=(*_rates(subject), *layers, *losses))
 
 
 def _latency(subject: PageSubject) -> Figure:
@@ -261,7 +262,10 @@ def _latency(subject: PageSubject) -> Figure:
         return measured
     found = view.layer_sum
     if found is None:
-        return Figure(label="time", value="not known", note=_untimed(subject), is_weak=True)
+        why = "no layer times were given or found next to the plan"
+        if view.given.profile is not None:
+            why = "the layer times given are of another build"
+        return Figure(label="time", value="not known", note=why, is_weak=True)
     count = f" of {counted(found.iterations, 'iteration')}" if found.iterations else ""
     printed = (
         f"{metric_title(one.metric)} without the profiler: {format_ms(one.mean_ms)}"
@@ -270,26 +274,28 @@ def _latency(subject: PageSubject) -> Figure:
     )
     is_own = found.is_own or found.profiler_ms is not None
     how = "without the profiler's part" if is_own else "under a profiler"
-    note = "\n".join((f"{found.statistic}s{count}, {how}", *printed))
+    other = layer_sum_note(found)
+    note = "\n".join((f"{found.statistic}s{count}, {how}", *printed, *([other] if other else [])))
     return Figure(label=f"{found.part} times, sum", value=format_ms(found.sum_ms), note=note)
 
 
-def _untimed(subject: PageSubject) -> str:
-    if subject.view.given.profile is not None:
-        return "the layer times given are of another build"
-    return "no layer times were given or found next to the plan"
-
-
-def _rate(subject: PageSubject) -> Figure | None:
-    text, rate = throughput_text(subject.view), subject.view.throughput
-    totals = subject.view.plan_totals
-    if text is not None and rate is not None:
-        return Figure(label="throughput", value=text, note=rate.definition)
-    if subject.is_measured or totals is None:
-        return None
+def _rates(subject: PageSubject) -> tuple[Figure, ...]:
+    totals, rates = subject.view.plan_totals, rate_figures(subject.view)
+    if rates or subject.is_measured or totals is None:
+        return rates
     note = f"activations {format_bytes(totals.activation_bytes)}, read and written"
     weights = format_bytes(totals.weights_bytes)
-    return Figure(label="weights", value=weights, note=note, leads_to="memory")
+    return (Figure(label="weights", value=weights, note=note, leads_to="memory"),)
+
+
+def _layer_times(subject: PageSubject) -> tuple[Figure, ...]:
+    """What part of the latency the layers are, where their sum is another time."""
+    found = subject.view.layer_sum
+    note = layer_sum_note(found) if found else None
+    if found is None or note is None or not subject.is_measured:
+        return ()
+    label, value = f"{found.part} times, sum", format_ms(found.sum_ms)
+    return (Figure(label=label, value=value, note=note, leads_to="time"),)
 
 
 def no_floors_text(subject: PageSubject) -> str | None:
@@ -316,7 +322,7 @@ def _above_floor(subject: PageSubject) -> Figure | None:
     note = f"{found.gpu.name}: floor of {known:,} of {counted(len(found.layers), 'layer')} known"
     unknown_ms = sum(one.time_ms or 0.0 for one in found.unranked)
     count = counted(len(found.unranked), "layer")
-    unknown = f"\nfloor unknown: {count}, {format_us(unknown_ms)}" if found.unranked else ""
+    unknown = f"\nfloor unknown: {count}, {format_ms(unknown_ms, 3)}" if found.unranked else ""
     note += unknown
     if not found.is_known:
         return Figure(label=label, value="not known", note=note, leads_to="roofline", is_weak=True)
@@ -344,13 +350,13 @@ def _fixes(subject: PageSubject) -> Figure | None:
     if share_pct is None or saving.bound_ms is None or report.engine_ms is None:
         why = "savings unknown: no layer times" if report.sum_ms is None else "no known saving"
         return Figure(label="known fixes", value=count, note=why, leads_to="findings")
-    note = f"at most {format_ms(saving.bound_ms, 3)} of {format_ms(report.engine_ms, 3)}; {count}"
+    note = f"{format_ms(saving.bound_ms, 3)} of {format_ms(report.engine_ms, 3)}; {count}"
     note += "\nthat overlap: their savings do not add up" if len(report.findings) > 1 else ""
     if saving.unknown_of_ms:
         note += f"\nand an unknown part of {format_ms(saving.unknown_of_ms, 3)}"
     return Figure(
         label="known fixes save",
-        value=f"{format_significant(share_pct, 2)} %",
+        value=f"at most {format_significant(share_pct, 2)} %",
         note=note,
         leads_to="findings",
     )

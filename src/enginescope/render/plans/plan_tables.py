@@ -265,7 +265,7 @@ def limit_sentence(found: Roofline, engine_ms: float | None, count: int) -> str:
     saved = format_ms(found.saving_ms(count), 3)
     if engine_ms:
         saved += f", {format_significant(100 * found.saving_ms(count) / engine_ms, 2)} % of all"
-    said = f"{which} would save {saved}, at the limits of {found.gpu.name}"
+    said = f"{which} would save at most {saved}, at the limits of {found.gpu.name}"
     said += f", {profiler_part(found.profiler_ms)}." if found.profiler_ms is not None else "."
     unknown = f" The limit of {counted(found.unknown, 'timed layer')} is not known."
     return said + unknown if found.unknown else said

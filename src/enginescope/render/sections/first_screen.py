@@ -9,22 +9,22 @@ from enginescope.analysis.graph.folding.levels import icicle
 from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import Record
-from enginescope.judge.units import counted, format_significant
-from enginescope.render.base.phrases import format_us, layer_sum_sentence, saving_text
+from enginescope.judge.units import counted, format_ms, format_significant
+from enginescope.render.base.figures import run_steps
+from enginescope.render.base.palette import family_color, type_family
+from enginescope.render.base.phrases import format_us, saving_text
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.plans.findings import (
     SHOWN_GROUPS,
-    alone_text,
     finding_table,
+    first_changes,
     group_table,
     rule_table,
-    short_subject,
 )
 from enginescope.render.plans.plan_headline import PageSubject, no_floors_text
 from enginescope.render.sections.section import Section, capitalized, known
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import every_rule, paragraphs
-from enginescope.rules.engine import FindingGroup
 
 #: Layers listed.
 MOST_LISTED = 8
@@ -61,7 +61,7 @@ class FirstScreen(Record, frozen=True, kw_only=True):
     Attributes:
         title: In which order the layers stand.
         count: Of the layers that do work or took time, in words.
-        notes: What the sum of the layers is against the latency, and what is not known.
+        notes: What is not known.
         has_raw: Whether layers have a time with the profiler's part, too.
     """
 
@@ -72,6 +72,15 @@ class FirstScreen(Record, frozen=True, kw_only=True):
     has_raw: bool
 
 
+def next_steps(subject: PageSubject) -> tuple[tuple[str, str], ...]:
+    """Return the change that may save most, and what to do after a run; first to measure again."""
+    steps = tuple(f"{purpose}: {command}" for purpose, command in run_steps(subject.view))
+    texts, found = (*first_changes(subject.findings), *steps), subject.view.usability
+    if found is not None and found.verdict == "not usable":
+        texts = texts[::-1]
+    return tuple(zip(("next", "or"), texts, strict=False))
+
+
 def first_screen(subject: PageSubject) -> FirstScreen | None:
     """Return the layers that lose most time against their limits; ``None`` without layers.
 
@@ -79,7 +88,7 @@ def first_screen(subject: PageSubject) -> FirstScreen | None:
     """
     if not subject.layers:
         return None
-    roofline, found = subject.plan.roofline if subject.plan else None, subject.view.layer_sum
+    roofline = subject.plan.roofline if subject.plan else None
     losing = roofline.worst(MOST_LISTED) if roofline else ()
     if subject.plan is not None and losing:
         indices = [subject.plan.all_layers[roof.position].index for roof in losing]
@@ -97,9 +106,7 @@ def first_screen(subject: PageSubject) -> FirstScreen | None:
         count=counted(sum(row.took_time or not row.is_inert for row in subject.layers), "layer"),
         rows=listed,
         notes=known(
-            layer_sum_sentence(found) if found and found.is_same is False else None,
-            _unranked(roofline) if losing else None,
-            _missing(subject, listed) if listed else None,
+            _unranked(roofline) if losing else None, _missing(subject, listed) if listed else None
         ),
         has_raw=any(row.raw_ms is not None for row in subject.layers),
     )
@@ -124,7 +131,7 @@ def _unranked(roofline: Roofline | None) -> str | None:
     found = roofline.unranked if roofline else ()
     if not found:
         return None
-    took = format_us(sum(one.time_ms or 0.0 for one in found))
+    took = format_ms(sum(one.time_ms or 0.0 for one in found), 3)
     verb = "has" if len(found) == 1 else "have"
     return f"{counted(len(found), 'more layer')} {verb} no known floor: {took} in all."
 
@@ -179,10 +186,24 @@ def _fix(subject: PageSubject, row: LayerRow) -> tuple[str, str]:
 def icicle_data(subject: PageSubject) -> dict[str, Any] | None:
     """Return the groups over the rows of the table of layers; ``None`` without layers.
 
-    Layers that are not in the graph stand at the end of the whole.
+    Layers that are not in the graph stand at the end of the whole. Without floors, layers have the
+    colors of their kinds of work. ``rest_ms`` is time of the whole that is in no layer.
     """
     if not subject.layers:
         return None
+    made, whole = _groups(subject), subject.view.layer_sum
+    roofline = subject.plan.roofline if subject.plan else None
+    if roofline is None or not roofline.worst(1):
+        families = [type_family(subject.layers[at].type) for at in made["rows"]]
+        kinds = list(dict.fromkeys(families))
+        made["kinds"] = [(kind, family_color(kind)) for kind in kinds]
+        made["kind"] = [kinds.index(family) for family in families]
+    if whole is not None and whole.is_same is False and (whole.difference_ms or 0.0) < 0:
+        made["rest_ms"] = -(whole.difference_ms or 0.0)
+    return made
+
+
+def _groups(subject: PageSubject) -> dict[str, Any]:
     if subject.graph is None:
         place = {id(row): at for at, row in enumerate(subject.layers)}
         rows = [place[id(row)] for row in subject.view.layers if not row.is_container]
@@ -195,7 +216,7 @@ def icicle_data(subject: PageSubject) -> dict[str, Any] | None:
     rest = [(row.index, at) for row, at in timed if row.took_time and not row.is_container]
     rows += [at for _, at in sorted(rest)]
     return {
-        "names": found.names,
+        "names": list(found.names),
         "parents": found.parents,
         "starts": found.starts,
         "stops": (len(rows), *found.stops[1:]),
@@ -203,42 +224,7 @@ def icicle_data(subject: PageSubject) -> dict[str, Any] | None:
     }
 
 
-_FINDINGS_NAME = 60
-_WORST = 3
 _NO_TIMES = "No layer times: savings are not known, and rules on times find nothing."
-
-
-class Worst(Record, frozen=True, kw_only=True):
-    """Findings that may save most if they are the only change, for the first screen.
-
-    Attributes:
-        saving: ``at most 0.083 ms, 4.1 %``; ``None`` if no saving is known of any finding.
-        short: Subject of the group, its middle left out.
-    """
-
-    saving: str | None
-    short: str
-    group: FindingGroup
-
-
-def worst_findings(subject: PageSubject) -> tuple[Worst, ...]:
-    """Return the groups of findings that may save most by themselves, at most 3.
-
-    Only known savings are compared. Without any, the groups are the first of the list.
-    """
-    report = subject.findings
-    if report is None:
-        return ()
-    known = [group for group in report.groups if group.saving.known_ms]
-    chosen = sorted(known or report.groups, key=lambda group: group.saving.rank_alone)
-    return tuple(
-        Worst(
-            saving=alone_text(group.saving) if known else None,
-            short=short_subject(group, _FINDINGS_NAME),
-            group=group,
-        )
-        for group in chosen[:_WORST]
-    )
 
 
 def findings(subject: PageSubject) -> Section | None:

@@ -81,13 +81,13 @@ def _highest(view: RunView) -> str | None:
 def distribution(subject: PageSubject) -> Section | None:
     """Every metric's figures, and latency over the run; ``None`` for a plan's layers.
 
-    Beside layers the histogram is here, else on the first screen.
+    Beside layer times the histogram is here, else on the first screen.
     """
     view = subject.view
     if not subject.is_measured:
         return None
     series = latency_series(view)
-    charts = (latency_distribution(view) if view.layers else None, series)
+    charts = (latency_distribution(view) if view.layer_sum is not None else None, series)
     return Section(
         key="distribution",
         title="Distribution and series",

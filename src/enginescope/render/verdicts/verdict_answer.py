@@ -294,6 +294,9 @@ def settling_hints(
         unplanned: Conditions whose difference was not meant at the start: who continues keeps that.
     """
     verdict, estimate = pair.headline, pair.headline.estimate
+    if estimate is not None and estimate.method == "samples":
+        yield "enginescope bench … --compare measures both sides in interleaved processes"
+        return
     if verdict.kind is not VerdictKind.INCONCLUSIVE or estimate is None:
         return
     if verdict.reason is Reason.UNSTABLE:

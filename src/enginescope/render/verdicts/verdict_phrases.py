@@ -337,7 +337,7 @@ def more_text(verdict: Verdict) -> str:
         each = "" if estimate.method == "rounds" else " a side"
         return f"about {amount}{each} would probably settle it"
     if estimate is not None and estimate.method == "samples":
-        return "more samples would not settle it; more processes may: bench --compare"
+        return "more samples would not settle it; more processes may"
     return "no realistic number of runs would settle it"
 
 

@@ -139,6 +139,7 @@ def _shape_text(shape: tuple[int | None, ...] | None) -> str:
     "Many kernels are too short to fill the GPU",
     severity=Severity.WARNING,
     advice="run with a CUDA graph or a larger batch, and look for what prevents fusion",
+    is_of_engine=True,
 )
 def tiny_kernels(view: LintView) -> Iterator[Found]:
     """Many tiny kernels.
@@ -177,6 +178,7 @@ def tiny_kernels(view: LintView) -> Iterator[Found]:
     "Plan and profile do not name the same layers",
     severity=Severity.WARNING,
     advice="export plan and profile from one engine in one run",
+    is_of_engine=True,
 )
 def profile_mismatch(view: LintView) -> Iterator[Found]:
     """Profile that does not match its plan.
@@ -196,19 +198,18 @@ def profile_mismatch(view: LintView) -> Iterator[Found]:
     if view.given_profile is None or not view.plan.layers:
         return
     timings, left = view.given_times
-    strange = [timing for timing in left if timing.time_ms != 0]
+    extra = [timing for timing in left if timing.time_ms != 0]
     expected = [layer for layer in view.active if layer.profile_index in (None, view.profile_index)]
     untimed = [layer for layer in expected if layer.index not in timings]
     is_other = view.profile is None
     severity = Severity.ERROR if is_other or len(untimed) > _ERROR_SHARE * len(expected) else None
-    if strange:
-        ignored = ": it is of another build, so no rule uses its times" if is_other else ""
+    if extra:
+        other = ": it is of another build, so no rule uses its times" if is_other else ""
         yield Found(
             layers=(),
             subject="profile",
-            message=f"has {counted(len(strange), 'time')} whose layer the plan does not have"
-            f"{ignored}",
-            evidence={"count": len(strange), "names": [timing.name for timing in strange[:_NAMED]]},
+            message=f"has {counted(len(extra), 'time')} whose layer the plan does not have{other}",
+            evidence={"count": len(extra), "names": [timing.name for timing in extra[:_NAMED]]},
             severity=severity,
         )
     if untimed:
@@ -288,6 +289,7 @@ def _long_enough(view: LintView) -> tuple[AttributedLayer, ...]:
     advice="raise the batch, or run several inferences at the same time",
     explains=("PLAN107", "TIME202", "TIME204"),
     is_per_item=True,
+    is_of_engine=True,
 )
 def small_batch(view: LintView) -> Iterator[Found]:
     """Batch too small for the GPU.
@@ -362,6 +364,7 @@ def _batch(view: LintView) -> int | None:
     severity=Severity.WARNING,
     advice="capture the inference in a CUDA graph",
     explains=("TIME202",),
+    is_of_engine=True,
 )
 def cuda_graph(view: LintView) -> Iterator[Found]:
     """Launches that a CUDA graph would hide.
