@@ -7,8 +7,13 @@ a reader between them (parts of a concatenation, branches of an If) share one.
 
 from __future__ import annotations
 
-import itertools
+from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from enginescope.core.errors import UsageError
 from enginescope.core.process_control import gc_paused
@@ -173,12 +178,15 @@ class GraphNode(Record, frozen=True, kw_only=True, gc=False):
         return (self.layer,) if self.layer is not None and self.kind == "layer" else self.layers
 
 
+EDGE_KINDS = ("data", "reuse", "order")
+
+
 class GraphEdge(Record, frozen=True, kw_only=True, gc=False):
     """An edge, in the direction of the data.
 
     Attributes:
         source, target: Node ids.
-        kind: ``"reuse"``: the same memory, written again. ``"order"``: no tensor, the target runs
+        kind: One of `EDGE_KINDS`. ``"reuse"``: the same memory, written again. ``"order"``: no tensor, the target runs
             after the source.
         tensor: What flows; ``None`` for order edges.
         is_carried: The reader comes before the writer: the value is of an earlier iteration of a
@@ -192,12 +200,22 @@ class GraphEdge(Record, frozen=True, kw_only=True, gc=False):
     is_carried: bool = False
 
 
-class PlanGraph(Record, frozen=True, kw_only=True):
+class PlanGraph(Record, frozen=True, kw_only=True, dict=True):
     """Nodes in execution order, and edges; several edges may join the same two nodes."""
 
     name: str
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """Source, target and number of the tensor's name for each edge; 0: no tensor."""
+        number: defaultdict[str, int] = defaultdict(count(1).__next__)
+        ends = [
+            (edge.source, edge.target, number[edge.tensor.name] if edge.tensor else 0)
+            for edge in self.edges
+        ]
+        return np.array(ends, dtype=np.int64).reshape(len(ends), 3)
 
 
 def plan_graph(plan: Plan, *, tensors: str = "io", constants: bool = False) -> PlanGraph:
@@ -344,7 +362,7 @@ class _Builder:
                 self._edges.append((self._input_nodes[one.name], node, "data", tensor, False))
 
     def _order_edges(self) -> None:
-        for before, after in itertools.pairwise(self._flow.kept):
+        for before, after in pairwise(self._flow.kept):
             if not _touches(self._plan.layers[before]) or not _touches(self._plan.layers[after]):
                 ends = self._of_layer[before], self._of_layer[after]
                 self._edges.append((*ends, "order", None, False))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from heapq import heappop, heappush
@@ -80,15 +79,13 @@ class NodeTraits:
     @cached_property
     def _following(self) -> tuple[Numbers, Numbers, Numbers]:
         """Where each node's edges start; the targets and tensors of edges, by source and tensor."""
-        edges = self.graph.edges
-        number: dict[tuple[int, str | None], int] = {}
-        named = ((edge.source, edge.tensor.name if edge.tensor else None) for edge in edges)
-        tensors = np.array([number.setdefault(one, len(number)) for one in named], dtype=np.int64)
-        sources = np.array([edge.source for edge in edges], dtype=np.int64)
-        targets = np.array([edge.target for edge in edges], dtype=np.int64)
+        sources, targets, tensors = self.graph.ends.T
         order = np.lexsort((tensors, sources))
         counts = np.bincount(sources, minlength=len(self.graph.nodes))
-        return np.concatenate(([0], np.cumsum(counts))), targets[order], tensors[order]
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        # a tensor of several sources is several tensors
+        own = (sources * (tensors.max(initial=0) + 1) + tensors)[order]
+        return starts, targets[order], own
 
 
 def _signature(node: GraphNode) -> Any:
@@ -116,8 +113,7 @@ def ends_outside(graph: PlanGraph) -> tuple[list[int], list[int], list[int]]:
 
     In execution order each. What stands at an engine's ends belongs to no module and no block.
     """
-    read = {edge.source for edge in graph.edges}
-    written = {edge.target for edge in graph.edges}
+    read, written = (set(nodes.tolist()) for nodes in graph.ends.T[:2])
     first, last, middle = [], [], []
     for node in graph.nodes:
         if node.layer is None and node.id not in written:
@@ -156,13 +152,14 @@ def module_order(graph: PlanGraph, nodes: list[int], paths: dict[int, Path]) -> 
     Of the nodes that wait for nothing, the next is the earliest in the innermost module of the one
     before. Values carried over from an earlier iteration wait for nothing.
     """
-    chosen = set(nodes)
-    waiting = dict.fromkeys(nodes, 0)
-    after: defaultdict[int, list[int]] = defaultdict(list)
-    for edge in graph.edges:
-        if edge.source < edge.target and edge.source in chosen and edge.target in chosen:
-            after[edge.source].append(edge.target)
-            waiting[edge.target] += 1
+    chosen = np.zeros(len(graph.nodes), dtype=bool)
+    chosen[nodes] = True
+    sources, targets = graph.ends.T[:2]
+    inside = (sources < targets) & chosen[sources] & chosen[targets]
+    sources, targets = sources[inside], targets[inside]
+    waiting = np.bincount(targets, minlength=len(chosen)).tolist()
+    starts = [0, *np.cumsum(np.bincount(sources, minlength=len(chosen))).tolist()]
+    after = targets[np.argsort(sources, kind="stable")].tolist()
     ready = _Ready(paths)
     for node in nodes:
         if not waiting[node]:
@@ -173,7 +170,7 @@ def module_order(graph: PlanGraph, nodes: list[int], paths: dict[int, Path]) -> 
         node = ready.take(here)
         order.append(node)
         here = paths[node]
-        for one in after[node]:
+        for one in after[starts[node] : starts[node + 1]]:
             waiting[one] -= 1
             if not waiting[one]:
                 ready.add(one)
