@@ -186,8 +186,8 @@ class GraphEdge(Record, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         source, target: Node ids.
-        kind: One of `EDGE_KINDS`. ``"reuse"``: the same memory, written again. ``"order"``: no tensor, the target runs
-            after the source.
+        kind: One of `EDGE_KINDS`. ``"reuse"``: the same memory, written again. ``"order"``: no
+            tensor, the target runs after the source.
         tensor: What flows; ``None`` for order edges.
         is_carried: The reader comes before the writer: the value is of an earlier iteration of a
             loop.
