@@ -43,6 +43,19 @@ class NodeTraits:
         number: dict[Any, int] = {}
         return [number.setdefault(_signature(node), len(number)) for node in self.graph.nodes]
 
+    @cached_property
+    def by_end(self) -> tuple[list[int], list[int], list[int]]:
+        """The tensors nothing leads to, everything else, and the tensors nothing reads.
+
+        In execution order each. What stands at an engine's ends belongs to no module and no block.
+        """
+        read, written = (set(nodes.tolist()) for nodes in self.graph.ends.T[:2])
+        tensors = [node.id for node in self.graph.nodes if node.layer is None]
+        first = [node for node in tensors if node not in written]
+        last = [node for node in tensors if node in written and node not in read]
+        middle = sorted(set(range(len(self.graph.nodes))).difference(first, last))
+        return first, middle, last
+
     def cut_widths(self, members: Sequence[Sequence[int]]) -> list[int]:
         """Count the tensors that cross the cut before each member and after the last.
 
@@ -106,23 +119,6 @@ def _stored(tensor: Tensor | None) -> Any:
     if tensor is None:
         return None
     return tensor.shape, tensor.dtype and tensor.dtype._name_
-
-
-def ends_outside(graph: PlanGraph) -> tuple[list[int], list[int], list[int]]:
-    """Return the tensors nothing leads to, everything else, and the tensors nothing reads.
-
-    In execution order each. What stands at an engine's ends belongs to no module and no block.
-    """
-    read, written = (set(nodes.tolist()) for nodes in graph.ends.T[:2])
-    first, last, middle = [], [], []
-    for node in graph.nodes:
-        if node.layer is None and node.id not in written:
-            first.append(node.id)
-        elif node.layer is None and node.id not in read:
-            last.append(node.id)
-        else:
-            middle.append(node.id)
-    return first, middle, last
 
 
 def paths_of(traits: NodeTraits, nodes: list[int]) -> dict[int, Path]:
@@ -213,7 +209,7 @@ def by_module(traits: NodeTraits) -> tuple[Member, ...] | None:
 
     A module whose layers cannot stand together without a cycle is several groups.
     """
-    first, middle, last = ends_outside(traits.graph)
+    first, middle, last = traits.by_end
     paths = paths_of(traits, middle)
     if not paths:
         return None
