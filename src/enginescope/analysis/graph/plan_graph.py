@@ -8,6 +8,7 @@ a reader between them (parts of a concatenation, branches of an If) share one.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count, pairwise
@@ -42,7 +43,7 @@ class Generation:
     tensor: Tensor
     writers: list[Use] = field(default_factory=list)
     readers: list[Use] = field(default_factory=list)
-    carried: list[Use] = field(default_factory=list)
+    carried: Sequence[Use] = ()
     is_closed: bool = False
     merged_into: Generation | None = None
 
@@ -118,7 +119,7 @@ class Flow:
             first, last = region[0], region[-1]
             if len(region) == 1 or first.writers or name in inputs:
                 continue
-            last.carried += first.readers
+            last.carried = (*last.carried, *first.readers)
             first.merged_into = last
             del region[0]
             for number, generation in enumerate(region):
@@ -135,7 +136,7 @@ class Flow:
                 continue
             before, last = region[-2:]
             if last.writers and not last.is_read and not last.is_closed:
-                last.carried += before.readers
+                last.carried = (*last.carried, *before.readers)
 
 
 def _is_left_out(layer: Layer, *, constants: bool) -> bool:
