@@ -107,10 +107,11 @@ class DataColumn(Record, frozen=True, kw_only=True):
     def _packed_values(self) -> dict[str, Any]:
         if self.places is not None:
             return {"values": self.values}
-        words = {word: at for at, word in enumerate(dict.fromkeys(self.values))}
-        if len(words) * _REPEATS > len(self.values) and not self.is_choice:
+        distinct = dict.fromkeys(self.values)
+        if len(distinct) * _REPEATS > len(self.values) and not self.is_choice:
             return {"values": self.values}
-        return {"words": list(words), "at": [words[value] for value in self.values]}
+        words = {word: at for at, word in enumerate(distinct)}
+        return {"words": list(words), "at": list(map(words.__getitem__, self.values))}
 
 
 class DataTable(Record, frozen=True, kw_only=True):

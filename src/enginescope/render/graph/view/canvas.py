@@ -120,7 +120,10 @@ class Names:
         """Return the tables, colors beside what they stand for."""
         return {
             # no file holds lone surrogates
-            "strings": [one.encode("utf-8", "replace").decode("utf-8") for one in self._strings],
+            "strings": [
+                one if one.isascii() else one.encode("utf-8", "replace").decode("utf-8")
+                for one in self._strings
+            ],
             "families": [[name, family_color(name)] for name in self._families],
             "precisions": [
                 [name, OTHER if name == "unknown" else precision_color(name)]
