@@ -22,7 +22,8 @@ from in_rounds import DIFFERENT
 from onnx import TensorProto, helper, numpy_helper
 from printed import print_table
 
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
 from enginescope.judge.comparison.run_to_run import unsettled_states
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.job import StopRule, Workload

@@ -15,7 +15,8 @@ import numpy as np
 from in_rounds import DIFFERENT
 from printed import print_table, share
 
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
 from enginescope.judge.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
 from enginescope.judge.verdict import RatioEstimate, VerdictKind
 

@@ -14,7 +14,8 @@ import numpy as np
 from in_rounds import DIFFERENT, compare_in_rounds
 from printed import print_table, share
 
-from enginescope.judge.comparison.ratio import LOOKS, corrected_ratio
+from enginescope.judge.comparison.looks import LOOKS
+from enginescope.judge.comparison.ratio import corrected_ratio
 
 SCATTERS_PCT = (2.0, 5.0, 10.0)
 SLOWER_PCT = (2.0, 3.0, 5.0, 10.0)

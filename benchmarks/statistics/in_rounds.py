@@ -8,13 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from enginescope.judge.comparison.ratio import (
-    EARLY_LOOK,
-    LOOK_CONFIDENCE,
-    LOOKS,
-    decide,
-    ratio_of_rounds,
-)
+from enginescope.judge.comparison.looks import EARLY_LOOK, LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
 from enginescope.judge.verdict import RatioEstimate, VerdictKind
 
 DIFFERENT = (VerdictKind.FASTER, VerdictKind.SLOWER)

@@ -23,7 +23,7 @@ from printed import print_table, share
 from process_kinds import PROCESS_KINDS, processes
 
 from enginescope import judge
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
 DIFFERENT = (judge.VerdictKind.FASTER, judge.VerdictKind.SLOWER)

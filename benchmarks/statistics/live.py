@@ -26,7 +26,8 @@ from live_pool import SAME, SIDES, Plan, Process, Round, measure, rounds_of
 from numpy.typing import NDArray
 from printed import share
 
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
 from enginescope.judge.comparison.steady_rounds import disturbances
 from enginescope.judge.stats.stability import WIDE_PCT
 from enginescope.judge.verdict import RatioEstimate, VerdictKind

@@ -14,8 +14,7 @@ import numpy as np
 from in_rounds import DIFFERENT, Ended, Schedule, compare_in_rounds
 from process_kinds import PROCESS_KINDS, ProcessKind
 
-from enginescope.judge.comparison.looks import looks_up_to
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS, looks_up_to
 from enginescope.judge.verdict import VerdictKind
 
 SCHEDULES = (

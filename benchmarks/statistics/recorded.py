@@ -27,7 +27,7 @@ from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT, Com
 from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.core.record import replace
 from enginescope.formats.importing.importer import import_artifacts
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.judge.samples import frozen
 from enginescope.judge.stats.autocorrelation import effective_samples, levels_of
 from enginescope.judge.verdict import VerdictKind

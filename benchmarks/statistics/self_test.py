@@ -16,7 +16,7 @@ import numpy as np
 from printed import print_table
 
 from enginescope.judge.comparison.detection import DrawnComparisons
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 
 THRESHOLD_PCT = 1.0
 SHARES = (0.3, 0.6, 0.9)

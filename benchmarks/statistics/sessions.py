@@ -23,7 +23,8 @@ from process_kinds import PROCESS_KINDS, ProcessKind
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS, decide, ratio_of_few_processes
+from enginescope.judge.comparison.looks import LOOKS
+from enginescope.judge.comparison.ratio import decide, ratio_of_few_processes
 from enginescope.judge.comparison.run_to_run import allow_for_sessions, session_shift
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.progress import RoundPosition

@@ -22,13 +22,8 @@ from process_kinds import PROCESS_KINDS, ProcessKind, processes
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT, CompareConfig
 from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import (
-    LOOK_CONFIDENCE,
-    LOOKS,
-    decide,
-    ratio_by_scatter,
-    ratio_of_processes,
-)
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.ratio import decide, ratio_by_scatter, ratio_of_processes
 from enginescope.judge.samples import Samples, frozen
 from enginescope.judge.verdict import RatioEstimate, VerdictKind
 from enginescope.records.progress import RoundPosition

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 
@@ -16,7 +15,8 @@ def lazy_names(
         file: Its ``__file__``; lines ``from MODULE import NAME as NAME`` of the stub beside it are
             the public names.
     """
-    lines = Path(file).with_suffix(".pyi").read_text(encoding="utf-8").splitlines()
+    with open(f"{file.rpartition('.')[0]}.pyi", encoding="utf-8") as stub:  # noqa: PTH123
+        lines = stub.read().splitlines()
     homes = {words[3]: words[1] for words in map(str.split, lines) if words[:1] == ["from"]}
 
     def load(name: str) -> Any:

@@ -10,8 +10,8 @@ import pytest
 import enginescope as es
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plan_comparison.layer_changes import Cause
-from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT, THRESHOLD_PCT
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS, THRESHOLD_PCT
 from enginescope.judge.verdict import VerdictKind
 from enginescope.render.compare.compare_page import MAX_CARRIED_PAIRS
 from enginescope.render.plan_comparison.compare_phrases import _CAUSES

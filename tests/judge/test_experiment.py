@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginescope.judge.comparison.looks import looks_up_to
-from enginescope.judge.comparison.ratio import EARLY_LOOK, LOOKS
+from enginescope.judge.comparison.looks import EARLY_LOOK, LOOKS, looks_up_to
 from enginescope.judge.errors import UsageError
 from enginescope.judge.experiment import (
     GIVE_UP_AFTER,

@@ -9,7 +9,7 @@ import pytest
 
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.hodges_lehmann import paired_shift
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.comparison.run_to_run import POWER, scatter_of, smallest_difference
 
 

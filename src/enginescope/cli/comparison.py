@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.cli.messages import is_verbose
 from enginescope.cli.options import Finite, add_options, option
 from enginescope.cli.report_output import present_answer
 from enginescope.cli.verb import refuse_typed
 from enginescope.core.errors import UsageError
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS, THRESHOLD_PCT
 
 if TYPE_CHECKING:
     from enginescope.render.plan_comparison.compare_tables import Chosen

@@ -13,7 +13,6 @@ import os
 import sys
 from importlib import import_module
 from itertools import takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -25,6 +24,8 @@ from enginescope.core.errors import EnginescopeError, MissingDependencyError, Us
 from enginescope.core.plugins import outside_verbs, search_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from click.shell_completion import CompletionItem
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 import click
@@ -17,7 +14,7 @@ QUIET, USUAL, VERBOSE = 0, 1, 2
 
 #: Folders whose files are the system's, Python's or our own: reading them says nothing.
 _SILENT = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", sys.prefix, sys.base_prefix)
-_OWN = str(Path(__file__).resolve().parents[1])
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
 _SUFFIXES = (".py", ".pyc", ".so")
 
 
@@ -67,7 +64,9 @@ def detail(text: str) -> None:
 
 def next_steps(*steps: tuple[str, str]) -> None:
     """End a verb: what can be done next, and the command line or file for it."""
-    width, lines = shutil.get_terminal_size().columns, [""]
+    from shutil import get_terminal_size
+
+    width, lines = get_terminal_size().columns, [""]
     for purpose, what in steps:
         text = f"{purpose}: {what}"
         if lines[-1] and len(lines[-1]) + 3 + len(text) <= width:
@@ -133,7 +132,9 @@ def _is_read(mode: str | None, flags: int) -> bool:
 
 
 def _name_file(path: str) -> None:
-    ours = os.path.join(tempfile.gettempdir(), "enginescope-")  # noqa: PTH118 - called often
+    from tempfile import gettempdir
+
+    ours = os.path.join(gettempdir(), "enginescope-")  # noqa: PTH118 - called often
     if path in _Messages.named or path.startswith((*_SILENT, _OWN, ours)):
         return
     if path.endswith(_SUFFIXES) or not os.path.isfile(path):  # noqa: PTH113 - called often

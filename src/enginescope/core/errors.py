@@ -23,14 +23,15 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from enginescope.judge.errors import EnginescopeError as EnginescopeError
 from enginescope.judge.errors import UsageError as UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def innermost_reason(error: BaseException, library: str) -> str:
@@ -41,9 +42,11 @@ def innermost_reason(error: BaseException, library: str) -> str:
     Args:
         library: Named if the traceback does not say which library raised it.
     """
+    from traceback import walk_tb
+
     while cause := error.__cause__ or (not error.__suppress_context__ and error.__context__):
         error = cause
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     raising = str(frames[-1].f_globals.get("__name__", "")).partition(".")[0] if frames else ""
     named = raising if raising not in ("", "enginescope", "tests") else library
     text = " ".join(str(error).split())
@@ -141,7 +144,9 @@ def reserve(file: Path, size: int) -> None:
 
 def has_no_space(folder: Path) -> bool:
     """Whether hardly anything can be written into `folder`."""
-    return shutil.disk_usage(folder).free < _LEAST_BYTES
+    from shutil import disk_usage
+
+    return disk_usage(folder).free < _LEAST_BYTES
 
 
 @contextmanager

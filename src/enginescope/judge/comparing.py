@@ -20,12 +20,16 @@ from typing import Any
 import numpy as np
 
 from enginescope.judge.answer import Answer, Pair
-from enginescope.judge.comparison.looks import Tally, looks_up_to
-from enginescope.judge.comparison.ratio import (
+from enginescope.judge.comparison.looks import (
     FLOOR_ROUNDS,
     LOOK_CONFIDENCE,
     LOOKS,
     MOST_ROUNDS,
+    THRESHOLD_PCT,
+    Tally,
+    looks_up_to,
+)
+from enginescope.judge.comparison.ratio import (
     corrected_ratio,
     is_out_of_reach,
     middle_of,
@@ -50,7 +54,6 @@ from enginescope.judge.verdict import EvidenceLevel, Reason, Verdict, VerdictKin
 
 #: A measurement of one side in one round.
 SECONDS = 0.5
-THRESHOLD_PCT = 1.0
 #: What a comparison of two sides is called whose values are not of a metric of enginescope.
 METRIC = "time"
 

@@ -25,8 +25,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from enginescope.judge.comparison.looks import Tally
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, ratio_of_counting_rounds
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS, Tally
+from enginescope.judge.comparison.ratio import ratio_of_counting_rounds
 from enginescope.judge.comparison.steady_rounds import disturbance_limit_pct, uncertainty_pct
 from enginescope.judge.errors import UsageError
 from enginescope.judge.samples import Array

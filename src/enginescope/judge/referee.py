@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.judge.answer import Answer
-from enginescope.judge.comparing import SECONDS, THRESHOLD_PCT, Comparison, verdict_of
-from enginescope.judge.comparison.looks import looks_up_to
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparing import SECONDS, Comparison, verdict_of
+from enginescope.judge.comparison.looks import LOOKS, THRESHOLD_PCT, looks_up_to
 from enginescope.judge.errors import UsageError
 from enginescope.judge.experiment import Ended, Experiment, Journal, Standing
 from enginescope.judge.sources import Conditions, source_of

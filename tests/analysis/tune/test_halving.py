@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.tune.halving import RUNGS, confirmed, ranked, slower_by_evidence
-from enginescope.judge.comparison.ratio import LOOKS, ratio_of_few_rounds
+from enginescope.judge.comparison.looks import LOOKS
+from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.verdict import VerdictKind
 
 SIDES = 32

@@ -12,7 +12,7 @@ from enginescope.analysis.verdicts.noise_floor import noise_floor
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import decode, encode
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, VerdictKind
 from enginescope.records.environment import Device, Environment

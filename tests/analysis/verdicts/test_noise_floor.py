@@ -13,7 +13,7 @@ from enginescope.analysis.verdicts.noise_floor import (
 )
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.judge.samples import Samples, frozen
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.verdict.noise import Decidable, SelfTest

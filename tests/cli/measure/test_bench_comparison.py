@@ -13,7 +13,7 @@ import pytest
 
 from enginescope.cli.main import main
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.judge.experiment import Experiment
 from enginescope.records.run import rounds as recorded_rounds
 from enginescope.records.run.run import Outcome, OutcomeKind

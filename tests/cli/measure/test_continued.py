@@ -12,7 +12,7 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.probe import environment
 from enginescope.records.environment import Environment, Host
 from enginescope.records.progress import RoundPosition

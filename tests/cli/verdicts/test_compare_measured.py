@@ -10,7 +10,7 @@ import pytest
 
 from enginescope.cli.main import main
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Mode, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind

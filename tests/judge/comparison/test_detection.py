@@ -9,7 +9,8 @@ import pytest
 
 from enginescope.judge.comparison.detection import DrawnComparisons, share_interval
 from enginescope.judge.comparison.hodges_lehmann import paired_shift, paired_shifts
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, decide, ratio_of_rounds
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE
+from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
 from enginescope.judge.verdict import VerdictKind
 
 LOOKS = (8, 16)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.comparison.ratio import (
-    LOOK_CONFIDENCE,
-    LOOKS,
     MeasuredRatio,
     chance_of_decision,
     corrected_ratio,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.judge.comparison.looks import Tally, looks_up_to, tally_of
-from enginescope.judge.comparison.ratio import (
+from enginescope.judge.comparison.looks import (
     EARLY_LOOK,
     LOOK_CONFIDENCE,
     LOOKS,
-    decide,
-    ratio_of_rounds,
+    Tally,
+    looks_up_to,
+    tally_of,
 )
+from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
 from enginescope.judge.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.verdict import VerdictKind

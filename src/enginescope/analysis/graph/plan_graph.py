@@ -7,8 +7,14 @@ a reader between them (parts of a concatenation, branches of an If) share one.
 
 from __future__ import annotations
 
-import itertools
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from enginescope.core.errors import UsageError
 from enginescope.core.process_control import gc_paused
@@ -37,7 +43,7 @@ class Generation:
     tensor: Tensor
     writers: list[Use] = field(default_factory=list)
     readers: list[Use] = field(default_factory=list)
-    carried: list[Use] = field(default_factory=list)
+    carried: Sequence[Use] = ()
     is_closed: bool = False
     merged_into: Generation | None = None
 
@@ -113,7 +119,7 @@ class Flow:
             first, last = region[0], region[-1]
             if len(region) == 1 or first.writers or name in inputs:
                 continue
-            last.carried += first.readers
+            last.carried = (*last.carried, *first.readers)
             first.merged_into = last
             del region[0]
             for number, generation in enumerate(region):
@@ -130,7 +136,7 @@ class Flow:
                 continue
             before, last = region[-2:]
             if last.writers and not last.is_read and not last.is_closed:
-                last.carried += before.readers
+                last.carried = (*last.carried, *before.readers)
 
 
 def _is_left_out(layer: Layer, *, constants: bool) -> bool:
@@ -173,13 +179,16 @@ class GraphNode(Record, frozen=True, kw_only=True, gc=False):
         return (self.layer,) if self.layer is not None and self.kind == "layer" else self.layers
 
 
+EDGE_KINDS = ("data", "reuse", "order")
+
+
 class GraphEdge(Record, frozen=True, kw_only=True, gc=False):
     """An edge, in the direction of the data.
 
     Attributes:
         source, target: Node ids.
-        kind: ``"reuse"``: the same memory, written again. ``"order"``: no tensor, the target runs
-            after the source.
+        kind: One of `EDGE_KINDS`. ``"reuse"``: the same memory, written again. ``"order"``: no
+            tensor, the target runs after the source.
         tensor: What flows; ``None`` for order edges.
         is_carried: The reader comes before the writer: the value is of an earlier iteration of a
             loop.
@@ -192,12 +201,22 @@ class GraphEdge(Record, frozen=True, kw_only=True, gc=False):
     is_carried: bool = False
 
 
-class PlanGraph(Record, frozen=True, kw_only=True):
+class PlanGraph(Record, frozen=True, kw_only=True, dict=True):
     """Nodes in execution order, and edges; several edges may join the same two nodes."""
 
     name: str
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """Source, target and number of the tensor's name for each edge; 0: no tensor."""
+        number: defaultdict[str, int] = defaultdict(count(1).__next__)
+        ends = [
+            (edge.source, edge.target, number[edge.tensor.name] if edge.tensor else 0)
+            for edge in self.edges
+        ]
+        return np.array(ends, dtype=np.int64).reshape(len(ends), 3)
 
 
 def plan_graph(plan: Plan, *, tensors: str = "io", constants: bool = False) -> PlanGraph:
@@ -344,7 +363,7 @@ class _Builder:
                 self._edges.append((self._input_nodes[one.name], node, "data", tensor, False))
 
     def _order_edges(self) -> None:
-        for before, after in itertools.pairwise(self._flow.kept):
+        for before, after in pairwise(self._flow.kept):
             if not _touches(self._plan.layers[before]) or not _touches(self._plan.layers[after]):
                 ends = self._of_layer[before], self._of_layer[after]
                 self._edges.append((*ends, "order", None, False))

@@ -32,7 +32,7 @@ _IN_PLACE = frozenset(
 _SUMS = frozenset({"Conv", "FusedConv", "NhwcFusedConv"})
 
 
-class Buffer(Record, frozen=True, kw_only=True):
+class Buffer(Record, frozen=True, kw_only=True, gc=False):
     """Memory for one tensor, or for several after each other.
 
     Attributes:
@@ -191,7 +191,7 @@ class _Planner:
         return (-(-dtype.bits // 8), *shape)
 
 
-#: Writer, last reader, tensor and bytes.
+#: Writer, last reader, tensor, bytes, and whether it was read since it was written last.
 _Life = list[Any]
 
 
@@ -206,24 +206,26 @@ def _lives(plan: Plan, roles: TensorRoles) -> tuple[Buffer, ...]:
     outside |= {sources[name].name for name in outside if name in sources}
     lives: list[_Life] = []
     latest: dict[str, _Life] = {}
-    read: set[str] = set()  # since they were written last
     for step, layer in enumerate(roles.active):
-        ends = (*((True, one) for one in layer.inputs), *((False, one) for one in layer.outputs))
-        for is_read, tensor in ends:
-            name = sources[tensor.name].name if tensor.name in sources else tensor.name
-            if name in outside:
-                continue
-            nbytes = tensor.padded_nbytes
-            life = latest.get(name)
-            if life is not None and (is_read or name not in read):
-                life[1] = step
-                if nbytes is not None and nbytes > (life[3] or -1):
-                    life[3] = nbytes
-            elif not is_read:  # read before it was ever written: nothing holds it
-                latest[name] = life = [step, step, tensor, nbytes]
-                lives.append(life)
-            (read.add if is_read else read.discard)(name)
+        for is_read, tensors in ((True, layer.inputs), (False, layer.outputs)):
+            for tensor in tensors:
+                name = sources.get(tensor.name, tensor).name
+                if name in outside:
+                    continue
+                life = latest.get(name)
+                if life is not None and (is_read or not life[4]):
+                    life[1], life[4] = step, is_read
+                    if tensor is not life[2]:  # else its size is known
+                        nbytes = tensor.padded_nbytes
+                        life[3] = (
+                            nbytes if nbytes is not None and nbytes > (life[3] or -1) else life[3]
+                        )
+                elif not is_read:  # read before it was ever written: nothing holds it
+                    latest[name] = life = [step, step, tensor, tensor.padded_nbytes, False]
+                    lives.append(life)
     return tuple(
-        Buffer(tensors=(tensor,), nbytes=nbytes, first=first, last=last)
-        for first, last, tensor, nbytes in lives
+        [
+            Buffer(tensors=(tensor,), nbytes=nbytes, first=first, last=last)
+            for first, last, tensor, nbytes, _ in lives
+        ]
     )

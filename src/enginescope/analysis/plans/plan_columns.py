@@ -453,4 +453,5 @@ def _count(layers: Iterable[tuple[Layer, int]], key: Callable[[Layer], str]) -> 
 
 def _precision_name(tensors: Sequence[Tensor]) -> str | None:
     """Return the name of the first tensor's type, or ``None``."""
-    return tensors[0].dtype.value if tensors and tensors[0].dtype else None
+    dtype = tensors[0].dtype if tensors else None
+    return dtype._value_ if dtype else None  # the property `value` calls Python

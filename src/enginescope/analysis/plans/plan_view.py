@@ -452,11 +452,12 @@ def ordered(layers: tuple[ExploredLayer, ...], by: str) -> tuple[ExploredLayer, 
     key = ORDERS[by]
     if key is None:
         return layers
-    values: dict[int, Any] = {at: key(one) for at, one in enumerate(layers)}
-    known = [at for at, value in values.items() if value is not None]
+    values: list[Any] = [key(one) for one in layers]
+    known = [at for at, value in enumerate(values) if value is not None]
+    unknown = [at for at, value in enumerate(values) if value is None]
     falling = bool(known) and not isinstance(values[known[0]], str)
     known.sort(key=values.__getitem__, reverse=falling)
-    return tuple(layers[at] for at in (*known, *(at for at in values if values[at] is None)))
+    return tuple([layers[at] for at in known + unknown])
 
 
 def _size(name: str) -> Callable[[ExploredLayer], int | None]:

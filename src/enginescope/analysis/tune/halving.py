@@ -14,13 +14,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from enginescope.judge.comparison.hodges_lehmann import paired_shift, student_paired_shift
-from enginescope.judge.comparison.ratio import (
-    LOOK_CONFIDENCE,
-    corrected_ratio,
-    decide,
-    middle_of,
-    ratio_of_rounds,
-)
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE
+from enginescope.judge.comparison.ratio import corrected_ratio, decide, middle_of, ratio_of_rounds
 from enginescope.records.verdict.tune import Confirmation
 
 #: Rounds after which alternatives are dropped; the search ends with the last.

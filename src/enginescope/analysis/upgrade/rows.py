@@ -19,7 +19,8 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, Mea
 from enginescope.analysis.verdicts.verdicts import verdict_on
 from enginescope.core.record import Record, copied, replace
 from enginescope.core.units import format_bytes
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, is_out_of_reach
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.ratio import is_out_of_reach
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.plan.plan import Layer, Plan, Profile
 from enginescope.records.run.run import OutcomeKind, Run, TensorValues

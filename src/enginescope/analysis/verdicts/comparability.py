@@ -12,6 +12,7 @@ from typing import NamedTuple
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
+from enginescope.judge.comparison.looks import THRESHOLD_PCT
 from enginescope.judge.comparison.run_to_run import SessionShift
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.run.run import Run
@@ -193,8 +194,6 @@ CONDITIONS: dict[str, Condition] = {
 
 #: Keys of conditions that the name of a job's backend shows.
 IN_NAMES = frozenset({"backend", "precision"})
-#: Differences of whole requests up to this do not matter, in percent.
-THRESHOLD_PCT = 1.0
 #: What two processes of the same work are taken to differ by where nothing is known of it: half the
 #: width of a 95 % interval, in percent. It covers standard deviations of 2 %; with less, processes
 #: of such a scatter differ in a quarter of comparisons. ``enginescope doctor --noise`` measures it.

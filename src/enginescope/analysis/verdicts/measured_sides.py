@@ -20,7 +20,7 @@ from enginescope.analysis.verdicts.evidence_levels import is_printed_only, print
 from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, Result, replace
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.rounds import plan_of, recorded_tally

@@ -13,8 +13,7 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_s
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.judge.comparison.detection import DRAWS, DrawnComparisons, share_interval
-from enginescope.judge.comparison.looks import looks_up_to
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS, looks_up_to
 from enginescope.judge.comparison.run_to_run import scatter_of, smallest_difference
 from enginescope.judge.comparison.steady_rounds import steady_rounds, uncertainty_pct
 from enginescope.judge.notice import Notice

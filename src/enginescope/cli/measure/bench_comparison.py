@@ -16,7 +16,7 @@ from enginescope.cli.report_output import step
 from enginescope.cli.run_output import present
 from enginescope.cli.verb import EXIT_RUN_FAILED, typed
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.judge.units import counted, format_span
 from enginescope.records.progress import Progress, RoundPosition
 from enginescope.records.run.job import Job, StopRule

@@ -12,7 +12,7 @@ from enginescope.cli.process_options import input_options, on_option, stored_opt
 from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import refuse_typed, verb
 from enginescope.core.errors import UsageError
-from enginescope.judge.comparison.ratio import FLOOR_ROUNDS, LOOKS
+from enginescope.judge.comparison.looks import FLOOR_ROUNDS, LOOKS
 from enginescope.records.environment import Device, Host
 
 if TYPE_CHECKING:

@@ -30,9 +30,8 @@ from enginescope.cli.verb import (
 from enginescope.core.errors import UsageError
 from enginescope.judge import sources
 from enginescope.judge.answer import Answer
-from enginescope.judge.comparing import SECONDS, THRESHOLD_PCT, Comparison
-from enginescope.judge.comparison.looks import Tally
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparing import SECONDS, Comparison
+from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS, THRESHOLD_PCT, Tally
 from enginescope.judge.experiment import Ended
 from enginescope.judge.referee import PROPOSALS, Ruling, Session
 from enginescope.judge.units import counted, format_span

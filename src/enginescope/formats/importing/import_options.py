@@ -124,8 +124,8 @@ def precision_of(report: ToolReport | None, plan: Plan | None = None) -> str | N
     Without the build's options: the lowest one in which a layer of the plan computes.
     """
     if report is None or not is_of_build(report):
-        types = {layer.precision for layer in plan.layers} if plan else set()
-        computes = {precision.value for precision in types if precision}
+        read = [layer.precision for layer in plan.layers] if plan else []
+        computes = {one._name_ for one in read if one}  # a member's value and hash call Python
         return next((one.lower() for one in _PRECISIONS if one in computes), None)
     stated = report.options["Build Options"].get("Precision", "")
     if stated.lower().startswith("strongly typed"):

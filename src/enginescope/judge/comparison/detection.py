@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from enginescope.judge.comparison.hodges_lehmann import paired_shifts
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE
 from enginescope.judge.samples import Array
 from enginescope.judge.stats.mlperf_queries import binomial_cumulative
 from enginescope.judge.stats.series import as_series

@@ -1,11 +1,11 @@
 """When an interleaved comparison may end, and the confidence of each look.
 
 A comparison has up to four planned looks of `LOOK_CONFIDENCE`. Before them, a look after each of
-the rounds 3 to 7 ends it only where the difference is obvious (`ratio.OBVIOUS`), so that its error
-is next to nothing. One that is
-inconclusive after the last of them can be continued to twice as many rounds, and again. Each
-further look has half the error of the look before. By Bonferroni's inequality, all looks together
-miss in at most 4 × 1 % + (½ + ¼ + …) × 1 % = 5 % of comparisons, however often somebody continues.
+the rounds 3 to 7 ends it only where the difference is obvious (`OBVIOUS`), so that its error is
+next to nothing. One that is inconclusive after the last of them can be continued to twice as many
+rounds, and again. Each further look has half the error of the look before. By Bonferroni's
+inequality, all looks together miss in at most 4 × 1 % + (½ + ¼ + …) × 1 % = 5 % of comparisons,
+however often somebody continues. The module loads no NumPy: options are declared with its numbers.
 """
 
 from __future__ import annotations
@@ -13,9 +13,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from enginescope.judge.comparison.ratio import EARLY_LOOK, LOOK_CONFIDENCE, LOOKS
-from enginescope.judge.comparison.steady_rounds import disturbances
-
+#: Rounds after which an interleaved comparison may stop. So many at most see 2 % where processes
+#: scatter by a standard deviation of 2 %, however they do: ``benchmarks/statistics/looks.py``.
+LOOKS = (8, 16, 30, 60)
+#: Before them, so many rounds or more, steady or not, show a difference whose interval, Student's
+#: t, lies beyond a factor of `OBVIOUS`. Two equal sides whose processes scatter by 50 % seem so
+#: different in 0.03 % of comparisons: ``benchmarks/statistics/looks.py``.
+EARLY_LOOK, OBVIOUS = 3, 2.0
+#: More rounds than this are a mistake.
+MOST_ROUNDS = 1_000
+#: So many rounds of a side with itself tell how rounds scatter.
+FLOOR_ROUNDS = 30
+#: Differences up to this do not matter, in percent.
+THRESHOLD_PCT = 1.0
+#: Confidence at each, the same at all as in Pocock 1977, *Group sequential methods*. One of the
+#: four intervals misses in 3 % of comparisons at most, so that of 200 comparisons of a side with
+#: itself hardly ever more than 5 % end with a difference.
+LOOK_CONFIDENCE = 0.99
 #: The error of all looks together: the planned ones, and those of a comparison that is continued.
 LOOKS_ERROR = (len(LOOKS) + 1) * (1 - LOOK_CONFIDENCE)
 
@@ -98,6 +112,8 @@ class Tally:
     def counting(self) -> int:
         """Number of rounds that count so far: one more round may decide of several of them."""
         if self._counting is None:
+            from enginescope.judge.comparison.steady_rounds import disturbances  # loads NumPy
+
             columns = list(zip(*self._uncertainties_pct, strict=True))
             self._counting = sum(disturbances(columns).counts)
         return self._counting

@@ -24,6 +24,7 @@ from enginescope.judge.comparison.hodges_lehmann import (
     student_shift,
     unpaired_shift,
 )
+from enginescope.judge.comparison.looks import EARLY_LOOK, LOOK_CONFIDENCE, LOOKS, OBVIOUS
 from enginescope.judge.comparison.steady_rounds import disturbances
 from enginescope.judge.errors import UsageError
 from enginescope.judge.samples import Array, Interval
@@ -31,21 +32,6 @@ from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.series import as_series
 from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, Verdict, VerdictKind
 
-#: Rounds after which an interleaved comparison may stop. So many at most see 2 % where processes
-#: scatter by a standard deviation of 2 %, however they do: ``benchmarks/statistics/looks.py``.
-LOOKS = (8, 16, 30, 60)
-#: Before them, so many rounds or more, steady or not, show a difference whose interval, Student's
-#: t, lies beyond a factor of `OBVIOUS`. Two equal sides whose processes scatter by 50 % seem so
-#: different in 0.03 % of comparisons: ``benchmarks/statistics/looks.py``.
-EARLY_LOOK, OBVIOUS = 3, 2.0
-#: More rounds than this are a mistake.
-MOST_ROUNDS = 1_000
-#: So many rounds of a side with itself tell how rounds scatter.
-FLOOR_ROUNDS = 30
-#: Confidence at each, the same at all as in Pocock 1977, *Group sequential methods*. One of the
-#: four intervals misses in 3 % of comparisons at most, so that of 200 comparisons of a side with
-#: itself hardly ever more than 5 % end with a difference.
-LOOK_CONFIDENCE = 0.99
 #: An experiment ends where the chance that its last look decides is smaller.
 LEAST_CHANCE = 0.05
 _NORMAL = NormalDist()

@@ -21,7 +21,8 @@ import numpy as np
 
 from enginescope.judge.comparison.change_points import change_points
 from enginescope.judge.comparison.hodges_lehmann import paired_shift
-from enginescope.judge.comparison.ratio import FLOOR_ROUNDS, LOOK_CONFIDENCE, decide
+from enginescope.judge.comparison.looks import FLOOR_ROUNDS, LOOK_CONFIDENCE
+from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.errors import UsageError
 from enginescope.judge.samples import Interval
 from enginescope.judge.stats.autocorrelation import student_quantile

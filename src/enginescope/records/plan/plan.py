@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -229,7 +230,7 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
     start_ms: float | None = None
 
 
-class Profile(Record, frozen=True, kw_only=True):
+class Profile(Record, frozen=True, kw_only=True, dict=True):
     """Per-layer times from one profiling pass, never from the timed one.
 
     Attributes:
@@ -263,18 +264,18 @@ class Profile(Record, frozen=True, kw_only=True):
     profiler_ms: float | None = None
     resolution_ms: tuple[float, float] = (0.0, 0.0)
 
-    @property
+    @cached_property
     def has_own_times(self) -> bool:
         """Whether the times are without the profiler's part."""
         return self.mode == "gpu" or any(layer.raw_ms is not None for layer in self.layers)
 
-    @property
+    @cached_property
     def statistic(self) -> Literal["median", "mean"]:
         """The figure of a layer: medians need the time of each iteration."""
         have_medians = all(one.median_ms is not None or one.mean_ms is None for one in self.layers)
         return "median" if self.source not in _AVERAGING and have_medians else "mean"
 
-    @property
+    @cached_property
     def sum_ms(self) -> float | None:
         """Sum of the layers' times, containers left out; ``None`` if no layer has one."""
         return sum_known(layer.time_ms for layer in self.layers if not layer.is_container)

@@ -12,7 +12,9 @@ import html
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from io import StringIO
+from operator import is_not
 from typing import Any, TypeVar
 
 from enginescope.core.record import Record
@@ -22,6 +24,7 @@ from enginescope.judge.verdict import RatioEstimate
 
 T = TypeVar("T")
 
+_IS_KNOWN = partial(is_not, None)
 #: Rows written into the page itself; the others are in its data.
 STATIC_ROWS = 100
 UNKNOWN = "—"
@@ -77,7 +80,7 @@ class DataColumn(Record, frozen=True, kw_only=True):
     @property
     def is_known(self) -> bool:
         """Whether any row has a value."""
-        return any(value is not None for value in self.values) or any(self.texts)
+        return any(map(_IS_KNOWN, self.values)) or any(self.texts)
 
     def text(self, row: int) -> str:
         """Return a cell as it is shown."""
@@ -104,10 +107,11 @@ class DataColumn(Record, frozen=True, kw_only=True):
     def _packed_values(self) -> dict[str, Any]:
         if self.places is not None:
             return {"values": self.values}
-        words = {word: at for at, word in enumerate(dict.fromkeys(self.values))}
-        if len(words) * _REPEATS > len(self.values) and not self.is_choice:
+        distinct = dict.fromkeys(self.values)
+        if len(distinct) * _REPEATS > len(self.values) and not self.is_choice:
             return {"values": self.values}
-        return {"words": list(words), "at": [words[value] for value in self.values]}
+        words = {word: at for at, word in enumerate(distinct)}
+        return {"words": list(words), "at": list(map(words.__getitem__, self.values))}
 
 
 class DataTable(Record, frozen=True, kw_only=True):

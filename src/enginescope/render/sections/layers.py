@@ -181,6 +181,7 @@ def _of_plan(view: PlanView | None, at: Sequence[int | None]) -> tuple[DataColum
 
 
 def _attributes(found: Sequence[Attributes]) -> tuple[DataColumn, ...]:
+    known_of = set[str]().union(*{id(own): own for own in found}.values())  # few: kinds share them
     return tuple(
         column(
             one.title,
@@ -190,6 +191,7 @@ def _attributes(found: Sequence[Attributes]) -> tuple[DataColumn, ...]:
             is_hidden=True,
         )
         for one in LAYER_ATTRIBUTES
+        if one.key in known_of
     )
 
 

@@ -7,7 +7,7 @@ import math
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.judge.comparison.run_to_run import POWER
 from enginescope.judge.units import format_significant, format_span
 from enginescope.judge.verdict import VerdictKind

@@ -22,7 +22,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     ranking_of,
 )
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.judge.comparison.looks import MOST_ROUNDS
 from enginescope.judge.units import format_ms, listed
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind, reason_text
 from enginescope.records.progress import RoundPlan

@@ -30,7 +30,8 @@ from enginescope.analysis.verdicts.model_mean import ModelMean
 from enginescope.core.errors import UsageError
 from enginescope.core.units import format_bytes
 from enginescope.judge import verdict as judged
-from enginescope.judge.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.ratio import FEWEST_TOGETHER
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import counted, format_ms, format_significant, signed_pct
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind

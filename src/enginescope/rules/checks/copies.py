@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 
 from enginescope.analysis.layers.reformats import REFORMATS
 from enginescope.records.plan.plan import Layer
@@ -13,6 +14,7 @@ from enginescope.rules.tensor_cores import converted
 from enginescope.rules.view import LintView
 
 _TYPE_AT_BORDER = "give this input or output of the engine the type that its layers use"
+_NAME_OF = attrgetter("name")
 _NAMED = re.compile(r"^Reformatting CopyNode for (?:In|Out)put Tensor \d+ (?:to|from) (.+)$")
 _FORMAT_AT_BORDER = (
     "give the engine the format that the layer takes (trtexec: --inputIOFormats, --outputIOFormats)"
@@ -176,11 +178,12 @@ def _by_layer(
     view: LintView, reformats: list[Layer], taken: set[int]
 ) -> dict[tuple[int, bool], list[Layer]]:
     """Group the remaining Reformats by the layer that they serve, and mark those at the border."""
-    named = {layer.name: layer.index for layer in view.active} if reformats else {}
+    matches = [_NAMED.match(reformat.name) for reformat in reformats]
+    wanted = {match[1] for match in matches if match}
+    named = {layer.name: layer.index for layer in view.active if layer.name in wanted}
     flow = view.flow
     served: dict[tuple[int, bool], list[Layer]] = {}
-    for reformat in reformats:
-        match = _NAMED.match(reformat.name)
+    for reformat, match in zip(reformats, matches, strict=True):
         index = named.get(match[1]) if match else flow.only_after(reformat.index)
         if index is not None and reformat.index not in taken:
             border = reformat.index in flow.reads_input or reformat.index in flow.writes_output
@@ -274,7 +277,7 @@ def constant_layers(view: LintView) -> tuple[int, ...]:
     for layer in view.plan.layers:
         if layer.type == "Constant" or not layer.inputs:
             continue
-        if any(tensor.name not in constants for tensor in layer.inputs):
+        if not constants.issuperset(map(_NAME_OF, layer.inputs)):
             continue
         constants.update(tensor.name for tensor in layer.outputs)
         if not layer.is_inert:

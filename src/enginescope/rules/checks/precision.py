@@ -348,8 +348,10 @@ def _island(
 
 def _main_type(view: LintView) -> DataType | None:
     """Return the type that most products of the plan read, if it is a reduced type."""
-    products = view.of_types((*CONVOLUTIONS, *MATMULS))
-    counts = Counter(product.precision for product in products if product.precision is not None)
+    counts = Counter[DataType]()
+    for kind, places in view.kinds.items():
+        if kind.reads is not None and kind.type in _PRODUCTS:
+            counts[kind.reads] += len(places)
     main = max(counts, key=lambda dtype: counts[dtype], default=None)
     return main if main in REDUCED else None
 

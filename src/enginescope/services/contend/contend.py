@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
+from enginescope.judge.comparison.looks import THRESHOLD_PCT
 from enginescope.judge.experiment import Ended
 from enginescope.probe.processes import mps_daemon_runs
 from enginescope.records.progress import side_label, side_number

@@ -14,8 +14,7 @@ from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
-from enginescope.judge.comparison.looks import Tally, looks_up_to
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.judge.comparison.looks import MOST_ROUNDS, Tally, looks_up_to
 from enginescope.judge.experiment import Ended
 from enginescope.records.run.rounds import comparison_id, plan_of, uncertainties_of, whole_rounds
 from enginescope.records.run.run import Run

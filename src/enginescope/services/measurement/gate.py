@@ -14,8 +14,7 @@ from enginescope.analysis.verdicts.compared_figures import HEADLINE
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import replace
-from enginescope.judge.comparison.looks import looks_up_to
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS, looks_up_to
 from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted

@@ -9,7 +9,7 @@ from enginescope.analysis.verdicts.comparability import differences
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.job import StopRule, Workload
 from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels

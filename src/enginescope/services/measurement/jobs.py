@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS
 from enginescope.probe.nvml import SmClock
 from enginescope.records.environment import Commit
 from enginescope.records.run.job import (

@@ -7,13 +7,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig, check_pct
+from enginescope.analysis.verdicts.comparability import CompareConfig, check_pct
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record, copied, replace
 from enginescope.judge.comparison.detection import MOST_ROUNDS
-from enginescope.judge.comparison.ratio import FLOOR_ROUNDS, LOOKS
-from enginescope.judge.comparison.ratio import MOST_ROUNDS as INTERLEAVED_ROUNDS
+from enginescope.judge.comparison.looks import FLOOR_ROUNDS, LOOKS, THRESHOLD_PCT
+from enginescope.judge.comparison.looks import MOST_ROUNDS as INTERLEAVED_ROUNDS
 from enginescope.judge.experiment import Ended, Standing
 from enginescope.records.run.job import Job
 from enginescope.records.verdict.noise import NoiseFloor, SelfTest

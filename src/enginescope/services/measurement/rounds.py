@@ -10,14 +10,13 @@ from string import ascii_uppercase
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
+from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.core.errors import UsageError
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
-from enginescope.judge.comparison.looks import Tally
+from enginescope.judge.comparison.looks import LOOKS, THRESHOLD_PCT, Tally
 from enginescope.judge.comparison.looks import looks_up_to as looks_up_to
-from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.comparison.steady_rounds import disturbances
 from enginescope.judge.experiment import (
     Ended,

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from time import perf_counter
 
 from enginescope.analysis.sensitivity.layer_ranking import LayerNodes, front_of, proposed
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
 from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.judge.comparison.looks import THRESHOLD_PCT
 from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted

@@ -25,7 +25,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.arrival_trace import read_trace
 from enginescope.formats.onnx.onnx_inputs import OnnxInputs
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.judge.comparison.looks import MOST_ROUNDS
 from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted

@@ -8,13 +8,12 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.trtexec.tuning_cache import TunedRoute, read_tuning_cache
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS, THRESHOLD_PCT
 from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.verdict.tune import InvalidAlternative, TuneMetric
 from enginescope.runner.jobs import usual_backend

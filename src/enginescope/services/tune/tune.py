@@ -10,7 +10,7 @@ from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.analysis.verdicts.measured_notices import carried_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.judge.experiment import Ended, standing
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Reason, VerdictKind

@@ -30,7 +30,7 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, Mea
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.record import Record, copied, replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job, StopRule, Workload

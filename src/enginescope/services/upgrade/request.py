@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack
 from enginescope.services.accuracy.request import SampleCount, SampleFiles

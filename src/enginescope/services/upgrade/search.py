@@ -12,7 +12,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.comparison.hodges_lehmann import rounds_needed
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.looks import LOOKS
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.records.verdict.upgrade import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
+from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredSide,
@@ -21,6 +21,7 @@ from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.importer import import_artifacts
+from enginescope.judge.comparison.looks import THRESHOLD_PCT
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.named import NamedComparison, NamedVerdict
 from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels

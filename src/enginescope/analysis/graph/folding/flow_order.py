@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from heapq import heappop, heappush
@@ -43,6 +42,19 @@ class NodeTraits:
         """Numbers from 0: equal for nodes equal in type, shapes and data types."""
         number: dict[Any, int] = {}
         return [number.setdefault(_signature(node), len(number)) for node in self.graph.nodes]
+
+    @cached_property
+    def by_end(self) -> tuple[list[int], list[int], list[int]]:
+        """The tensors nothing leads to, everything else, and the tensors nothing reads.
+
+        In execution order each. What stands at an engine's ends belongs to no module and no block.
+        """
+        read, written = (set(nodes.tolist()) for nodes in self.graph.ends.T[:2])
+        tensors = [node.id for node in self.graph.nodes if node.layer is None]
+        first = [node for node in tensors if node not in written]
+        last = [node for node in tensors if node in written and node not in read]
+        middle = sorted(set(range(len(self.graph.nodes))).difference(first, last))
+        return first, middle, last
 
     def cut_widths(self, members: Sequence[Sequence[int]]) -> list[int]:
         """Count the tensors that cross the cut before each member and after the last.
@@ -80,15 +92,13 @@ class NodeTraits:
     @cached_property
     def _following(self) -> tuple[Numbers, Numbers, Numbers]:
         """Where each node's edges start; the targets and tensors of edges, by source and tensor."""
-        edges = self.graph.edges
-        number: dict[tuple[int, str | None], int] = {}
-        named = ((edge.source, edge.tensor.name if edge.tensor else None) for edge in edges)
-        tensors = np.array([number.setdefault(one, len(number)) for one in named], dtype=np.int64)
-        sources = np.array([edge.source for edge in edges], dtype=np.int64)
-        targets = np.array([edge.target for edge in edges], dtype=np.int64)
+        sources, targets, tensors = self.graph.ends.T
         order = np.lexsort((tensors, sources))
         counts = np.bincount(sources, minlength=len(self.graph.nodes))
-        return np.concatenate(([0], np.cumsum(counts))), targets[order], tensors[order]
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        # a tensor of several sources is several tensors
+        own = (sources * (tensors.max(initial=0) + 1) + tensors)[order]
+        return starts, targets[order], own
 
 
 def _signature(node: GraphNode) -> Any:
@@ -109,24 +119,6 @@ def _stored(tensor: Tensor | None) -> Any:
     if tensor is None:
         return None
     return tensor.shape, tensor.dtype and tensor.dtype._name_
-
-
-def ends_outside(graph: PlanGraph) -> tuple[list[int], list[int], list[int]]:
-    """Return the tensors nothing leads to, everything else, and the tensors nothing reads.
-
-    In execution order each. What stands at an engine's ends belongs to no module and no block.
-    """
-    read = {edge.source for edge in graph.edges}
-    written = {edge.target for edge in graph.edges}
-    first, last, middle = [], [], []
-    for node in graph.nodes:
-        if node.layer is None and node.id not in written:
-            first.append(node.id)
-        elif node.layer is None and node.id not in read:
-            last.append(node.id)
-        else:
-            middle.append(node.id)
-    return first, middle, last
 
 
 def paths_of(traits: NodeTraits, nodes: list[int]) -> dict[int, Path]:
@@ -156,13 +148,14 @@ def module_order(graph: PlanGraph, nodes: list[int], paths: dict[int, Path]) -> 
     Of the nodes that wait for nothing, the next is the earliest in the innermost module of the one
     before. Values carried over from an earlier iteration wait for nothing.
     """
-    chosen = set(nodes)
-    waiting = dict.fromkeys(nodes, 0)
-    after: defaultdict[int, list[int]] = defaultdict(list)
-    for edge in graph.edges:
-        if edge.source < edge.target and edge.source in chosen and edge.target in chosen:
-            after[edge.source].append(edge.target)
-            waiting[edge.target] += 1
+    chosen = np.zeros(len(graph.nodes), dtype=bool)
+    chosen[nodes] = True
+    sources, targets = graph.ends.T[:2]
+    inside = (sources < targets) & chosen[sources] & chosen[targets]
+    sources, targets = sources[inside], targets[inside]
+    waiting = np.bincount(targets, minlength=len(chosen)).tolist()
+    starts = [0, *np.cumsum(np.bincount(sources, minlength=len(chosen))).tolist()]
+    after = targets[np.argsort(sources, kind="stable")].tolist()
     ready = _Ready(paths)
     for node in nodes:
         if not waiting[node]:
@@ -173,7 +166,7 @@ def module_order(graph: PlanGraph, nodes: list[int], paths: dict[int, Path]) -> 
         node = ready.take(here)
         order.append(node)
         here = paths[node]
-        for one in after[node]:
+        for one in after[starts[node] : starts[node + 1]]:
             waiting[one] -= 1
             if not waiting[one]:
                 ready.add(one)
@@ -216,7 +209,7 @@ def by_module(traits: NodeTraits) -> tuple[Member, ...] | None:
 
     A module whose layers cannot stand together without a cycle is several groups.
     """
-    first, middle, last = ends_outside(traits.graph)
+    first, middle, last = traits.by_end
     paths = paths_of(traits, middle)
     if not paths:
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.graph.folding.flow_order import NodeTraits, by_module, ends_outside
+from enginescope.analysis.graph.folding.flow_order import NodeTraits, by_module
 from enginescope.analysis.graph.folding.levels import FOLDINGS, Group, Member
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
@@ -125,7 +125,7 @@ LONG = 24
 
 def by_block(traits: NodeTraits) -> tuple[Member, ...] | None:
     """Return the members of the whole; ``None`` if no stretch of layers comes again."""
-    first, middle, last = ends_outside(traits.graph)
+    first, middle, last = traits.by_end
     members = _Folder(traits).folded(middle)
     if not any(isinstance(member, Group) for member in members):
         return None

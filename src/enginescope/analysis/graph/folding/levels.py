@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from enginescope.analysis.graph.plan_graph import PlanGraph
+from enginescope.analysis.graph.plan_graph import EDGE_KINDS, PlanGraph
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer
 
@@ -143,17 +143,10 @@ def levels(graph: PlanGraph, *wholes: Group) -> tuple[Levels, ...]:
     An edge between different groups is in each group it leaves, in the one that holds both ends,
     and in each it enters; edges alike in ends and tensor are one.
     """
-    number: dict[tuple[str, str], int] = {}
-    ends = [
-        (
-            edge.source,
-            edge.target,
-            number.setdefault((edge.kind, edge.tensor.name if edge.tensor else ""), len(number)),
-        )
-        for edge in graph.edges
-    ]
-    table = np.array(ends, dtype=np.int64).reshape(len(ends), 3)
-    return tuple(_levels(len(graph.nodes), table, whole) for whole in wholes)
+    kinds = np.array([EDGE_KINDS.index(edge.kind) for edge in graph.edges], dtype=np.int64)
+    ends = graph.ends.copy()
+    ends[:, 2] = ends[:, 2] * len(EDGE_KINDS) + kinds
+    return tuple(_levels(len(graph.nodes), ends, whole) for whole in wholes)
 
 
 def _levels(nodes: int, ends: Numbers, whole: Group) -> Levels:

@@ -10,7 +10,7 @@ from enginescope.analysis.memory.memory_view import MemoryView, memory_of
 from enginescope.analysis.plans.plan_columns import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.card_data import RollupPart, group_layers, precision_rollup
-from enginescope.core.units import format_bytes
+from enginescope.core.units import format_bytes, sum_known
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.render.base.palette import ORANGE, PURPLE, SKY, precision_color
 from enginescope.render.base.phrases import shorten
@@ -42,13 +42,14 @@ _LIFE = (
 
 def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
     """The layers with the largest footprint: activations and weights."""
-    known = [row for row in view.facts if row.size.footprint_bytes]
-    ranked = sorted(known, key=lambda row: -(row.size.footprint_bytes or 0))
+    sizes = [row.size.footprint_bytes for row in view.facts]
+    known = [at for at, size in enumerate(sizes) if size]
+    ranked = sorted(known, key=lambda at: -(sizes[at] or 0))
     if not ranked:
         return None
-    rows = [part for rank, row in enumerate(ranked[:top]) for part in _parts(rank, row)]
-    whole = sum(row.size.footprint_bytes or 0 for row in known)
-    unknown = len(view.facts) - sum(row.size.footprint_bytes is not None for row in view.facts)
+    largest = enumerate(view.facts[at] for at in ranked[:top])
+    rows = [part for rank, row in largest for part in _parts(rank, row)]
+    whole, unknown = sum_known(sizes), sizes.count(None)
     left = (f"{counted(unknown, 'layer')} not counted: unknown size",) if unknown else ()
     shown = f"{min(top, len(ranked)):,} of {counted(len(ranked), 'layer')}"
     return bar_chart(

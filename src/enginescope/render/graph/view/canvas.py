@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -11,11 +13,11 @@ from markupsafe import Markup
 
 from enginescope.analysis.graph.folding.levels import ENTRY, Group, Levels, levels, opened
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
-from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
+from enginescope.analysis.graph.plan_graph import EDGE_KINDS, GraphNode, PlanGraph
 from enginescope.core.record import Record, replace
 from enginescope.formats.plan.overlay_file import Overlay
 from enginescope.records.plan.plan import Layer
-from enginescope.records.tensor import Tensor
+from enginescope.records.tensor import DataType, Tensor
 from enginescope.render.base.facts import form_text
 from enginescope.render.base.palette import OTHER, family_color, precision_color, type_family
 from enginescope.render.base.phrases import saving_text
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from enginescope.rules.base import Finding
 
 
+T = TypeVar("T")
 _STEPS = ("u4", "i4")
 _TYPES = {"u1": "<u1", "u4": "<u4", "i4": "<i4", "f4": "<f4"}
 
@@ -67,52 +70,64 @@ def container(value: Any) -> Markup:
 
 
 KINDS = ("layer", "input", "output", "constant", "tensor")
-EDGE_KINDS = ("data", "reuse", "order")
 _CARRIED = 4
+
+
+class Kinds(Generic[T]):
+    """Values by kind: a large plan has few, and each column of a kind's values is computed once.
+
+    Args:
+        key: Equal for values of a kind; ``None`` is a kind of its own.
+    """
+
+    def __init__(self, values: Sequence[T | None], key: Callable[[T], Any]) -> None:
+        number: defaultdict[Any, int] = defaultdict(count().__next__)
+        numbers = [number[None if value is None else key(value)] for value in values]
+        self._of_value = np.array(numbers, dtype=np.int64)
+        self.examples = [values[at] for at in np.unique(self._of_value, return_index=True)[1]]
+
+    def packed(self, code: str, column: Sequence[Any]) -> np.ndarray:
+        """Return a value of each kind as one of each value, `packed`."""
+        return packed(code, column)[self._of_value]
 
 
 class Names:
     """The tables that nodes and edges point into; the empty string is number 0."""
 
     def __init__(self) -> None:
-        self._strings: dict[str, int] = {"": 0}
-        self.families: dict[str, int] = {}
-        self.precisions: dict[str, int] = {"unknown": 0}
-        self._texts: dict[Any, int] = {}
+        self._strings = defaultdict(count(1).__next__, {"": 0})
+        self._families: defaultdict[str, int] = defaultdict(count().__next__)
+        self._precisions = defaultdict(count(1).__next__, {"unknown": 0})
 
     def numbers(self, texts: Iterable[str | None]) -> list[int]:
         """Return the numbers of texts, which are added where they are new; 0 for ``None``."""
         found = self._strings
-        return [found.setdefault(text, len(found)) if text else 0 for text in texts]
+        return [found[text] if text else 0 for text in texts]
 
     def family(self, layer: Layer) -> int:
         """Return the number of the kind of work a layer does."""
-        return self.families.setdefault(type_family(layer.type), len(self.families))
+        return self._families[type_family(layer.type)]
 
-    def precision(self, name: str | None) -> int:
+    def precision(self, dtype: DataType | None) -> int:
         """Return the number of a precision; 0 where it is not known."""
-        return self.precisions.setdefault(name or "unknown", len(self.precisions))
+        return self._precisions[dtype._name_ if dtype else "unknown"]
 
-    def tensor_text(self, tensor: Tensor) -> int:
-        """Return the number of shape, type and layout in words."""
-        dtype = tensor.dtype
-        # By names and places: to hash a type calls Python, and a large plan asks 200,000 times.
-        key = tensor.shape, dtype and dtype._name_, id(tensor.layout)
-        found = self._texts.get(key)
-        if found is None:
-            (found,) = self.numbers((form_text(tensor),))
-            self._texts[key] = found
-        return found
+    def texts(self, forms: Kinds[Tensor]) -> np.ndarray:
+        """Return the numbers of shapes, types and layouts in words."""
+        return forms.packed("u4", self.numbers(one and form_text(one) for one in forms.examples))
 
     def packed(self) -> dict[str, Any]:
         """Return the tables, colors beside what they stand for."""
         return {
             # no file holds lone surrogates
-            "strings": [one.encode("utf-8", "replace").decode("utf-8") for one in self._strings],
-            "families": [[name, family_color(name)] for name in self.families],
+            "strings": [
+                one if one.isascii() else one.encode("utf-8", "replace").decode("utf-8")
+                for one in self._strings
+            ],
+            "families": [[name, family_color(name)] for name in self._families],
             "precisions": [
                 [name, OTHER if name == "unknown" else precision_color(name)]
-                for name in self.precisions
+                for name in self._precisions
             ],
         }
 
@@ -123,6 +138,8 @@ def packed_nodes(
     """Return the nodes by columns; tensors and ONNX nodes of all, one after the other."""
     numbers = names.numbers
     layers = [node.layer for node in graph.nodes]
+    kinds = Kinds(layers, lambda one: (one.type, one.subtype, one.tactic_name, id(one.precision)))
+    own = kinds.examples
     starts, onnx_starts = [0], [0]
     ends: list[int] = []
     tensors: list[Tensor] = []
@@ -136,11 +153,11 @@ def packed_nodes(
     return {
         "kind": packed("u1", [KINDS.index(node.kind) for node in graph.nodes]),
         "name": packed("u4", numbers(node.name for node in graph.nodes)),
-        "type": packed("u4", numbers(layer.type if layer else None for layer in layers)),
-        "subtype": packed("u4", numbers(layer.subtype if layer else None for layer in layers)),
-        "tactic": packed("u4", numbers(layer.tactic_name if layer else None for layer in layers)),
-        "family": packed("u1", [names.family(layer) if layer else 0 for layer in layers]),
-        "precision": packed("u1", [_precision(layer, names) for layer in layers]),
+        "type": kinds.packed("u4", numbers(one and one.type for one in own)),
+        "subtype": kinds.packed("u4", numbers(one and one.subtype for one in own)),
+        "tactic": kinds.packed("u4", numbers(one and one.tactic_name for one in own)),
+        "family": kinds.packed("u1", [names.family(one) if one else 0 for one in own]),
+        "precision": kinds.packed("u1", [names.precision(one and one.precision) for one in own]),
         "index": packed("i4", [layer.index if layer else -1 for layer in layers]),
         "ms": packed("f4", [times_ms.get(layer.index) if layer else None for layer in layers]),
         "generation": packed(
@@ -149,7 +166,7 @@ def packed_nodes(
         "starts": packed("u4", starts),
         "outputs": packed("u4", ends),
         "tensor": packed("u4", numbers(tensor.name for tensor in tensors)),
-        "text": packed("u4", [names.tensor_text(tensor) for tensor in tensors]),
+        "text": names.texts(Kinds(tensors, _form)),
         "onnxStarts": packed("u4", onnx_starts),
         "onnx": packed("u4", numbers(onnx)),
     }
@@ -160,18 +177,15 @@ def packed_edges(graph: PlanGraph, names: Names) -> dict[str, Any]:
     edges = graph.edges
     kinds = [EDGE_KINDS.index(edge.kind) + _CARRIED * edge.is_carried for edge in edges]
     tensors = [edge.tensor for edge in edges]
+    forms = Kinds(tensors, _form)
     return {
-        "source": packed("u4", [edge.source for edge in edges]),
-        "target": packed("u4", [edge.target for edge in edges]),
+        "source": packed("u4", graph.ends[:, 0]),
+        "target": packed("u4", graph.ends[:, 1]),
         "kind": packed("u1", kinds),
         "tensor": packed("u4", numbers(tensor.name if tensor else None for tensor in tensors)),
-        "text": packed("u4", [names.tensor_text(tensor) if tensor else 0 for tensor in tensors]),
-        "precision": packed(
-            "u1",
-            [
-                names.precision(tensor.dtype._name_ if tensor and tensor.dtype else None)
-                for tensor in tensors
-            ],
+        "text": names.texts(forms),
+        "precision": forms.packed(
+            "u1", [names.precision(one and one.dtype) for one in forms.examples]
         ),
     }
 
@@ -182,9 +196,8 @@ def _tensors(node: GraphNode) -> Sequence[Tensor]:
     return (node.tensor,) if node.tensor is not None else ()
 
 
-def _precision(layer: Layer | None, names: Names) -> int:
-    precision = layer.precision if layer is not None else None
-    return names.precision(precision._name_ if precision else None)
+def _form(tensor: Tensor) -> Any:
+    return tensor.shape, id(tensor.dtype), id(tensor.layout)
 
 
 #: Pixels; the view draws every layer and every closed group in one size.
