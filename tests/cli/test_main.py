@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ import pytest
 
 from enginescope.cli import main as main_module
 from enginescope.cli.main import EXIT_PIPE_CLOSED, FIRST, VERBS, main, with_ascii_fallback
+from enginescope.cli.report_output import present_answer
 from enginescope.core.errors import UsageError
+from enginescope.render.html.answer_page import Answer
 
 
 def replace_verb(monkeypatch, body) -> None:
@@ -93,6 +96,22 @@ def test_an_interrupt(monkeypatch, capsys) -> None:
     replace_verb(monkeypatch, interrupt)
     assert main(["doctor"]) == 130
     assert "interrupted" in capsys.readouterr().err
+
+
+def test_an_interrupt_waits_until_the_answer_is_written(monkeypatch, tmp_path, capsys) -> None:
+    answered = Answer(
+        verb="doctor", title="Doctor", answer="all is well", facts=(), tables=(), report={}
+    )
+    table, options = tmp_path / "table", {"table": tmp_path / "table", "as_json": False}
+
+    def interrupted() -> bytes:
+        signal.raise_signal(signal.SIGINT)
+        return b"rows"
+
+    replace_verb(monkeypatch, lambda: present_answer(answered, options, table=interrupted))
+    assert main(["doctor"]) == 130
+    assert table.read_bytes() == b"rows"
+    assert "all is well" in capsys.readouterr().out
 
 
 def test_a_verbs_number_is_the_exit_code(monkeypatch) -> None:

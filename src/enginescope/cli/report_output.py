@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import check_outputs, write_output
+from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import replace
 from enginescope.records.progress import COMPARISON_TAG
 
@@ -77,6 +78,7 @@ def check_files(options: Mapping[str, Any], *models: object) -> None:
     check_outputs([options.get(name) for name in _FILES], list(map(str, models)))
 
 
+@deferred_signals()
 def present_answer(
     answered: Answer,
     options: Mapping[str, Any],
@@ -86,6 +88,8 @@ def present_answer(
     **writers: Callable[[], bytes],
 ) -> None:
     """Write the files that were asked for, then print JSON, or the answer and the next steps.
+
+    A signal waits until all is written: it would take away the answer of a finished measurement.
 
     Args:
         rows: What a terminal shows in place of the tables.

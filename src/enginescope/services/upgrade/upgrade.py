@@ -111,8 +111,9 @@ def checked_upgrade(
         )
 
     checks.run(lambda: tell(report()))
-    ids = (run for model in checks.models for run in (*model.old, *model.new))
-    return report(), tuple(map(store.load_id, ids))
+    with deferred_signals():
+        ids = (run for model in checks.models for run in (*model.old, *model.new))
+        return report(), tuple(map(store.load_id, ids))
 
 
 def _of_recorded(
