@@ -136,6 +136,18 @@ def test_the_four_numbers(recorded) -> None:
     assert float(figures.beside[1].value.split()[0]) == pytest.approx(share, rel=0.05)
 
 
+def test_findings_on_different_layers_do_not_overlap() -> None:
+    subject = PageSubject(RunView(resolve_plan(str(RECORDED)).as_run()))
+    report = subject.findings
+    assert report is not None
+    apart = [
+        replace(one, saving=replace(one.saving, alone_ms=one.saving.known_ms))
+        for one in report.findings
+    ]
+    subject.findings = replace(report, findings=tuple(apart))
+    assert "overlap" not in (first_numbers(subject).beside[2].note or "")
+
+
 def test_a_run_without_a_plan_keeps_its_own_figures() -> None:
     labels = [one.label for one in first_numbers(PageSubject(RunView(measured_run()))).beside]
     assert "p99" in labels

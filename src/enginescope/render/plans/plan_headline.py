@@ -351,7 +351,9 @@ def _fixes(subject: PageSubject) -> Figure | None:
         why = "savings unknown: no layer times" if report.sum_ms is None else "no known saving"
         return Figure(label="known fixes", value=count, note=why, leads_to="findings")
     note = f"{format_ms(saving.bound_ms, 3)} of {format_ms(report.engine_ms, 3)}; {count}"
-    note += "\nthat overlap: their savings do not add up" if len(report.findings) > 1 else ""
+    timed = [one.saving for one in report.findings if one.saving.bound_ms is not None]
+    if sum(one.alone_ms or 0.0 for one in timed) > saving.bound_ms * (1 + 1e-9):
+        note += "\nthat overlap: their savings do not add up"
     if saving.unknown_of_ms:
         note += f"\nand an unknown part of {format_ms(saving.unknown_of_ms, 3)}"
     return Figure(
