@@ -26,6 +26,7 @@ from enginescope.notebook.verdicts import (
     ShownLadder,
     ShownLottery,
     ShownReproduction,
+    ShownSearch,
     ShownSensitivity,
     ShownTune,
     ShownUpgrade,
@@ -139,6 +140,10 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
     es.UpgradeReport: (
         lambda _: shown_as(ShownUpgrade)(upgrades.report(upgrades.measured("net.onnx", 1.05))),
         "net.onnx",
+    ),
+    es.ReleaseSearch: (
+        lambda _: shown_as(ShownSearch)(upgrades.searched()),
+        "new made net.onnx worse than old",
     ),
     es.LoadReport: (lambda _: shown_as(ShownLoad)(loads.searched()), "highest rate"),
     es.ShapesReport: (lambda _: shown_as(ShownShapes)(shapes.report()), "run batch 4"),

@@ -71,7 +71,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "[profile 10] leaks into profile 0": (
         "trex/test_defects_reading.py::test_profile_numbers_of_several_digits",
-        "analysis/layers/test_plan_profile.py::test_a_profile_has_its_own_layers_and_tensors",
+        "analysis/layers/test_layer_table.py::test_a_profile_has_its_own_layers_and_tensors",
     ),
     "signal and wait in a row stay": (
         "trex/test_defects_reading.py::test_signals_and_waits_in_a_row",
@@ -172,7 +172,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
 #: What reading its code, its documentation and its users' threads adds.
 FURTHER_FAULTS: dict[str, tuple[str, ...]] = {
     "tactics of tensor cores that its pattern misses": (
-        "rules/test_tensor_cores.py::test_with",
+        "rules/test_tensor_cores.py::test_a_tactic_s_name_tells_whether_it_uses_tensor_cores",
         "rules/test_recorded_plans.py::test_trex_s_findings_are_among_ours_but_for_its_faults",
     ),
     "one hazard a layer": ("trex/test_goldens.py::test_one_layer_keeps_all_its_findings",),
@@ -183,18 +183,18 @@ FURTHER_FAULTS: dict[str, tuple[str, ...]] = {
         "trex/test_defects_graph.py::test_inputs_and_outputs_in_the_files_order",
     ),
     "swapped inputs match whatever the outputs": (
-        "analysis/plan_comparison/test_alignment_swaps.py::test_what_a_layer_reads_tells_it_from_its_equal",
+        "analysis/plan_comparison/test_alignment_swaps.py::test_equal_layers_are_told_apart_by_what_they_read",
     ),
     "looking changes the plan": ("trex/test_defects_tools.py::test_looking_changes_nothing",),
     "tactics ungrouped: means for sums": (
-        "analysis/layers/test_tactics.py::test_names_that_differ_in_their_hash_are_one",
+        "analysis/layers/test_layer_table.py::test_names_that_differ_in_their_hash_are_one",
         "trex/test_goldens.py::test_tactics",
     ),
     "which statistic is which": ("trex/test_defects_tools.py::test_statistics_are_named",),
     "values cut at a colon": ("trex/test_defects_tools.py::test_values_with_colons_are_whole",),
     "times of profile 0 alone": (
         "trex/test_defects_joining.py::test_times_of_another_optimisation_profile",
-        "analysis/layers/test_plan_profile.py::test_times_go_with_their_profile",
+        "analysis/layers/test_layer_table.py::test_times_go_with_their_profile",
     ),
     "reuse is drawn as a cycle": (
         "trex/test_defects_graph.py::test_a_region_that_is_used_again_makes_no_cycle",

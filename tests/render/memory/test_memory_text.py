@@ -24,7 +24,7 @@ FIT = Fit(
 def test_sentences_name_the_peak_and_what_the_arena_holds() -> None:
     peak, arena, *findings = memory_sentences(view_of(*STEPS))
     assert peak == "Tensors need 5.00 MiB while two runs (Transpose, 2 of 3)."
-    assert "reported: 5.00 MiB and 20.0 MiB" in arena
+    assert "reported: 5.00 MiB in use, 20.0 MiB held" in arena
     assert "Two (Transpose) writes a second copy of 4.00 MiB at the peak." in findings
 
 

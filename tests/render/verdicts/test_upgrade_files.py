@@ -17,6 +17,8 @@ from enginescope.notebook.html_fragments import answer_html
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     UPGRADE_LIMITS,
+    Release,
+    ReleaseSearch,
     Stack,
     UpgradedModel,
     UpgradeKind,
@@ -69,6 +71,20 @@ def report(*models: UpgradedModel) -> UpgradeReport:
     old = Stack(name="old", python="/o/python", versions={"onnxruntime": "1.23.2", "numpy": "2"})
     new = Stack(name="new", python="/n/python", versions={"onnxruntime": "1.32.0", "numpy": "2"})
     return UpgradeReport(old=old, new=new, models=models)
+
+
+def searched() -> ReleaseSearch:
+    step = report(measured("net.onnx", 1.05))
+    return ReleaseSearch(
+        package="onnxruntime",
+        model="net.onnx",
+        releases=(Release(version="old"), Release(version="new")),
+        error=0.05,
+        metric=next(row.metric for row in step.models[0].rows if row.kind is UpgradeKind.WORSE),
+        steps=(step, step),
+        good="old",
+        bad="new",
+    )
 
 
 def untimed(name: str) -> UpgradedModel:
