@@ -125,6 +125,6 @@ def present(
         is_whole=is_verbose(),
         json=lambda: compare_json(plans, chosen, choices, measured=measured),
         csv=lambda: compare_csv(plans, chosen, measured),
-        html=lambda: compare_page(plans, chosen, choices, measured=measured),
+        html=lambda: compare_page(plans, chosen, choices, measured=measured, steps=steps),
         card=lambda: slide_png(compare_slide(plans, chosen.threshold_pct, measured)),
     )

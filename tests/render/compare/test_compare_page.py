@@ -42,6 +42,12 @@ def test_the_answer_is_the_heading() -> None:
         assert words in page.words
 
 
+def test_the_next_steps_are_those_of_the_terminal() -> None:
+    steps = (("over time", "enginescope history"),)
+    page = compare_page(compare([run_a(), run_b()]), Chosen(), steps=steps).decode()
+    assert "over time: <code>enginescope history</code>" in page
+
+
 def test_nothing_from_outside_and_nothing_twice() -> None:
     page = page_of(run_a(), run_b())
     assert page.loads == []

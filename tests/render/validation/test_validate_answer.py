@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.core.record import replace
@@ -100,6 +101,15 @@ def test_the_page_answers_first_and_escapes_names() -> None:
 
 def test_an_answer_that_begins_with_a_name_keeps_its_letters() -> None:
     assert "<h1>fine · trt passes" in page_of(found(side("fine · trt", 1e-4)))
+
+
+def test_what_fails_and_was_not_bisected_has_a_next_step() -> None:
+    step = ("next", "find where the error starts: add --bisect")
+    assert step in validate_answer(found(side("b", 0.5))).facts
+    assert step not in validate_answer(found(side("b", 1e-4))).facts
+    located = Bisected(side="b", reference="a", tolerance="fp16", limit=None, peak_limit=None)
+    bisected = replace(side("b", 0.5), inside=located)
+    assert step not in validate_answer(found(bisected)).facts
 
 
 def test_what_has_no_error_has_no_picture_of_it() -> None:

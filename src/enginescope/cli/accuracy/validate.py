@@ -45,7 +45,7 @@ from enginescope.records.run.job import Limits
 from enginescope.services.accuracy.request import ValidateRequest
 
 if TYPE_CHECKING:
-    from enginescope.analysis.validation.validation import Validation
+    pass
 
 
 def parse_limit(text: str) -> tuple[str, float]:
@@ -162,17 +162,15 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         with ending_in_order(), ValidationProgress() as progress:
             result = validate_models(request, progress)
         page = (output / "validate.html").read_bytes() if options["html"] else b""
-    present_answer(validate_answer(result), options, *_steps(result, options), html=lambda: page)
+    present_answer(validate_answer(result), options, *_steps(options), html=lambda: page)
     if any(side.failure for side in result.sides) or not result.is_complete:
         return EXIT_RUN_FAILED
     return 0 if result.passes else EXIT_WRONG
 
 
-def _steps(result: Validation, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _steps(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     written = options["html"] or options["markdown"]
     if options["output"] and not written:
         yield "open", str(options["output"].resolve() / "validate.html")
     elif not written:
         yield "one page", "add --html FILE"
-    if not result.passes:
-        yield "find where the error starts", "add --bisect"

@@ -71,6 +71,7 @@ def compare_page(
     choices: Sequence[ChoicePair] | None = None,
     *,
     measured: MeasuredComparison | None = None,
+    steps: Sequence[tuple[str, str]] = (),
     script_address: str | None = None,
 ) -> bytes:
     """Return the page over two or more sides: verdicts first, then plans.
@@ -92,6 +93,7 @@ def compare_page(
     return written_page(
         replace(
             answered,
+            steps=steps,
             title=" and ".join(names) if len(names) == 2 else f"{len(names)} sides",
             tables=answered.tables if measured is not None else (),
             charts=falls or answered.charts,

@@ -72,6 +72,8 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
         sides.append(side_part(f"side-{at}", side, own, is_alone=len(found.sides) == 1))
     document = output_diff_json(found)
     is_carried = len(found.samples) <= _MOST_CARRIED
+    is_open = any(side.diff and not side.passes and not side.inside for side in found.sides)
+    after = "find where the error starts: add --bisect" if is_open else None
     made = found.created and f"{found.created[:19].replace('T', ' ')} UTC"
     return Answer(
         verb="validate",
@@ -82,7 +84,7 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
         begins_with_name=True,
         facts=(
             *validation_facts(found),
-            *stated(("sides", shared), ("made", None if found.command else made)),
+            *stated(("sides", shared), ("made", None if found.command else made), ("next", after)),
         ),
         tables=(_overview(told),) if len(sides) > 1 else (),
         notices=found.notices,
