@@ -253,7 +253,7 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
     }
 
 
-def groups_data(report: LintReport | None) -> list[dict[str, Any]]:
+def groups_data(report: LintReport) -> list[dict[str, Any]]:
     """Return the groups of findings for a JSON document, in the order of every other form."""
     names = ("code", "rule", "severity", "message", "advice", "findings")
     return [
@@ -262,7 +262,7 @@ def groups_data(report: LintReport | None) -> list[dict[str, Any]]:
             "subject": group.subject(),
             "saving": group.saving.fields(),
         }
-        for group in (report.groups if report else ())
+        for group in report.groups
     ]
 
 

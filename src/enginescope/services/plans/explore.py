@@ -145,16 +145,15 @@ class Explored(Result):
     def json_parts(self, *, raw: bool = False) -> Iterator[bytes]:
         """Return the parts of the document, a layer at a time."""
         from enginescope.render.plans.explore_data import explore_json
-        from enginescope.render.plans.findings import groups_data
 
-        parts = {"passport": self.passport, "findings": groups_data(self.subject.findings)}
+        passport = {"passport": self.passport} if self.passport else {}
         return explore_json(
             self.found,
             self.layers,
             device=self.source.device_names,
             tensorrt_version=self.tensorrt_version,
             notices=self.notices,
-            more={**{name: of for name, of in parts.items() if of}, **self.context.data()},
+            more={**passport, **self.context.data()},
             raw=raw,
         )
 
