@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -43,9 +43,6 @@ from enginescope.core.errors import UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Limits
 from enginescope.services.accuracy.request import ValidateRequest
-
-if TYPE_CHECKING:
-    pass
 
 
 def parse_limit(text: str) -> tuple[str, float]:
