@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter
 from enginescope.store.row import select as select_rows
+from enginescope.store.sql.database import Database
 from enginescope.store.suite_folder import (
     SUITES,
     SuiteFolder,
@@ -175,6 +177,40 @@ def test_many_save_at_once_into_a_new_store(place) -> None:
         one.join()
     assert failures == ["a run of this id exists"] * 5
     assert len(Store(place).rows()) == 7
+
+
+def test_one_of_many_sets_the_journal_of_a_new_file(tmp_path, monkeypatch) -> None:
+    all_see_none, set_up = threading.Barrier(4, timeout=60), []
+    version, write_ahead = Database.version, Database.write_ahead
+
+    def seen(self) -> str | None:
+        found = version(self)
+        all_see_none.wait()
+        return found
+
+    def slowly(self) -> None:
+        set_up.append(self)
+        time.sleep(0.05)
+        write_ahead(self)
+
+    monkeypatch.setattr(Database, "version", seen)
+    monkeypatch.setattr(
+        Database,
+        "write_ahead",
+        lambda self: (set_up.append(self), time.sleep(0.05), write_ahead(self)),
+    )
+    place = DatabaseUrl(f"sqlite:///{tmp_path}/team.db")
+    writers = [
+        threading.Thread(target=Store(place).save, args=(a_run(id=f"run{number}"),))
+        for number in range(4)
+    ]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    monkeypatch.undo()
+    assert len(set_up) == 1
+    assert len(Store(place).rows()) == 4
 
 
 def test_delete(place) -> None:

@@ -22,7 +22,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.suite.suite import CellRow, Lease, SuiteChange, SuitePlan
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter, RunRow, row_of
-from enginescope.store.run_names import PART, check_id
+from enginescope.store.run_names import PART, check_id, locked
 from enginescope.store.sql.database import (
     FILES,
     SUITE_ROWS,
@@ -356,8 +356,10 @@ class DatabaseStore:
             raise StoreError(error.what, why=error.why, hint=hint) from error
         if version != HEAD:
             file = self._database.file
-            if file is not None and not is_there(file):
-                self._database.write_ahead()
+            if file is not None:
+                with locked(file.parent, file.name):  # SQLite refuses a second one, does not wait
+                    if not is_there(file):
+                        self._database.write_ahead()
             from enginescope.store.sql.run_files import rows_made_again
 
             with self._database.write() as connection:
