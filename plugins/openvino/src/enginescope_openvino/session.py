@@ -118,6 +118,7 @@ class OpenVinoSession:
         with translated(f"compiling {job.subject.name} for {device}"):
             self.compiled = core.compile_model(path, device, properties)
         self._requests: list[Any] = []
+        self._queue: Any = None
         #: Inputs: a request does not keep the memory that a tensor shares with an array.
         self._kept: list[Any] = []
         self._look: OutputLook | None = None
@@ -155,10 +156,13 @@ class OpenVinoSession:
         self._feeds = feeds
         self._kept = []
         with translated("setting the inputs"):
-            self._requests = [self._request(feeds) for _ in range(self.in_flight)]
+            if self._asked.kind == "throughput":
+                self._queue = self._ov.AsyncInferQueue(self.compiled, self.in_flight)
+            self._requests = list(self._queue or [self.compiled.create_infer_request()])
+            for request in self._requests:
+                self._set_inputs(request, feeds)
 
-    def _request(self, feeds: Feeds) -> Any:
-        request = self.compiled.create_infer_request()
+    def _set_inputs(self, request: Any, feeds: Feeds) -> None:
         for port, spec in zip(self.compiled.inputs, self.input_specs, strict=True):
             array = np.array(feeds.arrays[spec.name])
             if spec.dtype in _RAW:
@@ -168,7 +172,6 @@ class OpenVinoSession:
                 tensor = self._ov.Tensor(array, shared_memory=spec.dtype is not DataType.STRING)
             self._kept.append(tensor)
             request.set_tensor(port, tensor)
-        return request
 
     def _guarded(self) -> None:
         with translated("the first inference"):
@@ -183,9 +186,9 @@ class OpenVinoSession:
         self._look = OutputLook(self._small_outputs())
 
     def recorder(self) -> Recorder:
-        """Return a recorder of one request, or of requests that threads of OpenVINO run."""
-        if self._asked.kind == "throughput":
-            return ThreadsRecorder([partial(_run_async, request) for request in self._requests])
+        """Return a recorder of one request, or of as many as OpenVINO's threads run at a time."""
+        if self._queue is not None:
+            return _QueueRecorder(self._queue, self._requests)
         return _InferRecorder(self.step, self._requests[0])
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -245,17 +248,12 @@ class OpenVinoSession:
 
     def close(self) -> None:
         """Release the requests and their inputs."""
-        self._requests, self._kept = [], []
+        self._requests, self._queue, self._kept = [], None, []
 
 
 def _known_devices(core: Any) -> set[str]:
     composed = {"AUTO", "MULTI", "HETERO", "BATCH"}
     return {one.split(".")[0] for one in core.available_devices} | composed
-
-
-def _run_async(request: Any) -> None:
-    request.start_async()
-    request.wait()
 
 
 class _InferRecorder(StepRecorder):
@@ -282,6 +280,36 @@ class _InferRecorder(StepRecorder):
             row[1] = row[0] + round(request.latency * 1e6)
         self.wall_ms += (clock() - first) / 1e6
         self._extend(rows)
+
+
+class _QueueRecorder(ThreadsRecorder):
+    """Requests that one thread starts, each when one is idle, as benchmark_app does for throughput.
+
+    Threads that each start their own next request do 17 % more of 0.07 ms on two cores. Latencies
+    are by OpenVINO's own clock.
+    """
+
+    def __init__(self, queue: Any, requests: list[Any]) -> None:
+        super().__init__([request.infer for request in requests])
+        self._queue, self._requests = queue, requests
+
+    def run(self, count: int, untimed: int = 0) -> None:
+        queue, requests, clock = self._queue, self._requests, perf_counter_ns
+        self.issued += count + untimed * len(requests)
+        for _ in range(untimed * len(requests)):
+            queue.start_async()
+        queue.wait_all()
+        rows: list[tuple[int, int]] = []
+        starts: dict[int, int] = {}
+        for _ in range(count):
+            idle = queue.get_idle_request_id()
+            if idle in starts:
+                rows.append((starts[idle], starts[idle] + round(requests[idle].latency * 1e6)))
+            starts[idle] = clock()
+            queue.start_async()
+        queue.wait_all()
+        rows += [(start, start + round(requests[i].latency * 1e6)) for i, start in starts.items()]
+        self._extend(np.array(sorted(rows), np.int64))
 
 
 def _array(tensor: Any) -> Any:
