@@ -34,7 +34,7 @@ STANDINGS = {
     "jump.onnx": ([4.0] * 12 + [6.0], "perhaps slower"),
     "better.onnx": ([4.0] * 8 + [3.0] * 8, "faster"),
     "same.onnx": ([4.0] * 16, "unchanged"),
-    "new.onnx": ([4.0], "1 session"),
+    "new.onnx": ([4.0], "too few: 1 session"),
 }
 
 
@@ -77,13 +77,13 @@ def test_what_needs_a_look_comes_first(sessions) -> None:
     assert dict(jobs(text) + jobs(rest)) == {model: word for model, (_, word) in STANDINGS.items()}
     counts = re.findall(r'<a class="(\w*)" href="/\?state=\w+">([^<]*)</a>', text)
     assert counts == [
-        ("bad", "2 need a look"),
+        ("bad", "2 jobs need a look"),
         ("", "1 faster"),
-        ("", "1 unknown"),
+        ("", "1 without a verdict"),
         ("", "1 unchanged"),
     ]
-    assert text.count("unknown") == 5  # the sentence, two addresses, and the choice of states
-    assert "1 session</strong>: too few of this level to tell a change" in rest
+    assert text.count("unknown") == 3  # two addresses, and the choice of states
+    assert "Too few: 1 session</strong>: a change is told from sessions of the same level" in rest
     assert re.search(r"\+(10|9\.9)\S* %", text)  # in the words of the change
     assert "commit 0000007abc → 0000008abc" in text
 
@@ -125,7 +125,7 @@ def test_runs_that_are_not_usable_are_counted_and_nothing_is_called_fine(tmp_pat
         text = page_of(client)
         counts = re.findall(r'<a class="(\w*)" href="(/\?[^"]*)">([^<]*)</a>', text)
         assert counts == [
-            ("", "/?state=unknown", "3 unknown"),
+            ("", "/?state=unknown", "3 jobs without a verdict"),
             ("bad", "/?state=unusable", "2 newest runs not usable"),
         ]
         names = {model for model, _ in jobs(page_of(client, "/?state=unusable"))}
@@ -151,7 +151,7 @@ def test_filters_are_part_of_the_address(sessions) -> None:
         ):
             assert {model for model, _ in jobs(page_of(client, f"/?{query}"))} == expected, query
         text = page_of(client, "/?machine=gpu-7")
-    assert 'href="/?machine=gpu-7&amp;state=unknown">1 unknown' in text
+    assert 'href="/?machine=gpu-7&amp;state=unknown">1 job without a verdict' in text
     assert "<option selected>gpu-7</option>" in text
 
 
@@ -164,7 +164,7 @@ def test_the_newest_failure_needs_a_look(sessions) -> None:
         text = page_of(client)
         assert dict(jobs(text))["same.onnx"] == "crashed"
         assert dict(jobs(text))["never.onnx"] == "crashed"
-        assert "4 need a look" in text
+        assert "4 jobs need a look" in text
 
 
 def test_a_job_leads_to_its_history(sessions) -> None:
@@ -273,11 +273,15 @@ def test_processes_of_a_ladder_or_a_load_test_are_a_question_and_no_job(tmp_path
         command = f"enginescope {('ladder', 'bench')[number]} net.onnx"
         run = process(4.0, number, of=job(spec=spec), turn=turn, command=command)
         store.save(run, tags=[f"cmp-{number}bcd1234"])
+        if own is None:
+            run = process(4.0, number, of=job("rungs.onnx"), turn=turn, command=command)
+            store.save(run, tags=[f"cmp-{number}bcd1234"])
     loaded = replace(job(), load=LoadRule(rate_per_s=100.0))
     store.save(process(4.0, 2, of=loaded, command="enginescope load net.onnx"))
     with client_of(store) as client:
         text = page_of(client)
     assert len(jobs(text)) == 1
+    assert 'rungs.onnx">rungs.onnx</a> in comparisons and suites alone' in text
     assert "ort-cpu:fp16" not in text.partition("<h2>Asked last</h2>")[0]
     assert all(f">{verb} net.onnx</a>" in text for verb in ("ladder", "load", "bench"))
     for run in over_days([4.0] * 12, of=loaded, noise=QUIET):

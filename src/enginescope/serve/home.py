@@ -35,8 +35,8 @@ from enginescope.store.row import Filter, RunRow
 
 _LINES = 100
 #: The states of a job, in the order of the list, and what a sentence says of so many.
-_STATES = {"look": "needs a look", "better": "faster", "unknown": "unknown", "same": "unchanged"}
-_STATES |= {"unusable": "newest run not usable"}
+_STATES = {"look": "needs a look", "better": "faster", "unknown": "without a verdict"}
+_STATES |= {"same": "unchanged", "unusable": "newest run not usable"}
 #: Ends of the axis of changes, in percent: at least, and at most.
 _LEAST_PCT, _MOST_PCT = 5.0, 20.0
 #: Size of the axis and of a sparkline, in px, and the smallest range that fills one, as a share.
@@ -107,6 +107,7 @@ def home(request: Request) -> Response:
     """Answer with the jobs that were asked for, one of them chosen, and the newest questions."""
     overview: Overview = request.app.state.overview
     overview.refresh(WAIT_S)
+    left = overview.left  # once: it is read on while the page is made
     store: Store = request.app.state.kept.store
     rows: tuple[RunRow, ...] = request.app.state.rows.select(Filter())
     every = sorted(_lines(overview, rows), key=_rank)
@@ -126,11 +127,13 @@ def home(request: Request) -> Response:
         request,
         "home",
         here="home",
-        counts=_counts(fitting, asked, is_whole=not overview.left),
+        counts=_counts(fitting, asked, is_whole=not left),
         total=len(rows),
-        models=len({row.model for row in rows}),
+        models=len(models := {row.model for row in rows}),
+        elsewhere=sorted(models - {one.model for one in every}) if not left else [],
         last=rows[0].created if rows else None,
         overview=overview,
+        left=left,
         asked=asked,
         machines=[*_machines(overview, FLOORS.usable(store.path, broken.append))],
         running=running,
@@ -281,7 +284,8 @@ def _state(
         return "look", "gate fails", f"gate {gate[0]}: {gate[1]}"
     if standing.kind == "perhaps" and change is not None:
         why = open_sentence(history, change)
-        return ("look", "perhaps slower", why) if change.is_worse else ("unknown", "unknown", why)
+        is_worse = change.is_worse
+        return ("look", "perhaps slower", why) if is_worse else ("unknown", "perhaps faster", why)
     if standing.kind == "better" and change is not None:
         return "better", "faster", change_sentence(history, change)
     limit = f"{history.threshold_pct:g} %"
@@ -289,7 +293,7 @@ def _state(
         return "same", "unchanged", f"the newest sessions are within {limit} of their level"
     if standing.estimate is None:
         few = counted(len(history.points) - history.levels[-1].first, "session")
-        return "unknown", few, "too few of this level to tell a change"
+        return "unknown", f"too few: {few}", "a change is told from sessions of the same level"
     return "unknown", "too noisy", f"sessions vary too much to tell a change of {limit}"
 
 
@@ -353,7 +357,8 @@ def _counts(
             many = words.replace("needs", "need").replace("run", "runs")
             address = f"/?{urlencode({**asked, 'state': state})}"
             look = "bad" if state in ("look", "unusable") and found[state] else ""
-            text = f"{found[state] or 'Nothing'} {many if found[state] > 1 else words}"
+            jobs = f"{found[state]:,} job{'s' * (found[state] > 1)}" if not counts else found[state]
+            text = f"{jobs if found[state] else 'Nothing'} {many if found[state] > 1 else words}"
             counts.append((look, text, address))
     return counts
 

@@ -126,7 +126,7 @@ def test_many_models_are_counted_by_their_winner() -> None:
     rows += [of("slow", "ort-cpu", 1.0), of("slow", "trt", 2.0)]
     said = suite_answer(result(rows)).fastest
     assert said == (
-        "trt is fastest for 5 of 6 models (2.00 … 10.0 × as fast as the next backend), "
+        "trt is fastest for 5 of 6 models (2.00 … 10.0 × as fast as the next backend, by model), "
         "ort-cpu for 1 (2.00 ×)"
     )
 

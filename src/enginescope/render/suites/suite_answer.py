@@ -402,7 +402,8 @@ def _by_backend(winners: Sequence[Win], called: dict[str, str]) -> str:
         )
     (spec, ratios), *others = ordered
     first = f"{called[spec]} is fastest for {len(ratios):,} of {len(winners):,} {noun}"
-    parts = [f"{first} ({_range(ratios)} × as fast as the next backend)"]
+    by_model = f", by {noun[:-1]}" if len(set(ratios)) > 1 else ""  # no interval
+    parts = [f"{first} ({_range(ratios)} × as fast as the next backend{by_model})"]
     parts += [
         f"{called[spec]} for {len(ratios):,} ({_range(ratios)} ×)"
         for spec, ratios in others[: _MOST_NAMED - 1]
@@ -421,16 +422,17 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _failed(result: SuiteResult) -> str | None:
-    groups = failure_groups(result)
+    groups, called = failure_groups(result), backend_names(result)
     parts = []
     for status in CellStatus:
         alike = sorted((g for g in groups if g.status is status), key=lambda g: -len(g.rows))
         if alike:
             first = [group.rows[0].reason or "no reason is known" for group in alike]
             reasons = [" ".join(reason.split()) for reason in first]
+            of = [", ".join({called[row.cell.spec]: 0 for row in one.rows}) for one in alike]
             shown = [
-                f"{reason} ({len(group.rows):,})" if len(alike) > 1 else reason
-                for reason, group in zip(reasons[:_MOST_NAMED], alike, strict=False)
+                f"{reason} ({len(group.rows):,} of {names})" if len(alike) > 1 else reason
+                for reason, group, names in zip(reasons[:_MOST_NAMED], alike, of, strict=False)
             ]
             more = len(alike) - len(shown)
             shown += [f"{more:,} more reason{'s' if more > 1 else ''}"] if more else []

@@ -51,11 +51,11 @@ def matrix_table(result: SuiteResult, links: Mapping[str, str]) -> DataTable | N
     columns = [
         column("model", [line.model for line in lines]),
         column("batch, shapes", [line.case or None for line in lines], is_choice=True),
-        *([_fastest(won, called), _margin(won)] if several else []),
-        column("failed", [_matrix_failures(line) for line in lines], is_mark=True),
+        *([_best_latency(won), _fastest(won, called), _margin(won)] if several else []),
+        column("failures", [_matrix_failures(line) for line in lines], is_mark=True),
         *(_backend(lines, at, spec, links) for at, spec in enumerate(called)),
     ]
-    caption = "Median latency, speed-up over the baseline, largest error; or how the cell ended"
+    caption = "Median latency and speed-up over the baseline, or how the cell ended"
     return data_table("matrix", caption, ("model", "models"), columns)
 
 
@@ -84,6 +84,11 @@ def _fastest(won: list[Win | None], called: Mapping[str, str]) -> DataColumn:
     ]
     meaning = "The fastest backend; inconclusive where the interval of the lead reaches 1, or at !"
     return column("fastest", names, is_choice=True, meaning=meaning)
+
+
+def _best_latency(won: list[Win | None]) -> DataColumn:
+    best = [win.fastest.figure("latency") if win and win.is_decided else None for win in won]
+    return column("latency, ms", best, 4, meaning="Of the fastest backend: its median")
 
 
 def _margin(won: list[Win | None]) -> DataColumn:
