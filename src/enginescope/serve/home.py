@@ -351,7 +351,7 @@ def _counts(
     """Return look, words and address of each count of the sentence; what needs a look first."""
     found: Counter[str] = Counter(state for line in lines for state in (line.state, line.unusable))
     is_sound = is_whole and not found["unknown"] and not found["unusable"]
-    counts = []
+    counts: list[tuple[str, str, str]] = []
     for state, words in _STATES.items():
         if found[state] or (state == "look" and is_sound):
             many = words.replace("needs", "need").replace("run", "runs")
