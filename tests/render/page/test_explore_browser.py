@@ -97,6 +97,11 @@ def test_each_kind_of_mark_reaches_the_panel(tab, how) -> None:
     assert tab.evaluate(MARKED) == name
 
 
+def test_the_panel_names_the_onnx_nodes_of_a_layer(tab) -> None:
+    facts = "[...document.querySelectorAll('.panel dl > div')].map((one) => one.innerText)"
+    tab.until(f"{facts}.some((one) => /ONNX nodes/.test(one) && /conv2.Conv/.test(one))")
+
+
 def test_the_panel_has_neighbors_that_lead_on(tab) -> None:
     tab.until("document.querySelector('.panel li button') !== null")
     name = tab.evaluate("document.querySelector('.panel li button').title")

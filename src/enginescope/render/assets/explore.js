@@ -1,7 +1,7 @@
 "use strict";
 // The selected layer's panel, the list of where to look, one search over the page, and its keys.
 pageStart(() => {
-  const FACTS = ["time", "raw", "distance", "limit", "lost", "bound", "precision", "tactic"], FEW = 4, HITS = 8;
+  const FACTS = ["time", "raw", "distance", "limit", "lost", "bound", "precision", "tactic", "nodes"], FEW = 4, HITS = 8;
 
   // The graph's data; null for a run without a graph.
   async function graphOf(prefix) {

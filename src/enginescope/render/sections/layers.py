@@ -208,7 +208,7 @@ def _last(
         column("Formats", _joined(view, at, _format), is_hidden=is_timed),
         column("Shapes", shapes, is_hidden=is_timed),
         _times("raw", "As profiled", raw, unit, meaning=meaning, is_hidden=True),
-        column("ONNX nodes", nodes, is_hidden=True),
+        column("ONNX nodes", nodes, key="nodes", is_hidden=True),
         column("#", _field(rows, "index"), 0, meaning="place in the plan", is_hidden=True),
     )
 
