@@ -141,7 +141,7 @@ def test_what_is_ticked_and_asked_for_stays_in_the_address(tab, store) -> None:
         assert tab.evaluate(ticked) == ["bbb111", "aaa111"]
         assert tab.evaluate(f"{field}.value") == "bert"
         tab.until("!document.querySelector('[data-compare]').disabled")
-        tab.evaluate("document.querySelector('th a.sort[href*=oldest]').click()")  # the oldest first
+        tab.evaluate("document.querySelector('th a.sort[href*=oldest]').click()")
         tab.until("location.search.includes('sort=oldest') && document.readyState === 'complete'")
         assert shown(tab) == ["bbb111", "bbb222"]
         assert tab.evaluate(ticked) == ["bbb111", "aaa111"]
