@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -29,13 +30,16 @@ from enginescope.records.verdict.upgrade import (
 from enginescope.render.html.answer_page import written_json
 from enginescope.render.reproduction.reproduction_answer import scope_facts
 from enginescope.render.verdicts.upgrade_answer import upgrade_answer
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.upgrade.evidence import (
     DOCUMENT,
+    EvidenceWriter,
     KeptOutputs,
     compare_with_bundle,
     read_evidence,
 )
 from enginescope.services.upgrade.stacks import StackRunner
+from enginescope.services.upgrade.upgrade import UpgradeRequest, check_upgrade
 from tests.one_way.verdicts import pair, processes
 from tests.plants.in_process import workers_in_process
 from tests.services.upgrade.test_upgrade import NEW, plant_outputs, planted, upgraded
@@ -286,3 +290,30 @@ def test_what_is_no_bundle(tmp_path) -> None:
 def test_the_document_is_read_back_as_it_was(tmp_path) -> None:
     evidence = read_evidence(recorded(pair, tmp_path, "a", "b")).bundle
     assert decode(encode(evidence), EvidenceBundle, source="") == evidence
+
+
+def test_an_interrupt_while_the_evidence_is_written_takes_nothing_away(
+    tmp_path, monkeypatch
+) -> None:
+    class Kept(MeasurementObserver):
+        def interrupted(self, error: BaseException) -> None:
+            self.interruption = error
+
+    finish = EvidenceWriter.finish
+
+    def interrupted(self, *given) -> None:
+        signal.raise_signal(signal.SIGINT)
+        finish(self, *given)
+
+    monkeypatch.setattr(EvidenceWriter, "finish", interrupted)
+    processes(tmp_path)
+    request = UpgradeRequest(
+        models=(), old="before", new="after", store=tmp_path / "store", evidence=tmp_path / "bundle"
+    )
+    report = check_upgrade(request, observer := Kept())
+    assert isinstance(observer.interruption, KeyboardInterrupt)
+    assert es.reproduce(tmp_path / "bundle", check_only=True).recorded.models == report.models
+    again = replace(request, evidence=tmp_path / "again")
+    with pytest.raises(KeyboardInterrupt):
+        check_upgrade(again, MeasurementObserver())
+    assert (tmp_path / "again" / "evidence.json").is_file()

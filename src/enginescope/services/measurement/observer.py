@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.notice import is_unstable
@@ -77,6 +79,22 @@ class MeasurementObserver(Observer):
         Every run is stored by then.
         """
         raise error
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """In this block a signal waits until the answer is whole, and counts as an interrupt then.
+
+        A second signal ends the block.
+        """
+        is_whole = False
+        try:
+            with deferred_signals():
+                yield
+                is_whole = True
+        except (KeyboardInterrupt, SystemExit) as error:
+            if not is_whole:
+                raise
+            self.interrupted(error)
 
     def stands(self, text: str) -> None:
         """Report in one line what is decided so far."""

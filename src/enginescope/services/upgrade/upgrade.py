@@ -13,7 +13,6 @@ from enginescope.analysis.upgrade.rows import look_confidence, open_row
 from enginescope.analysis.verdicts import job_identity
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
 from enginescope.core.errors import UsageError
-from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import copied, replace
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import Limit
@@ -64,7 +63,7 @@ def with_evidence(
     """Return the report of an upgrade, and write its bundle, which grows as the upgrade does."""
     writer = EvidenceWriter(request)
     report, runs = checked_upgrade(request, observer, writer.kept, writer.write, effort)
-    with deferred_signals():
+    with observer.answering():
         writer.finish(report, runs)
     return report
 
@@ -111,9 +110,10 @@ def checked_upgrade(
         )
 
     checks.run(lambda: tell(report()))
-    with deferred_signals():
+    with observer.answering():
         ids = (run for model in checks.models for run in (*model.old, *model.new))
-        return report(), tuple(map(store.load_id, ids))
+        whole = report(), tuple(map(store.load_id, ids))
+    return whole
 
 
 def _of_recorded(
