@@ -208,7 +208,6 @@ def command_line() -> str:
 
 _LOCK_CLOCKS = "--lock-clocks"
 _CLOCK = re.compile(r"(base|max)|([1-9]\d{0,4})(?:\s*mhz)?", re.IGNORECASE)
-_COOLDOWN = re.compile(r"(\d+(?:\.\d+)?)\s*°?c?(?:,(.+))?", re.IGNORECASE)
 #: Warmer than any GPU lets itself become.
 _WARMEST_C = 120.0
 
@@ -223,7 +222,7 @@ def parse_clock(text: str) -> int | str:
 
 def parse_cooldown(text: str) -> Cooldown:
     """Return ``60`` or ``60,2min``: degrees Celsius, and how long to wait at most."""
-    found = _COOLDOWN.fullmatch(text.strip())
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*°?c?(?:,(.+))?", text.strip(), re.IGNORECASE)
     if not found or not 0 < float(found[1]) <= _WARMEST_C:
         raise UsageError(f"{text!r} is not TEMP[,LIMIT]", hint="degrees Celsius: 60, or 60,2min")
     limit_s = Cooldown(temperature_c=0).limit_s

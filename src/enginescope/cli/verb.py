@@ -219,8 +219,6 @@ def refuse_typed(
 
 
 EXIT_INTERRUPTED = 130
-#: Sent by ``timeout``, by CI and by service managers; and by a terminal that is closed.
-_SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 @contextmanager
@@ -231,7 +229,7 @@ def ending_in_order() -> Iterator[None]:
     has it, stays so.
     """
     taken = {}
-    for name in _SIGNALS:
+    for name in ("SIGTERM", "SIGHUP"):  # of timeout, CI, service managers; a closed terminal
         number = getattr(signal, name, None)  # not all on every platform
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             taken[number] = signal.signal(number, _leave)

@@ -126,15 +126,12 @@ def _brief(pair: MeasuredPair) -> str:
     return f"{pair.b} {ratio_text(verdict.estimate)} × {pair.a}, {kind_text(verdict)}"
 
 
-_STOP_OPTIONS = {"iterations", "duration", "precision", "min_samples"}
-
-
 def paced(workload: Workload) -> Workload:
     """Return the workload with the time of a process in a comparison, unless options set it.
 
     ``--max-time`` is of all rounds.
     """
-    if typed().keys() & _STOP_OPTIONS:
+    if typed().keys() & {"iterations", "duration", "precision", "min_samples"}:
         stop = replace(workload.stop, max_time_ms=StopRule().max_time_ms)
         return replace(workload, stop=stop)
     return with_process_stop(workload)

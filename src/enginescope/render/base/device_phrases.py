@@ -159,13 +159,12 @@ def _named(gpu: SampledGpu) -> str:
 
 
 _OPERATORS = 4
-_SPELLED = {"Tensorrt": "TensorRT", "NvTensorRTRTX": "TensorRT RTX"}
 
 
 def short_name(provider: str) -> str:
     """Return ``CUDA`` for ``CUDAExecutionProvider``."""
     name = provider.removesuffix("ExecutionProvider")
-    return _SPELLED.get(name, name)
+    return {"Tensorrt": "TensorRT", "NvTensorRTRTX": "TensorRT RTX"}.get(name, name)
 
 
 def placement_line(run: Run) -> str | None:

@@ -368,8 +368,6 @@ def _limit(found: Bisected) -> list[Spec]:
 
 _STEP_HEADERS = ("tensor", "operator", "", "err ÷ spread", "inputs'", "own", "|reference|")
 _TRIAL_HEADERS = ("kept in FP32", "nodes", "", "err ÷ spread", "median ms", "95 % CI ms", FRONT)
-#: Letters of the names of operators on a terminal.
-_OPERATOR = 12
 
 
 def inside_part(found: Bisected, key: str) -> Part:
@@ -384,7 +382,7 @@ def inside_part(found: Bisected, key: str) -> Part:
         headers=_STEP_HEADERS,
         rows=tuple(growth_row(step, found) for step in steps),
         numbers=_STEP_HEADERS[3:],
-        shortened={"tensor": 0, "operator": _OPERATOR},
+        shortened={"tensor": 0, "operator": 12},
         spared=("own", "|reference|"),
     )
     chart = error_growth(found, f"{key}-growth")

@@ -40,10 +40,7 @@ _NAME_LENGTHS = (40, 18)
 _LABEL = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
 #: Less than half of a narrow page.
 LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
-#: Where the longest bar ends: its figure has room beside it, on a phone too.
-_END = {"expr": "max(0.5 * width, width - 62)"}
 X_TITLE = "time per iteration, ms"
-_IN_US = "format(1000 * datum.value, ',.6~r')"
 
 
 def group_color(
@@ -112,9 +109,9 @@ def _bars(
     most = max(sums.values(), default=0) or 1
     scale: Spec = {"domain": [0, most], "nice": False}
     if not is_whole:
-        scale["range"] = [0, _END]
+        scale["range"] = [0, {"expr": "max(0.5 * width, width - 62)"}]
     if x_title.endswith(", ms") and most < 1:  # layers, not latencies
-        x_title, whole = f"{x_title[:-2]}µs", {"labelExpr": _IN_US}
+        x_title, whole = f"{x_title[:-2]}µs", {"labelExpr": "format(1000 * datum.value, ',.6~r')"}
     x = quantity("value", x_title, axis={**X_TICKS, **whole}, scale=scale)
     y = {**row_axis(), "scale": {"domain": list(sums)}}
     bar = marks(

@@ -32,7 +32,6 @@ _CHARACTER = 0.023
 _LOG_BINS = 60
 _LOG = "The axis is logarithmic: p95 is over three medians"
 _BIN = {"low": "from, ms#", "high": "to, ms#", "n": "samples"}
-_X_SCALE = {"zero": False, "nice": False}
 _X_AXIS = {**X_TICKS, "grid": False}
 
 
@@ -54,7 +53,7 @@ def latency_distribution(view: RunView) -> Chart | None:
     bins = [{"low": low, "high": high, "n": n} for low, high, n in pairs]
     ends = (bins[0]["low"], bins[-1]["high"])
     rules = _rules(latency, *ends, is_log=is_log)
-    x = log_axis(ends) if is_log else {"scale": _X_SCALE, "axis": _X_AXIS}
+    x = log_axis(ends) if is_log else {"scale": {"zero": False, "nice": False}, "axis": _X_AXIS}
     layers = [_bars(bins, x), *_interval(latency), *map(_rule, rules), *_labels(rules)]
     return Chart(
         key="latency_hist",
@@ -155,7 +154,6 @@ def _label(rule: Spec, style: str) -> Spec:
     return marks([rule], text, **place, text={"field": "label"})
 
 
-_TICKS = (0, 50, 75, 90, 95, 99, 99.9)
 _ALL_MARKED = 90
 _POINT = {"name": "percentile", "y": "latency, ms#", "effective": "effective n", "sure": "95 % CI"}
 
@@ -212,7 +210,7 @@ def _curve_row(one: Percentile) -> Spec:
 
 
 def _x() -> Spec:
-    values = [_spread(p) for p in _TICKS]
+    values = [_spread(p) for p in (0, 50, 75, 90, 95, 99, 99.9)]
     label = "'p' + format(100 * (1 - 1 / datum.value), '~g')"
     return quantity(
         "x",

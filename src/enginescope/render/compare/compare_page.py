@@ -248,7 +248,9 @@ def pairs_table(layers: LayerComparison, chosen: Chosen) -> DataTable:
         ),
         column("Paired by", map(evidence_text, rows), key="why", is_hidden=True),
         *(
-            column(_title(name), values, _PLACES.get(name), key=name, is_hidden=True)
+            column(
+                _title(name), values, {"score": 2, "speedup": 2}.get(name), key=name, is_hidden=True
+            )
             for name, values in data.items()
         ),
     )
@@ -261,10 +263,6 @@ def pairs_table(layers: LayerComparison, chosen: Chosen) -> DataTable:
         aside=tuple(at for at, one in enumerate(shown) if not one) if any(shown) else (),
         aside_words=f"are unchanged or not {chosen.only}" if chosen.only else "are unchanged",
     )
-
-
-#: Decimals of the numbers among the columns of the JSON document.
-_PLACES = {"score": 2, "speedup": 2}
 
 
 def _title(name: str) -> str:

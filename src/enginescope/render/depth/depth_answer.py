@@ -140,8 +140,6 @@ def benchmark_notices(found: DepthBenchmark) -> tuple[Notice, ...]:
     return shared_notices(sides)
 
 
-#: Columns that a narrow screen leaves out, the first one first.
-_SPARED = ("p95 ms", "n", "p99 ms")
 _MOST_NAME = 40
 
 
@@ -182,7 +180,7 @@ def _speed(found: DepthBenchmark) -> TextTable:
         rows=tuple((name, *speed_cells(side)) for name, side in sides),
         numbers=SPEED_HEADERS,
         shortened={"latency": 0},
-        spared=_SPARED,
+        spared=("p95 ms", "n", "p99 ms"),
         note=shared_text(found),
     )
 

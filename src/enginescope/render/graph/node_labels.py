@@ -239,8 +239,6 @@ def _time_text(layers: Iterable[Layer], times: Times | None) -> str | None:
 
 #: Characters beside an edge, and of each end's name in its title; whole names are on the nodes.
 LABEL_CHARACTERS = 36
-_END_CHARACTERS = 120
-_NAME_CHARACTERS = 2_000
 
 #: Source, kind and tensor: edges that have all three alike carry one tensor to several readers.
 Flow = tuple[int, str, str]
@@ -265,7 +263,7 @@ def edge_titles(graph: PlanGraph) -> Iterator[str]:
     """Yield for each edge what flows along it, and from where to where."""
     for edge in graph.edges:
         ends = graph.nodes[edge.source], graph.nodes[edge.target]
-        between = " → ".join(shorten(end.name, _END_CHARACTERS) for end in ends)
+        between = " → ".join(shorten(end.name, 120) for end in ends)
         tensor = edge.tensor
-        said = (shorten(tensor.name, _NAME_CHARACTERS), form_text(tensor)) if tensor else ()
+        said = (shorten(tensor.name, 2_000), form_text(tensor)) if tensor else ()
         yield "\n".join(filter(None, (*said, between)))

@@ -105,7 +105,6 @@ UNTIMED, _NOTHING = "no time", "nothing found"
 #: Worst severity → its color, the worst first.
 SEVERITIES = {"error": VERMILLION, "warning": ORANGE, "info": SKY, _NOTHING: OTHER}
 COLORINGS = ("type", "precision", "time", "lint")
-_WORDS = {"time": "time of a layer", "lint": "the worst finding"}
 
 
 class _Scale(NamedTuple):
@@ -200,7 +199,7 @@ def paint(given: GraphScene, coloring: str) -> Paint:
         categories=tuple(found),
         nodes=tuple(map(number.get, of_nodes)),
         edges=tuple(map(number.get, of_edges)),
-        words=_WORDS.get(coloring, coloring),
+        words={"time": "time of a layer", "lint": "the worst finding"}.get(coloring, coloring),
     )
 
 

@@ -29,8 +29,6 @@ from enginescope.render.base.palette import (
 #: A Vega-Lite specification without size and configuration.
 Spec: TypeAlias = dict[str, Any]
 
-#: Characters of a subtitle's line that a picture has room for.
-_LINE = 120
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
@@ -109,7 +107,7 @@ class Chart(Record, frozen=True, kw_only=True):
         In a container it fills exactly `box_height`, and the entries of its legend switch series.
         """
         spec = self.spec
-        lines = [line for text in self.subtitle for line in wrap(text, _LINE)]
+        lines = [line for text in self.subtitle for line in wrap(text, 120)]
         title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
         if "vconcat" in spec:  # pictures above each other have a size each
             size = {"width": width, "height": self.height}
@@ -127,8 +125,6 @@ _PADDING = {"left": 5, "top": 5, "right": LABEL_BOUND, "bottom": 5}
 #: An axis below a plotting area: ticks, labels, title.
 _AXIS = 52
 _LEGEND_ROW = 20
-#: Channels whose legend takes room.
-_LEGENDS = ("color", "shape", "strokeDash", "size", "opacity")
 
 
 def _parts(spec: Spec) -> list[Spec]:
@@ -138,7 +134,7 @@ def _parts(spec: Spec) -> list[Spec]:
 def _legend_height(spec: Spec) -> int:
     heights: dict[str, int] = {}
     for part in _parts(spec):
-        for name in _LEGENDS:
+        for name in ("color", "shape", "strokeDash", "size", "opacity"):
             channel = part.get("encoding", {}).get(name, {})
             legend = channel.get("legend", {})
             if "field" not in channel or legend is None:
@@ -281,7 +277,6 @@ def _chunk(kind: bytes, body: bytes) -> bytes:
 
 #: Vega-Lite version asked of vl-convert; the page carries a later 6.x of its own.
 _VEGA_LITE = "6.1"
-_WIDTH = 760
 _SCALE = 2.0
 
 
@@ -310,7 +305,7 @@ def _converted(chart: Chart, to: str, **options: Any) -> Any:
     converter = require("vl_convert", purpose="drawing plots", install="enginescope[plots]")
     try:
         return getattr(converter, f"vegalite_to_{to}")(
-            vl_spec={**chart.complete(width=_WIDTH), "padding": 18},
+            vl_spec={**chart.complete(width=760), "padding": 18},
             vl_version=_VEGA_LITE,
             config={**chart_config(LIGHT), "font": PICTURE_FONT},
             **options,
@@ -348,9 +343,6 @@ def rgb_png(pixels: Any) -> bytes:
     return _SIGNATURE + b"".join(starmap(_chunk, parts))
 
 
-_UNKNOWN = "—"
-
-
 def with_tips(rows: Sequence[Spec], titles: Mapping[str, str]) -> tuple[list[Spec], list[Spec]]:
     """Return the rows and the tooltip over them.
 
@@ -371,5 +363,5 @@ def with_tips(rows: Sequence[Spec], titles: Mapping[str, str]) -> tuple[list[Spe
 
 def _text(value: object) -> str:
     if value is None:
-        return _UNKNOWN
+        return "—"
     return format_significant(value, 6) if isinstance(value, (int, float)) else str(value)

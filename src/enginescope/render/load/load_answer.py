@@ -30,11 +30,8 @@ from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
 _STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
-_PART_HEADERS = ("Time", "Median", "p90", "p95", "p99", "Largest")
 _PARTS = ("latency", "queueing", "service", "lateness")
 _FIGURE_HEADERS = ("MLPerf figure", "Value")
-#: Percentiles of the picture of parts.
-_DRAWN = (50.0, 90.0, 95.0, 99.0)
 #: Color and shape of a verdict, in the order of the legend.
 _MARKS = {
     LoadKind.MET: (BLUE, "circle"),
@@ -235,7 +232,7 @@ def parts_table(trial: LoadTrial) -> TextTable:
         for metric, summary in _summaries(trial, _PARTS)
     )
     title = "Latency and its parts; each percentile is of its own times"
-    return _table(title, _PART_HEADERS, rows)
+    return _table(title, ("Time", "Median", "p90", "p95", "p99", "Largest"), rows)
 
 
 def _summaries(trial: LoadTrial, metrics: Sequence[str]) -> list[tuple[str, Summary]]:
@@ -368,7 +365,7 @@ def parts_chart(trial: LoadTrial, slo: Slo | None = None) -> Chart | None:
         (percentile_name(point.p), metric_title(metric), point)
         for metric, summary in summaries
         for point in summary.percentiles
-        if point.p in _DRAWN
+        if point.p in (50.0, 90.0, 95.0, 99.0)
     ]
     if len(summaries) < 3 or not times:
         return None

@@ -32,8 +32,6 @@ from enginescope.render.validation.validate_answer import ReportedAnswers, answe
 FORMATS = ("json", "csv", "md", "html", "png")
 TOPK = 30
 
-_Views: TypeAlias = Sequence[RunView]
-
 
 class WrittenReport(Result, Record, frozen=True, kw_only=True):
     """Files of a report, and the files that were skipped.
@@ -128,7 +126,7 @@ def _parts(
             yield from _plots(view, ending, topk)
 
 
-def _endings(views: _Views) -> list[str]:
+def _endings(views: Sequence[RunView]) -> list[str]:
     """Return what plots' names end in: the model, and the run where several have that model."""
     if len(views) == 1:
         return [""]

@@ -158,7 +158,7 @@ def explore_text(
     lines.append(Text())
     tables = explore_tables(found, top=top, sort=sort, is_wide=width >= _WIDE)
     lines += titled((*tables, *beside), width)
-    told = [one for one in (*notices, *found.notices) if one.code != _SAID_ABOVE]
+    told = [one for one in (*notices, *found.notices) if one.code != "I-NAMES-ONLY"]
     return Group(*lines, *notice_lines(told))
 
 
@@ -189,7 +189,6 @@ def summary_rows(found: Exploration) -> list[tuple[str, str]]:
     return rows
 
 
-_SAID_ABOVE = "I-NAMES-ONLY"
 _NO_LAYERS = (
     "the file lists no layers, or ends before the first; write it again with trtexec "
     "--exportLayerInfo"

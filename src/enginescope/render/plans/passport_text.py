@@ -17,8 +17,6 @@ from enginescope.render.base.data_table import printable
 from enginescope.render.base.facts import device_text, shape_text, tensor_text
 from enginescope.render.base.text import label_row, notice_lines
 
-_UNKNOWN = "not known"
-_DIGEST = 16
 _SHOWN_RUNS = 3
 
 
@@ -55,7 +53,7 @@ def passport_facts(passport: Passport) -> tuple[tuple[str, str], ...]:
         ("evidence", passport.evidence or "no run of this engine"),
         ("validated", _validations(passport.validations)),
     )
-    return tuple((name, value or _UNKNOWN) for name, value in pairs)
+    return tuple((name, value or "not known") for name, value in pairs)
 
 
 def _engine(passport: Passport) -> str:
@@ -66,7 +64,7 @@ def _engine(passport: Passport) -> str:
 
 
 def _hash(sha256: str | None) -> str:
-    return f"SHA-256 {sha256[:_DIGEST]}…" if sha256 else "digest not known"
+    return f"SHA-256 {sha256[:16]}…" if sha256 else "digest not known"
 
 
 def _version(passport: Passport) -> str | None:

@@ -36,8 +36,6 @@ LAYER = ("layer", "layers")
 PARTIAL = "Floor is"
 #: Column of shares of the sum over all layers.
 SHARE = "% of sum"
-#: Headers that are shorter in text.
-_HEADERS = {"Time ms": "ms", SHARE: "% sum"}
 _ORIGINS = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
 #: Place in the table of layers of each of the plan's layers, by its index.
 RowOfLayer: TypeAlias = Mapping[int, int]
@@ -73,7 +71,7 @@ def text_table(
 
 def _header(title: str) -> str:
     lower = title[:1].lower() + title[1:]
-    return _HEADERS.get(title, lower if title[1:2].islower() else title)
+    return {"Time ms": "ms", SHARE: "% sum"}.get(title, lower if title[1:2].islower() else title)
 
 
 def _texts(one: DataColumn, limit: int) -> list[str]:

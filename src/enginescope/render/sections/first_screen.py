@@ -28,7 +28,6 @@ from enginescope.rules.catalogue import every_rule, paragraphs
 
 #: Layers listed.
 MOST_LISTED = 8
-_NAME = 26
 
 
 class LookRow(Record, frozen=True, kw_only=True):
@@ -147,7 +146,7 @@ def _look_rows(
     def part(ms: float | None) -> float | None:
         return None if ms is None else round(min(100.0, 100 * ms / longest_ms), 2)
 
-    names = shorten_apart([row.name for row in rows], _NAME)
+    names = shorten_apart([row.name for row in rows], 26)
     made = []
     for place, row, roof, name in zip(places, rows, roofs, names, strict=True):
         fix, fix_text = _fix(subject, row)

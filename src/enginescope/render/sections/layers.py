@@ -389,10 +389,8 @@ _NO_TIMES = (
 _NO_POINTS = (
     "No layer that multiplies has a time, known work and known bytes, so there are no points."
 )
-_HEIGHT = 380
 #: Precisions whose operations run at the rate of another one, where no own rate is known.
 _RATE_OF = {"TF32": "FP32"}
-_MILLION = 1e6
 
 
 def roofline_of(subject: PageSubject) -> Section | None:
@@ -451,7 +449,7 @@ def roofline_chart(view: PlanView) -> Chart | None:
         key="roofline",
         title=f"Layers that multiply under the limits of {found.gpu.name}",
         spec={"layer": [limits, points]},
-        height=_HEIGHT,
+        height=380,
     )
 
 
@@ -467,4 +465,4 @@ def _limit_lines(
         ridge = macs / gpu.bytes_per_ms
         name = f"{precision}: {format_significant(macs / 1e9)} × 10¹²/s"
         for x in sorted({low, max(ridge, low), max(high, ridge * 2)}):
-            yield {"limit": name, "x": x, "y": min(macs, x * gpu.bytes_per_ms) / _MILLION}
+            yield {"limit": name, "x": x, "y": min(macs, x * gpu.bytes_per_ms) / 1e6}

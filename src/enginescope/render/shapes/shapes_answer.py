@@ -36,8 +36,6 @@ _WEIGHTS = {
     "given": "your weights",
     "trace": "weights from the trace",
 }
-#: From this ratio of the largest size to the smallest on, the axis of sizes is logarithmic.
-_LOG_FROM = 8
 _CSV_HEADERS = (
     *("shape", "size", "items", "latency_ms", "low_ms", "high_ms", "items_per_s"),
     *("processes", "profile", "new_ms", "again_ms", "weight", "why"),
@@ -365,7 +363,7 @@ def _x(report: ShapesReport) -> Spec:
         }
     sizes = [one.size for one in report.measured]
     axis = {"values": sizes, "labelOverlap": "greedy", "format": "d", "grid": False}
-    if sizes[-1] >= _LOG_FROM * sizes[0]:
+    if sizes[-1] >= 8 * sizes[0]:
         scale: Spec = {"type": "log", "base": 2, "nice": False, "padding": 12}
         return quantity("x", f"{title} (log)", scale=scale, axis=axis)
     return quantity("x", title, scale={"zero": False, "nice": False, "padding": 12}, axis=axis)

@@ -446,7 +446,6 @@ def _failed(result: SuiteResult) -> str | None:
 
 #: Lines of each table; the rest is in the files.
 MOST_LINES = 40
-_NAME_WIDTH = 28
 
 
 def suite_tables(result: SuiteResult) -> tuple[TextTable, ...]:
@@ -462,7 +461,7 @@ def _matrix(result: SuiteResult) -> TextTable | None:
     title = f"latency ({of}) and speed-up"
     if not any(row.figure("latency") is not None for row in result.rows):
         title = "status" if result.plan.suite.mode == "benchmark" else "outputs"
-    names = shorten_apart([one.name for one in lines], _NAME_WIDTH)
+    names = shorten_apart([one.name for one in lines], 28)
     rows = [(name, *map(cell_text, line.cells)) for name, line in zip(names, lines, strict=True)]
     table = _table(title, ("model", *backend_names(result).values()), rows)
     return table and replace(table, is_divided=True)

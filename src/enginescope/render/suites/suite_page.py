@@ -152,8 +152,6 @@ _FIGURES = (
     ("first_inference", "first inference, ms", 2),
     ("max_abs_error", "largest error", 6),
 )
-#: … of a figure too small for its decimals.
-_DIGITS = 3
 
 
 def suite_files(result: SuiteResult) -> dict[str, bytes]:
@@ -314,7 +312,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
         column("batch, shapes", [cell.case or None for cell in cells]),
         column("status", [status_text(row.status) for row in rows], is_choice=True),
         *(
-            column(title, [row.figure(name) for row in rows], places, digits=_DIGITS)
+            column(title, [row.figure(name) for row in rows], places, digits=3)
             for name, title, places in _FIGURES
         ),
         column("peak host memory, MiB", [_mebibytes(row, "peak_memory") for row in rows], 0),

@@ -249,7 +249,6 @@ def history_json(found: Sequence[JobHistory]) -> bytes:
 
 
 _DOT, _LEVEL, _MARK = "•", "─", "┊"
-_DIGITS = (3, 4, 5, 6)
 _TICKS = 4
 #: A series is flat if its values differ by no more than this part of the largest.
 _FLAT = 0.005
@@ -323,7 +322,7 @@ def _labels(low: float, high: float, height: int) -> dict[int, str]:
     rows = sorted({round(at * (height - 1) / (_TICKS - 1)) for at in range(_TICKS)})
     amounts = [high - at * (high - low) / (height - 1) for at in rows]
     texts: list[str] = []
-    for digits in _DIGITS:
+    for digits in (3, 4, 5, 6):
         texts = [format_significant(amount, digits) for amount in amounts]
         if len(set(texts)) == len(texts):
             break

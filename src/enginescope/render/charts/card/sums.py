@@ -21,7 +21,6 @@ from enginescope.render.html.images import X_TICKS, Chart, Spec, category, marks
 _MIB = 1 << 20
 _COLORS = {"weights": PURPLE, "activations": SKY}
 _MOST_POINTS = 1_000
-_KINDS = {"activation": SKY, "output": PURPLE, "workspace": ORANGE}
 _NAMED = 3
 _ALIVE = {
     "x": "position#",
@@ -97,7 +96,7 @@ def memory_chart(found: MemoryView) -> Chart | None:
                 axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
             ),
             y=quantity("y", "needed, MiB", axis={"tickCount": 5}),
-            color=category("kind", _KINDS),
+            color=category("kind", {"activation": SKY, "output": PURPLE, "workspace": ORANGE}),
             tooltip=tooltip(**_ALIVE),
         ),
         table=table_of_tips(rows, _ALIVE),

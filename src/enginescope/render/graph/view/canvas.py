@@ -206,7 +206,6 @@ GROUP_SIZE = (204.0, 64.0)
 #: What is outside of a group lies above and below its members, and takes no room.
 _OUTSIDE_SIZE = (60.0, 0.0)
 _SPACING = Spacing(beside=26.0, below=38.0, parts=44.0)
-_ONE_COLUMN = replace(_SPACING, aspect=None)
 
 
 class LevelLayouts:
@@ -328,7 +327,7 @@ def canvas(
         is_wrapped: In columns; otherwise in one, whose places another graph's can be level with.
     """
     names = Names()
-    layouts = LevelLayouts(_SPACING if is_wrapped else _ONE_COLUMN)
+    layouts = LevelLayouts(_SPACING if is_wrapped else replace(_SPACING, aspect=None))
     open_ = {name: opened(tree, LARGE) for name, tree in trees.items()}
     foldings = {
         name: _packed_folding(found, open_[name][0], names, layouts)

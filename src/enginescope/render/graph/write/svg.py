@@ -219,7 +219,6 @@ def _filled(number: int, ink: str) -> str:
 
 
 _SWATCH = '<rect class="box" x="0" y="-7" width="16" height="14" rx="3"/>'
-_ROUND = _SWATCH.replace('rx="3"', 'rx="7"')
 _LINE = '<path d="M0 0H16"/>'
 _FORK = '<path d="M0 0H6C10 0 10 -5 16 -5M6 0C10 0 10 5 16 5"/>'
 
@@ -230,7 +229,7 @@ def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
     for number, one in enumerate(colors.categories):
         yield f"n k{number}", _SWATCH, one.text
     if any(map(is_reformat, graph.nodes)):
-        yield "n r", _ROUND, "reformat: changes type or layout only"
+        yield "n r", _SWATCH.replace('rx="3"', 'rx="7"'), "reformat: changes type or layout only"
     if any(node.generation is not None for node in graph.nodes):
         yield "n io", _SWATCH, "region: memory that is written more than once"
     if max(Counter(map(flow_of, graph.edges)).values(), default=0) > 1:
@@ -244,7 +243,6 @@ def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
         yield "e back", _LINE, "back, for the next iteration"
 
 
-_TOOLTIP = re.compile(r"<title>[^<]*</title>")
 _MARGIN = 24.0
 _LEAST_WIDTH = 560.0
 _LEGEND_ROW = 22.0
@@ -289,7 +287,7 @@ def svg(
             '<rect class="paper" width="100%" height="100%"/>',
             *head,
             f'<g transform="translate({shift:.1f} {top:.1f})">',
-            body if is_titled else _TOOLTIP.sub("", body),
+            body if is_titled else re.sub(r"<title>[^<]*</title>", "", body),
             "</g>",
             "</svg>",
             "",
