@@ -93,7 +93,8 @@ def report_page(
     compared = _compared(answers)
     files = _files(subjects, topk, answers)
     has_graph = any(section.key == "graph" for run in runs for section in run.sections)
-    together = _together(views)
+    sampled = [view for view in views if view.run.gpu and view.run.gpu.series]
+    together = telemetry_charts(sampled, prefix="all_") if len(sampled) > 1 else ()
     first = _overview(views, tuple(f"{run.prefix}summary" for run in runs))
     laid_over = first["laid_over"]
     drawn = [*([laid_over] if laid_over else []), *together]
@@ -180,11 +181,6 @@ def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[st
     return said
 
 
-def _together(views: Sequence[RunView]) -> tuple[Chart, ...]:
-    sampled = [view for view in views if view.run.gpu and view.run.gpu.series]
-    return telemetry_charts(sampled, prefix="all_") if len(sampled) > 1 else ()
-
-
 def _data(runs: Sequence[PageRun], files: dict[str, str], of_all: Sequence[Chart]) -> PageData:
     charts, tables = charts_data(of_all), {}
     for run in runs:
@@ -209,14 +205,9 @@ def _files(
     files = data_files(views, topk, answers)
     made = {name: make() for name, make in files.items() if name not in left}
     linted = [
-        Linted(
-            source=subject.view.id,
-            plan=subject.view.run.plan,
-            report=subject.findings,
-            is_file=False,
-        )
-        for subject in subjects
-        if subject.findings is not None and subject.view.run.plan is not None
+        Linted(source=one.view.id, plan=plan, report=one.findings, is_file=False)
+        for one in subjects
+        if one.findings is not None and (plan := one.view.run.plan) is not None
     ]
     if linted and not is_long:
         made["findings.json"] = findings_json(linted)

@@ -157,24 +157,21 @@ def subject_slide(subjects: Sequence[PageSubject]) -> Slide:
     if len(subjects) > 1:
         return _several(subjects)
     (subject,) = subjects
-    view = subject.view
-    latency = view.latency
-    name = f"{view.run.job.subject.name} · {backend_text(view.run.job.backend)}"
-    main = first_figures(view).main
-    if latency is not None:
+    view, told = subject.view, []
+    answer = f"{view.run.job.subject.name} · {backend_text(view.run.job.backend)}"
+    if (latency := view.latency) is not None:
         median = f"median {format_ms(latency.median_ms)}"
-        answer = f"{name}: {metric_title(latency.metric).lower()}, {median}"
+        answer += f": {metric_title(latency.metric).lower()}, {median}"
         told = [f"{interval_text(latency)}, {count_text(latency)}"]
-    else:
-        answer = f"{name}: {main.label} {main.value}" if main else name
-        told = []
+    elif main := first_figures(view).main:
+        answer += f": {main.label} {main.value}"
     version = subject.tensorrt_version
     conditions = (subject_line(view.run), subject.made_on, f"TensorRT {version}" if version else "")
     return Slide(
         answer=answer,
         lines=(*told, *first_changes(subject.findings)),
         chart=layer_bars(view.layers, _LAYERS) or latency_distribution(view),
-        conditions=tuple(text for text in conditions if text),
+        conditions=tuple(filter(None, conditions)),
         notices=view.notices,
     )
 
@@ -187,5 +184,5 @@ def _several(subjects: Sequence[PageSubject]) -> Slide:
     return Slide(
         answer=overview_sentence(views) or f"{len(views)} runs",
         chart=overview_chart(views),
-        conditions=tuple(place for place in places if place),
+        conditions=tuple(filter(None, places)),
     )
