@@ -54,7 +54,9 @@ def latency_distribution(view: RunView) -> Chart | None:
     ends = (bins[0]["low"], bins[-1]["high"])
     rules = _rules(latency, *ends, is_log=is_log)
     x = log_axis(ends) if is_log else {"scale": {"zero": False, "nice": False}, "axis": _X_AXIS}
-    layers = [_bars(bins, x), *_interval(latency), *map(_rule, rules), *_labels(rules)]
+    # Each twice: first as a halo that keeps the letters apart from bars and lines.
+    labels = [_label(rule, style) for rule in rules for style in ("halo", "text")]
+    layers = [_bars(bins, x), *_interval(latency), *map(_rule, rules), *labels]
     return Chart(
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
@@ -108,8 +110,8 @@ def _rules(latency: Summary, low: float, high: float, *, is_log: bool) -> list[S
         rules.append({"x": found.value_ms, "label": label, "weak": mark_text(found) or ""})
     shown = [rule for rule in rules if low <= rule["x"] <= high]
     for rule in shown:
-        part = math.log(rule["x"] / low, high / low) if is_log else (rule["x"] - low) / (high - low)
-        rule["part"] = part
+        x = rule["x"]
+        rule["part"] = math.log(x / low, high / low) if is_log else (x - low) / (high - low)
     return _placed(shown)
 
 
@@ -140,11 +142,6 @@ def _rule(rule: Spec) -> Spec:
         y2={"value": "height"},
         tooltip=tooltip(label="mark", x="latency, ms#"),
     )
-
-
-def _labels(rules: list[Spec]) -> list[Spec]:
-    # Each twice: first as a halo that keeps the letters apart from bars and lines.
-    return [_label(rule, style) for rule in rules for style in ("halo", "text")]
 
 
 def _label(rule: Spec, style: str) -> Spec:
@@ -211,13 +208,8 @@ def _curve_row(one: Percentile) -> Spec:
 
 def _x() -> Spec:
     values = [_spread(p) for p in (0, 50, 75, 90, 95, 99, 99.9)]
-    label = "'p' + format(100 * (1 - 1 / datum.value), '~g')"
-    return quantity(
-        "x",
-        "percentile",
-        scale={"type": "log", "nice": False},
-        axis={"values": values, "labelExpr": label},
-    )
+    axis = {"values": values, "labelExpr": "'p' + format(100 * (1 - 1 / datum.value), '~g')"}
+    return quantity("x", "percentile", scale={"type": "log", "nice": False}, axis=axis)
 
 
 def log_axis(values: Sequence[float]) -> Spec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import starmap
 from textwrap import wrap
 from typing import Any, TypeAlias
@@ -174,15 +174,9 @@ def _switchable(spec: Spec) -> Spec:
 
 def zoomable(layers: Sequence[Spec]) -> Spec:
     """Return layers whose x axis zooms: drag to move, the wheel with Ctrl (or two fingers)."""
-    zoom = {
-        "name": "zoom",
-        "select": {
-            "type": "interval",
-            "encodings": ["x"],
-            "zoom": "wheel![event.ctrlKey || event.metaKey]",
-        },
-        "bind": "scales",
-    }
+    wheel = "wheel![event.ctrlKey || event.metaKey]"
+    select = {"type": "interval", "encodings": ["x"], "zoom": wheel}
+    zoom = {"name": "zoom", "select": select, "bind": "scales"}
     # Vega-Lite binds a scale through one layer, and none whose x is binned.
     channels = [layer.get("encoding", {}).get("x") for layer in layers]
     at = next(at for at, x in enumerate(channels) if x is not None and "bin" not in x)
@@ -254,7 +248,11 @@ def recompressed(png: bytes) -> bytes:
     The converter writes fast and large: flat charts come out at a third to a quarter. Level
     9 of zlib would take twice as long as level 8, for at most a twenty-fifth.
     """
-    chunks = list(_chunks(png))
+    chunks, at = [], len(_SIGNATURE)
+    while at < len(png):
+        (length,) = struct.unpack_from(">I", png, at)
+        chunks.append((png[at + 4 : at + 8], png[at + 8 : at + 8 + length]))
+        at += length + 12
     packed = b"".join(body for kind, body in chunks if kind == b"IDAT")
     data = zlib.compress(zlib.decompress(packed), 8)
     first = next(at for at, (kind, _) in enumerate(chunks) if kind == b"IDAT")
@@ -263,24 +261,15 @@ def recompressed(png: bytes) -> bytes:
     return _SIGNATURE + b"".join(starmap(_chunk, made))
 
 
-def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
-    at = len(_SIGNATURE)
-    while at < len(png):
-        (length,) = struct.unpack_from(">I", png, at)
-        yield png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
-        at += length + 12
-
-
 def _chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
 #: Vega-Lite version asked of vl-convert; the page carries a later 6.x of its own.
 _VEGA_LITE = "6.1"
-_SCALE = 2.0
 
 
-def png_bytes(chart: Chart, scale: float = _SCALE) -> bytes:
+def png_bytes(chart: Chart, scale: float = 2.0) -> bytes:
     """Return a chart as PNG on white.
 
     Args:
@@ -291,14 +280,12 @@ def png_bytes(chart: Chart, scale: float = _SCALE) -> bytes:
 
 def svg_text(chart: Chart) -> str:
     """Return a chart as SVG on white; raises what `png_bytes` raises."""
-    svg: str = _converted(chart, "svg")
-    return svg
+    return str(_converted(chart, "svg"))
 
 
 def vega_spec(chart: Chart) -> dict[str, Any]:
     """Return a chart compiled from Vega-Lite to Vega, on white; raises what `png_bytes` raises."""
-    compiled: dict[str, Any] = _converted(chart, "vega")
-    return compiled
+    return dict(_converted(chart, "vega"))
 
 
 def _converted(chart: Chart, to: str, **options: Any) -> Any:
