@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.cli.process_options import request_of
 from enginescope.cli.progress import JobProgress, describe, exit_code, job_text, measuring
 from enginescope.cli.report_output import step
@@ -75,7 +75,11 @@ class RoundsProgress(JobProgress):
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         self._last_line = self._measured
-        self._so_far = f"after {rounds} rounds: {'; '.join(map(_brief, comparison.pairs))}"
+        brief = (
+            f"{pair.b} {ratio_text(pair.headline.estimate)} × {pair.a}, {kind_text(pair.headline)}"
+            for pair in comparison.pairs
+        )
+        self._so_far = f"after {rounds} rounds: {'; '.join(brief)}"
         if not self._live:
             said = "; ".join(headline_sentence(pair) for pair in comparison.pairs)
             self._line(f"after {rounds} rounds: {said}")
@@ -119,11 +123,6 @@ class RoundsProgress(JobProgress):
         place = f"round {of} · {turn.side} {job_text(job)}"
         lines = [place, f"  {doing}{self._left_in_all}", *([self._so_far] if self._so_far else [])]
         self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))
-
-
-def _brief(pair: MeasuredPair) -> str:
-    verdict = pair.headline
-    return f"{pair.b} {ratio_text(verdict.estimate)} × {pair.a}, {kind_text(verdict)}"
 
 
 def paced(workload: Workload) -> Workload:

@@ -67,10 +67,8 @@ def _sitting(text: str) -> float:
     type=Parsed("DURATION", _sitting),
     default=3_600_000.0,  # an hour
     show_default=False,
-    help=(
-        "Group runs into one point if nothing changed and gaps stay below this "
-        "duration; 0: never.  [default: 1h]"
-    ),
+    help="Group runs into one point if nothing changed and gaps stay below this duration; 0: "
+    "never.  [default: 1h]",
 )
 @option("--last", type=COUNT, help="Use only this many of the newest runs.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
