@@ -197,11 +197,9 @@ class ShownHistory(JobHistory, frozen=True, kw_only=True):
     _repr_html_ = shown_by("history_html")
 
 
-def _shown(histories: tuple[JobHistory, ...]) -> tuple[ShownHistory, ...]:
-    return tuple(map(shown_as(ShownHistory), histories))
-
-
-history = displayed(history_service.history, _shown)
+history = displayed(
+    history_service.history, lambda histories: tuple(map(shown_as(ShownHistory), histories))
+)
 
 
 class ShownSuite(SuiteView):

@@ -198,10 +198,8 @@ def slide_png(slide: Slide) -> bytes:
     parts.append(line(_MARGIN, end - 6, _WIDTH - _MARGIN, end - 6))
     for at, text in enumerate(bottom, 1):
         parts.append(words(_MARGIN, end + 1.5 * _SMALL * at, text, size=_SMALL, is_soft=True))
-    corner = _HEIGHT - _MARGIN / 2
-    parts.append(
-        words(_WIDTH - _MARGIN, corner, "enginescope", size=_SMALL, is_soft=True, anchor="end")
-    )
+    corner = (_WIDTH - _MARGIN, _HEIGHT - _MARGIN / 2)
+    parts.append(words(*corner, "enginescope", size=_SMALL, is_soft=True, anchor="end"))
     return svg_png(document(_WIDTH, _HEIGHT, parts), 1.0)
 
 
@@ -233,7 +231,6 @@ def _placed(chart: Chart, top: float, bottom: float) -> str:
     assert found is not None
     inner = drawn[drawn.index("<svg") :].replace(found[0], "<svg", 1)
     box = f'viewBox="0 0 {found[1]} {found[2]}"' if "viewBox" not in inner[:400] else ""
-    place = (
-        f'x="{_MARGIN}" y="{top:.0f}" width="{_WIDTH - 2 * _MARGIN}" height="{bottom - top:.0f}"'
-    )
+    wide, tall_px = _WIDTH - 2 * _MARGIN, f"{bottom - top:.0f}"
+    place = f'x="{_MARGIN}" y="{top:.0f}" width="{wide}" height="{tall_px}"'
     return inner.replace("<svg", f'<svg {place} {box} preserveAspectRatio="xMidYMid meet"', 1)

@@ -16,8 +16,8 @@ def memory_data(
     name: str, backend: str | None, view: MemoryView, fit: Fit | None, notices: Sequence[Notice]
 ) -> dict[str, Any]:
     """Return parts, peak, tensors, layers, arena, weights, findings and the fit."""
-    layers = view.layers
     predicted, replayed = view.predicted, view.replayed
+    sizes = zip(view.layers, view.live_bytes, view.workspace_bytes, strict=True)
     return {
         "name": name,
         "backend": backend,
@@ -33,9 +33,7 @@ def memory_data(
         },
         "layers": [
             {"name": layer.name, "type": layer.type, "bytes": live, "workspace_bytes": extra}
-            for layer, live, extra in zip(
-                layers, view.live_bytes, view.workspace_bytes, strict=True
-            )
+            for layer, live, extra in sizes
         ],
         "tensors": [_tensor(view, one) for one in view.buffers.buffers],
         "weights": view.weights,

@@ -65,10 +65,8 @@ def noise_sentence(floor: NoiseFloor) -> str:
     usual = next((one for one in floor.decidable if one.rounds == LOOKS[-1]), None)
     if usual is None or usual.difference_pct is None:
         return "The smallest detectable difference is unknown: too few rounds."
-    return (
-        f"This machine can detect differences from {_percent(usual.difference_pct)} in "
-        f"{format_span(usual.duration_s)}, the usual {usual.rounds} rounds"
-    )
+    span = f"{format_span(usual.duration_s)}, the usual {usual.rounds} rounds"
+    return f"This machine can detect differences from {_percent(usual.difference_pct)} in {span}"
 
 
 def _facts(floor: NoiseFloor) -> list[tuple[str, str]]:

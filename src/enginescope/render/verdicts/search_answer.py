@@ -23,7 +23,6 @@ from enginescope.render.verdicts.upgrade_answer import (
 from enginescope.render.verdicts.verdict_phrases import change_interval, change_text
 
 _HEADERS = ("Release", "Against", "Verdict", "Metric", "Old", "New", "Change", "Interval", "Why")
-
 #: Versions and hardware that an issue report names.
 _VERSIONS = ("enginescope", "python", "numpy", "onnx", "cpu", "gpu0")
 
