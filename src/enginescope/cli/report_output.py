@@ -126,10 +126,9 @@ def end_report(options: Mapping[str, Any], *steps: tuple[str, str]) -> None:
     """End a verb: a file that it wrote, then `steps`; nothing beside JSON."""
     if options["as_json"]:
         return
-    written = next(
-        (options[name] for name in ("html", "markdown", "csv") if options.get(name)), None
-    )
-    next_steps(*([("open", str(written))] if written else []), *steps)
+    files = [options.get(name) for name in ("html", "markdown", "csv")]
+    written = [("open", str(file)) for file in files if file][:1]
+    next_steps(*written, *steps)
 
 
 def step(

@@ -194,13 +194,12 @@ def history_html(history: JobHistory) -> str:
         )
         for level in history.levels
     )
+    headers = ("first", "last", "points", "value")
     changes = ((letter, text.replace("\n", "; ")) for letter, text in history_rows(history))
     return fragment(
         title_text(history),
         paragraph(span_text(history)),
-        data_table(
-            "Levels", ("first", "last", "points", "value"), levels, numbers=("points", "value")
-        ),
+        data_table("Levels", headers, levels, numbers=headers[2:]),
         data_table("Changes", HEADERS, changes),
     )
 

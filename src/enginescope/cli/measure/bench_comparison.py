@@ -141,8 +141,7 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
     fields["workload"] = paced(fields["workload"])
     max_time_s = options["max_time"] and options["max_time"] / 1e3
     request = request_of(InterleavedRequest, options, **fields, max_time_s=max_time_s)
-    progress = RoundsProgress()
-    with measuring(progress):
+    with measuring(progress := RoundsProgress()):
         result = compare_interleaved(request, progress)
     if result.comparison is None:
         present(result.failed, options)

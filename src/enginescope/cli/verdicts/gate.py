@@ -103,8 +103,7 @@ def command(current: tuple[str, ...], baselines: tuple[str, ...], **options: Any
         max_time_s=options["max_time_s"],
         store=options["store_folder"],
     )
-    progress = RoundsProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := RoundsProgress(), can_continue=True):
         report = decide_gate(request, command_line(), progress)
     present_answer(
         gate_answer(report, everything=options["everything"]),

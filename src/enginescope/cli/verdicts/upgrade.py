@@ -142,8 +142,7 @@ def _check(models: tuple[Path, ...], options: dict[str, Any]) -> int:
     from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 
     check_files(options, *models, options["old"], options["new"] or "")
-    progress = RoundsProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := RoundsProgress(), can_continue=True):
         report = check_upgrade(_request(models, options), progress)
     steps, folder = [next_step(report, options)], options["evidence"]
     if any(notice.code == "I-SHORT-SEARCH" for notice in report.notices):

@@ -74,14 +74,12 @@ def class_table(report: TaskReport) -> TextTable | None:
     kept = list(names)
     if len(kept) > MOST_PARTS:  # the least of the first side say most
         kept.sort(key=lambda name: math.inf if (one := values[0].get(name)) is None else one)
-    labels = tuple(side.label for side in report.sides)
+    labels, shown = tuple(side.label for side in report.sides), kept[:MOST_PARTS]
     which = "each class" if len(kept) <= MOST_PARTS else f"the {MOST_PARTS} least of {len(kept):,}"
     return TextTable(
         title=f"{metric} of {which}",
         headers=("class", *labels),
-        rows=tuple(
-            (name, *(task_figure(one.get(name)) for one in values)) for name in kept[:MOST_PARTS]
-        ),
+        rows=tuple((name, *(task_figure(one.get(name)) for one in values)) for name in shown),
         numbers=labels,
         is_detail=True,
     )

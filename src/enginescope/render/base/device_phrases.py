@@ -204,9 +204,9 @@ def device_line(view: RunView) -> str | None:
 
 def token_lines(view: RunView) -> tuple[str | None, str | None]:
     """Say when a request had its first token, and what each further one took."""
-    found = (view.summary(metric) for metric in ("time_to_first_token", "time_per_token"))
     first, each = (
-        f"{format_ms(one.median_ms)} median, {interval_text(one)}" if one else None for one in found
+        f"{format_ms(one.median_ms)} median, {interval_text(one)}" if one else None
+        for one in map(view.summary, ("time_to_first_token", "time_per_token"))
     )
     return first, each
 

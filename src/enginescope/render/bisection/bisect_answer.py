@@ -252,9 +252,8 @@ def trial_row(one: PrecisionTrial, found: PrecisionTrials) -> tuple[str, ...]:
 
 def failures(found: PrecisionTrials) -> tuple[str, ...]:
     """Return why trials could not be made, one sentence each."""
-    return tuple(
-        f"{trial.proposal.title}: {trial.failure}" for trial in found.trials if trial.failure
-    )
+    failed = (trial for trial in found.trials if trial.failure)
+    return tuple(f"{trial.proposal.title}: {trial.failure}" for trial in failed)
 
 
 #: More points than a picture can tell apart: of the rest those with the largest errors stay.

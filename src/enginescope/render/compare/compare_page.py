@@ -127,14 +127,13 @@ def compare_slide(
     answered = compare_answer(found, Chosen(threshold_pct=threshold_pct), measured=measured)
     sides = (f"{name}: {text}" for name, text in answered.facts if name in ascii_uppercase)
     further = (text for name, text in answered.facts if name in ("verdict", "against A"))
+    conditions = (text for name, text in answered.facts if name in ("on", "samples", "evidence"))
     drawn = [*waterfalls(found), *answered.charts]
     return Slide(
         answer=answered.answer,
         lines=(*further, *(part.answer for part in answered.parts), " · ".join(sides)),
         chart=drawn[0] if drawn else None,
-        conditions=tuple(
-            text for name, text in answered.facts if name in ("on", "samples", "evidence")
-        ),
+        conditions=tuple(conditions),
         notices=answered.notices,
     )
 
@@ -176,11 +175,9 @@ def _processes(found: MeasuredComparison, charts: Sequence[Chart | None]) -> Par
     for label, run in ((side.label, run) for side in found.sides for run in side.runs):
         turn = (str(run.turn.round + 1), str(run.turn.place + 1)) if run.turn else (UNKNOWN,) * 2
         rows.append((label, *turn, run.id, made_text(run), run.outcome.kind.value))
-    headers = ("side", "round", "place in it", "run", "made", "outcome")
+    headers, cells = ("side", "round", "place in it", "run", "made", "outcome"), tuple(rows)
     places = headers[1:3]
-    table = TextTable(
-        title="Runs", headers=headers, rows=tuple(rows), numbers=places, is_detail=True
-    )
+    table = TextTable(title="Runs", headers=headers, rows=cells, numbers=places, is_detail=True)
     drawn = (chart for chart in (*charts, process_medians(found)) if chart is not None)
     return _section("processes", table, title="Processes", charts=tuple(drawn))
 
@@ -324,10 +321,8 @@ def _bars(layers: LayerComparison, label: str) -> list[Bar]:
     ends, bars, reached = (("A", layers.a_ms), (label, layers.b_ms)), list[Bar](), layers.a_ms
     for step in steps_of(layers, label):
         ms = step.difference_ms or 0.0
-        bars.append(
-            Bar(name=step.text, kind="step", start_ms=reached, end_ms=reached + ms, value_ms=ms)
-        )
-        reached += ms
+        start, reached = reached, reached + ms
+        bars.append(Bar(name=step.text, kind="step", start_ms=start, end_ms=reached, value_ms=ms))
     first, last = (
         Bar(name=f"{name}, all its layers", kind="measured", start_ms=ms, end_ms=ms, value_ms=ms)
         for name, ms in ends

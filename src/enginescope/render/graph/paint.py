@@ -124,9 +124,8 @@ class _Scale(NamedTuple):
 
     def ends(self, step: int) -> str:
         """Return the shortest and the longest time of a step."""
-        low, high = (
-            self.slowest_ms / self.factor ** (len(AMOUNT_STOPS) - 1 - at) for at in (step - 1, step)
-        )
+        left = len(AMOUNT_STOPS) - 1 - step
+        low, high = (self.slowest_ms / self.factor**power for power in (left + 1, left))
         first = format_ms(low, 3).removesuffix(" ms") if step else "0"
         return f"{first} … {format_ms(high, 3)}"
 

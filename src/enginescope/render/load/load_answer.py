@@ -199,9 +199,8 @@ def _facts(report: LoadReport) -> tuple[tuple[str, str], ...]:
 
 def _run_table(report: LoadReport) -> TextTable:
     p = _percentile_of(report)
-    note = (
-        f"latency is its {percentile_name(p)} in ms, with queueing and service time of that query"
-    )
+    name = percentile_name(p)
+    note = f"latency is its {name} in ms, with queueing and service time of that query"
     is_late = any(trial.is_late for trial in report.trials)
     late = "late: the load generator was late (W-LATE)" if is_late else ""
     steps = sorted(report.steps, key=lambda step: rate_of(step) or 0.0)

@@ -39,9 +39,8 @@ def memory_data(
         "weights": view.weights,
         "block_bytes": view.block_bytes,
         "reported_block_bytes": view.reported_block_bytes,
-        "arena": None
-        if predicted is None
-        else {
+        "arena": predicted
+        and {
             "predicted_peak_bytes": predicted.peak_bytes,
             "predicted_held_bytes": predicted.held_bytes,
             "replayed_peak_bytes": replayed.peak_bytes if replayed else None,

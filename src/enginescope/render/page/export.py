@@ -239,7 +239,7 @@ def gpu_summary(view: RunView) -> dict[str, Any] | None:
         "energy": view.energy,
         "thermal": view.thermal_state,
         "throttled_by": [
-            {"name": each.reason.name, "share_pct": each.share_pct} for each in held_by(gpu.timed)
+            {"name": h.reason.name, "share_pct": h.share_pct} for h in held_by(gpu.timed)
         ],
         "other_processes": gpu.others,
         "spans": gpu.spans,

@@ -148,14 +148,13 @@ def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
     place = subject.made_on or "machine not known"
     built = subject.tensorrt_version if run.origin == "imported" else None
     made = (place, f"TensorRT {built}") if built else (place,)
+    about = (*made, f"run {view.id}", made_text(run), run.origin)
     return PageRun(
         view=view,
         is_measured=is_measured,
         prefix="" if count == 1 else f"run-{index}-",
         title=subject_line(run) if is_measured else plan_title(subject),
-        about=(*made, f"run {view.id}", made_text(run), run.origin)
-        if is_measured
-        else plan_about(subject),
+        about=about if is_measured else plan_about(subject),
         headline=first_numbers(subject),
         steps=next_steps(subject),
         changes=first_changes(subject.findings, 3)[1:],

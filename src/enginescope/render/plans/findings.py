@@ -196,9 +196,8 @@ def rule_table(report: LintReport) -> TextTable | None:
     shared = _advice_of(report.findings)
     savings = {code: together(one.saving for one in found) for code, found in by_code.items()}
     order = sorted(by_code, key=lambda code: (savings[code].rank, code))
-    advice = (
-        shared[code] + (_alone(savings[code]) if len(by_code[code]) == 1 else "") for code in order
-    )
+    alone = {code: _alone(savings[code]) for code in order if len(by_code[code]) == 1}
+    advice = (shared[code] + alone.get(code, "") for code in order)
     columns = (
         column("What to do", advice),
         column("Code", order),

@@ -49,9 +49,8 @@ _OUTPUT_CHANGES = {
 def reproduction_answer(result: Reproduction) -> Answer:
     """Return the verdicts that count, then all figures of each model."""
     pairs = [(model, row) for model in result.models for row in model.rows]
-    listed = [
-        pair for pair in pairs if any(half and is_listed(half) for _, half in _halves(pair[1]))
-    ]
+    halves = [(pair, (pair[1].recorded, pair[1].again)) for pair in pairs]
+    listed = [pair for pair, both in halves if any(half and is_listed(half) for half in both)]
     screen = TextTable(
         title="Verdicts",
         headers=("verdicts", "model and metric"),

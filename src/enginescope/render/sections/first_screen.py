@@ -100,13 +100,12 @@ def first_screen(subject: PageSubject) -> FirstScreen | None:
         title = "Where to look: the slowest layers" if places else "No layer times"
     rows = [subject.layers[at] for at in places]
     listed = _look_rows(subject, places, rows, losing or [None] * len(rows))
+    missing = _missing(subject, listed) if listed else None
     return FirstScreen(
         title=title,
         count=counted(sum(row.took_time or not row.is_inert for row in subject.layers), "layer"),
         rows=listed,
-        notes=known(
-            _unranked(roofline) if losing else None, _missing(subject, listed) if listed else None
-        ),
+        notes=known(_unranked(roofline) if losing else None, missing),
         has_raw=any(row.raw_ms is not None for row in subject.layers),
     )
 

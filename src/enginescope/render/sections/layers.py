@@ -398,9 +398,8 @@ def roofline_of(subject: PageSubject) -> Section | None:
     found, key, title = view.roofline, "roofline", "Roofline"
     if found is None or view.profile is None:
         name = subject.device_name
-        why = (
-            f"The limits of {name} are not known here" if name else "The plan does not name its GPU"
-        )
+        why = name and f"The limits of {name} are not known here"
+        why = why or "The plan does not name its GPU"
         none = f"{why}: name one with enginescope explore … --gpu NAME --html FILE."
         return Section(key=key, title=title, empty=none if found is None else _NO_TIMES)
     chart = roofline_chart(view)

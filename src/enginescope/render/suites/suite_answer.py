@@ -179,14 +179,11 @@ def _group(rows: Sequence[CellRow], called: dict[str, str]) -> FailureGroup:
     more = f"; {others:,} more, with other names or numbers" if others else ""
     pairs = {(called[row.cell.spec], case_name(row)): None for row in rows}
     backends, models = (dict.fromkeys(names) for names in zip(*pairs, strict=True))
-    is_product = len(pairs) == len(backends) * len(models)
+    cells = few_of(f"{backend} · {model}" for backend, model in pairs)
+    if len(pairs) == len(backends) * len(models):
+        cells = f"{few_of(backends)} · {few_of(models)}"
     return FailureGroup(
-        status=rows[0].status,
-        cells=f"{few_of(backends)} · {few_of(models)}"
-        if is_product
-        else few_of(f"{backend} · {model}" for backend, model in pairs),
-        reason=f"{first}{more}",
-        rows=tuple(rows),
+        status=rows[0].status, cells=cells, reason=f"{first}{more}", rows=tuple(rows)
     )
 
 
@@ -349,9 +346,8 @@ def _fastest(result: SuiteResult) -> str:
 def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
     if len(winners) > 1:
         models, cells = len({win.case[0] for win in winners}), len(winners)
-        count = counted(models, "model") + (
-            "" if models == cells else f" in {counted(cells, 'cell')}"
-        )
+        where = "" if models == cells else f" in {counted(cells, 'cell')}"
+        count = f"{counted(models, 'model')}{where}"
         return f"{count} measured, none on two backends that can be ranked"
     row = winners[0].fastest
     return f"{_named(winners[0])}: {format_ms(row.figure('latency'))} on {called[row.cell.spec]}"
@@ -458,10 +454,8 @@ def _table(
 ) -> TextTable | None:
     if not rows:
         return None
-    more = max(0, len(rows) - MOST_LINES)
-    return TextTable(
-        title=title, headers=headers, rows=tuple(rows[:MOST_LINES]), left_out=more, is_titled=True
-    )
+    more, shown = max(0, len(rows) - MOST_LINES), tuple(rows[:MOST_LINES])
+    return TextTable(title=title, headers=headers, rows=shown, left_out=more, is_titled=True)
 
 
 def _failures(result: SuiteResult) -> TextTable | None:

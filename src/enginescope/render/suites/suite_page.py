@@ -75,13 +75,10 @@ def heat(cell: MatrixCell) -> str:
 
 
 def _fastest(won: list[Win | None], called: Mapping[str, str]) -> DataColumn:
+    ranked = [win if win is not None and win.second is not None else None for win in won]
     names = [
-        None
-        if win is None or win.second is None
-        else "inconclusive"
-        if not win.is_decided
-        else called[win.fastest.cell.spec]
-        for win in won
+        win and (called[win.fastest.cell.spec] if win.is_decided else "inconclusive")
+        for win in ranked
     ]
     meaning = "The fastest backend; inconclusive where the interval of the lead reaches 1, or at !"
     return column("fastest", names, is_choice=True, meaning=meaning)
@@ -181,11 +178,10 @@ def suite_page(
     files = {name: data.decode() for name, data in whole.items() if len(data) <= _CARRIED_BYTES}
     missing = " and ".join(name for name in whole if name not in files)
     tables = {f"table-{one.key}": {**one.packed(), "prefix": ""} for one in (matrix, cells) if one}
+    more = {"cells": _opened(result)}
     return page_bytes(
         "suite.html.j2",
-        PageData(
-            charts=charts_data(pareto), tables=tables, files=files, more={"cells": _opened(result)}
-        ),
+        PageData(charts=charts_data(pareto), tables=tables, files=files, more=more),
         parts=("suite",),
         script_address=script_address,
         title=result.name,

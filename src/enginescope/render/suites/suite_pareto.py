@@ -16,6 +16,7 @@ from enginescope.render.suites.suite_answer import backend_names, status_text
 #: Pictures; the table has the other models.
 MOST_PARETO = 12
 _FRONT, _BEATEN = "no backend is faster and closer", "beaten in both"
+_BETTER = "Left and low is better; no backend beats a large mark, joined by the line, in both"
 _UNRANKED = "not FP16, so not ranked"
 
 
@@ -50,9 +51,7 @@ def _chart(at: int, case: Case, rows: Sequence[CellRow], called: dict[str, str])
     return Chart(
         key=f"suite_pareto_{at + 1}",
         title=f"{name}: error against time",
-        subtitle=(
-            "Left and low is better; no backend beats a large mark, joined by the line, in both",
-        ),
+        subtitle=(_BETTER,),
         spec={"layer": layers},
         table=ChartTable(
             headers=("Backend", "Median, ms", "Largest error", "Status", ""),

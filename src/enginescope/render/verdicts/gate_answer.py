@@ -115,9 +115,8 @@ def is_listed(report: GateReport, row: GateRow) -> bool:
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
     """Return baseline, limits, what was checked, its result and evidence, as names and texts."""
-    limits = ", ".join(
-        f"{metric_words(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
-    )
+    every = report.terms.limits
+    limits = ", ".join(f"{metric_words(one.metric)} {one.regression_pct:g} %" for one in every)
     return stated(
         ("against", report.baseline),
         ("limits", limits),
@@ -377,9 +376,8 @@ def _chart(report: GateReport) -> Chart | None:
         if row.verdict is not None and change_pct(row.verdict) is not None
     ]
     title, lines = f"Change against {report.baseline}", "intervals of the gate's confidence"
-    return estimate_chart(
-        "gate_changes", title, changes, axis="change, %", reference=0.0, lines=lines
-    )
+    key, axis = "gate_changes", "change, %"
+    return estimate_chart(key, title, changes, axis=axis, reference=0.0, lines=lines)
 
 
 #: What XML 1.0 cannot hold, however it is written.

@@ -259,9 +259,8 @@ def _scale(jobs: Sequence[JobHistory]) -> Spec:
 
 def _times_ms(found: JobHistory) -> list[float]:
     made = (datetime.fromisoformat(one.created.replace("Z", "+00:00")) for one in found.points)
-    return [
-        1e3 * (one if one.tzinfo else one.replace(tzinfo=timezone.utc)).timestamp() for one in made
-    ]
+    known = (one if one.tzinfo else one.replace(tzinfo=timezone.utc) for one in made)
+    return [1e3 * one.timestamp() for one in known]
 
 
 def _x() -> Spec:

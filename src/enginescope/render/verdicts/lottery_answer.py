@@ -130,9 +130,8 @@ def _tactics(report: LotteryReport) -> str:
 def _costs(report: LotteryReport) -> str:
     costs = report.costs
     build, process = (format_significant(s, 3) for s in (costs.build_s, costs.process_s))
-    return (
-        f"build {build} s, process {process} s, iteration {format_ms(1e3 * costs.iteration_s, 3)}"
-    )
+    iteration = format_ms(1e3 * costs.iteration_s, 3)
+    return f"build {build} s, process {process} s, iteration {iteration}"
 
 
 def _best(report: LotteryReport) -> str:

@@ -32,7 +32,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
     """
     data = {} if found is None else {"measured": measured_data(found)}
     notices = floor.notices if found is None else measured_notices(found)
-    rows = (
+    rows = tuple(
         (
             format_span(entry.duration_s),
             f"{entry.rounds:,}",
@@ -40,6 +40,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
         )
         for entry in floor.decidable
     )
+    table = TextTable(title="Differences", headers=_HEADERS, rows=rows, numbers=_HEADERS)
     return Answer(
         verb="noise",
         title="Noise",
@@ -53,9 +54,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
             *_facts(floor),
             *stated(("itself", None if found is None else _itself(found))),
         ),
-        tables=(
-            TextTable(title="Differences", headers=_HEADERS, rows=tuple(rows), numbers=_HEADERS),
-        ),
+        tables=(table,),
         notices=tuple(notice for notice in notices if notice.code not in _OF_FLOORS),
     )
 

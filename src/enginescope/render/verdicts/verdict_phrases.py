@@ -197,9 +197,8 @@ def confidence_text(interval: Interval) -> str:
 
 def interval_header(estimates: Iterable[RatioEstimate | None]) -> str:
     """Return ``99 % CI``, the heading of a column of intervals."""
-    levels = dict.fromkeys(
-        confidence_text(one.interval) for one in estimates if one and one.interval
-    )
+    intervals = (one.interval for one in estimates if one)
+    levels = dict.fromkeys(confidence_text(one) for one in intervals if one)
     return f"{' or '.join(levels)} CI".lstrip()
 
 
@@ -453,9 +452,8 @@ def mean_lines(mean: ModelMean, unit: str) -> str:
     """Return the mean for a column of the terminal."""
     ends = mean.interval and f" ({confidence_text(mean.interval)} CI {_ends(mean.interval)})"
     text = f"{title_of(mean.metric)}, geometric mean of {len(mean.models)} {unit}s"
-    return (
-        f"{text}{_without(mean)}\n{signed_pct(100 * (mean.ratio - 1))} %{ends or ', no interval'}"
-    )
+    change = f"{signed_pct(100 * (mean.ratio - 1))} %{ends or ', no interval'}"
+    return f"{text}{_without(mean)}\n{change}"
 
 
 def _without(mean: ModelMean) -> str:
