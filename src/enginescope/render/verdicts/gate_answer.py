@@ -33,6 +33,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     change_pct,
     change_text,
     confidence_text,
+    interval_of,
     levels_text,
     mean_cells,
     mean_lines,
@@ -114,9 +115,8 @@ def is_listed(report: GateReport, row: GateRow) -> bool:
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
     """Return baseline, limits, what was checked, its result and evidence, as names and texts."""
-    limits = ", ".join(
-        f"{metric_words(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
-    )
+    every = report.terms.limits
+    limits = ", ".join(f"{metric_words(one.metric)} {one.regression_pct:g} %" for one in every)
     return stated(
         ("against", report.baseline),
         ("limits", limits),
@@ -135,8 +135,7 @@ def values_of(row: GateRow) -> tuple[str, str]:
     verdict = row.verdict
     if verdict is None:
         return UNKNOWN, UNKNOWN
-    first, second = (value_text(verdict.metric, one) for one in (verdict.a, verdict.b))
-    return first, second
+    return value_text(verdict.metric, verdict.a), value_text(verdict.metric, verdict.b)
 
 
 def row_cells(row: GateRow) -> tuple[str, ...]:
@@ -152,10 +151,8 @@ def figures_sentence(row: GateRow) -> str | None:
     if verdict is None or row.metric is None or verdict.a is verdict.b is None:
         return f"{metric_words(row.metric)}, limit {row.limit_pct:g} %" if row.metric else None
     before, after = values_of(row)
-    interval = verdict.estimate.interval if verdict.estimate else None
-    ends = ""
-    if interval is not None:
-        ends = f" ({confidence_text(interval)} CI {change_interval(verdict)})"
+    interval = interval_of(verdict)
+    ends = f" ({confidence_text(interval)} CI {change_interval(verdict)})" if interval else ""
     figures = f"{metric_words(row.metric)} {before} → {after}, {change_text(verdict)}{ends}"
     return f"{figures}, limit {row.limit_pct:g} %"
 
@@ -203,7 +200,7 @@ def repeated_notices(report: GateReport, rows: Sequence[GateRow]) -> dict[str, N
 def sentence(row: GateRow) -> str:
     """Return a row in one sentence, without its job."""
     parts = (figures_sentence(row), *details(row), levels_text([row.verdict]))
-    return f"{outcome_text(row.outcome)}: {'; '.join(part for part in parts if part)}"
+    return f"{outcome_text(row.outcome)}: {'; '.join(filter(None, parts))}"
 
 
 def _counts(rows: Sequence[GateRow]) -> str:
@@ -242,18 +239,6 @@ def gate_answer(
     repeated = repeated_notices(report, listed)
     rows = [(*_cells(report, row), _reasons(report, row, repeated) or UNKNOWN) for row in listed]
     rows += [mean_cells(mean, "job") for mean in gate_means(report)]
-    held_rows = tuple(_cells(report, row) for row in rest)
-    held = TextTable(
-        title=f"Without regression: {counted(len(rest), 'metric')}",
-        headers=ROW_HEADERS,
-        rows=held_rows,
-        numbers=ROW_HEADERS[3:],
-        whole=ROW_HEADERS[3:],
-        note=change_note(held_rows),
-        sentences=("Job",),
-        is_detail=True,
-        links=tuple(map(link, rest)) if link else (),
-    )
     jobs = TextTable(
         title="Jobs",
         headers=(*ROW_HEADERS, _WHY),
@@ -264,6 +249,17 @@ def gate_answer(
         sentences=("Job",),
         below=_WHY,
         links=(*map(link, listed), *("" for _ in rows[len(listed) :])) if link else (),
+    )
+    cells = tuple(_cells(report, row) for row in rest)
+    held = replace(
+        jobs,
+        title=f"Without regression: {counted(len(rest), 'metric')}",
+        headers=ROW_HEADERS,
+        rows=cells,
+        note=change_note(cells),
+        below=None,
+        is_detail=True,
+        links=tuple(map(link, rest)) if link else (),
     )
     return Answer(
         verb="gate",
@@ -323,15 +319,10 @@ def _listed(report: GateReport, *, everything: bool) -> list[GateRow]:
 
 
 def _lines(report: GateReport, row: GateRow, repeated: Container[str]) -> Iterator[str]:
-    yield row.job
-    figures = figures_sentence(row)
-    if figures:
-        yield figures
-    yield from details(row)
+    yield from filter(None, (row.job, figures_sentence(row), *details(row)))
     for notice in shown_notices(report, row):
-        if notice.code in repeated:
-            continue
-        yield f"{'!' if notice.level == 'warning' else '·'} {notice.message} ({notice.code})"
+        if notice.code not in repeated:
+            yield f"{'!' if notice.level == 'warning' else '·'} {notice.message} ({notice.code})"
 
 
 #: Version of the document's shape.
@@ -350,14 +341,13 @@ def gate_json(report: GateReport) -> bytes:
         jobs=report.jobs,
         checked=checked_text(report),
         counts={one.value: report.count(one) for one in GateOutcome},
-        rows=[_row(report, row) for row in report.rows],
+        rows=[
+            {**to_builtins(row), "fails": report.fails(row), "change_pct": change_pct(row.verdict)}
+            for row in report.rows
+        ],
         means=gate_means(report),
         notices=report.notices,
     )
-
-
-def _row(report: GateReport, row: GateRow) -> dict[str, Any]:
-    return {**to_builtins(row), "fails": report.fails(row), "change_pct": change_pct(row.verdict)}
 
 
 def _cells(report: GateReport, row: GateRow) -> tuple[str, ...]:
@@ -367,17 +357,13 @@ def _cells(report: GateReport, row: GateRow) -> tuple[str, ...]:
 
 
 def _reasons(report: GateReport, row: GateRow, repeated: Container[str]) -> str:
-    notices = (
-        f"{notice.message} ({notice.code})"
-        for notice in shown_notices(report, row)
-        if notice.code not in repeated
-    )
-    return "\n".join((*details(row), *notices))
+    own = (notice for notice in shown_notices(report, row) if notice.code not in repeated)
+    return "\n".join((*details(row), *(f"{one.message} ({one.code})" for one in own)))
 
 
 def change_estimate(name: str, verdict: Verdict, kind: str) -> Estimate:
     """Return the change of a metric in percent, with its interval, for a chart."""
-    ends = ends_of(verdict.estimate.interval if verdict.estimate else None)
+    ends = ends_of(interval_of(verdict))
     low, high = (None if end is None else 100 * (end - 1) for end in ends)
     return Estimate(name=name, value=change_pct(verdict) or 0.0, kind=kind, low=low, high=high)
 
@@ -389,9 +375,9 @@ def _chart(report: GateReport) -> Chart | None:
         for row in report.rows[:_DRAWN]
         if row.verdict is not None and change_pct(row.verdict) is not None
     ]
-    axis, title = "change, %", f"Change against {report.baseline}"
-    lines = "intervals of the gate's confidence"
-    return estimate_chart("gate_changes", title, changes, axis=axis, reference=0.0, lines=lines)
+    title, lines = f"Change against {report.baseline}", "intervals of the gate's confidence"
+    key, axis = "gate_changes", "change, %"
+    return estimate_chart(key, title, changes, axis=axis, reference=0.0, lines=lines)
 
 
 #: What XML 1.0 cannot hold, however it is written.
@@ -441,12 +427,11 @@ def _case(suite: ET.Element, report: GateReport, row: GateRow) -> str | None:
         said = ET.SubElement(case, kind, {"message": _text(sentence(row))})
         if kind != "skipped":
             said.set("type", row.outcome.value)
-            lines = [row.job, figures_sentence(row), *details(row), *notices]
-            said.text = _text("\n".join(line for line in lines if line))
+            lines = (row.job, figures_sentence(row), *details(row), *notices)
+            said.text = _text("\n".join(filter(None, lines)))
             return kind
-    figures = figures_sentence(row)
-    told = [outcome_text(row.outcome), *([figures] if figures else []), *notices]
-    ET.SubElement(case, "system-out").text = _text("\n".join(told))
+    told = (outcome_text(row.outcome), figures_sentence(row), *notices)
+    ET.SubElement(case, "system-out").text = _text("\n".join(filter(None, told)))
     return kind
 
 
@@ -481,7 +466,9 @@ def gate_sarif(report: GateReport, *, root: str | None = None) -> bytes:
         root: Models below this folder are named relative to it, as code hosts want them.
     """
     about = {"answer": answer_text(report), "checked": checked_text(report)}
-    return sarif_log([list(_results(report, root))], _rules(report), properties=about)
+    levels = {"GATE005": _open_level(report), _FLAKY: "warning"}
+    rules = [sarif_rule(*one, level=levels.get(one[0], "error")) for one in RULES]
+    return sarif_log([list(_results(report, root))], rules, properties=about)
 
 
 def _results(report: GateReport, root: str | None) -> Iterator[dict[str, Any]]:
@@ -520,11 +507,6 @@ def _below(path: str | None, root: str | None) -> str | None:
 
 def _open_level(report: GateReport) -> str:
     return "note" if report.terms.inconclusive == "pass" else "error"
-
-
-def _rules(report: GateReport) -> list[dict[str, Any]]:
-    levels = {"GATE005": _open_level(report), _FLAKY: "warning"}
-    return [sarif_rule(*one, level=levels.get(one[0], "error")) for one in RULES]
 
 
 #: Code, name, what it says in short, in full, and what to do.
