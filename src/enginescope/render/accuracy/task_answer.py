@@ -25,7 +25,7 @@ _MOST_DRAWN, _MOST_ROWS = 1_000, 24
 def task_part(report: TaskReport) -> Part:
     """Return the figures of each side, the limits that they break, and each class."""
     broken = [
-        ("✗", broken_text(report, side, limit.metric))
+        ("fails", broken_text(report, side, limit.metric))
         for side in report.sides
         for limit in side.broken
     ]

@@ -90,7 +90,8 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         )
 
     def _spec(self) -> Spec:
-        what, legend = self.what, series_legend(self.labels)
+        what = self.what
+        legend = {**series_legend(self.labels), "symbolType": "stroke", "symbolSize": 500}
         color, dashes = (
             told_apart(what, self.labels, channel, legend=legend)
             for channel in ("color", "strokeDash")
@@ -113,7 +114,7 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         rows = self._rows()
         step = {"interpolate": "step-after", "clip": True}
         layers = [
-            marks(rows, {"type": "area", "fillOpacity": 0.22, **step}, **encoding),
+            marks(rows, {"type": "area", "fillOpacity": 0.12, **step}, **encoding),
             marks(rows, {"type": "line", "strokeWidth": 1.6, **step}, **encoding, **dashes),
             marks(
                 self._rules(), {"type": "rule", "strokeWidth": 1.6, "clip": True}, **rule, **dashes

@@ -99,6 +99,7 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
         tables=tuple(table for table in tables if table is not None),
         notices=measured_notices(found),
         charts=side_distributions(found),
+        is_table_first=True,
     )
 
 
@@ -130,6 +131,7 @@ def verdict_table(pair: MeasuredPair) -> TextTable:
         numbers=headers[1:5],
         note=f"{OTHER_RATIO} {note}." if note else None,
         spared=("reason", interval),
+        sentences=("reason",),
     )
 
 
