@@ -272,7 +272,7 @@ def test_what_all_jobs_differ_in_stands_below_the_answer_and_in_no_row() -> None
     answered = gate_answer(replace(found, rows=(replace(row, notices=(meant, load)),)))
     facts = dict(answered.facts)
     assert facts["current"] == "differs from the baseline in precision: default against fp16"
-    assert [one.code for one in answered.notices] == ["W-LOAD"]
+    assert load in answered.notices
     assert "W-LOAD" not in answered.tables[0].rows[0][-1] + answered.screen[0].rows[0][1]
     page = written_page(answered).decode()
     assert page.index("<strong>Current</strong> differs") < page.index('class="warning"')
