@@ -139,11 +139,9 @@ def metric_text(row: GateRow) -> str:
 
 def values_of(row: GateRow) -> tuple[str, str]:
     """Return both sides' figures with their units."""
-    verdict = row.verdict
-    if verdict is None:
+    if (verdict := row.verdict) is None:
         return UNKNOWN, UNKNOWN
-    first, second = (value_text(verdict.metric, one) for one in (verdict.a, verdict.b))
-    return first, second
+    return value_text(verdict.metric, verdict.a), value_text(verdict.metric, verdict.b)
 
 
 def figures_sentence(row: GateRow) -> str | None:
@@ -256,9 +254,9 @@ def gate_answer(
     listed, means = _listed(told, everything=False), gate_means(report)
     rest = [row for row in told.rows if not is_listed(report, row)]
     said = _said_of_all(report, listed)
-    reasons = (_lines(*details(row), *_notes(report, row, said)) for row in listed)
     rows = [
-        (*_cells(report, row), why or UNKNOWN) for row, why in zip(listed, reasons, strict=True)
+        (*_cells(report, row), _lines(*details(row), *_notes(report, row, said)) or UNKNOWN)
+        for row in listed
     ]
     rows += [mean_cells(mean, "job") for mean in means]
     estimates = (row.verdict.estimate for row in told.rows if row.verdict)
