@@ -44,18 +44,14 @@ class Keys(click.ParamType):  # type: ignore[type-arg]
         return keys
 
 
-def across_option(function: F) -> F:
-    """Add ``--across``."""
-    return option(
-        "--across",
-        type=Keys(),
-        default=(),
-        show_default=False,
-        help=(
-            "Allow these conditions to differ, such as gpu,driver. Other "
-            "differences make sides incomparable."
-        ),
-    )(function)
+across_option = option(
+    "--across",
+    type=Keys(),
+    default=(),
+    show_default=False,
+    help="Allow these conditions to differ, such as gpu,driver. Other differences make sides "
+    "incomparable.",
+)
 
 
 def rounds_option(usual: int | str, most: int = MOST_ROUNDS, when: str = "") -> Callable[[F], F]:
@@ -94,12 +90,10 @@ bench_compare_options = add_options(
 
 def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None:
     """Raise `UsageError` where there is nothing to compare, or something only for ``--compare``."""
+    hint = "enginescope bench A.onnx B.onnx --compare"
     if options["compare"] and not models:
-        raise UsageError(
-            "--compare without models", hint="enginescope bench A.onnx B.onnx --compare"
-        )
+        raise UsageError("--compare without models", hint=hint)
     if not options["compare"]:
-        hint = "enginescope bench A.onnx B.onnx --compare"
         names = ("rounds", "threshold_pct", "across", "continues")
         refuse_typed("without --compare", *names, hint=hint)
 

@@ -12,7 +12,6 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from enginescope.cli.verb import verb
 
-_VARIABLE = "_ENGINESCOPE_COMPLETE"
 _SERVICE = "enginescope.services.completion"
 
 
@@ -65,4 +64,5 @@ def command(ctx: click.Context, /, shell: str) -> None:
     """
     found = get_completion_class(shell)
     assert found is not None  # click knows all choices
-    print(found(ctx.find_root().command, {}, "enginescope", _VARIABLE).source())
+    variable = "_ENGINESCOPE_COMPLETE"
+    print(found(ctx.find_root().command, {}, "enginescope", variable).source())

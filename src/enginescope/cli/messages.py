@@ -83,12 +83,10 @@ def words(*parts: object) -> str:
 
 def level_options() -> list[click.Parameter]:
     """Return ``--quiet`` and ``--verbose``, which every verb has."""
+    more = "Show every figure and notice; name the files read and the processes started."
     texts = {
         "quiet": (QUIET, "Print results, warnings and errors only."),
-        "verbose": (
-            VERBOSE,
-            "Show every figure and notice; name the files read and the processes started.",
-        ),
+        "verbose": (VERBOSE, more),
     }
     return [
         click.Option(
@@ -119,7 +117,8 @@ def _listen(event: str, arguments: tuple[Any, ...]) -> None:
         return
     if event == "open":
         path, mode, flags = arguments
-        if isinstance(path, (str, os.PathLike)) and _is_read(mode, flags):
+        is_read = "r" in mode if mode is not None else flags & os.O_ACCMODE == os.O_RDONLY
+        if isinstance(path, (str, os.PathLike)) and is_read:
             _name_file(os.path.abspath(os.fsdecode(path)))  # noqa: PTH100 - what was opened
     elif event == "subprocess.Popen":
         command = arguments[1]
@@ -127,17 +126,12 @@ def _listen(event: str, arguments: tuple[Any, ...]) -> None:
         detail(f"start {line}")
 
 
-def _is_read(mode: str | None, flags: int) -> bool:
-    return "r" in mode if mode is not None else flags & os.O_ACCMODE == os.O_RDONLY
-
-
 def _name_file(path: str) -> None:
     from tempfile import gettempdir
 
     ours = os.path.join(gettempdir(), "enginescope-")  # noqa: PTH118 - called often
-    if path in _Messages.named or path.startswith((*_SILENT, _OWN, ours)):
-        return
-    if path.endswith(_SUFFIXES) or not os.path.isfile(path):  # noqa: PTH113 - called often
+    is_silent = path in _Messages.named or path.startswith((*_SILENT, _OWN, ours))
+    if is_silent or path.endswith(_SUFFIXES) or not os.path.isfile(path):  # noqa: PTH113 - often
         return
     _Messages.named.add(path)
     detail(f"read {path}")

@@ -229,26 +229,12 @@ class PlaceOfStore(click.ParamType):  # type: ignore[type-arg]
         return click.Path(file_okay=False, path_type=Path).convert(place, param, ctx)
 
 
-def store_option(function: F) -> F:
-    """Add ``--store``."""
-    return option(
-        "--store",
-        "store_folder",
-        type=PlaceOfStore(),
-        help="Folder or database of runs.  [default: $ENGINESCOPE_HOME, else the data folder]",
-    )(function)
-
-
-def dims_option(function: F) -> F:
-    """Add ``--dim``, repeatable, for models with named dimensions."""
-    return option(
-        "--dim",
-        "dims",
-        multiple=True,
-        type=DIM,
-        callback=_each_once,
-        help="Set the size of a named dynamic dimension in all inputs; repeat for several.",
-    )(function)
+store_option = option(
+    "--store",
+    "store_folder",
+    type=PlaceOfStore(),
+    help="Folder or database of runs.  [default: $ENGINESCOPE_HOME, else the data folder]",
+)
 
 
 def _each_once(
@@ -262,26 +248,28 @@ def _each_once(
     return dims
 
 
-def tags_option(function: F) -> F:
-    """Add ``--tag``, repeatable, for runs that are made."""
-    return option(
-        "--tag",
-        "tags",
-        shell_complete=complete_tags,
-        multiple=True,
-        type=Parsed("TEXT", parse_tag),
-        help="Tag the stored runs; a tag collects all runs that ever got it. Repeat for more.",
-    )(function)
-
-
-def json_option(function: F) -> F:
-    """Add ``--json``."""
-    return option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        help="Print the results as JSON on standard output, and nothing else there.",
-    )(function)
+dims_option = option(
+    "--dim",
+    "dims",
+    multiple=True,
+    type=DIM,
+    callback=_each_once,
+    help="Set the size of a named dynamic dimension in all inputs; repeat for several.",
+)
+tags_option = option(
+    "--tag",
+    "tags",
+    shell_complete=complete_tags,
+    multiple=True,
+    type=Parsed("TEXT", parse_tag),
+    help="Tag the stored runs; a tag collects all runs that ever got it. Repeat for more.",
+)
+json_option = option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the results as JSON on standard output, and nothing else there.",
+)
 
 
 __all__ = ["check_outputs", "write_output"]

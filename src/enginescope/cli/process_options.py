@@ -70,10 +70,8 @@ def on_option(text: str, name: str = "backend", *, several: bool = False) -> Cal
 
 def declared_options(request: type[Record]) -> Callable[[F], F]:
     """Add an option for each declared field of a request, unless other options give it."""
-    fields = [
-        field for field in declared(request) if field.param.has_flag and not field.is_required
-    ]
-    return add_options(*map(_declared_option, fields))
+    known = (field for field in declared(request) if field.param.has_flag)
+    return add_options(*(_declared_option(field) for field in known if not field.is_required))
 
 
 def _declared_option(field: Declared) -> Callable[[F], F]:
@@ -208,7 +206,6 @@ def command_line() -> str:
 
 _LOCK_CLOCKS = "--lock-clocks"
 _CLOCK = re.compile(r"(base|max)|([1-9]\d{0,4})(?:\s*mhz)?", re.IGNORECASE)
-_COOLDOWN = re.compile(r"(\d+(?:\.\d+)?)\s*°?c?(?:,(.+))?", re.IGNORECASE)
 #: Warmer than any GPU lets itself become.
 _WARMEST_C = 120.0
 
@@ -223,13 +220,11 @@ def parse_clock(text: str) -> int | str:
 
 def parse_cooldown(text: str) -> Cooldown:
     """Return ``60`` or ``60,2min``: degrees Celsius, and how long to wait at most."""
-    found = _COOLDOWN.fullmatch(text.strip())
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*°?c?(?:,(.+))?", text.strip(), re.IGNORECASE)
     if not found or not 0 < float(found[1]) <= _WARMEST_C:
         raise UsageError(f"{text!r} is not TEMP[,LIMIT]", hint="degrees Celsius: 60, or 60,2min")
-    limit_s = Cooldown(temperature_c=0).limit_s
-    if found[2]:
-        limit_s = parse_span_ms(found[2]) / 1e3
-    return Cooldown(temperature_c=float(found[1]), limit_s=limit_s)
+    limit = {"limit_s": parse_span_ms(found[2]) / 1e3} if found[2] else {}
+    return Cooldown(temperature_c=float(found[1]), **limit)
 
 
 def parse_pin(text: str) -> tuple[int, ...]:
@@ -252,10 +247,8 @@ machine_options = add_options(
     option(
         "--cooldown",
         type=Parsed("TEMP[,LIMIT]", parse_cooldown),
-        help=(
-            "Wait before each job until the GPU cools to TEMP °C, at most LIMIT.  "
-            "[default limit: 3min]"
-        ),
+        help="Wait before each job until the GPU cools to TEMP °C, at most LIMIT.  "
+        "[default limit: 3min]",
     ),
     option(
         "--pin",

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from enginescope.cli.messages import detail, is_usual, note, warn
 from enginescope.cli.verb import EXIT_INTERRUPTED, ending_in_order, saying_what_stands
-from enginescope.judge.units import format_ms, format_span
+from enginescope.judge.units import counted, format_ms, format_span
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
@@ -169,10 +169,11 @@ class JobProgress(Shown[Live], MeasurementObserver):
 
     def job_started(self, index: int, job: Job) -> None:
         self._begin = time.monotonic()
-        if not self._live:
-            self._line(f"{self._place(index)}{self._text(job)} …")
-        elif self._live:
-            self._live.update(Text(f"{self._place(index)}{self._text(job)}\n  starting"))
+        text = f"{self._place(index)}{self._text(job)}"
+        if self._live:
+            self._live.update(Text(f"{text}\n  starting"))
+        else:
+            self._line(f"{text} …")
 
     def process_started(self, text: str) -> None:
         if self._live is not None:
@@ -219,8 +220,8 @@ class ProcessProgress(JobProgress):
             self._line(f"a process failed: {run.outcome.message or run.outcome.kind.value}")
 
     def standing(self) -> str:
-        runs = "1 run is" if self._stored == 1 else f"{self._stored} runs are"
-        return f"{self._so_far}{runs} stored"
+        verb = "is" if self._stored == 1 else "are"
+        return f"{self._so_far}{counted(self._stored, 'run')} {verb} stored"
 
 
 @contextmanager
@@ -244,7 +245,7 @@ def describe(progress: Progress) -> str:
     """Return a phase, the live median and the most time that is left, as one phrase."""
     parts = [_PHASES.get(progress.phase, progress.phase)]
     if progress.median_ms is not None and progress.phase == "steady_state":
-        parts.append("1 sample" if progress.samples == 1 else f"{progress.samples:,} samples")
+        parts.append(counted(progress.samples, "sample"))
         width = progress.half_width_pct
         within = f" ± {width:.2f} %" if width is not None else ""
         parts.append(f"median {format_ms(progress.median_ms)}{within}")

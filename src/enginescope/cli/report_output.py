@@ -23,9 +23,6 @@ R = TypeVar("R")
 #: Options of the files of an answer.
 _FILES = ("markdown", "csv", "html", "junit", "sarif", "card")
 
-#: Options of the files that the next steps may name, the first one first.
-_OPENED = ("html", "markdown", "csv")
-
 
 def print_json(document: bytes | Iterable[bytes]) -> None:
     """Print a JSON document, or its parts, on standard output."""
@@ -129,8 +126,9 @@ def end_report(options: Mapping[str, Any], *steps: tuple[str, str]) -> None:
     """End a verb: a file that it wrote, then `steps`; nothing beside JSON."""
     if options["as_json"]:
         return
-    written = next((options[name] for name in _OPENED if options.get(name)), None)
-    next_steps(*([("open", str(written))] if written else []), *steps)
+    files = [options.get(name) for name in ("html", "markdown", "csv")]
+    written = [("open", str(file)) for file in files if file][:1]
+    next_steps(*written, *steps)
 
 
 def step(

@@ -14,7 +14,6 @@ from enginescope.core.errors import UsageError
 F = TypeVar("F", bound=Callable[..., Any])
 
 VARIABLE = "ENGINESCOPE_TOKEN"
-_BYTES = 32
 _PRIVATE = 0o600
 _OTHERS = 0o077
 
@@ -56,7 +55,7 @@ def made_token(file: Path) -> bool:
     except OSError as error:
         raise UsageError(f"cannot write {file}", why=error.strerror) from error
     with os.fdopen(descriptor, "w") as out:
-        out.write(f"{secrets.token_urlsafe(_BYTES)}\n")
+        out.write(f"{secrets.token_urlsafe(32)}\n")
     return True
 
 

@@ -99,10 +99,7 @@ def long_flag(option: click.Option) -> str:
     return next(text for text in option.opts if text.startswith("--")).removeprefix("--")
 
 
-_PARAMETER = re.compile(r"`(\w+)`")
 _UNIT = re.compile(r"_(pct|s|ms)$")
-#: More letters than any sentence has.
-_NO_LIMIT = 1_000
 
 
 class _Examples(click.Command):
@@ -124,7 +121,7 @@ class _Examples(click.Command):
 
     def get_short_help_str(self, limit: int = 45) -> str:  # noqa: ARG002
         """Return the first sentence of the help, whole: a list of verbs breaks it into lines."""
-        return super().get_short_help_str(_NO_LIMIT)
+        return super().get_short_help_str(1_000)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples; a command line stays on one line, so that it can be copied."""
@@ -161,7 +158,7 @@ class Verb(_Examples):
         def flag(match: re.Match[str]) -> str:
             return f"--{flags.get(match[1]) or _UNIT.sub('', match[1]).replace('_', '-')}"
 
-        return _PARAMETER.sub(flag, text)
+        return re.sub(r"`(\w+)`", flag, text)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, a section for each heading."""
@@ -219,8 +216,6 @@ def refuse_typed(
 
 
 EXIT_INTERRUPTED = 130
-#: Sent by ``timeout``, by CI and by service managers; and by a terminal that is closed.
-_SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 @contextmanager
@@ -230,11 +225,15 @@ def ending_in_order() -> Iterator[None]:
     So that children are ended and temporary files removed. A signal that is ignored, as ``nohup``
     has it, stays so.
     """
+
+    def leave(number: int, _frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
     taken = {}
-    for name in _SIGNALS:
+    for name in ("SIGTERM", "SIGHUP"):  # of timeout, CI, service managers; a closed terminal
         number = getattr(signal, name, None)  # not all on every platform
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            taken[number] = signal.signal(number, _leave)
+            taken[number] = signal.signal(number, leave)
     try:
         yield
     finally:
@@ -253,10 +252,6 @@ def saying_what_stands(what: Callable[[], str]) -> Iterator[None]:
     except SystemExit:
         warn(f"enginescope: interrupted; {what()}")
         raise
-
-
-def _leave(number: int, _frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
 
 
 #: A run or a build failed, or a run is not stored.

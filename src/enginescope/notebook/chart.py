@@ -107,9 +107,8 @@ class ChartDisplay:
         if table is None:
             return ""
         head = "".join(f"<th>{escape(one)}</th>" for one in table.headers)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(one)}</td>' for one in row)}</tr>" for row in table.rows
-        )
+        rows = ("".join(f"<td>{escape(one)}</td>" for one in row) for row in table.rows)
+        body = "".join(f"<tr>{cells}</tr>" for cells in rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

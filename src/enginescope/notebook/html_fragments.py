@@ -19,7 +19,7 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.data_table import UNKNOWN, number_column, xml_text
 from enginescope.render.base.figures import TextTable, headline
-from enginescope.render.base.phrases import Figure, layer_sum_sentence, outcome_text
+from enginescope.render.base.phrases import layer_sum_sentence, outcome_text
 from enginescope.render.depth.depth_answer import (
     SPEED_HEADERS,
     benchmark_notices,
@@ -52,8 +52,8 @@ _CAPTION = "text-align:left;font-weight:bold;padding:0.2em 0;white-space:nowrap"
 
 def fragment(title: str, *parts: str) -> str:
     """Return a whole fragment: a title above its parts, of which empty ones are left out."""
-    inside = "".join(part for part in parts if part)
-    return f"<div class='enginescope'><p><strong>{xml_text(title)}</strong></p>{inside}</div>"
+    head = f"<p><strong>{xml_text(title)}</strong></p>"
+    return f"<div class='enginescope'>{head}{''.join(parts)}</div>"
 
 
 def paragraph(text: str | None) -> str:
@@ -111,7 +111,7 @@ def text_table(part: TextTable | None) -> str:
     if part is None:
         return ""
     left_out = f"and {part.left_out:,} more" if part.left_out else None
-    note = "; ".join(text for text in (part.note, left_out) if text)
+    note = "; ".join(filter(None, (part.note, left_out)))
     rows = (tuple(cell.replace("\n", "; ") for cell in row) for row in part.rows)
     return data_table(part.title, part.headers, rows, numbers=part.numbers, note=note)
 
@@ -194,13 +194,12 @@ def history_html(history: JobHistory) -> str:
         )
         for level in history.levels
     )
+    headers = ("first", "last", "points", "value")
     changes = ((letter, text.replace("\n", "; ")) for letter, text in history_rows(history))
     return fragment(
         title_text(history),
         paragraph(span_text(history)),
-        data_table(
-            "Levels", ("first", "last", "points", "value"), levels, numbers=("points", "value")
-        ),
+        data_table("Levels", headers, levels, numbers=headers[2:]),
         data_table("Changes", HEADERS, changes),
     )
 
@@ -288,14 +287,10 @@ def _facts(view: RunView) -> Iterator[tuple[str, str]]:
         yield "outcome", f"{text}: {outcome.message}" if outcome.message else text
     found = headline(view)
     for one in ((found.main,) if found.main else ()) + found.beside:
-        yield one.label, _figure(one)
+        note = "; ".join((one.note or "").splitlines())
+        yield one.label, f"{one.value}{' !' if one.is_weak else ''}{f' ({note})' if note else ''}"
     if view.layer_sum is not None:
         yield "layers", layer_sum_sentence(view.layer_sum)
-
-
-def _figure(one: Figure) -> str:
-    note = "; ".join((one.note or "").splitlines())
-    return f"{one.value}{' !' if one.is_weak else ''}{f' ({note})' if note else ''}"
 
 
 def _types(view: RunView) -> str:

@@ -106,9 +106,8 @@ class OpenedPlan(PlanView):
         if beam or only or highlight:
             return GraphDisplay(self.plan.name, picture)
         facts = EngineFacts(name=self.plan.name, plan=self.plan, profile=self.profile)
-        page = graph_page(
-            RunView(run_of_engine(facts)), "findings" if color == "lint" else color, gpu=self.gpu
-        )
+        own, view = "findings" if color == "lint" else color, RunView(run_of_engine(facts))
+        page = graph_page(view, own, gpu=self.gpu)
         return GraphDisplay(self.plan.name, picture, page)
 
     def _repr_html_(self) -> str:

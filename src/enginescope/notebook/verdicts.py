@@ -197,11 +197,9 @@ class ShownHistory(JobHistory, frozen=True, kw_only=True):
     _repr_html_ = shown_by("history_html")
 
 
-def _shown(histories: tuple[JobHistory, ...]) -> tuple[ShownHistory, ...]:
-    return tuple(map(shown_as(ShownHistory), histories))
-
-
-history = displayed(history_service.history, _shown)
+history = displayed(
+    history_service.history, lambda histories: tuple(map(shown_as(ShownHistory), histories))
+)
 
 
 class ShownSuite(SuiteView):
@@ -237,10 +235,9 @@ class ShownFindings(LintReport, Frames, frozen=True, kw_only=True):
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the findings as columns, one row each."""
-        names = ("code", "rule", "subject", "message", "advice")
-        columns: dict[str, list[Any]] = {
-            name: [getattr(finding, name) for finding in self.findings] for name in names
-        }
+        columns: dict[str, list[Any]] = {}
+        for name in ("code", "rule", "subject", "message", "advice"):
+            columns[name] = [getattr(finding, name) for finding in self.findings]
         savings = [finding.saving.fields() for finding in self.findings]
         columns |= {name: [one[name] for one in savings] for name in Saving().fields()}
         columns["severity"] = [finding.severity.value for finding in self.findings]

@@ -50,8 +50,7 @@ def command(model: Path, **options: Any) -> int:
 
     check_files(options, model)
     request = request_of(SensitivityRequest, options, model=model)
-    progress = ProcessProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := ProcessProgress(), can_continue=True):
         report = measure_sensitivity(request, progress)
     steps = [runs_step(options, comparison) for comparison in report.comparisons[-1:]]
     present_answer(sensitivity_answer(report), options, *steps)

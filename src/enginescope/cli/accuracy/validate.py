@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +57,7 @@ def parse_limit(text: str) -> tuple[str, float]:
 
 
 EXIT_WRONG = 1
+_PAGE = ("one page", "add --html FILE")
 
 
 @verb(
@@ -159,15 +159,10 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         with ending_in_order(), ValidationProgress() as progress:
             result = validate_models(request, progress)
         page = (output / "validate.html").read_bytes() if options["html"] else b""
-    present_answer(validate_answer(result), options, *_steps(options), html=lambda: page)
+    own = options["output"]
+    after = ("open", str(own.resolve() / "validate.html")) if own else _PAGE
+    steps = () if options["html"] or options["markdown"] else (after,)
+    present_answer(validate_answer(result), options, *steps, html=lambda: page)
     if any(side.failure for side in result.sides) or not result.is_complete:
         return EXIT_RUN_FAILED
     return 0 if result.passes else EXIT_WRONG
-
-
-def _steps(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    written = options["html"] or options["markdown"]
-    if options["output"] and not written:
-        yield "open", str(options["output"].resolve() / "validate.html")
-    elif not written:
-        yield "one page", "add --html FILE"

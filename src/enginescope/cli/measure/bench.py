@@ -228,8 +228,7 @@ def _measure(request: JobRequest, options: dict[str, Any]) -> int:
     from enginescope.cli.run_output import present
     from enginescope.services.measurement.bench import measure_models
 
-    progress = JobProgress()
-    with measuring(progress):
+    with measuring(progress := JobProgress()):
         result = measure_models(request, progress)
     present(result.runs, options)
     if result.not_stored is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.cli.process_options import request_of
 from enginescope.cli.progress import JobProgress, describe, exit_code, job_text, measuring
 from enginescope.cli.report_output import step
@@ -75,7 +75,11 @@ class RoundsProgress(JobProgress):
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         self._last_line = self._measured
-        self._so_far = f"after {rounds} rounds: {'; '.join(map(_brief, comparison.pairs))}"
+        brief = (
+            f"{pair.b} {ratio_text(pair.headline.estimate)} × {pair.a}, {kind_text(pair.headline)}"
+            for pair in comparison.pairs
+        )
+        self._so_far = f"after {rounds} rounds: {'; '.join(brief)}"
         if not self._live:
             said = "; ".join(headline_sentence(pair) for pair in comparison.pairs)
             self._line(f"after {rounds} rounds: {said}")
@@ -121,20 +125,12 @@ class RoundsProgress(JobProgress):
         self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))
 
 
-def _brief(pair: MeasuredPair) -> str:
-    verdict = pair.headline
-    return f"{pair.b} {ratio_text(verdict.estimate)} × {pair.a}, {kind_text(verdict)}"
-
-
-_STOP_OPTIONS = {"iterations", "duration", "precision", "min_samples"}
-
-
 def paced(workload: Workload) -> Workload:
     """Return the workload with the time of a process in a comparison, unless options set it.
 
     ``--max-time`` is of all rounds.
     """
-    if typed().keys() & _STOP_OPTIONS:
+    if typed().keys() & {"iterations", "duration", "precision", "min_samples"}:
         stop = replace(workload.stop, max_time_ms=StopRule().max_time_ms)
         return replace(workload, stop=stop)
     return with_process_stop(workload)
@@ -145,8 +141,7 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
     fields["workload"] = paced(fields["workload"])
     max_time_s = options["max_time"] and options["max_time"] / 1e3
     request = request_of(InterleavedRequest, options, **fields, max_time_s=max_time_s)
-    progress = RoundsProgress()
-    with measuring(progress):
+    with measuring(progress := RoundsProgress()):
         result = compare_interleaved(request, progress)
     if result.comparison is None:
         present(result.failed, options)

@@ -13,7 +13,7 @@ from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import refuse_typed, verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.looks import FLOOR_ROUNDS, LOOKS
-from enginescope.records.environment import Device, Host
+from enginescope.records.environment import Device
 
 if TYPE_CHECKING:
     from enginescope.services.measurement.doctor import Capability, Diagnosis
@@ -98,14 +98,15 @@ def _diagnose(as_json: bool, store: StorePlace | None) -> None:
         print_data(diagnosis)
         return
     _print_machine(diagnosis)
-    print()
-    show(table(("backend", "usable", "", _HOW), _rows(diagnosis.backends)))
-    print()
-    # a command that is broken over two lines cannot be copied
-    show(table(("extra", "there", "for", _HOW), _rows(diagnosis.extras), whole=(_HOW,)))
-    if diagnosis.plugins:
-        print()
-        show(table(("plug-in", "usable", "", _HOW), _rows(diagnosis.plugins)))
+    for headers, parts, whole in (
+        (("backend", "usable", ""), diagnosis.backends, ()),
+        # a command that is broken over two lines cannot be copied
+        (("extra", "there", "for"), diagnosis.extras, (_HOW,)),
+        (("plug-in", "usable", ""), diagnosis.plugins, ()),
+    ):
+        if parts:
+            print()
+            show(table((*headers, _HOW), _rows(parts), whole=whole))
     print()
     _print_self_tests(diagnosis)
     if diagnosis.hints:
@@ -129,28 +130,22 @@ def _print_machine(found: Diagnosis) -> None:
     cores = f"{host.cores_usable} of {host.cores_logical} cores usable"
     place = f" · in {host.container}" if host.container else ""
     print(f"{host.cpu_model or 'unknown CPU'} · {cores} · {format_bytes(host.memory_bytes)}{place}")
-    print(_processor(host))
+    known = {True: "on", False: "off", None: "not visible"}
+    print(
+        f"governor {host.governor or 'not visible'} · boost {known[host.boost]} · "
+        f"SMT {known[host.smt]} · load {host.load_1min or 0:.2f}"
+    )
     loop = "native" if found.loop.usable else f"Python: {found.loop.detail}; {found.loop.hint}"
     print(f"timer {found.timer_resolution_ms * 1e6:.0f} ns · timing loop {loop}")
     for device in found.environment.devices:
-        print(
-            f"{device.name} · driver {device.driver} · {format_bytes(device.memory_bytes)}"
-            f"{_clocks(device)}"
-        )
+        memory = f"{format_bytes(device.memory_bytes)}{_clocks(device)}"
+        print(f"{device.name} · driver {device.driver} · {memory}")
     if not found.environment.devices:
         print("no NVIDIA GPU seen")
 
 
 def _rows(parts: tuple[Capability, ...]) -> list[tuple[str, ...]]:
     return [(one.name, "yes" if one.usable else "no", one.detail, one.hint or "") for one in parts]
-
-
-def _processor(host: Host) -> str:
-    known = {True: "on", False: "off", None: "not visible"}
-    return (
-        f"governor {host.governor or 'not visible'} · boost {known[host.boost]} · "
-        f"SMT {known[host.smt]} · load {host.load_1min or 0:.2f}"
-    )
 
 
 def _clocks(device: Device) -> str:

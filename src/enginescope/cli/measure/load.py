@@ -63,8 +63,7 @@ def command(target: str, **options: Any) -> int:
         target=target,
         conditions=conditions_of(options),
     )
-    progress = ProcessProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := ProcessProgress(), can_continue=True):
         report = run_load(request, progress)
     steps = [step(options, "report", "report", report.trials[-1].run[:8])]
     if report.tag is not None and len(report.trials) > 1:

@@ -31,8 +31,7 @@ def noise(options: dict[str, Any]) -> int:
 
     check_files(options, options["model"] or "")
     request = _request(NoiseRequest, options)
-    progress = RoundsProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := RoundsProgress(), can_continue=True):
         result = measure_noise(request, progress)
     if result.floor is not None and result.measured.comparison is not None:
         present_answer(noise_answer(result.floor, result.measured.comparison), options)
@@ -52,8 +51,7 @@ def self_test(options: dict[str, Any]) -> int:
 
     check_files(options, options["model"] or "")
     request = _request(SelfTestRequest, options)
-    progress = SelfTestProgress()
-    with measuring(progress):
+    with measuring(progress := SelfTestProgress()):
         test = run_self_test(request, progress)
     tag = f"{COMPARISON_TAG}{test.comparisons[0].comparison}"
     first = step(options, "the first comparison", "compare", tag)

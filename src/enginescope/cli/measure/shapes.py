@@ -61,8 +61,7 @@ def command(model: Path, **options: Any) -> int:
     mode = Mode(cuda_graph=False) if options["cuda_graph"] == "off" else Mode()
     weights = dict(options["weights"])
     request = request_of(ShapesRequest, options | {"mode": mode}, model=model, weights=weights)
-    progress = RoundsProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := RoundsProgress(), can_continue=True):
         report = sweep_shapes(request, progress)
     answered = shapes_answer(report)
     steps = [("build", answered.data["build"])] if answered.data["build"] else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,11 +14,11 @@ from enginescope.cli.report_output import print_data, print_paths
 from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.archive.engine_archive import RUNS
+from enginescope.judge.units import counted
 from enginescope.render.base.data_table import inert_text
 
 if TYPE_CHECKING:
     from enginescope.formats.archive.engine_archive import Manifest, TeaEntry, TeaSubject
-    from enginescope.store.location import StorePlace
 
 
 @click.group(
@@ -64,15 +64,7 @@ def command() -> None:
 @option("--force", is_flag=True, help="Overwrite an existing file.")
 @store_option
 @json_option
-def create(
-    archive: Path,
-    what: tuple[str, ...],
-    without: tuple[str, ...],
-    only: bool,
-    force: bool,
-    store_folder: StorePlace | None,
-    as_json: bool,
-) -> None:
+def create(archive: Path, what: tuple[str, ...], **options: Any) -> None:
     """Write ARCHIVE from files, folders and stored runs.
 
     A plan file brings the layer times and trex metadata of the same name. A RUN brings its engine
@@ -83,11 +75,11 @@ def create(
     from enginescope.services.observer import PlanObserver
     from enginescope.services.plans.archive import ArchiveRequest, create_archive
 
-    request = ArchiveRequest(
-        archive=archive, files=what, without=without, only=only, force=force, store=store_folder
-    )
+    named = {name: options[name] for name in ("without", "only", "force")}
+    store = options["store_folder"]
+    request = ArchiveRequest(archive=archive, files=what, store=store, **named)
     created = create_archive(request, PlanObserver())
-    if as_json:
+    if options["as_json"]:
         print_data(created.manifest)
     else:
         _show(archive, created.manifest, created.manifest.files)
@@ -115,13 +107,9 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
     contents = read_tea(archive)
     changed = check_tea(archive) if check else ()
     if as_json:
-        told = {
-            "manifest": contents.manifest,
-            "files": contents.entries,
-            "unlisted": contents.unlisted,
-            "changed": changed if check else None,
-        }
-        print_data(told)
+        told = {"manifest": contents.manifest, "files": contents.entries}
+        more = {"unlisted": contents.unlisted, "changed": changed if check else None}
+        print_data({**told, **more})
     else:
         _show(archive, contents.manifest, contents.entries)
     for name in contents.unlisted:
@@ -162,7 +150,7 @@ def extract(archive: Path, names: tuple[str, ...], output: Path | None, **option
 def _show(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -> None:
     """Print where it is from, which engines it tells of, and its files."""
     whole = format_bytes(sum(one.size_bytes for one in files))
-    print(f"{archive.name}: {len(files):,} {'file' if len(files) == 1 else 'files'}, {whole}")
+    print(f"{archive.name}: {counted(len(files), 'file')}, {whole}")
     if manifest is None:
         print("no manifest: written by trex or by hand")
     else:
@@ -193,8 +181,6 @@ def _rows(files: Sequence[TeaEntry]) -> list[tuple[str, str, int]]:
 def _subject(one: TeaSubject) -> str:
     versions = (version for name, version in one.versions.items() if name.startswith("tensorrt"))
     tensorrt = next(versions, None)
-    parts = (
-        f"TensorRT {tensorrt}" if tensorrt else None,
-        ", ".join(dict.fromkeys(device.name for device in one.devices)) or None,
-    )
-    return inert_text(" · ".join(part for part in (one.name, *parts) if part))
+    devices = ", ".join(dict.fromkeys(device.name for device in one.devices))
+    parts = (one.name, f"TensorRT {tensorrt}" if tensorrt else None, devices)
+    return inert_text(" · ".join(filter(None, parts)))

@@ -111,8 +111,7 @@ def _measured(request: ExploreRequest) -> tuple[ExploreRequest, str]:
     from enginescope.cli.progress import JobProgress, measuring
     from enginescope.services.measurement.explore import measured
 
-    progress = JobProgress()
-    with measuring(progress):
+    with measuring(progress := JobProgress()):
         run, request = measured(request, progress)
     return request, run.id[:8]
 
@@ -152,8 +151,7 @@ def _show_memory(what: str, options: dict[str, Any]) -> None:
         fits_dim=dim,
         store=options["store_folder"],
     )
-    progress = JobProgress()
-    with measuring(progress):
+    with measuring(progress := JobProgress()):
         report = explain_memory(request, progress)
     if options["as_json"]:
         print_json(report.to_json())

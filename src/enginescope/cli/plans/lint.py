@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 #: Read where no other is named.
 CONFIG_FILE = Path("enginescope.toml")
 _FIGURE_COLUMNS = 34
+_RULES: dict[str, Any] = {"shell_complete": complete_rules, "multiple": True, "metavar": "RULES"}
 
 
 @verb(
@@ -42,20 +43,8 @@ _FIGURE_COLUMNS = 34
     "--gpu",
     help="Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]",
 )
-@option(
-    "--select",
-    shell_complete=complete_rules,
-    multiple=True,
-    metavar="RULES",
-    help="Apply only these rules: PLAN1,tiny-kernels.",
-)
-@option(
-    "--ignore",
-    shell_complete=complete_rules,
-    multiple=True,
-    metavar="RULES",
-    help="Skip these rules.",
-)
+@option("--select", **_RULES, help="Apply only these rules: PLAN1,tiny-kernels.")
+@option("--ignore", **_RULES, help="Skip these rules.")
 @option(
     "--level",
     type=click.Choice(("info", "warning", "error", "never")),

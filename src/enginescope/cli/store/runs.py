@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 #: Broken runs that `reindex` names one by one.
 _SHOWN_BROKEN = 10
-_SHORT_ID = 6
 #: Runs that a row of the list may stand for: sides × rounds of one comparison.
 _MOST_ROUNDS = 128
 
@@ -107,7 +106,10 @@ def list_runs(
     if _wants_json(as_json):
         print_data(rows)
     elif rows:
-        _print_table(rows)
+        from enginescope.cli.store.runs_list import runs_list
+        from enginescope.render.base.text_table import screen_width
+
+        print(runs_list(rows, screen_width()), end="")
     else:
         note("no such runs" if any(wanted.values()) else "no runs; enginescope bench makes one")
     if len(found) > limit:
@@ -140,40 +142,36 @@ def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
     _print_facts(found, folder)
 
 
-@command.command(
+def _tagging(verb: str, text: str, *examples: tuple[str, str]) -> None:
+    """Add a verb of the store that changes the tags of a run, as `Store` names it."""
+
+    @command.command(verb, help=text, examples=examples)
+    @click.argument("run", shell_complete=complete_runs)
+    @click.argument("tags", nargs=-1, required=True)
+    @store_option
+    @json_option
+    def change(
+        run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
+    ) -> None:
+        changed = getattr(_store(store_folder), verb)(run, *tags)
+        if _wants_json(as_json):
+            print_data({"run": changed.id, "tags": changed.tags})
+        else:
+            print(f"{changed.id[:6]}: {' '.join(changed.tags) or 'no tags'}")
+
+
+_tagging(
     "tag",
-    examples=(
-        ("Tag the latest run", "enginescope runs tag latest baseline"),
-        ("Add two tags", "enginescope runs tag latest release fp16"),
-    ),
+    "Add TAGS to RUN.",
+    ("Tag the latest run", "enginescope runs tag latest baseline"),
+    ("Add two tags", "enginescope runs tag latest release fp16"),
 )
-@click.argument("run", shell_complete=complete_runs)
-@click.argument("tags", nargs=-1, required=True)
-@store_option
-@json_option
-def tag_run(
-    run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
-) -> None:
-    """Add TAGS to RUN."""
-    _tell_tags(_store(store_folder).tag(run, *tags), as_json=as_json)
-
-
-@command.command(
+_tagging(
     "untag",
-    examples=(
-        ("Remove a tag", "enginescope runs untag latest baseline"),
-        ("Remove two tags", "enginescope runs untag latest release fp16"),
-    ),
+    "Remove TAGS from RUN.",
+    ("Remove a tag", "enginescope runs untag latest baseline"),
+    ("Remove two tags", "enginescope runs untag latest release fp16"),
 )
-@click.argument("run", shell_complete=complete_runs)
-@click.argument("tags", nargs=-1, required=True)
-@store_option
-@json_option
-def untag_run(
-    run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
-) -> None:
-    """Remove TAGS from RUN."""
-    _tell_tags(_store(store_folder).untag(run, *tags), as_json=as_json)
 
 
 @command.command(
@@ -321,9 +319,8 @@ def delete_runs(
     deleted = [store.delete(run_id) for run_id in ids]
     if _wants_json(as_json):
         print_data(deleted)
-        return
-    for run_id in deleted:
-        print(f"deleted {run_id}")
+    else:
+        print("\n".join(f"deleted {run_id}" for run_id in deleted))
 
 
 @command.command(
@@ -362,13 +359,6 @@ def _wants_json(here: bool) -> bool:
     return here or _given().as_json
 
 
-def _tell_tags(run: Run, *, as_json: bool) -> None:
-    if _wants_json(as_json):
-        print_data({"run": run.id, "tags": run.tags})
-        return
-    print(f"{run.id[:_SHORT_ID]}: {' '.join(run.tags) or 'no tags'}")
-
-
 def _folded(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
     """Return one row for the rounds of each side of a comparison, at the place of the newest."""
     from statistics import median
@@ -391,30 +381,20 @@ def _folded(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
     return tuple(folded)
 
 
-def _print_table(rows: tuple[RunRow, ...]) -> None:
-    from enginescope.cli.store.runs_list import runs_list
-    from enginescope.render.base.text_table import screen_width
-
-    print(runs_list(rows, screen_width()), end="")
-
-
 def _print_facts(run: Run, folder: Path) -> None:
     from enginescope.core.units import format_bytes
     from enginescope.render.base.facts import machine_facts, method_facts, phase_facts
     from enginescope.render.base.text import show, table
 
-    files = [
-        ("file", f"{one.path} ({one.kind}, {format_bytes(one.size_bytes)})")
-        for one in run.artifacts
-    ]
+    files = (f"{a.path} ({a.kind}, {format_bytes(a.size_bytes)})" for a in run.artifacts)
     tags = [("tags", " ".join(run.tags))] if run.tags else []
-    here = [*tags, ("folder", str(folder)), *files]
-    for title, facts in (
-        ("how", method_facts(run)),
-        ("where", machine_facts(run)),
-        ("phases", phase_facts(run)),
-        ("stored", here),
-    ):
+    tables = {
+        "how": method_facts(run),
+        "where": machine_facts(run),
+        "phases": phase_facts(run),
+        "stored": (*tags, ("folder", str(folder)), *(("file", text) for text in files)),
+    }
+    for title, facts in tables.items():
         if facts:
             print()
             show(table((title, ""), facts))

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
 
-_PORT = 8642
-
 
 @click.group(
     "serve",
@@ -48,7 +46,7 @@ _PORT = 8642
 @option(
     "--port",
     type=click.IntRange(0, 65_535),
-    default=_PORT,
+    default=8642,
     help="Port to listen on; 0 picks a free port.",
 )
 @token_option("Read the access token from this file, or create one there.")

@@ -121,15 +121,10 @@ def list_tokens(store_folder: StorePlace | None, as_json: bool) -> None:
     if as_json:
         print_data([_row(token) for token in tokens])
     elif tokens:
-        rows = [
-            (
-                token.name,
-                ", ".join(token.scopes),
-                token.created[:10],
-                (token.expires or _NEVER)[:10] + (", expired" if token.is_expired else ""),
-            )
-            for token in tokens
-        ]
+        rows = []
+        for token in tokens:
+            expires = (token.expires or _NEVER)[:10] + (", expired" if token.is_expired else "")
+            rows.append((token.name, ", ".join(token.scopes), token.created[:10], expires))
         show(table(("name", "scopes", "created", "expires"), rows))
     else:
         note("no tokens; enginescope serve tokens create NAME makes one")

@@ -81,10 +81,8 @@ EXIT_WRONG = 1
 @option(
     "--jobs",
     type=COUNT,
-    help=(
-        "Run this many cells of this machine at a time, each on its own cores, never two on one "
-        "GPU.  [default: 1]"
-    ),
+    help="Run this many cells of this machine at a time, each on its own cores, never two on one "
+    "GPU.  [default: 1]",
 )
 @option("--list", "only_list", is_flag=True, help="List the cells, and run nothing.")
 @option(
@@ -98,9 +96,8 @@ EXIT_WRONG = 1
 @option(
     "--on-ray",
     metavar="ADDRESS",
-    help=(
-        "Run cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local starts a cluster here."
-    ),
+    help="Run cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local starts a cluster "
+    "here.",
 )
 @option("--in-docker", metavar="IMAGE", help="Run each cell in a fresh container of this image.")
 @option(

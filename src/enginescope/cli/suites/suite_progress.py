@@ -43,10 +43,8 @@ class SuiteProgress(Shown[Live], SuiteObserver):
     def standing(self) -> str:
         if self._result is None:
             return "no cell was started"
-        return (
-            f"{len(self._result.rows):,} of {len(self._result.plan.cells):,} cells are done; "
-            "run the same command to resume"
-        )
+        done, count = len(self._result.rows), len(self._result.plan.cells)
+        return f"{done:,} of {count:,} cells are done; run the same command to resume"
 
     def warn(self, text: str) -> None:
         warn(text)
@@ -119,29 +117,18 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         parts = [f"{self._before + self._done:,} of {self._total:,} cells done"]
         if self._failed:
             parts.append(f"{self._failed:,} failed")
-        left = self._left_s()
-        if left is not None:
-            parts.append(f"about {span_text(left)} left")
+        if self._done:  # if cells take as long as those of this session did
+            each_s = (time.monotonic() - self._begin) / self._done
+            parts.append(f"about {span_text(each_s * (self._todo - self._done))} left")
         return " · ".join(parts)
-
-    def _left_s(self) -> float | None:
-        """Return the seconds left, if cells take as long as those of this session did."""
-        if not self._done:
-            return None
-        each = (time.monotonic() - self._begin) / self._done
-        return each * (self._todo - self._done)
 
 
 def ending(row: CellRow) -> str:
     """Return how a cell ended, in a few words."""
     if row.status is CellStatus.OK:
         latency, error = row.figure("latency"), row.figure("max_abs_error")
-        parts = ["ok"]
-        if latency is not None:
-            parts.append(f"{format_significant(latency, 4)} ms")
-        if error is not None:
-            parts.append(f"largest error {format_significant(error)}")
-        return ", ".join(parts)
+        text = "ok" if latency is None else f"ok, {format_significant(latency, 4)} ms"
+        return text if error is None else f"{text}, largest error {format_significant(error)}"
     word = row.status.value.replace("_", " ")
     return f"{word}: {row.reason}" if row.reason else word
 

@@ -141,12 +141,8 @@ def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
         )
     hint = "a comparison keeps its first settings"
     refuse_typed("with --continue", "threshold_pct", "across", hint=hint)
-    request = ContinueRequest(
-        name=what[0],
-        rounds=options["rounds"],
-        store=options["store_folder"],
-        command=command_line(),
-    )
+    place = {"store": options["store_folder"], "command": command_line()}
+    request = ContinueRequest(name=what[0], rounds=options["rounds"], **place)
     with measuring(progress := RoundsProgress()):
         result = continue_rounds(request, progress)
     return 0 if result.is_ok else EXIT_RUN_FAILED
@@ -178,12 +174,8 @@ def _known(only: str | None, found: Comparison | None) -> str | None:
         raise UsageError(f"--only {only}", why="only the layers of two plans are listed")
     from enginescope.core.suggest import did_you_mean
 
-    types = [one.key for one in found.overview.by_type if one.key is not None]
-    for one in types:
-        if one.lower() == only.lower():
-            return one
-    raise UsageError(
-        f"--only {only}",
-        why="neither plan has a layer of that type",
-        hint=did_you_mean(only, ("precision", "tactic", *types)),
-    )
+    types = {one.key.lower(): one.key for one in found.overview.by_type if one.key is not None}
+    if only.lower() in types:
+        return types[only.lower()]
+    hint = did_you_mean(only, ("precision", "tactic", *types.values()))
+    raise UsageError(f"--only {only}", why="neither plan has a layer of that type", hint=hint)

@@ -57,8 +57,7 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
     stop = StopRule(duration_ms=options["duration"], min_iterations=5, precision_pct=None)
     request = request_of(ContendRequest, options, models=models)
     request = replace(request, workload=replace(request.workload, stop=stop))
-    progress = RoundsProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := RoundsProgress(), can_continue=True):
         report = run_contend(request, progress)
     present_answer(contend_answer(report), options, runs_step(options, report.comparison))
     return exit_code(progress)

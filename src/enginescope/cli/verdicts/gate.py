@@ -47,18 +47,15 @@ from enginescope.records.verdict.gate import (
     "limits",
     multiple=True,
     metavar="[METRIC=]PERCENT",
-    help=(
-        f"Maximum regression of a metric, as 2% or p99=5%.  [default: {DEFAULT_REGRESSION_PCT:g}%]"
-    ),
+    help="Maximum regression of a metric, as 2% or p99=5%.  "
+    f"[default: {DEFAULT_REGRESSION_PCT:g}%]",
 )
 @option(
     "--metric",
     "metrics",
     multiple=True,
-    help=(
-        "Metric to check: latency, p99, throughput, peak_memory, engine_size, …"
-        "  [default: latency, and metrics of --max-regression]"
-    ),
+    help="Metric to check: latency, p99, throughput, peak_memory, engine_size, …"
+    "  [default: latency, and metrics of --max-regression]",
 )
 @option(
     "--inconclusive",
@@ -80,13 +77,7 @@ from enginescope.records.verdict.gate import (
 @rounds_end_options
 @store_option
 @json_option
-def command(
-    current: tuple[str, ...],
-    baselines: tuple[str, ...],
-    limits: tuple[str, ...],
-    metrics: tuple[str, ...],
-    **options: Any,
-) -> int:
+def command(current: tuple[str, ...], baselines: tuple[str, ...], **options: Any) -> int:
     """Compare CURRENT runs with a baseline; exit with 1 on a regression or without evidence.
 
     CURRENT and the baseline are runs, tags, suites, folders or zip files of runs, or files of other
@@ -102,9 +93,8 @@ def command(
     from enginescope.services.verdicts.gate import GateRequest
 
     check_files(options, *baselines, *current)
-    terms = GateTerms(
-        limits=limits_of(limits, metrics), **picked(options, "inconclusive", "across", "confidence")
-    )
+    limits = limits_of(options["limits"], options["metrics"])
+    terms = GateTerms(limits=limits, **picked(options, "inconclusive", "across", "confidence"))
     request = GateRequest(
         baseline=baselines,
         current=current,
@@ -113,8 +103,7 @@ def command(
         max_time_s=options["max_time_s"],
         store=options["store_folder"],
     )
-    progress = RoundsProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := RoundsProgress(), can_continue=True):
         report = decide_gate(request, command_line(), progress)
     present_answer(
         gate_answer(report, everything=options["everything"]),
@@ -145,21 +134,16 @@ def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...
         else:
             general = _percent(one, one)
     asked = [check_metric(one) for one in metrics] or [HEADLINE]
-    return tuple(
-        Limit(metric=one, regression_pct=own.get(one, general))
-        for one in dict.fromkeys((*asked, *own))
-    )
+    every = dict.fromkeys((*asked, *own))
+    return tuple(Limit(metric=one, regression_pct=own.get(one, general)) for one in every)
 
 
 def _percent(amount: str, given: str) -> float:
     try:
         return float(amount.strip().removesuffix("%"))
     except ValueError:
-        raise UsageError(
-            f"--max-regression {given}",
-            why="not a percentage",
-            hint="--max-regression 2%, or p99=5%",
-        ) from None
+        what, hint = f"--max-regression {given}", "--max-regression 2%, or p99=5%"
+        raise UsageError(what, why="not a percentage", hint=hint) from None
 
 
 def _steps(report: GateReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:

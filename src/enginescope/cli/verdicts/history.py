@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.history import JobHistory
     from enginescope.render.html.images import Chart
 
-_HOUR_MS = 3_600_000.0
 #: So many series are shown; the page and JSON have all.
 _SHOWN = 5
 
@@ -66,12 +65,10 @@ def _sitting(text: str) -> float:
     "--sitting",
     "sitting_ms",
     type=Parsed("DURATION", _sitting),
-    default=_HOUR_MS,
+    default=3_600_000.0,  # an hour
     show_default=False,
-    help=(
-        "Group runs into one point if nothing changed and gaps stay below this "
-        "duration; 0: never.  [default: 1h]"
-    ),
+    help="Group runs into one point if nothing changed and gaps stay below this duration; 0: "
+    "never.  [default: 1h]",
 )
 @option("--last", type=COUNT, help="Use only this many of the newest runs.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")

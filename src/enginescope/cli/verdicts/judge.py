@@ -110,10 +110,8 @@ def command(sides: tuple[str, ...], **options: Any) -> int:
         keep=options["keep"],
         watch=_watch(quiet=options["as_json"]),
     )
-    with (
-        ending_in_order(),
-        saying_what_stands(lambda: f"no round is complete; {_how_to_continue(options['keep'])}"),
-    ):
+    stands = f"no round is complete; {_how_to_continue(options['keep'])}"
+    with ending_in_order(), saying_what_stands(lambda: stands):
         answer = comparison.run()
     _present(answer, options)
     if answer.ended is Ended.INTERRUPTED:
@@ -123,9 +121,8 @@ def command(sides: tuple[str, ...], **options: Any) -> int:
 
 def _propose(sides: list[sources.Source], options: dict[str, Any]) -> int:
     if len(sides) != 2:
-        raise UsageError(
-            f"--session with {len(sides)} sides", hint="name the champion, then one proposal"
-        )
+        hint = "name the champion, then one proposal"
+        raise UsageError(f"--session with {len(sides)} sides", hint=hint)
     champion, proposal = sides
     session = Session(
         champion,
@@ -136,12 +133,8 @@ def _propose(sides: list[sources.Source], options: dict[str, Any]) -> int:
         seed=options["seed"],
         keep=options["session"],
     )
-    with (
-        ending_in_order(),
-        saying_what_stands(
-            lambda: f"the proposal is inconclusive; to judge it again: {command_line()}"
-        ),
-    ):
+    stands = f"the proposal is inconclusive; to judge it again: {command_line()}"
+    with ending_in_order(), saying_what_stands(lambda: stands):
         judged = session.propose(proposal)
     if judged.answer is not None:
         _present(judged.answer, options)

@@ -51,8 +51,7 @@ def command(model: Path, **options: Any) -> int:
 
     check_files(options, model)
     request = request_of(LadderRequest, options, model=model)
-    progress = RoundsProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := RoundsProgress(), can_continue=True):
         report = climb_ladder(request, progress)
     rows = [*map(Text, waterfall(report, width=screen_width()))]
     after = runs_step(options, report.comparison)

@@ -50,8 +50,7 @@ def command(model: Path, **options: Any) -> int:
 
     check_files(options, model)
     request = request_of(LotteryRequest, options, model=model)
-    progress = ProcessProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := ProcessProgress(), can_continue=True):
         report = hold_lottery(request, progress)
     tag = f"{COMPARISON_TAG}{report.comparison}"
     side_by_side = step(options, "the builds side by side", "compare", tag)

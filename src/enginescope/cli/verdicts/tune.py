@@ -55,8 +55,7 @@ def command(model: Path, **options: Any) -> int:
     for name, some in options["options"]:
         values[name] = (*values.get(name, ()), *some)
     request = request_of(TuneRequest, options, model=model, options=values)
-    progress = ProcessProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := ProcessProgress(), can_continue=True):
         report = tune_options(request, progress)
     steps = [runs_step(options, report.comparison, "the search")]
     if report.confirmation is not None and report.confirmation.comparison is not None:

@@ -56,10 +56,8 @@ _OF_REPRODUCE = (
     "--old",
     shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
-    help=(
-        "Stack in use: a Python with enginescope in it, docker:IMAGE or podman:IMAGE; without "
-        "MODELS, recorded runs.  [default: with --reproduce, the recorded stack]"
-    ),
+    help="Stack in use: a Python with enginescope in it, docker:IMAGE or podman:IMAGE; without "
+    "MODELS, recorded runs.  [default: with --reproduce, the recorded stack]",
 )
 @option(
     "--new",
@@ -144,8 +142,7 @@ def _check(models: tuple[Path, ...], options: dict[str, Any]) -> int:
     from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 
     check_files(options, *models, options["old"], options["new"] or "")
-    progress = RoundsProgress()
-    with measuring(progress, can_continue=True):
+    with measuring(progress := RoundsProgress(), can_continue=True):
         report = check_upgrade(_request(models, options), progress)
     steps, folder = [next_step(report, options)], options["evidence"]
     if any(notice.code == "I-SHORT-SEARCH" for notice in report.notices):
@@ -162,11 +159,9 @@ def _search(models: tuple[Path, ...], span: str, options: dict[str, Any]) -> int
     from enginescope.services.upgrade.search import SearchRequest, search_upgrade
 
     check_files(options, *models)
-    pythons = options["pythons"]
-    upgrade = _request(models, {**options, "old": ""})
-    request = SearchRequest(
-        upgrade=upgrade, span=span, package=options["package"], pythons=tuple(pythons)
-    )
+    upgrade, pythons = _request(models, {**options, "old": ""}), tuple(options["pythons"])
+    package = options["package"]
+    request = SearchRequest(upgrade=upgrade, span=span, package=package, pythons=pythons)
     with measuring(progress := RoundsProgress(), can_continue=True):
         result = search_upgrade(request, progress)
     steps = [next_step(result.change, options)] if result.change else []
@@ -178,13 +173,9 @@ def _reproduce(folder: Path, options: dict[str, Any]) -> int:
     from enginescope.render.reproduction.reproduction_answer import reproduction_answer
 
     check_files(options, folder)
-    names = ("check_only", "old", "new")
-    request = ReproduceRequest(
-        folder=folder,
-        store=options["store_folder"],
-        command=command_line(),
-        **picked(options, *names),
-    )
+    place = {"store": options["store_folder"], "command": command_line()}
+    own = picked(options, "check_only", "old", "new")
+    request = ReproduceRequest(folder=folder, **place, **own)
     with measuring(progress := RoundsProgress()):
         result = reproduce_upgrade(request, progress)
     after = step(options, "run it again", "upgrade", "--reproduce", folder)

@@ -78,12 +78,12 @@ def side_answer(side: ValidatedSide) -> str:
 def limits_text(side: ValidatedSide) -> str:
     """Return which limits hold for a side's outputs, and why those."""
     outputs = side.diff.outputs if side.diff else ()
-    given = [output.name for output in outputs if output.tolerance.is_given]
+    given = [output for output in outputs if output.tolerance.is_given]
     if outputs and len(given) == len(outputs):
         return f"those of --atol and --rtol{_beyond(outputs)}"
-    more = f"; those of --atol and --rtol for {', '.join(given)}" if given else ""
-    own = [output for output in outputs if output.tolerance.is_given]
-    return f"{side.tolerance}: {side.tolerance_why}{more}{_beyond(own)}"
+    names = ", ".join(output.name for output in given)
+    more = f"; those of --atol and --rtol for {names}" if given else ""
+    return f"{side.tolerance}: {side.tolerance_why}{more}{_beyond(given)}"
 
 
 def _beyond(outputs: Sequence[OutputDiff]) -> str:
@@ -100,12 +100,8 @@ def _beyond(outputs: Sequence[OutputDiff]) -> str:
 
 
 def _limits(outputs: tuple[OutputDiff, ...]) -> str:
-    return ", ".join(
-        dict.fromkeys(
-            "--atol and --rtol" if output.tolerance.is_given else output.tolerance.name
-            for output in outputs
-        )
-    )
+    every = [output.tolerance for output in outputs]
+    return ", ".join(dict.fromkeys("--atol and --rtol" if o.is_given else o.name for o in every))
 
 
 def bindings_text(found: Validation) -> str:
@@ -281,10 +277,8 @@ def output_charts(key: str, diff: SideDiff, worst: Sequence[WorstAnswer]) -> Ite
     charts = [_value_pairs(one, f"{key}-values") for one in worst[:1]]
     charts.append(_sample_errors(diff, f"{key}-samples"))
     for at, one in enumerate(drawn):
-        charts += [
-            _error_histogram(one, f"{key}-o{at}-errors"),
-            _channel_errors(one, f"{key}-o{at}-channels"),
-        ]
+        charts.append(_error_histogram(one, f"{key}-o{at}-errors"))
+        charts.append(_channel_errors(one, f"{key}-o{at}-channels"))
     yield from (chart for chart in charts if chart is not None)
 
 
@@ -407,10 +401,8 @@ def _value_pairs(worst: WorstAnswer, key: str) -> Chart | None:
     at = _picked(a, b)
     low, high = float(min(a.min(), b.min())), float(max(a.max(), b.max()))
     points = [{"r": float(a[one]), "c": float(b[one])} for one in at]
-    x, y = (
-        quantity(field, title, scale={"zero": False})
-        for field, title in (("r", "reference"), ("c", "this side"))
-    )
+    x = quantity("r", "reference", scale={"zero": False})
+    y = quantity("c", "this side", scale={"zero": False})
     equal: list[Spec] = [{"r": low, "c": low}, {"r": high, "c": high}]
     point = {"type": "point", "filled": True, "size": 18, "color": VERMILLION, "opacity": 0.6}
     layers = [
@@ -440,6 +432,4 @@ def _picked(a: Any, b: Any) -> Sequence[int]:
 
 
 def _edge(at: int) -> float:
-    if at < 0:
-        return 0.0
-    return HISTOGRAM_EDGES[min(at, len(HISTOGRAM_EDGES) - 1)]
+    return 0.0 if at < 0 else HISTOGRAM_EDGES[min(at, len(HISTOGRAM_EDGES) - 1)]

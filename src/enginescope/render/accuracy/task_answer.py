@@ -9,7 +9,7 @@ from typing import Any
 from enginescope.analysis.tasks.task_scoring import TaskReport, TaskSide
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import format_significant, range_text
+from enginescope.judge.units import counted, format_significant, range_text
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable
 from enginescope.render.charts.series import told_apart
@@ -24,11 +24,7 @@ _MOST_DRAWN, _MOST_ROWS = 1_000, 24
 
 def task_part(report: TaskReport) -> Part:
     """Return the figures of each side, the limits that they break, and each class."""
-    broken = [
-        ("fails", broken_text(report, side, limit.metric))
-        for side in report.sides
-        for limit in side.broken
-    ]
+    broken = [(side, limit.metric) for side in report.sides for limit in side.broken]
     classes = class_table(report)
     return Part(
         key="task",
@@ -38,7 +34,7 @@ def task_part(report: TaskReport) -> Part:
             *stated(("averaged", report.averaged)),
             *(("interval", text) for text in _interval_texts(report)),
             *stated(("least", _worst_classes(report))),
-            *broken,
+            *(("fails", broken_text(report, *each)) for each in broken),
             *left_out_facts(report),
         ),
         tables=(score_table(report), *((classes,) if classes else ())),
@@ -54,14 +50,13 @@ def score_table(report: TaskReport, labels: Sequence[str] | None = None) -> Text
         labels: Of the sides, where they have others here.
     """
     headers = tuple(f"{metric.title} {metric.unit}".rstrip() for metric in report.metrics)
+    labels = labels or [side.label for side in report.sides]
     return TextTable(
         title=report.title,
         headers=("side", *headers),
         rows=tuple(
             (label, *(task_figure(side.scores.values.get(one.name)) for one in report.metrics))
-            for label, side in zip(
-                labels or [side.label for side in report.sides], report.sides, strict=True
-            )
+            for label, side in zip(labels, report.sides, strict=True)
         ),
         numbers=headers,
         shortened={"side": 0},
@@ -79,14 +74,12 @@ def class_table(report: TaskReport) -> TextTable | None:
     kept = list(names)
     if len(kept) > MOST_PARTS:  # the least of the first side say most
         kept.sort(key=lambda name: math.inf if (one := values[0].get(name)) is None else one)
-    labels = tuple(side.label for side in report.sides)
+    labels, shown = tuple(side.label for side in report.sides), kept[:MOST_PARTS]
     which = "each class" if len(kept) <= MOST_PARTS else f"the {MOST_PARTS} least of {len(kept):,}"
     return TextTable(
         title=f"{metric} of {which}",
         headers=("class", *labels),
-        rows=tuple(
-            (name, *(task_figure(one.get(name)) for one in values)) for name in kept[:MOST_PARTS]
-        ),
+        rows=tuple((name, *(task_figure(one.get(name)) for one in values)) for name in shown),
         numbers=labels,
         is_detail=True,
     )
@@ -96,19 +89,17 @@ def task_figure(value: float | None, unit: str = "") -> str:
     """Return a figure of a task to four digits, at most four decimals where it is not small."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
+    text = f"{value:.4f}" if abs(value) < 10 else format_significant(value, 4)
     if value and abs(value) < 1e-3:
         text = f"{value:.2e}"
-    else:
-        text = f"{value:.4f}" if abs(value) < 10 else format_significant(value, 4)
     return f"{text} {unit}".rstrip()
 
 
 def task_title(report: TaskReport) -> str:
     """Return against what the figures are, and of how many samples."""
-    counted = f"{report.counted:,} sample{'' if report.counted == 1 else 's'}"
-    if report.against == "targets":
-        return f"{report.title} against the targets in {report.source}, {counted}"
-    return f"{report.title} against {report.source}, {counted}"
+    targets = "the targets in " if report.against == "targets" else ""
+    samples = counted(report.counted, "sample")
+    return f"{report.title} against {targets}{report.source}, {samples}"
 
 
 def task_answer(report: TaskReport) -> str:
@@ -121,11 +112,9 @@ def task_answer(report: TaskReport) -> str:
         more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
         return f"{broken_text(report, side, first.metric)}{more}"
     side = report.sides[0]
-    shown = ", ".join(
-        f"{metric.title} {task_figure(side.scores.values.get(metric.name), metric.unit)}"
-        for metric in report.metrics[:2]
-    )
-    return f"{side.label}: {shown}"
+    values = ((one, side.scores.values.get(one.name)) for one in report.metrics[:2])
+    shown = (f"{one.title} {task_figure(value, one.unit)}" for one, value in values)
+    return f"{side.label}: {', '.join(shown)}"
 
 
 def broken_text(report: TaskReport, side: TaskSide, metric: str) -> str:
@@ -148,8 +137,8 @@ def left_out_facts(report: TaskReport) -> Iterator[tuple[str, str]]:
         yield "left out", f"{more:,} more, all of them in the JSON"
     if report.unused:
         rest = " …" if len(report.unused) > _MOST_NAMES else ""
-        targets = f"{len(report.unused):,} target{'' if len(report.unused) == 1 else 's'}"
-        yield "no sample", f"for {targets}: {', '.join(report.unused[:_MOST_NAMES])}{rest}"
+        names = ", ".join(report.unused[:_MOST_NAMES])
+        yield "no sample", f"for {counted(len(report.unused), 'target')}: {names}{rest}"
 
 
 def _interval_texts(report: TaskReport) -> Iterator[str]:
@@ -237,12 +226,9 @@ def _scatter(report: TaskReport) -> bool:
 
 def task_data(report: TaskReport) -> dict[str, Any]:
     """Return a report without the figures of each sample."""
+    names = ("task", "against", "source", "averaged", "passes")
     return {
-        "task": report.task,
-        "against": report.against,
-        "source": report.source,
-        "averaged": report.averaged,
-        "passes": report.passes,
+        **{name: getattr(report, name) for name in names},
         "num_samples": report.counted,
         "metrics": report.metrics,
         "limits": report.limits,
@@ -268,13 +254,9 @@ def task_samples_data(report: TaskReport) -> list[dict[str, Any]]:
         {
             "side": side.label,
             "samples": [
-                {
-                    "sample": sample.sample,
-                    "name": sample.name,
-                    "left_out": sample.score.left_out,
-                    **sample.score.values,
-                }
-                for sample in side.samples
+                {"sample": one.sample, "name": one.name, "left_out": one.score.left_out}
+                | one.score.values
+                for one in side.samples
             ],
         }
         for side in report.sides

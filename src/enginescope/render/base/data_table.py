@@ -170,9 +170,7 @@ def data_table(
 ) -> DataTable | None:
     """Return a table of the columns in which anything is known; ``None`` without a row."""
     known = tuple(one for one in columns if one.is_known)
-    if not known:
-        return None
-    return DataTable(key=key, caption=caption, noun=noun, columns=known)
+    return DataTable(key=key, caption=caption, noun=noun, columns=known) if known else None
 
 
 _MOST_DECIMALS = 9
@@ -260,9 +258,7 @@ def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
 
 def ratio_cells(estimate: RatioEstimate | None) -> tuple[float | None, ...]:
     """Return the cells of a ratio and its interval; empty ones for none."""
-    if estimate is None:
-        return (None, None, None)
-    return (estimate.ratio, *ends_of(estimate.interval))
+    return (None, None, None) if estimate is None else (estimate.ratio, *ends_of(estimate.interval))
 
 
 def csv_bytes(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

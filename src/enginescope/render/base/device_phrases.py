@@ -16,14 +16,11 @@ from enginescope.records.run.telemetry import (
     TEMPERATURE,
     GpuTelemetry,
     Held,
-    SampledGpu,
     held_by,
 )
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.phrases import in_text, interval_text
-
-_SOURCES = {"nvml": "NVML", "jtop": "jetson-stats"}
 
 
 def joules_text(joules: float) -> str:
@@ -54,24 +51,21 @@ def energy_parts(energy: Energy) -> tuple[str, ...]:
 
 def energy_sentences(energy: Energy) -> tuple[str, ...]:
     """Return how the figures of a request's energy came about, and what they leave out."""
-    way = (
-        f"From the GPU's energy counter, which rose in steps of "
-        f"{format_significant(energy.step_mj or 0)} mJ every "
-        f"{format_significant(energy.step_ms or 0)} ms as it was sampled"
-        if energy.method == "counter"
-        else "From power added up over time: this GPU reports no energy counter"
-    )
+    way = "From power added up over time: this GPU reports no energy counter"
+    if energy.method == "counter":
+        steps = (format_significant(one or 0) for one in (energy.step_mj, energy.step_ms))
+        rose = "{} mJ every {} ms as it was sampled".format(*steps)
+        way = f"From the GPU's energy counter, which rose in steps of {rose}"
     seconds, watts = energy.duration_ms / 1e3, format_significant(energy.load_w)
-    said = [
+    idle = "Idle power was not measured, so nothing is subtracted."
+    shared = "Other processes were on the GPU: some of the energy is theirs."
+    return (
         f"{energy.sampling[:1].upper()}{energy.sampling[1:]}.",
         f"{way}; {energy.requests:,} requests in {seconds:.1f} s at {watts} W.",
         "The intervals cover the readings, not the accuracy of the sensor.",
-    ]
-    if energy.net_joules is None:
-        said.append("Idle power was not measured, so nothing is subtracted.")
-    if energy.is_shared:
-        said.append("Other processes were on the GPU: some of the energy is theirs.")
-    return tuple(said)
+        *([idle] if energy.net_joules is None else []),
+        *([shared] if energy.is_shared else []),
+    )
 
 
 def clock_parts(view: RunView) -> tuple[str, ...]:
@@ -79,9 +73,8 @@ def clock_parts(view: RunView) -> tuple[str, ...]:
     clock, cycles = view.sm_clock, view.cycles
     if clock is None:
         return ()
-    before, during, after = (
-        f"{mhz:,.0f}" for mhz in (clock.before_mhz, clock.during_mhz, clock.after_mhz)
-    )
+    every = (clock.before_mhz, clock.during_mhz, clock.after_mhz)
+    before, during, after = (f"{mhz:,.0f}" for mhz in every)
     steady = f"{during} MHz before, during and after"
     moved = f"{before} MHz before, {during} during, {after} after"
     parts = [steady if before == during == after else moved]
@@ -97,9 +90,10 @@ def gpu_facts(view: RunView) -> tuple[tuple[str, str], ...]:
     if gpu is None:
         return ()
     sampled, clock = gpu.gpu, clock_parts(view)
+    source = {"nvml": "NVML", "jtop": "jetson-stats"}.get(sampled.source, sampled.source)
     kind = "of the moment" if sampled.power_is_instant else "averaged by the driver over 1 s"
     return stated(
-        ("GPU", _named(sampled)),
+        ("GPU", f"{sampled.name}{', a MIG instance' if sampled.is_mig else ''}, by {source}"),
         ("UUID", sampled.uuid),
         *(("SM clock around the timed loop", one) for one in clock[:1]),
         *(("In cycles of the SM clock", one) for one in clock[1:]),
@@ -132,9 +126,8 @@ def _energy_pairs(energy: Energy) -> Iterator[tuple[str, str | None]]:
 
 
 def _peaks(gpu: GpuTelemetry) -> Iterator[tuple[str, str]]:
-    memory, degrees = (
-        gpu.series.channel(name) if gpu.series else None for name in (PROCESS_MEMORY, TEMPERATURE)
-    )
+    memory = gpu.series.channel(PROCESS_MEMORY) if gpu.series else None
+    degrees = gpu.series.channel(TEMPERATURE) if gpu.series else None
     if memory is not None:
         most = format_bytes(int(memory[memory == memory].max()))  # NaN is not itself
         yield "Device memory of the process", most
@@ -146,26 +139,17 @@ def _peaks(gpu: GpuTelemetry) -> Iterator[tuple[str, str]]:
 
 def _held(held: tuple[Held, ...]) -> str:
     slowing = [one for one in held if one.reason.slows]
-    if not slowing:
-        return "nothing that was read"
-    return "; ".join(
-        f"{one.reason.meaning}, {one.share_pct:.0f} % of the readings" for one in slowing
-    )
-
-
-def _named(gpu: SampledGpu) -> str:
-    kind = ", a MIG instance" if gpu.is_mig else ""
-    return f"{gpu.name}{kind}, by {_SOURCES.get(gpu.source, gpu.source)}"
+    texts = (f"{one.reason.meaning}, {one.share_pct:.0f} % of the readings" for one in slowing)
+    return "; ".join(texts) or "nothing that was read"
 
 
 _OPERATORS = 4
-_SPELLED = {"Tensorrt": "TensorRT", "NvTensorRTRTX": "TensorRT RTX"}
 
 
 def short_name(provider: str) -> str:
     """Return ``CUDA`` for ``CUDAExecutionProvider``."""
     name = provider.removesuffix("ExecutionProvider")
-    return _SPELLED.get(name, name)
+    return {"Tensorrt": "TensorRT", "NvTensorRTRTX": "TensorRT RTX"}.get(name, name)
 
 
 def placement_line(run: Run) -> str | None:
@@ -220,9 +204,9 @@ def device_line(view: RunView) -> str | None:
 
 def token_lines(view: RunView) -> tuple[str | None, str | None]:
     """Say when a request had its first token, and what each further one took."""
-    found = (view.summary(metric) for metric in ("time_to_first_token", "time_per_token"))
     first, each = (
-        f"{format_ms(one.median_ms)} median, {interval_text(one)}" if one else None for one in found
+        f"{format_ms(one.median_ms)} median, {interval_text(one)}" if one else None
+        for one in map(view.summary, ("time_to_first_token", "time_per_token"))
     )
     return first, each
 
@@ -235,11 +219,11 @@ def cold_line(run: Run) -> str | None:
     names = {"cold_load": "load", "cold_first_inference": "first inference"}
     times = ", ".join(f"{format_ms(one.duration_ms, 3)} {names[one.name]}" for one in made.cold)
     when = ", measured when the engines were built" if made.from_cache else ""
-    held = ""
-    if made.cache_files and made.cache_bytes is not None:
-        files = counted(made.cache_files, "file")
-        held = f"; they hold {files}, {format_bytes(made.cache_bytes)}"
-    return f"{times} with empty caches{when}{held}"
+    text = f"{times} with empty caches{when}"
+    if not made.cache_files or made.cache_bytes is None:
+        return text
+    files = counted(made.cache_files, "file")
+    return f"{text}; they hold {files}, {format_bytes(made.cache_bytes)}"
 
 
 def provider_rows(view: RunView) -> tuple[tuple[str, str], ...]:
@@ -287,11 +271,11 @@ def caveat(work: tuple[ProviderWork, ...]) -> str | None:
         return None
     text = (
         "CUDA's kernels run behind the host: the time of such a node is that of its launch, and "
-        "the GPU's work shows where the host waits next"
+        "the GPU's work shows where the host waits next."
     )
-    if "TensorrtExecutionProvider" in names:
-        text += (
-            ". TensorRT's provider waits for its stream: its times contain the GPU's work, so the "
-            "shares lean to it"
-        )
-    return f"{text}."
+    if "TensorrtExecutionProvider" not in names:
+        return text
+    return (
+        f"{text} TensorRT's provider waits for its stream: its times contain the GPU's work, so "
+        "the shares lean to it."
+    )

@@ -68,10 +68,10 @@ def tensor_text(tensor: Tensor) -> str:
 
 def form_text(tensor: Tensor) -> str:
     """Return ``1×3×224×224 FP32 NCHW``: what is known of it, maybe nothing."""
-    parts = [shape_text(tensor.shape)] if tensor.shape is not None else []
-    parts += [tensor.dtype.value] if tensor.dtype else []
-    parts += [tensor.layout.name] if tensor.layout else []
-    return " ".join(parts)
+    shape = shape_text(tensor.shape) if tensor.shape is not None else None
+    dtype = tensor.dtype.value if tensor.dtype else None
+    layout = tensor.layout.name if tensor.layout else None
+    return " ".join(filter(None, (shape, dtype, layout)))
 
 
 def inputs_text(run: Run) -> str | None:
@@ -116,7 +116,7 @@ def subject_line(run: Run, name: str | None = None) -> str:
         f"batch {batch}" if batch is not None else None,
         inputs_text(run),
     )
-    return " · ".join(part for part in parts if part)
+    return " · ".join(filter(None, parts))
 
 
 def place_line(run: Run) -> str | None:
@@ -131,7 +131,7 @@ def place_line(run: Run) -> str | None:
     host = run.environment.host
     cores = host.cores_usable or host.cores_logical
     parts = (host.cpu_model, counted(cores, "core") if cores else None)
-    return ", ".join(part for part in parts if part) or None
+    return ", ".join(filter(None, parts)) or None
 
 
 def given_gpu_text(name: str) -> str:
@@ -149,7 +149,7 @@ def device_text(device: Device) -> str:
         f"driver {device.driver}" if device.driver else None,
         f"clocks locked: {device.clock_lock}" if device.clock_lock else None,
     )
-    return " · ".join(part for part in parts if part)
+    return " · ".join(filter(None, parts))
 
 
 def machine_facts(run: Run) -> Facts:
@@ -180,9 +180,7 @@ def machine_facts(run: Run) -> Facts:
 def method_facts(run: Run) -> Facts:
     """Return how it was measured: command, rules, providers, node placement, versions."""
     workload = run.job.workload
-    placement = ", ".join(
-        f"{one.provider}: {one.nodes} nodes in {one.subgraphs} subgraphs" for one in run.placement
-    )
+    placed = (f"{p.provider}: {p.nodes} nodes in {p.subgraphs} subgraphs" for p in run.placement)
     command = run.command or (run.tool.command if run.tool else None) or ""
     pairs = (
         *(("Command", line) for line in command.splitlines()),
@@ -190,7 +188,7 @@ def method_facts(run: Run) -> Facts:
         ("SHA-256", run.job.subject.sha256),
         ("Backend", str(run.job.backend)),
         ("Providers", ", ".join(run.providers) or None),
-        ("Node placement", placement or None),
+        ("Node placement", ", ".join(placed) or None),
         ("Inputs", ", ".join(tensor_text(one) for one in run.inputs) or None),
         ("Outputs", ", ".join(tensor_text(output) for output in run.outputs) or None),
         ("Requests", mode_text(workload.mode)),
@@ -218,10 +216,7 @@ _MEMORY = (
 
 def phase_facts(run: Run) -> Facts:
     """Return the phases with their durations, and the peak memory."""
-    phases = tuple(
-        (_PHASES.get(phase.name, phase.name), format_ms(phase.duration_ms, 3))
-        for phase in run.phases
-    )
+    phases = ((_PHASES.get(one.name, one.name), one.duration_ms) for one in run.phases)
     sizes = (
         ("peak memory until the timed loop ended", run.peak_memory_bytes),
         *((name, getattr(run.device_memory, field, None)) for name, field in _MEMORY),
@@ -231,7 +226,10 @@ def phase_facts(run: Run) -> Facts:
             for what, field in (("memory", "peak_host_bytes"), ("GPU memory", "peak_device_bytes"))
         ),
     )
-    return (*phases, *((name, format_bytes(size)) for name, size in sizes if size is not None))
+    return (
+        *((name, format_ms(duration_ms, 3)) for name, duration_ms in phases),
+        *((name, format_bytes(size)) for name, size in sizes if size is not None),
+    )
 
 
 _CALLS = {"arrays": "tensors in pageable memory", "client": "tensors copied by the caller"}
@@ -253,7 +251,7 @@ def mode_text(mode: Mode) -> str | None:
         _CALLS.get(mode.call or ""),
         {"native": "calls from C", "python": "calls from Python"}.get(mode.loop or ""),
     )
-    return ", ".join(part for part in parts if part) or None
+    return ", ".join(filter(None, parts)) or None
 
 
 def _flag(value: bool | None, yes: str, no: str) -> str | None:  # noqa: FBT001

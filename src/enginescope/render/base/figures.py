@@ -116,17 +116,12 @@ def percentile_rows(view: RunView) -> TextTable:
     """Return the percentiles of every metric, each with its interval or its mark."""
     rows = tuple(
         (
-            metric_title(summary.metric),
-            percentile_name(percentile.p),
-            figure(percentile.value_ms),
-            interval_cell(percentile.interval),
-            UNKNOWN if percentile.n is None else f"{percentile.n:,}",
-            f"{int(percentile.effective_n):,}",
-            f"{percentile.needed_n:,}",
-            mark_text(percentile) or "enough",
+            *(metric_title(summary.metric), percentile_name(one.p), figure(one.value_ms)),
+            *(interval_cell(one.interval), UNKNOWN if one.n is None else f"{one.n:,}"),
+            *(f"{int(one.effective_n):,}", f"{one.needed_n:,}", mark_text(one) or "enough"),
         )
         for summary in view.summaries
-        for percentile in summary.percentiles
+        for one in summary.percentiles
     )
     headers = (
         *("Metric", "Percentile", "Value ms", "95 % CI ms"),
@@ -244,12 +239,12 @@ def printed_rows(view: RunView) -> tuple[tuple[str, tuple[str, ...]], ...]:
     rows += part_rows(view)
     rate = throughput_text(view)
     rows += [("throughput", (rate,))] if rate else []
+    size = tool.engine_bytes
     built = (
-        f"{format_significant(tool.build_s, 4)} s" if tool.build_s is not None else "",
-        f"engine {format_bytes(tool.engine_bytes)}" if tool.engine_bytes is not None else "",
+        *((f"{format_significant(tool.build_s, 4)} s",) if tool.build_s is not None else ()),
+        *((f"engine {format_bytes(size)}",) if size is not None else ()),
     )
-    known = tuple(filter(None, built))
-    return (*rows, ("build", known)) if known else tuple(rows)
+    return (*rows, ("build", built)) if built else tuple(rows)
 
 
 def headline(view: RunView) -> Headline:
@@ -264,20 +259,18 @@ def headline(view: RunView) -> Headline:
     )
     beside = [
         Figure(
-            label=percentile_name(percentile.p),
-            value=format_ms(percentile.value_ms),
-            note=run_claims.range_or_mark(percentile),
-            is_weak=percentile.mark is not None,
+            label=percentile_name(one.p),
+            value=format_ms(one.value_ms),
+            note=run_claims.range_or_mark(one),
+            is_weak=one.mark is not None,
         )
-        for percentile in latency.percentiles
-        if percentile.p in SHOWN
+        for one in latency.percentiles
+        if one.p in SHOWN
     ]
     for metric in ("time_to_first_token", "time_per_token"):
-        summary = view.summary(metric)
-        if summary is not None:
-            label = METRICS[metric].title.lower()
-            value, note = format_ms(summary.median_ms), interval_text(summary)
-            beside.append(Figure(label=label, value=value, note=note))
+        if (summary := view.summary(metric)) is not None:
+            label, value = METRICS[metric].title.lower(), format_ms(summary.median_ms)
+            beside.append(Figure(label=label, value=value, note=interval_text(summary)))
     return Headline(main=main, beside=(*beside, *rate_figures(view), *_start(view)))
 
 

@@ -52,6 +52,12 @@ def in_text(tag: str) -> str:
     return within_sentence(metric_title(tag))
 
 
+def few(names: Sequence[str], most: int) -> str:
+    """Return ``a, b and 3 more``: at most so many names."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def within_sentence(text: str) -> str:
     """Return `text` as it stands within a sentence: ``GPU`` and ``H2D`` stay as they are."""
     return text if text[:2].isupper() else text[0].lower() + text[1:]
@@ -131,9 +137,8 @@ def saving_text(saving: Saving) -> str | None:
         bound = saved_time_text(saving, saving.bound_ms)
         parts.append(f"at most {bound}" if saving.bound_ms else "nothing beyond other findings")
     if saving.item_ms is not None:
-        parts.append(
-            f"at most {saved_time_text(saving, saving.item_ms)} per item of a larger batch"
-        )
+        item = saved_time_text(saving, saving.item_ms)
+        parts.append(f"at most {item} per item of a larger batch")
     if saving.unknown_of_ms is not None:
         parts.append(f"an unknown part of {saved_time_text(saving, saving.unknown_of_ms)}")
     return " and ".join(parts) or None
@@ -189,10 +194,9 @@ def _sum_reason(found: LayerSum) -> str:
 
 def _estimate_sentence(layers: LayerSum, profiler_ms: float) -> str:
     text = f"Layers {format_ms(layers.sum_ms)} (own times, {profiler_part(profiler_ms)})"
+    raw = f"the profiler reported {format_ms(layers.raw_ms)} ({_how_added(layers)})"
     whole = f"{in_text(layers.whole_metric or '')} {format_ms(layers.whole_ms)}"
-    return (
-        f"{text}; the profiler reported {format_ms(layers.raw_ms)} ({_how_added(layers)}); {whole}."
-    )
+    return f"{text}; {raw}; {whole}."
 
 
 def _bridge_sentence(found: LayerSum) -> str:
@@ -273,21 +277,16 @@ def _loop_text(queries: Pipeline) -> str:
     return f"{text}: no less than the GPU computes, so the host limits the throughput"
 
 
-def _enqueue_text(enqueue_ms: float | None) -> str:
-    if enqueue_ms is None:
-        return ""
-    return f"; the enqueue call takes the host {format_ms(enqueue_ms, 3)}"
+def _enqueue_text(ms: float | None) -> str:
+    return "" if ms is None else f"; the enqueue call takes the host {format_ms(ms, 3)}"
 
 
 def stop_sentence(stop: StopReport) -> str:
     """Say which rule ended the timed loop."""
-    reached = (
-        f"; interval ± {format_significant(stop.half_width_pct, 2)} %"
-        if stop.half_width_pct is not None
-        else ""
-    )
     span = f"{stop.iterations:,} iterations in {format_ms(stop.duration_ms, 3)}"
-    return f"{_STOP_RULES[stop.rule]} ({span}{reached})"
+    if stop.half_width_pct is not None:
+        span += f"; interval ± {format_significant(stop.half_width_pct, 2)} %"
+    return f"{_STOP_RULES[stop.rule]} ({span})"
 
 
 def warm_up_sentence(report: WarmUpReport) -> str:
@@ -301,9 +300,7 @@ def outcome_text(outcome: Outcome) -> str:
     kind = outcome.kind.value.replace("_", " ")
     if outcome.signal is not None:
         return f"{kind} (signal {outcome.signal})"
-    if outcome.exit_code:
-        return f"{kind} (exit code {outcome.exit_code})"
-    return kind
+    return f"{kind} (exit code {outcome.exit_code})" if outcome.exit_code else kind
 
 
 class Figure(Record, frozen=True, kw_only=True):

@@ -31,9 +31,7 @@ def sarif_log(
         {
             "tool": {"driver": {"name": "enginescope", "version": __version__, "rules": rules}},
             "columnKind": "unicodeCodePoints",
-            "results": [
-                {"ruleId": "", "ruleIndex": order[one["ruleId"]], **one} for one in results
-            ],
+            "results": [{"ruleId": "", "ruleIndex": order[r["ruleId"]], **r} for r in results],
             **({"properties": properties} if properties else {}),
         }
         for results in runs
@@ -74,12 +72,12 @@ def sarif_result(
         places: Name and full name of each part that it is of: a layer, a job; `kind` says what.
         file: Path of the file it is of.
     """
-    logical = [
-        {"name": name, "fullyQualifiedName": full_name, "kind": kind} for name, full_name in places
-    ]
+    logical = [{"name": name, "fullyQualifiedName": full, "kind": kind} for name, full in places]
     place: dict[str, Any] = {"logicalLocations": logical} if logical else {}
     if file is not None:
-        place["physicalLocation"] = {"artifactLocation": {"uri": _uri(file)}}
+        pure = PurePath(file)
+        uri = pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())
+        place["physicalLocation"] = {"artifactLocation": {"uri": uri}}
     # Braces stand for arguments in a SARIF message (SARIF 2.1.0, 3.11.5).
     literal = message.replace("{", "{{").replace("}", "}}")
     fingerprint = hashlib.sha256(f"{rule}\0{subject}".encode()).hexdigest()[:32]
@@ -91,8 +89,3 @@ def sarif_result(
         "partialFingerprints": {"ruleAndSubject/v1": fingerprint},
         "properties": properties,
     }
-
-
-def _uri(path: str) -> str:
-    pure = PurePath(path)
-    return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())

@@ -23,9 +23,7 @@ def outcome_word(outcome: str) -> str:
 
 def shorten(text: str, limit: int) -> str:
     """Return `text`, its middle left out when it is longer than `limit` characters."""
-    if len(text) <= limit:
-        return text
-    return _cut(text, limit, limit // 2)
+    return text if len(text) <= limit else _cut(text, limit, limit // 2)
 
 
 def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:

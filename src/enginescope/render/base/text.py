@@ -261,11 +261,11 @@ def _figures(
     view: RunView, latency: Summary, width: int, *, is_whole: bool
 ) -> list[RenderableType]:
     median = Text(f"{format_ms(latency.median_ms)} median", style="bold")
-    lines = _rows(
-        "compute" if latency.metric == "gpu_compute" else "latency",
-        [median, Text(f"{interval_text(latency)}, {count_text(latency)}"), *_percentiles(latency)],
-        width,
-    )
+    known = (one for one in latency.percentiles if one.p in SHOWN)
+    percentiles = [Text(value_text(one), style="yellow" if one.mark else "") for one in known]
+    label = "compute" if latency.metric == "gpu_compute" else "latency"
+    count = Text(f"{interval_text(latency)}, {count_text(latency)}")
+    lines = _rows(label, [median, count, *percentiles], width)
     lines += _rows("", _spread(latency), width) if is_whole else []
     if latency.metric != "latency":
         lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
@@ -275,9 +275,13 @@ def _figures(
         parts = [Text(throughput_text(view) or ""), *([definition] if is_whole else [])]
         lines += _rows("throughput", parts, width)
     lines += _rows("start", list(map(Text, _start(view.run))), width)
-    lines += [label_row(label, text) for label, text in provider_rows(view)]
-    lines += _gpu(view, width)
-    return [*lines, Text(), *_sparkline(view, width)]
+    lines += [label_row(name, text) for name, text in provider_rows(view)]
+    gpu = (
+        ("energy", energy_parts(view.energy) if view.energy else ()),
+        ("SM clock", clock_parts(view)),
+        ("thermal", (view.thermal_state.text,) if view.run.gpu else ()),
+    )
+    return [*lines, *_labelled(gpu, width), Text(), *_sparkline(view, width)]
 
 
 def _printed(view: RunView, width: int) -> list[RenderableType]:
@@ -288,15 +292,6 @@ def _printed(view: RunView, width: int) -> list[RenderableType]:
         layers = [label_row("plan", counted(len(plan.layers), "layer"))] if plan else []
         return [label_row("latency", "none: this run has no samples"), *lines, *layers]
     return [*lines, _hanging(_lead(""), Text(note, style="dim"))]
-
-
-def _gpu(view: RunView, width: int) -> list[RenderableType]:
-    rows = (
-        ("energy", energy_parts(view.energy) if view.energy else ()),
-        ("SM clock", clock_parts(view)),
-        ("thermal", (view.thermal_state.text,) if view.run.gpu else ()),
-    )
-    return _labelled(rows, width)
 
 
 def _sparkline(view: RunView, width: int) -> list[RenderableType]:
@@ -313,23 +308,12 @@ def _sparkline(view: RunView, width: int) -> list[RenderableType]:
     return _rows("", [Text(bars), Text(f"{span}; {beyond}" if beyond else span)], width)
 
 
-def _percentiles(latency: Summary) -> list[Text]:
-    return [
-        Text(value_text(one), style="yellow" if one.mark else "")
-        for one in latency.percentiles
-        if one.p in SHOWN
-    ]
-
-
 def _spread(latency: Summary) -> list[Text]:
     variation = f" (CV {format_significant(latency.cv_pct)} %)" if latency.cv_pct else ""
     deviation = f", SD {format_ms(latency.std_ms)}" if latency.std_ms is not None else ""
     mean = f"mean {format_ms(latency.mean_ms)}{deviation}{variation}"
-    return [
-        Text(f"min {format_ms(latency.min_ms)}"),
-        Text(mean),
-        Text(f"max {format_ms(latency.max_ms)}"),
-    ]
+    least, most = format_ms(latency.min_ms), format_ms(latency.max_ms)
+    return [Text(f"min {least}"), Text(mean), Text(f"max {most}")]
 
 
 def _start(run: Run) -> list[str]:
@@ -338,7 +322,7 @@ def _start(run: Run) -> list[str]:
     times = " · ".join(f"{format_ms(ms, 3)} {name}" for ms, name in known if ms is not None)
     peak = run.peak_memory_bytes
     memory = f"{format_bytes(peak)} peak until the loop ended" if peak is not None else ""
-    return [part for part in (times, memory) if part]
+    return list(filter(None, (times, memory)))
 
 
 def _layers(view: RunView) -> list[RenderableType]:
@@ -378,10 +362,8 @@ def failure_lines(run: Run) -> list[RenderableType]:
     """Return how a run failed, why, what to do, and the end of its log."""
     outcome = run.outcome
     lines = [label_row("outcome", outcome_text(outcome), style="bold red")]
-    if outcome.message:
-        lines.append(label_row("why", outcome.message))
-    if outcome.hint:
-        lines.append(label_row("next", outcome.hint))
+    lines += [label_row("why", outcome.message)] if outcome.message else []
+    lines += [label_row("next", outcome.hint)] if outcome.hint else []
     if outcome.detail:
         last = outcome.detail.rstrip().splitlines()[-_LOG_LINES:]
         lines += [Text(), Text("  last lines of its log", style="dim")]

@@ -12,6 +12,7 @@ from enginescope.render.accuracy.compared_outputs import error_text
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable, interval_cell
 from enginescope.render.base.palette import BLUE, GREY, ORANGE, VERMILLION
+from enginescope.render.base.phrases import few
 from enginescope.render.html.answer_page import Part
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
@@ -70,8 +71,8 @@ def _cause_text(found: Bisected, step: GrowthStep) -> str:
         )
     figure = f"err ÷ spread {error_text(step.error.error)}, at most {limit}"
     if step.error.over == "peak":
-        peaks = (error_text(step.error.peak), error_text(found.peak_limit))
-        figure = f"largest error ÷ spread {peaks[0]}, at most {peaks[1]}"
+        peak, limit = error_text(step.error.peak), error_text(found.peak_limit)
+        figure = f"largest error ÷ spread {peak}, at most {limit}"
     elif step.error.odd:
         figure = odd_text(step)
     if (step.model_error or 0.0) > (found.limit or 0.0):
@@ -103,9 +104,8 @@ def _inputs_text(step: GrowthStep) -> str:
 
 def _not_compared_text(step: GrowthStep) -> str:
     names = step.not_compared
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     verb = "was" if len(names) == 1 else "were"
-    return f"{', '.join(names[:_MOST_NAMES])}{more} {verb} not compared" if names else ""
+    return f"{few(names, _MOST_NAMES)} {verb} not compared" if names else ""
 
 
 def inputs_cell(step: GrowthStep) -> str:
@@ -123,16 +123,13 @@ def inputs_cell(step: GrowthStep) -> str:
 def odd_text(step: GrowthStep) -> str:
     """Return what is not finite in a tensor: ``3 NaN, 12 infinite of 96``."""
     error = step.error
-    parts = [
-        f"{count:,} {word}"
-        for count, word in (
-            (error.nan, "NaN"),
-            (error.infinite, "infinite"),
-            (error.finite_only_here, "finite only here"),
-        )
-        if count
-    ]
-    return f"{', '.join(parts)} of {error.elements:,}"
+    counts = {
+        "NaN": error.nan,
+        "infinite": error.infinite,
+        "finite only here": error.finite_only_here,
+    }
+    parts = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    return f"{parts} of {error.elements:,}"
 
 
 def not_finite_text(found: Bisected) -> str | None:
@@ -148,21 +145,19 @@ def beside_text(found: Bisected) -> str | None:
     step = found.step(found.beside)
     if step is None:
         return None
-    why = _overflow_text(found, step)
-    return f"{step.pair.node} ({step.pair.operator}): {why}; the converted reference has it too"
+    node = f"{step.pair.node} ({step.pair.operator})"
+    return f"{node}: {_overflow_text(found, step)}; the converted reference has it too"
 
 
 def also_text(found: Bisected) -> str | None:
     """Return further tensors over their limits that nothing over them leads to."""
     others = [start for start in found.starts if start.tensor != found.first]
-    if not others:
-        return None
-    shown = ", ".join(
+    names = [
         f"{other.tensor} ({other.pair.operator}"
         f"{'' if other.reaches_output else ', no output shows it'})"
-        for other in others[:3]
-    )
-    return shown + (f" and {len(others) - 3:,} more" if len(others) > 3 else "")
+        for other in others
+    ]
+    return few(names, 3) or None
 
 
 def scope_text(found: Bisected) -> str:
@@ -234,9 +229,7 @@ def _suggestion(found: PrecisionTrials) -> str:
 
 def kept_text(one: PrecisionTrial) -> str:
     """Return the nodes that stay in FP32, the first of them by name."""
-    nodes = one.proposal.nodes
-    more = f" and {len(nodes) - _MOST_NAMES:,} more" if len(nodes) > _MOST_NAMES else ""
-    return ", ".join(nodes[:_MOST_NAMES]) + more
+    return few(one.proposal.nodes, _MOST_NAMES)
 
 
 def trial_row(one: PrecisionTrial, found: PrecisionTrials) -> tuple[str, ...]:
@@ -259,9 +252,8 @@ def trial_row(one: PrecisionTrial, found: PrecisionTrials) -> tuple[str, ...]:
 
 def failures(found: PrecisionTrials) -> tuple[str, ...]:
     """Return why trials could not be made, one sentence each."""
-    return tuple(
-        f"{trial.proposal.title}: {trial.failure}" for trial in found.trials if trial.failure
-    )
+    failed = (trial for trial in found.trials if trial.failure)
+    return tuple(f"{trial.proposal.title}: {trial.failure}" for trial in failed)
 
 
 #: More points than a picture can tell apart: of the rest those with the largest errors stay.
@@ -368,8 +360,6 @@ def _limit(found: Bisected) -> list[Spec]:
 
 _STEP_HEADERS = ("tensor", "operator", "", "err ÷ spread", "inputs'", "own", "|reference|")
 _TRIAL_HEADERS = ("kept in FP32", "nodes", "", "err ÷ spread", "median ms", "95 % CI ms", FRONT)
-#: Letters of the names of operators on a terminal.
-_OPERATOR = 12
 
 
 def inside_part(found: Bisected, key: str) -> Part:
@@ -384,7 +374,7 @@ def inside_part(found: Bisected, key: str) -> Part:
         headers=_STEP_HEADERS,
         rows=tuple(growth_row(step, found) for step in steps),
         numbers=_STEP_HEADERS[3:],
-        shortened={"tensor": 0, "operator": _OPERATOR},
+        shortened={"tensor": 0, "operator": 12},
         spared=("own", "|reference|"),
     )
     chart = error_growth(found, f"{key}-growth")

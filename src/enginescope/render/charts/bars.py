@@ -40,10 +40,7 @@ _NAME_LENGTHS = (40, 18)
 _LABEL = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
 #: Less than half of a narrow page.
 LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
-#: Where the longest bar ends: its figure has room beside it, on a phone too.
-_END = {"expr": "max(0.5 * width, width - 62)"}
 X_TITLE = "time per iteration, ms"
-_IN_US = "format(1000 * datum.value, ',.6~r')"
 
 
 def group_color(
@@ -112,9 +109,9 @@ def _bars(
     most = max(sums.values(), default=0) or 1
     scale: Spec = {"domain": [0, most], "nice": False}
     if not is_whole:
-        scale["range"] = [0, _END]
+        scale["range"] = [0, {"expr": "max(0.5 * width, width - 62)"}]
     if x_title.endswith(", ms") and most < 1:  # layers, not latencies
-        x_title, whole = f"{x_title[:-2]}µs", {"labelExpr": _IN_US}
+        x_title, whole = f"{x_title[:-2]}µs", {"labelExpr": "format(1000 * datum.value, ',.6~r')"}
     x = quantity("value", x_title, axis={**X_TICKS, **whole}, scale=scale)
     y = {**row_axis(), "scale": {"domain": list(sums)}}
     bar = marks(
@@ -126,10 +123,9 @@ def _bars(
         tooltip=tips_channel,
         **({"color": color} if color else {}),
     )
-    figures = [
-        {"row": row, "value": total, "text": _bar_text(total, x_title)}
-        if row in known
-        else {"row": row, "value": 0, "text": UNKNOWN}
+    texts = {row: _bar_text(total, x_title) for row, total in sums.items() if row in known}
+    figures: list[Spec] = [
+        {"row": row, "value": total if row in texts else 0, "text": texts.get(row, UNKNOWN)}
         for row, total in sums.items()
     ]
     text = {"type": "text", "align": "left", "dx": 4}
@@ -155,15 +151,6 @@ def labels_of(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
     names = [row["label"] for row in rows]
     both = zip(*(shorten_apart(names, length) for length in _NAME_LENGTHS), strict=True)
     return {row["row"]: label for row, label in zip(rows, both, strict=True)}
-
-
-_TIPS = {
-    "name": "layer",
-    "value": "time, ms#",
-    "share": "share of the sum, %#",
-    "type": "type",
-    "tactic": "tactic",
-}
 
 
 def layer_bars(
@@ -201,14 +188,14 @@ def layer_bars(
         }
         for rank, (row, group) in enumerate(zip(rows, groups, strict=True))
     ]
-    share = sum(row.share_pct or 0.0 for row in rows)
+    tips, share = {"name": "layer", "value": "time, ms#"}, sum(row.share_pct or 0.0 for row in rows)
     whole = f"All {len(rows)} timed layers" if len(rows) > 1 else "The only timed layer"
     some = f"The {len(rows)} slowest of {len(timed):,} timed layers"
     which = some if len(rows) < len(timed) else whole
     return bar_chart(
         data,
         X_TITLE,
-        _TIPS,
+        {**tips, "share": "share of the sum, %#", "type": "type", "tactic": "tactic"},
         group_color(name, groups, color, legend=has_groups),
         key="latency-per-layer",
         title=f"Layers by time, colored by {name}" if has_groups else "Layers by time",

@@ -32,7 +32,6 @@ _CHARACTER = 0.023
 _LOG_BINS = 60
 _LOG = "The axis is logarithmic: p95 is over three medians"
 _BIN = {"low": "from, ms#", "high": "to, ms#", "n": "samples"}
-_X_SCALE = {"zero": False, "nice": False}
 _X_AXIS = {**X_TICKS, "grid": False}
 
 
@@ -54,8 +53,10 @@ def latency_distribution(view: RunView) -> Chart | None:
     bins = [{"low": low, "high": high, "n": n} for low, high, n in pairs]
     ends = (bins[0]["low"], bins[-1]["high"])
     rules = _rules(latency, *ends, is_log=is_log)
-    x = log_axis(ends) if is_log else {"scale": _X_SCALE, "axis": _X_AXIS}
-    layers = [_bars(bins, x), *_interval(latency), *map(_rule, rules), *_labels(rules)]
+    x = log_axis(ends) if is_log else {"scale": {"zero": False, "nice": False}, "axis": _X_AXIS}
+    # Each twice: first as a halo that keeps the letters apart from bars and lines.
+    labels = [_label(rule, style) for rule in rules for style in ("halo", "text")]
+    layers = [_bars(bins, x), *_interval(latency), *map(_rule, rules), *labels]
     return Chart(
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
@@ -109,8 +110,8 @@ def _rules(latency: Summary, low: float, high: float, *, is_log: bool) -> list[S
         rules.append({"x": found.value_ms, "label": label, "weak": mark_text(found) or ""})
     shown = [rule for rule in rules if low <= rule["x"] <= high]
     for rule in shown:
-        part = math.log(rule["x"] / low, high / low) if is_log else (rule["x"] - low) / (high - low)
-        rule["part"] = part
+        x = rule["x"]
+        rule["part"] = math.log(x / low, high / low) if is_log else (x - low) / (high - low)
     return _placed(shown)
 
 
@@ -143,11 +144,6 @@ def _rule(rule: Spec) -> Spec:
     )
 
 
-def _labels(rules: list[Spec]) -> list[Spec]:
-    # Each twice: first as a halo that keeps the letters apart from bars and lines.
-    return [_label(rule, style) for rule in rules for style in ("halo", "text")]
-
-
 def _label(rule: Spec, style: str) -> Spec:
     side = {"align": "right", "dx": -6} if rule["right"] else {"align": "left", "dx": 6}
     text = {"type": "text", "style": style, "baseline": "middle", "clip": True, **side}
@@ -155,7 +151,6 @@ def _label(rule: Spec, style: str) -> Spec:
     return marks([rule], text, **place, text={"field": "label"})
 
 
-_TICKS = (0, 50, 75, 90, 95, 99, 99.9)
 _ALL_MARKED = 90
 _POINT = {"name": "percentile", "y": "latency, ms#", "effective": "effective n", "sure": "95 % CI"}
 
@@ -212,14 +207,9 @@ def _curve_row(one: Percentile) -> Spec:
 
 
 def _x() -> Spec:
-    values = [_spread(p) for p in _TICKS]
-    label = "'p' + format(100 * (1 - 1 / datum.value), '~g')"
-    return quantity(
-        "x",
-        "percentile",
-        scale={"type": "log", "nice": False},
-        axis={"values": values, "labelExpr": label},
-    )
+    values = [_spread(p) for p in (0, 50, 75, 90, 95, 99, 99.9)]
+    axis = {"values": values, "labelExpr": "'p' + format(100 * (1 - 1 / datum.value), '~g')"}
+    return quantity("x", "percentile", scale={"type": "log", "nice": False}, axis=axis)
 
 
 def log_axis(values: Sequence[float]) -> Spec:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from enginescope.render.base.palette import GREY
 from enginescope.render.html.images import Spec, category, quantity
+from enginescope.render.html.images import marks as layer
 
 #: Errors of 0 alone are drawn as a tenth of this: they have no logarithm.
 _LEAST = 1e-9
@@ -41,25 +42,13 @@ def error_time(
     )
     line = {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": GREY}
     size = {"condition": {"test": "datum.is_best", "value": 110}, "value": 45}
+    ends: Spec = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}
+    point = {"type": "point", "filled": True, "opacity": 1}
+    looks: Spec = {"color": color, "shape": shape, "size": size}
     return [
-        {"data": {"values": best}, "mark": line, "encoding": {"x": x, "y": y}},
-        {
-            "data": {"values": rows},
-            "mark": {"type": "rule", "strokeWidth": 1.4},
-            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y},
-        },
-        {
-            "data": {"values": rows},
-            "mark": {"type": "point", "filled": True, "opacity": 1},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "color": color,
-                "shape": shape,
-                "size": size,
-                "tooltip": tips,
-            },
-        },
+        layer(best, line, x=x, y=y),
+        layer(rows, {"type": "rule", "strokeWidth": 1.4}, **ends),
+        layer(rows, point, x=x, y=y, **looks, tooltip=tips),
     ]
 
 

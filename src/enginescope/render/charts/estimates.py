@@ -16,22 +16,11 @@ from enginescope.render.html.images import X_TICKS, Chart, Spec, category, marks
 
 #: Kind of an estimate -> its color; the legend names those that there are.
 _COLORS = {
-    "worse": WORSE,
-    "slower": WORSE,
-    "regression": WORSE,
-    "better": BETTER,
-    "faster": BETTER,
-    "improvement": BETTER,
-    "no regression": BLUE,
-    "incomparable": GREY,
-    "unstable": GREY,
-    "safe": BLUE,
-    NOT_DETECTED: BLUE,
-    "confirmation": BLUE,
+    **dict.fromkeys(("worse", "slower", "regression"), WORSE),
+    **dict.fromkeys(("better", "faster", "improvement"), BETTER),
+    **dict.fromkeys(("no regression", "safe", NOT_DETECTED, "confirmation", "build", "run"), BLUE),
+    **dict.fromkeys(("incomparable", "unstable", "inconclusive"), GREY),
     "search": SKY,
-    "build": BLUE,
-    "inconclusive": GREY,
-    "run": BLUE,
 }
 
 
@@ -110,15 +99,9 @@ def estimate_chart(
 
 
 def _row(at: int, estimate: Estimate) -> Spec:
-    row: Spec = {
-        "row": f"{at:03}",
-        "label": estimate.name,
-        "name": estimate.name,
-        "kind": estimate.kind,
-        "value": estimate.value,
-        "ends": "—",
-        **({} if estimate.limit is None else {"limit": estimate.limit}),
-    }
+    row: Spec = {"row": f"{at:03}", "label": estimate.name, "name": estimate.name}
+    row |= {"kind": estimate.kind, "value": estimate.value, "ends": "—"}
+    row |= {} if estimate.limit is None else {"limit": estimate.limit}
     if estimate.low is not None and estimate.high is not None:
         low, high = estimate.low, estimate.high
         row |= {"low": low, "high": high, "ends": range_text(low, high, 4)}

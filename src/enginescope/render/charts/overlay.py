@@ -12,7 +12,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.record import Record
 from enginescope.judge.samples import Array
 from enginescope.judge.stats.describe import percentile, shown_range
@@ -71,11 +71,8 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
 
     def chart(self, key: str, title: str, lines: tuple[str, ...] = ()) -> Chart:
         """Return the series over each other; the subtitle counts samples outside the scale."""
-        left = ", ".join(
-            f"{count:,} of {label}"
-            for label, count in zip(self.labels, self.outside, strict=True)
-            if count
-        )
+        pairs = zip(self.labels, self.outside, strict=True)
+        left = ", ".join(f"{count:,} of {label}" for label, count in pairs if count)
         cuts = " and ".join(f"{range_text(low, high, 3)} ms" for low, high in self.cuts)
         cut = f"The axis leaves out {cuts}, without samples; each part has a scale of its own"
         outside = f"Samples outside the scale: {left}"
@@ -92,10 +89,8 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
     def _spec(self) -> Spec:
         what = self.what
         legend = {**series_legend(self.labels), "symbolType": "stroke", "symbolSize": 500}
-        color, dashes = (
-            told_apart(what, self.labels, channel, legend=legend)
-            for channel in ("color", "strokeDash")
-        )
+        color = told_apart(what, self.labels, "color", legend=legend)
+        dashes = told_apart(what, self.labels, "strokeDash", legend=legend)
         title = "time, ms (log)" if self.is_log else "time, ms"
         scale, axis = self._axis()
         y = quantity("share", f"samples of the {what}, %", stack=None, axis={"tickCount": 5})
@@ -106,19 +101,13 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             **color,
             "tooltip": tooltip(**{what: what}, **ends),
         }
-        rule: Spec = {
-            "x": quantity("x", title),
-            **color,
-            "tooltip": tooltip(**{what: what}, x="median, ms#"),
-        }
-        rows = self._rows()
+        tips = tooltip(**{what: what}, x="median, ms#")
+        rows, rule = self._rows(), {"type": "rule", "strokeWidth": 1.6, "clip": True}
         step = {"interpolate": "step-after", "clip": True}
         layers = [
             marks(rows, {"type": "area", "fillOpacity": 0.12, **step}, **encoding),
             marks(rows, {"type": "line", "strokeWidth": 1.6, **step}, **encoding, **dashes),
-            marks(
-                self._rules(), {"type": "rule", "strokeWidth": 1.6, "clip": True}, **rule, **dashes
-            ),
+            marks(self._rules(), rule, x=quantity("x", title), **color, tooltip=tips, **dashes),
         ]
         if not self.cuts:
             return zoomable(layers)
@@ -166,13 +155,13 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         ]
 
     def _table(self) -> ChartTable:
+        bins = zip(self.edges, self.edges[1:], *self.shares, strict=False)
         rows = (
             (
-                format_significant(float(low), 5),
-                format_significant(float(high), 5),
+                *(format_significant(float(end), 5) for end in (low, high)),
                 *(f"{share:.2f}" for share in shares),
             )
-            for low, high, *shares in zip(self.edges, self.edges[1:], *self.shares, strict=False)
+            for low, high, *shares in bins
             if any(shares)
         )
         names = (f"{label}, %" for label in self.labels)
@@ -251,7 +240,10 @@ def _ticks(low: float, high: float) -> list[float]:
 def side_distributions(found: MeasuredComparison) -> tuple[Chart, ...]:
     """Share of each side's samples by time, on one scale; none without samples of one metric."""
     metric = found.pairs[0].headline.metric
-    series = [(side.label, _pooled(side, metric)) for side in found.sides]
+    series = []
+    for side in found.sides:
+        own = [one.values_ms for run in side.measured if (one := run.series(metric)) is not None]
+        series.append((side.label, np.concatenate(own) if own else np.empty(0)))
     if len(series) > MOST_OVERLAID or any(values.size == 0 for _, values in series):
         return ()
     verdicts = [pair.headline for pair in found.pairs]
@@ -284,17 +276,16 @@ def process_medians(found: MeasuredComparison) -> Chart | None:
         return None
     in_turn, labels = found.comparison is not None, [side.label for side in found.sides]
     each = "round" if in_turn else "process"
+    how = "In the order of measurement; the sides were not interleaved"
+    if in_turn:
+        how = "Sides of one round ran one after the other, in an order drawn for the round"
     tips = {"x": f"{each}#", "side": "side", "median": "median, ms#", "run": "run"}
     scale: Spec = {"nice": False, "zero": False, "padding": 12}
     whole = {"tickMinStep": 1, "format": "d", "tickCount": 12, "grid": False}
     return Chart(
         key="sides_processes",
         title=f"Median {in_text(metric)} of each process" + (", round by round" if in_turn else ""),
-        subtitle=(
-            ("Sides of one round ran one after the other, in an order drawn for the round",)
-            if in_turn
-            else ("In the order of measurement; the sides were not interleaved",)
-        ),
+        subtitle=(how,),
         spec=marks(
             rows,
             {"type": "point", "filled": True, "size": 62, "opacity": 0.9},
@@ -307,8 +298,3 @@ def process_medians(found: MeasuredComparison) -> Chart | None:
         height=200,
         is_wide=True,
     )
-
-
-def _pooled(side: MeasuredSide, metric: str) -> Array:
-    series = [one.values_ms for run in side.measured if (one := run.series(metric)) is not None]
-    return np.concatenate(series) if series else np.empty(0)

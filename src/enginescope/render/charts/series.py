@@ -74,18 +74,14 @@ def latency_series(view: RunView) -> Chart | None:
     whole = len(samples) <= MAX_POINTS
     values = samples.values_ms
     rows = downsampled(x, values, values.size if whole else BUCKETS)
-    drawn = (
-        f"each of {len(samples):,} samples"
-        if whole
-        else f"least and greatest in {len(rows):,} blocks of {len(samples):,} samples"
-    )
+    drawn = f"{'each of ' if whole else ''}{len(samples):,} samples"
+    if not whole:
+        drawn = f"least and greatest in {len(rows):,} blocks of {drawn}"
     rule = {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.2}
     at_median = {"y": quantity("y", "latency, ms"), "tooltip": tooltip(y="median, ms#")}
     tips = tooltip(x=f"{x_title}#", low="least, ms#", high="greatest, ms#")
-    layers = [
-        _samples(rows, x_title, limit, tips, whole=whole),
-        marks([{"y": latency.median_ms}], rule, **at_median),
-    ]
+    median = marks([{"y": latency.median_ms}], rule, **at_median)
+    layers = [_samples(rows, x_title, limit, tips, whole=whole), median]
     subtitle = ["The dashed line is the median"]
     if histogram.n_above:
         triangle = {"type": "point", "shape": "triangle-up", "filled": True, "size": 45}

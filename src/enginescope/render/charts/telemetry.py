@@ -47,9 +47,7 @@ class Panel(Record, frozen=True):
 PANELS: tuple[Panel, ...] = (
     Panel("gpu_utilization", "GPU utilization", "GPU, %", (channel.UTILIZATION,), domain=_PERCENT),
     Panel(
-        "gpu_memory_utilization",
-        "Memory utilization",
-        "memory, %",
+        *("gpu_memory_utilization", "Memory utilization", "memory, %"),
         (channel.MEMORY_UTILIZATION,),
         domain=_PERCENT,
     ),
@@ -124,14 +122,13 @@ def _chart(panel: Panel, views: Sequence[RunView], prefix: str) -> Chart | None:
 def _lines(panel: Panel, labelled: Sequence[tuple[RunView, str]]) -> list[_Line]:
     found = []
     for view, label in labelled:
-        series = view.run.gpu.series if view.run.gpu else None
-        idle = view.run.gpu.span("idle") if view.run.gpu else None
-        named = [name for name in panel.channels if series and series.channel(name) is not None]
-        values = series.channel(named[0]) if series and named else None
+        gpu = view.run.gpu
+        series, idle = (gpu.series, gpu.span("idle")) if gpu else (None, None)
+        known = map(series.channel, panel.channels) if series else ()
+        values = next((one for one in known if one is not None), None)
         if series is None or values is None:
             continue
-        begin_ms = idle.to_ms if idle else float(series.time_ms[0])
-        time_s = (series.time_ms - begin_ms) / 1e3
+        time_s = (series.time_ms - (idle.to_ms if idle else float(series.time_ms[0]))) / 1e3
         found.append(_Line(run=label, time_s=time_s, values=values * panel.scale))
     return found
 

@@ -11,11 +11,7 @@ from enginescope._version import __version__
 from enginescope.analysis.build_log.build_log_summary import Choice, ChoicePair
 from enginescope.analysis.plan_comparison.comparison import Comparison, LayerComparison
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, cause_of
-from enginescope.analysis.plan_comparison.plans_overview import (
-    PlanSummary,
-    layer_columns,
-    plan_columns,
-)
+from enginescope.analysis.plan_comparison.plans_overview import layer_columns, plan_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
 from enginescope.core.record import replace
@@ -64,8 +60,7 @@ def compare_answer(
     if measured is not None:
         parts = () if found is None else (plans_part(found, chosen, measured),)
         first = verdict_answer(measured)
-        mark = "" if found is None else network_mark(found)
-        text = f"{mark}{first.answer}"
+        text = ("" if found is None else network_mark(found)) + first.answer
         return replace(first, answer=text, tables=(*first.tables, *tables), parts=parts)
     if found is None:
         title, plain = tables[0].title, (replace(tables[0], is_titled=False),)
@@ -171,7 +166,9 @@ def compare_json(
         made["threshold_pct"], made["only"] = chosen.threshold_pct, chosen.only
         made["plans"] = [
             {
-                **_plan(one),
+                **msgspec.to_builtins(one),
+                "sum_per_item_ms": one.sum_per_item_ms,
+                "items_per_s": one.items_per_s,
                 "difference_ms": overview.difference_ms(at),
                 "speedup": overview.speedup(at),
             }
@@ -187,46 +184,29 @@ def compare_json(
     return encode(made)
 
 
-def _plan(one: PlanSummary) -> dict[str, Any]:
-    made: dict[str, Any] = msgspec.to_builtins(one)
-    return {**made, "sum_per_item_ms": one.sum_per_item_ms, "items_per_s": one.items_per_s}
-
-
 def _layers(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
     rows = [(at, one) for at, one in enumerate(layers.layers) if chosen.admits(one)]
+    figures = ("a_ms", "b_ms", "difference_ms", "difference_pct")
+    lists = ("explanations", "reformats_lost", "reformats_added")
     return {
-        "difference": {
-            "a_ms": layers.a_ms,
-            "b_ms": layers.b_ms,
-            "difference_ms": layers.difference_ms,
-            "difference_pct": layers.difference_pct,
-        },
-        "explanations": layers.explanations,
-        "reformats_lost": layers.reformats_lost,
-        "reformats_added": layers.reformats_added,
+        "difference": {name: getattr(layers, name) for name in figures},
+        **{name: getattr(layers, name) for name in lists},
         "layers": [_pair(at, one) for at, one in rows],
     }
 
 
 def _pair(position: int, one: ComparedLayers) -> dict[str, Any]:
-    made: dict[str, Any] = msgspec.to_builtins(one)
     more = {"position": position, "cause": cause_of(one).value, "speedup": one.speedup}
-    return {**more, **made}
+    return {**more, **msgspec.to_builtins(one)}
 
 
 def _choice_pair(pair: ChoicePair) -> dict[str, Any]:
-    return {
-        "name": pair.name,
-        "differs": pair.differs,
-        "change_ms": pair.change_ms,
-        "a": _choice(pair.a),
-        "b": _choice(pair.b),
-    }
+    own = {"name": pair.name, "differs": pair.differs, "change_ms": pair.change_ms}
+    return {**own, "a": _choice(pair.a), "b": _choice(pair.b)}
 
 
 def _choice(one: Choice | None) -> dict[str, Any] | None:
     if one is None:
         return None
-    made: dict[str, Any] = msgspec.to_builtins(one.layer)
-    more = {"evidence": one.evidence, "chosen_ms": one.chosen_ms, "kernel": one.kernel}
-    return {**made, **more, "gap_ms": one.gap_ms}
+    names = ("evidence", "chosen_ms", "kernel", "gap_ms")
+    return {**msgspec.to_builtins(one.layer), **{name: getattr(one, name) for name in names}}

@@ -90,6 +90,10 @@ def compare_page(
     graphs = graphs_data(found) if found is not None else ()
     layers = found.layers if found is not None else None
     pairs = pairs_table(layers, chosen) if layers is not None else None
+    more: dict[str, Any] = {}
+    if layers is not None and pairs is not None:
+        steps_ms = [[step.text, step.difference_ms] for step in steps_of(layers)]
+        more = {"tables": {"table-pairs": {**pairs.packed(), "prefix": ""}}, "steps": steps_ms}
     return written_page(
         replace(
             answered,
@@ -107,7 +111,7 @@ def compare_page(
             left_out=() if files else (_TOO_LONG,),
         ),
         "compare.html.j2",
-        more=_pairs_data(layers, pairs),
+        more=more,
         parts=("pairs", *(["graph"] if graphs else [])),
         script_address=script_address,
         graphs=graphs,
@@ -124,14 +128,13 @@ def compare_slide(
     answered = compare_answer(found, Chosen(threshold_pct=threshold_pct), measured=measured)
     sides = (f"{name}: {text}" for name, text in answered.facts if name in ascii_uppercase)
     further = (text for name, text in answered.facts if name in ("verdict", "against A"))
+    conditions = (text for name, text in answered.facts if name in ("on", "samples", "evidence"))
     drawn = [*waterfalls(found), *answered.charts]
     return Slide(
         answer=answered.answer,
         lines=(*further, *(part.answer for part in answered.parts), " · ".join(sides)),
         chart=drawn[0] if drawn else None,
-        conditions=tuple(
-            text for name, text in answered.facts if name in ("on", "samples", "evidence")
-        ),
+        conditions=tuple(conditions),
         notices=answered.notices,
     )
 
@@ -159,8 +162,7 @@ def _plan_parts(
         yield _section("explained", *known, title=EXPLAINED)
     if layers is not None:
         yield _section("layers", title="Layers side by side")
-        reformats = (*reformat_tables(layers, _ROWS),)
-        if reformats:
+        if reformats := [*reformat_tables(layers, _ROWS)]:
             yield _section("reformats", *reformats, title="Reformats lost and added")
     yield _section("time", *share_tables(found, _ROWS), title="By type and precision")
     for table in memory_tables(found.overview):
@@ -170,22 +172,13 @@ def _plan_parts(
 
 def _processes(found: MeasuredComparison, charts: Sequence[Chart | None]) -> Part:
     """Return every process, with the distributions that are not above."""
-    rows = tuple(
-        (
-            side.label,
-            UNKNOWN if run.turn is None else str(run.turn.round + 1),
-            UNKNOWN if run.turn is None else str(run.turn.place + 1),
-            run.id,
-            made_text(run),
-            run.outcome.kind.value,
-        )
-        for side in found.sides
-        for run in side.runs
-    )
-    headers = ("side", "round", "place in it", "run", "made", "outcome")
-    table = TextTable(
-        title="Runs", headers=headers, rows=rows, numbers=headers[1:3], is_detail=True
-    )
+    rows = []
+    for label, run in ((side.label, run) for side in found.sides for run in side.runs):
+        turn = (str(run.turn.round + 1), str(run.turn.place + 1)) if run.turn else (UNKNOWN,) * 2
+        rows.append((label, *turn, run.id, made_text(run), run.outcome.kind.value))
+    headers, cells = ("side", "round", "place in it", "run", "made", "outcome"), tuple(rows)
+    places = headers[1:3]
+    table = TextTable(title="Runs", headers=headers, rows=cells, numbers=places, is_detail=True)
     drawn = (chart for chart in (*charts, process_medians(found)) if chart is not None)
     return _section("processes", table, title="Processes", charts=tuple(drawn))
 
@@ -207,25 +200,17 @@ def _files(
     return files
 
 
-def _pairs_data(layers: LayerComparison | None, pairs: DataTable | None) -> dict[str, Any]:
-    """Return every pair and every step of the waterfall; nothing unless two plans are compared."""
-    if layers is None or pairs is None:
-        return {}
-    return {
-        "tables": {"table-pairs": {**pairs.packed(), "prefix": ""}},
-        "steps": [[step.text, step.difference_ms] for step in steps_of(layers)],
-    }
-
-
 def pairs_table(layers: LayerComparison, chosen: Chosen) -> DataTable:
     """Return every pair with all that is known of both sides; unchanged ones stand aside."""
     rows, data = layers.in_order(), layer_columns(layers.in_order())
     place = {id(one): at for at, one in enumerate(layers.layers)}
     reasons = {at: step.text for step in steps_of(layers) for at in step.members}
+    row_reasons = [reasons[place[id(row)]] for row in rows]
     names = list(zip(data["a_name"], data["b_name"], strict=True))
     types = zip(data["a_type"], data["b_type"], strict=True)
     times = {side: data.pop(f"{side}_ms") for side in "ab"}
     places = places_for([*times["a"], *times["b"]])
+    decimals, both_types = {"score": 2, "speedup": 2}, (filter(None, both) for both in types)
     columns = (
         column("Layer", (a or b for a, b in names), key="name"),
         column("A ms", times["a"], places, key="a_ms", is_share=True),
@@ -233,23 +218,12 @@ def pairs_table(layers: LayerComparison, chosen: Chosen) -> DataTable:
         column("B − A ms", data.pop("difference_ms"), places, key="difference_ms", digits=2),
         column("Share %", data.pop("share_pct"), 1, key="share_pct"),
         column("Differs in", map(changes_text, rows), key="differs"),
-        column(
-            "Type",
-            (" → ".join(dict.fromkeys(filter(None, both))) for both in types),
-            key="type",
-            is_choice=True,
-        ),
+        column("Type", map(" → ".join, map(dict.fromkeys, both_types)), key="type", is_choice=True),
         column("In B", (b if a and b != a else None for a, b in names), key="in_b"),
-        column(
-            "Reason",
-            (reasons[place[id(row)]] for row in rows),
-            key="reason",
-            is_choice=True,
-            is_hidden=True,
-        ),
+        column("Reason", row_reasons, key="reason", is_choice=True, is_hidden=True),
         column("Paired by", map(evidence_text, rows), key="why", is_hidden=True),
         *(
-            column(_title(name), values, _PLACES.get(name), key=name, is_hidden=True)
+            column(_title(name), values, decimals.get(name), key=name, is_hidden=True)
             for name, values in data.items()
         ),
     )
@@ -262,10 +236,6 @@ def pairs_table(layers: LayerComparison, chosen: Chosen) -> DataTable:
         aside=tuple(at for at, one in enumerate(shown) if not one) if any(shown) else (),
         aside_words=f"are unchanged or not {chosen.only}" if chosen.only else "are unchanged",
     )
-
-
-#: Decimals of the numbers among the columns of the JSON document.
-_PLACES = {"score": 2, "speedup": 2}
 
 
 def _title(name: str) -> str:
@@ -324,13 +294,9 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
     against = (found.layers,) if found.layers is not None else found.against_first()
     labels = [plan.label for plan in found.overview.plans[1:]]
     requests = requests_text(found.overview.plans)
-    drawn = {
-        label: (layers, bars)
-        for label, layers in zip(labels, against, strict=True)
-        if (bars := _bars(layers, label))
-    }
-    charts = []
-    for label, (layers, bars) in drawn.items():
+    every = [(label, one, _bars(one, label)) for label, one in zip(labels, against, strict=True)]
+    drawn, charts = [each for each in every if each[2]], []
+    for label, layers, bars in drawn:
         explained = explanation_table(layers, _ROWS, label)
         chart = waterfall_chart(
             f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}, "
@@ -343,7 +309,7 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
                 *([f"{_OF_PROFILES}. {requests[:1].upper()}{requests[1:]}"] if requests else []),
             ),
             axis="sum of times",
-            scale=[bar for _, every in drawn.values() for bar in every],
+            scale=[bar for _, _, some in drawn for bar in some],
         )
         charts.append(chart)
     return tuple(charts)
@@ -356,10 +322,8 @@ def _bars(layers: LayerComparison, label: str) -> list[Bar]:
     ends, bars, reached = (("A", layers.a_ms), (label, layers.b_ms)), list[Bar](), layers.a_ms
     for step in steps_of(layers, label):
         ms = step.difference_ms or 0.0
-        bars.append(
-            Bar(name=step.text, kind="step", start_ms=reached, end_ms=reached + ms, value_ms=ms)
-        )
-        reached += ms
+        start, reached = reached, reached + ms
+        bars.append(Bar(name=step.text, kind="step", start_ms=start, end_ms=reached, value_ms=ms))
     first, last = (
         Bar(name=f"{name}, all its layers", kind="measured", start_ms=ms, end_ms=ms, value_ms=ms)
         for name, ms in ends

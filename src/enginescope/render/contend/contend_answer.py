@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from enginescope.analysis.claims.run_claims import level_cell, note
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import format_significant, listed
-from enginescope.judge.verdict import NOT_DETECTED, RatioEstimate, VerdictKind
-from enginescope.records.verdict.contend import (
-    ContenderSet,
-    ContenderTimes,
-    ContendKind,
-    ContendReport,
-    SlowDown,
-)
+from enginescope.judge.verdict import NOT_DETECTED, VerdictKind
+from enginescope.records.verdict.contend import ContenderTimes, ContendKind, ContendReport, SlowDown
 from enginescope.render.base.data_table import UNKNOWN, printable, ratio_cells
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import rounds_text, unstable_mark
@@ -57,14 +53,13 @@ def _answer(report: ContendReport) -> str:
     if report.kind is ContendKind.INCONCLUSIVE:
         open_texts = ", ".join(map(_open_text, report.together))
         return f"inconclusive: {open_texts}; measure more rounds"
-    texts = [_slowed(slowed) for slowed in report.together]
+    texts = [
+        f"{_open_text(slowed)[:-1]}, inconclusive)"
+        if slowed.kind is VerdictKind.INCONCLUSIVE
+        else f"{slowed.contender} {slowed.factor.ratio:,.2f} ×"
+        for slowed in report.together
+    ]
     return f"sharing slows {listed(texts)}; {throughput}"
-
-
-def _slowed(slowed: SlowDown) -> str:
-    if slowed.kind is VerdictKind.INCONCLUSIVE:
-        return f"{_open_text(slowed)[:-1]}, inconclusive)"
-    return f"{slowed.contender} {slowed.factor.ratio:,.2f} ×"
 
 
 def _open_text(slowed: SlowDown) -> str:
@@ -76,31 +71,24 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _ends(interval: Interval | None) -> str:
-    return "no interval" if interval is None else f"{interval.low:,.2f} … {interval.high:,.2f}"
+def _ends(interval: Interval | None, text: Callable[[float], str] = "{:,.2f}".format) -> str:
+    return f"{text(interval.low)} … {text(interval.high)}" if interval else "no interval"
 
 
 def _beside(run: SlowDown | ContenderTimes) -> str:
-    beside = f" beside {', '.join(run.beside)}" if run.beside else ""
-    return f"{run.contender}{beside}"
+    return run.contender + (f" beside {', '.join(run.beside)}" if run.beside else "")
 
 
 def _facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
     contenders = []
     for contender in report.contenders:
-        threads = [f"threads: {contender.threads}"] if contender.threads else []
-        parts = (printable(contender.model), contender.backend, *threads)
+        threads = f"threads: {contender.threads}" if contender.threads else ""
+        parts = filter(None, (printable(contender.model), contender.backend, threads))
         contenders.append((contender.name, " · ".join(parts)))
     shared = _SHARES[report.share]
     if report.mps is not None and (report.mps != "off" or report.share == "processes"):
         shared = f"{shared}; {_MPS[report.mps]}"
     return (*contenders, ("share", shared), ("evidence", rounds_text(report)))
-
-
-def _share_ends(share: RatioEstimate) -> str:
-    if share.interval is None:
-        return UNKNOWN
-    return f"{_percent(share.interval.low)} … {_percent(share.interval.high)}"
 
 
 def _table(
@@ -115,14 +103,13 @@ def _table(
 
 def _matrix(report: ContendReport) -> TextTable:
     names = [contender.name for contender in report.contenders]
-    headers = ["Slowed", *(f"beside {name}" for name in names)]
-    headers += ["beside all"] if len(names) > 2 else []
+    all_too = len(names) > 2
+    headers = ["Slowed", *(f"beside {name}" for name in names), *["beside all"] * all_too]
     rows = []
     for name in names:
-        others = [[other] for other in names]
-        others += [[other for other in names if other != name]] if len(names) > 2 else []
-        cells = (_cell(report.slow_down(name, *beside)) for beside in others)
-        rows.append((name, *cells))
+        every = [other for other in names if other != name]
+        beside = [*([other] for other in names), *[every] * all_too]
+        rows.append((name, *(_cell(report.slow_down(name, *others)) for others in beside)))
     is_open = any(slowed.kind is VerdictKind.INCONCLUSIVE for slowed in report.slow_downs)
     note = "how many times longer a request of the row takes on average than alone, with 95 % CI"
     note += f"; {_OPEN} inconclusive" if is_open else ""
@@ -143,18 +130,13 @@ def _sets(report: ContendReport) -> TextTable:
             format_significant(together.per_s, 4),
             format_significant(together.alone_per_s, 4),
             _percent(together.share.ratio),
-            _share_ends(together.share),
-            _fairness(together),
+            _ends(together.share.interval, _percent) if together.share.interval else UNKNOWN,
+            f"{together.fairness:.3f}" + (f" ({_ends(own, '{:.3f}'.format)})" if own else ""),
         )
-        for together in report.sets
+        for together, own in ((one, one.fairness_interval) for one in report.sets)
     )
     note = "share: together ÷ sum without sharing; fairness: Jain's index of the slow-downs"
     return _table("Throughput", _SET_HEADERS, rows, note)
-
-
-def _fairness(together: ContenderSet) -> str:
-    ends = together.fairness_interval
-    return f"{together.fairness:.3f}" + (f" ({ends.low:.3f} … {ends.high:.3f})" if ends else "")
 
 
 def _times(report: ContendReport) -> TextTable:
@@ -183,13 +165,6 @@ def _csv_row(slowed: SlowDown) -> tuple[object, ...]:
 
 def _chart(report: ContendReport) -> Chart | None:
     names = {kind: kind.value for kind in VerdictKind} | {VerdictKind.SAME: NOT_DETECTED}
-    return estimate_chart(
-        "contend_slow_downs",
-        "Mean latency beside others ÷ alone",
-        [
-            ratio_estimate(_beside(slowed), slowed.factor, names[slowed.kind])
-            for slowed in report.slow_downs
-        ],
-        axis="slow-down, ×",
-        reference=1.0,
-    )
+    estimates = [ratio_estimate(_beside(s), s.factor, names[s.kind]) for s in report.slow_downs]
+    title, axis = "Mean latency beside others ÷ alone", "slow-down, ×"
+    return estimate_chart("contend_slow_downs", title, estimates, axis=axis, reference=1.0)

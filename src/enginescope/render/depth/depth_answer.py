@@ -86,8 +86,7 @@ def speed_cells(side: DepthSide) -> tuple[str, ...]:
     return (
         figure(latency.median_ms),
         range_text(interval.low, interval.high) if interval else UNKNOWN,
-        percentile_cell(side, 95),
-        percentile_cell(side, 99),
+        *(percentile_cell(side, p) for p in (95, 99)),
         figure(throughput.per_s if throughput else None),
         f"{latency.n:,}",
     )
@@ -140,8 +139,6 @@ def benchmark_notices(found: DepthBenchmark) -> tuple[Notice, ...]:
     return shared_notices(sides)
 
 
-#: Columns that a narrow screen leaves out, the first one first.
-_SPARED = ("p95 ms", "n", "p99 ms")
 _MOST_NAME = 40
 
 
@@ -155,15 +152,13 @@ def depth_text(
     """
     lines: list[RenderableType] = [Text(benchmark_title(found), style="bold"), Text()]
     lines += stacked([_speed(found)], width)
+    first, *others = labels = short_labels(found, _MOST_NAME)
     if found.agreement is not None:
-        first = short_labels(found, _MOST_NAME)[0]
         title = f"Maps of {found.image_name}, each scaled to 0…1, against {first}"
-        labels = short_labels(found, _MOST_NAME)[1:]
-        lines += [Text(title), *stacked([score_table(found.agreement, labels)], width)]
+        lines += [Text(title), *stacked([score_table(found.agreement, others)], width)]
     if found.quality is not None:
         title = quality_title(found.quality, found.image_name)
-        scores = score_table(found.quality, short_labels(found, _MOST_NAME))
-        lines += [Text(title), *stacked([scores], width)]
+        lines += [Text(title), *stacked([score_table(found.quality, labels)], width)]
         left_out = [label_row(*fact) for fact in left_out_facts(found.quality)]
         lines += left_out
         lines += [Text()] if left_out else []
@@ -182,7 +177,7 @@ def _speed(found: DepthBenchmark) -> TextTable:
         rows=tuple((name, *speed_cells(side)) for name, side in sides),
         numbers=SPEED_HEADERS,
         shortened={"latency": 0},
-        spared=_SPARED,
+        spared=("p95 ms", "n", "p99 ms"),
         note=shared_text(found),
     )
 
@@ -202,13 +197,12 @@ def depth_json(found: DepthBenchmark) -> bytes:
 
 def _side(one: DepthSide) -> dict[str, Any]:
     view = one.view
-    latency, throughput = view.latency, view.throughput
     return {
         "side": one.label,
         "run": view.id,
         "outcome": view.run.outcome.kind,
-        "latency": latency,
-        "throughput_per_s": throughput.per_s if throughput else None,
+        "latency": view.latency,
+        "throughput_per_s": view.throughput.per_s if view.throughput else None,
         "map_shape": list(one.depth.shape),
         "map_least": float(one.depth.min()),
         "map_greatest": float(one.depth.max()),
@@ -218,9 +212,7 @@ def _side(one: DepthSide) -> dict[str, Any]:
 
 
 def _report(report: TaskReport | None) -> dict[str, Any] | None:
-    if report is None:
-        return None
-    return {**task_data(report), "samples": task_samples_data(report)}
+    return None if report is None else {**task_data(report), "samples": task_samples_data(report)}
 
 
 _MARGIN, _GAP, _WIDTH = 24.0, 20.0, 300.0
@@ -305,14 +297,13 @@ def _first(found: DepthBenchmark) -> list[_Panel]:
         known = np.where(found.target > 0, found.target, np.nan)
         share = 100 * float(np.isfinite(known).mean())
         low, high = _ends(known)
-        made.append(
-            _Panel(
-                title="Ground truth",
-                lines=(f"known for {share:.0f} % of the pixels",),
-                png=heat_png(_thin(known), low, high),
-                scale=(f"{low:.3g}", f"{high:.3g}"),
-            )
+        panel = _Panel(
+            title="Ground truth",
+            lines=(f"known for {share:.0f} % of the pixels",),
+            png=heat_png(_thin(known), low, high),
+            scale=(f"{low:.3g}", f"{high:.3g}"),
         )
+        made.append(panel)
     return made
 
 
@@ -336,11 +327,10 @@ def _lines(found: DepthBenchmark, side: DepthSide) -> tuple[str, ...]:
     made = [*speed_lines(side)]
     if found.quality is not None:
         made.append(_named(found.quality, side, ("abs_rel", "rmse", "d1")))
-    if found.agreement is not None:
-        first = side is found.sides[0]
-        made.append(
-            "the others are compared with it" if first else _named(found.agreement, side, ("rmse",))
-        )
+    if found.agreement is not None and side is found.sides[0]:
+        made.append("the others are compared with it")
+    elif found.agreement is not None:
+        made.append(_named(found.agreement, side, ("rmse",)))
     return tuple(made)
 
 
@@ -354,9 +344,8 @@ def _named(report: TaskReport, side: DepthSide, names: tuple[str, ...]) -> str:
 def _differences(found: DepthBenchmark) -> list[_Panel]:
     first, *others = found.sides
     size = first.depth.shape
-    apart = [
-        np.abs(unit_map(bilinear(other.depth, size)) - unit_map(first.depth)) for other in others
-    ]
+    base = unit_map(first.depth)
+    apart = [np.abs(unit_map(bilinear(other.depth, size)) - base) for other in others]
     most = max((float(one.max(where=np.isfinite(one), initial=0.0)) for one in apart), default=0.0)
     labels = dict(zip(found.sides, short_labels(found, letters(_WIDTH, 14) - 12), strict=True))
     return [
@@ -403,15 +392,14 @@ def depth_figures(found: DepthBenchmark) -> dict[str, bytes]:
 def speed_figure(found: DepthBenchmark) -> str:
     """Return the medians of every side's latency over a table of its figures, as SVG."""
     labels = short_labels(found, 34)
-    chart = latency_medians(
-        [(label, one.view) for label, one in zip(labels, found.sides, strict=True)]
-    )
+    pairs = list(zip(labels, found.sides, strict=True))
+    chart = latency_medians([(label, one.view) for label, one in pairs])
     drawn = svg_text(chart) if chart else ""
     size = _SIZE.search(drawn)
     width, top = (float(size[1]), float(size[2])) if size else (0.0, 20.0)
     width = max(width, _TABLE_WIDTH)
     parts = [drawn]
-    rows = [(label, *speed_cells(one)) for label, one in zip(labels, found.sides, strict=True)]
+    rows = [(label, *speed_cells(one)) for label, one in pairs]
     for number, row in enumerate((("model", *SPEED_HEADERS), *rows)):
         parts += _table_row(row, width, top + number * _ROW, is_head=number == 0)
     y = top + (len(rows) + 1) * _ROW + 4
@@ -435,20 +423,16 @@ def _remarks(found: DepthBenchmark, room: int) -> list[str]:
         "Milliseconds from call to output, copies included; /s: batch ÷ mean. Models were timed "
         "one after the other: compare decides which is faster"
     )
-    made = [text]
     marked = note([percentile_cell(side, p) for side in found.sides for p in (95, 99)])
-    made += [marked] if marked else []
-    made += wrap(shared_text(found) or "", room)
-    place = place_line(found.sides[0].view.run)
-    return [*made, place] if place else made
+    shared, place = wrap(shared_text(found) or "", room), place_line(found.sides[0].view.run)
+    return [line for line in (text, marked, *shared, place) if line]
 
 
 def gpu_chart(found: DepthBenchmark) -> Chart | None:
     """Return what the GPU reported; ``None`` where there was none."""
     panels = tuple(one for one in PANELS if one.key in _QUANTITIES)
-    drawn = telemetry_picture(
-        [side.view for side in found.sides], panels, short_labels(found, _LEGEND)
-    )
+    views = [side.view for side in found.sides]
+    drawn = telemetry_picture(views, panels, short_labels(found, _LEGEND))
     if drawn is None:
         return None
     title = f"{', '.join(dict.fromkeys(map(gpu_text, found.sides)))} over the telemetry pass"

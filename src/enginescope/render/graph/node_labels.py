@@ -152,11 +152,12 @@ def _of_layer(
     found = wording.findings.get(layer.index, ())
     codes = " ".join(dict.fromkeys(one.code for one in found))
     name = change or wording.short_names.get(layer.name) or shorten(layer.name, NAME_CHARACTERS)
+    attributes = ((one.title.lower(), one.value(layer)) for one in LAYER_ATTRIBUTES)
     about = [
         " · ".join(filter(None, (f"#{layer.index}", layer.type, layer.subtype))),
         time,
         *(f"{one.code} {one.severity.value}: {one.message}" for one in found),
-        _attributes(layer),
+        ", ".join(f"{title} {value}" for title, value in attributes if value is not None),
         _work(wording.works.get(layer.index)),
         f"tactic {layer.tactic_name}" if layer.tactic_name else None,
         *(f"in   {one.name}  {form_text(one)}" for one in layer.inputs),
@@ -165,12 +166,6 @@ def _of_layer(
     ]
     lines = filter(None, (name, time, shorten(codes, NAME_CHARACTERS)))
     return heading, tuple(lines), "\n".join(filter(None, about))
-
-
-def _attributes(layer: Layer) -> str | None:
-    """Return ``kernel 3×3, stride 2×2, activation RELU``; ``None`` for a layer without any."""
-    found = ((one.title.lower(), one.value(layer)) for one in LAYER_ATTRIBUTES)
-    return ", ".join(f"{title} {value}" for title, value in found if value is not None) or None
 
 
 def _work(work: LayerWork | None) -> str | None:
@@ -207,10 +202,8 @@ def _of_tensor(node: GraphNode) -> tuple[str, tuple[str, ...], str]:
     if node.generation is not None:
         heading = f"{heading}, use {node.generation + 1}"
     text = form_text(node.tensor)
-    lines = tuple(
-        filter(None, (shorten(node.name, NAME_CHARACTERS), shorten(text, NAME_CHARACTERS)))
-    )
-    return heading, lines, "\n".join(filter(None, (heading, text)))
+    lines = filter(None, (shorten(one, NAME_CHARACTERS) for one in (node.name, text)))
+    return heading, tuple(lines), "\n".join(filter(None, (heading, text)))
 
 
 def _change(layer: Layer) -> str | None:
@@ -239,8 +232,6 @@ def _time_text(layers: Iterable[Layer], times: Times | None) -> str | None:
 
 #: Characters beside an edge, and of each end's name in its title; whole names are on the nodes.
 LABEL_CHARACTERS = 36
-_END_CHARACTERS = 120
-_NAME_CHARACTERS = 2_000
 
 #: Source, kind and tensor: edges that have all three alike carry one tensor to several readers.
 Flow = tuple[int, str, str]
@@ -265,7 +256,7 @@ def edge_titles(graph: PlanGraph) -> Iterator[str]:
     """Yield for each edge what flows along it, and from where to where."""
     for edge in graph.edges:
         ends = graph.nodes[edge.source], graph.nodes[edge.target]
-        between = " → ".join(shorten(end.name, _END_CHARACTERS) for end in ends)
+        between = " → ".join(shorten(end.name, 120) for end in ends)
         tensor = edge.tensor
-        said = (shorten(tensor.name, _NAME_CHARACTERS), form_text(tensor)) if tensor else ()
+        said = (shorten(tensor.name, 2_000), form_text(tensor)) if tensor else ()
         yield "\n".join(filter(None, (*said, between)))

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
+from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, replace
@@ -67,9 +67,8 @@ def sketch(
     """Return what is to be drawn, with times on layers where they are known."""
     short: dict[str, str] = {}
     for is_group, limit in ((False, NAME_CHARACTERS), (True, GROUP_CHARACTERS)):
-        named = [
-            one.name for one in graph.nodes if one.held_layers and bool(one.layers) is is_group
-        ]
+        held = (one for one in graph.nodes if one.held_layers)
+        named = [one.name for one in held if bool(one.layers) is is_group]
         short |= zip(named, shorten_apart(named, limit), strict=True)
     wording = replace(wording, short_names=short)
     times = times_of(attribution)
@@ -105,7 +104,6 @@ UNTIMED, _NOTHING = "no time", "nothing found"
 #: Worst severity → its color, the worst first.
 SEVERITIES = {"error": VERMILLION, "warning": ORANGE, "info": SKY, _NOTHING: OTHER}
 COLORINGS = ("type", "precision", "time", "lint")
-_WORDS = {"time": "time of a layer", "lint": "the worst finding"}
 
 
 class _Scale(NamedTuple):
@@ -126,9 +124,8 @@ class _Scale(NamedTuple):
 
     def ends(self, step: int) -> str:
         """Return the shortest and the longest time of a step."""
-        low, high = (
-            self.slowest_ms / self.factor ** (len(AMOUNT_STOPS) - 1 - at) for at in (step - 1, step)
-        )
+        left = len(AMOUNT_STOPS) - 1 - step
+        low, high = (self.slowest_ms / self.factor**power for power in (left + 1, left))
         first = format_ms(low, 3).removesuffix(" ms") if step else "0"
         return f"{first} … {format_ms(high, 3)}"
 
@@ -182,7 +179,8 @@ def paint(given: GraphScene, coloring: str) -> Paint:
         most = Counter(names).most_common(1)[0][0] if names else None
         worst = next((one for one in SEVERITIES if one in names), None)
         of_nodes.append(worst if coloring == "lint" else most)
-    of_edges = [_flowing(edge) if coloring == "precision" else None for edge in given.graph.edges]
+    types = [edge.tensor and edge.tensor.dtype for edge in given.graph.edges]
+    of_edges = [dtype.value if dtype and coloring == "precision" else None for dtype in types]
     layers.update(dict.fromkeys(filter(None, of_edges), 0))
     orders: dict[str, Callable[[str], Any]] = {
         "time": lambda name: -1 if name == UNTIMED else int(name),
@@ -191,21 +189,19 @@ def paint(given: GraphScene, coloring: str) -> Paint:
     ordered = sorted(sorted(layers), key=lambda name: (time_ms[name], layers[name]), reverse=True)
     if coloring in orders:
         ordered = sorted(layers, key=orders[coloring], reverse=True)
-    found = [
-        _category(name, layers[name], time_ms[name], given.times, coloring, scale)
-        for name in ordered
-    ]
     number: dict[str | None, int] = {name: place for place, name in enumerate(ordered)}
     return Paint(
-        categories=tuple(found),
+        categories=tuple(
+            _category(name, layers[name], time_ms[name], given.times, coloring, scale)
+            for name in ordered
+        ),
         nodes=tuple(map(number.get, of_nodes)),
         edges=tuple(map(number.get, of_edges)),
-        words=_WORDS.get(coloring, coloring),
+        words={"time": "time of a layer", "lint": "the worst finding"}.get(coloring, coloring),
     )
 
 
 def _names(node: GraphNode, given: GraphScene, coloring: str, scale: _Scale | None) -> list[str]:
-    """Return the category of each layer of a node."""
     held, findings = node.held_layers, given.wording.findings
     if scale is not None and given.times is not None:
         return [scale.step(given.times.sum_of_ms(held))] * len(held)
@@ -215,11 +211,6 @@ def _names(node: GraphNode, given: GraphScene, coloring: str, scale: _Scale | No
         return [layer.precision.value if layer.precision else "unknown" for layer in held]
     worst = [findings.get(layer.index) for layer in held]
     return [found[0].severity.value if found else _NOTHING for found in worst]
-
-
-def _flowing(edge: GraphEdge) -> str | None:
-    """Return the precision of what flows."""
-    return edge.tensor.dtype.value if edge.tensor and edge.tensor.dtype else None
 
 
 def _category(

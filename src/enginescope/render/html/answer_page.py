@@ -155,14 +155,11 @@ def _sections(tables: Sequence[TextTable]) -> Iterator[tuple[str, str, TextTable
 
 
 _WIDTH, _HEIGHT, _MARGIN = 1600, 900, 64
-#: Sizes of the answer from large to small, with the most lines of each.
-_SIZES = ((44, 2), (36, 3), (28, 4))
 _TEXT, _SMALL = 24, 19
 #: Most lines below the answer, and of the conditions.
 _LINES = 3
 #: A chart's pixels, before it is fitted into its place.
 _CHART_HEIGHT = 330
-_SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"')
 
 
 class Slide(Record, frozen=True, kw_only=True):
@@ -202,10 +199,8 @@ def slide_png(slide: Slide) -> bytes:
     parts.append(line(_MARGIN, end - 6, _WIDTH - _MARGIN, end - 6))
     for at, text in enumerate(bottom, 1):
         parts.append(words(_MARGIN, end + 1.5 * _SMALL * at, text, size=_SMALL, is_soft=True))
-    corner = _HEIGHT - _MARGIN / 2
-    parts.append(
-        words(_WIDTH - _MARGIN, corner, "enginescope", size=_SMALL, is_soft=True, anchor="end")
-    )
+    corner = (_WIDTH - _MARGIN, _HEIGHT - _MARGIN / 2)
+    parts.append(words(*corner, "enginescope", size=_SMALL, is_soft=True, anchor="end"))
     return svg_png(document(_WIDTH, _HEIGHT, parts), 1.0)
 
 
@@ -218,7 +213,7 @@ def _remarks(slide: Slide) -> list[str]:
 def _fitted(answer: str) -> tuple[int, list[str]]:
     """Return the largest size in which the answer has room, and its lines."""
     size, told = 0, [""]
-    for size, most in _SIZES:
+    for size, most in ((44, 2), (36, 3), (28, 4)):
         told = _wrapped(answer, size)
         if len(told) <= most:
             break
@@ -233,11 +228,10 @@ def _placed(chart: Chart, top: float, bottom: float) -> str:
     """Return a chart as large as its place lets it be."""
     tall = max(chart.height, _CHART_HEIGHT)
     drawn = svg_text(replace(chart, height=tall))
-    found = _SIZE.search(drawn)
+    found = re.search(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"', drawn)
     assert found is not None
     inner = drawn[drawn.index("<svg") :].replace(found[0], "<svg", 1)
     box = f'viewBox="0 0 {found[1]} {found[2]}"' if "viewBox" not in inner[:400] else ""
-    place = (
-        f'x="{_MARGIN}" y="{top:.0f}" width="{_WIDTH - 2 * _MARGIN}" height="{bottom - top:.0f}"'
-    )
+    wide, tall_px = _WIDTH - 2 * _MARGIN, f"{bottom - top:.0f}"
+    place = f'x="{_MARGIN}" y="{top:.0f}" width="{wide}" height="{tall_px}"'
     return inner.replace("<svg", f'<svg {place} {box} preserveAspectRatio="xMidYMid meet"', 1)

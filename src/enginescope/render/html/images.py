@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import starmap
 from textwrap import wrap
 from typing import Any, TypeAlias
@@ -29,8 +29,6 @@ from enginescope.render.base.palette import (
 #: A Vega-Lite specification without size and configuration.
 Spec: TypeAlias = dict[str, Any]
 
-#: Characters of a subtitle's line that a picture has room for.
-_LINE = 120
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
@@ -109,7 +107,7 @@ class Chart(Record, frozen=True, kw_only=True):
         In a container it fills exactly `box_height`, and the entries of its legend switch series.
         """
         spec = self.spec
-        lines = [line for text in self.subtitle for line in wrap(text, _LINE)]
+        lines = [line for text in self.subtitle for line in wrap(text, 120)]
         title = {"title": {"text": self.title, "subtitle": lines}} if titled else {}
         if "vconcat" in spec:  # pictures above each other have a size each
             size = {"width": width, "height": self.height}
@@ -127,8 +125,6 @@ _PADDING = {"left": 5, "top": 5, "right": LABEL_BOUND, "bottom": 5}
 #: An axis below a plotting area: ticks, labels, title.
 _AXIS = 52
 _LEGEND_ROW = 20
-#: Channels whose legend takes room.
-_LEGENDS = ("color", "shape", "strokeDash", "size", "opacity")
 
 
 def _parts(spec: Spec) -> list[Spec]:
@@ -138,7 +134,7 @@ def _parts(spec: Spec) -> list[Spec]:
 def _legend_height(spec: Spec) -> int:
     heights: dict[str, int] = {}
     for part in _parts(spec):
-        for name in _LEGENDS:
+        for name in ("color", "shape", "strokeDash", "size", "opacity"):
             channel = part.get("encoding", {}).get(name, {})
             legend = channel.get("legend", {})
             if "field" not in channel or legend is None:
@@ -178,15 +174,9 @@ def _switchable(spec: Spec) -> Spec:
 
 def zoomable(layers: Sequence[Spec]) -> Spec:
     """Return layers whose x axis zooms: drag to move, the wheel with Ctrl (or two fingers)."""
-    zoom = {
-        "name": "zoom",
-        "select": {
-            "type": "interval",
-            "encodings": ["x"],
-            "zoom": "wheel![event.ctrlKey || event.metaKey]",
-        },
-        "bind": "scales",
-    }
+    wheel = "wheel![event.ctrlKey || event.metaKey]"
+    select = {"type": "interval", "encodings": ["x"], "zoom": wheel}
+    zoom = {"name": "zoom", "select": select, "bind": "scales"}
     # Vega-Lite binds a scale through one layer, and none whose x is binned.
     channels = [layer.get("encoding", {}).get("x") for layer in layers]
     at = next(at for at, x in enumerate(channels) if x is not None and "bin" not in x)
@@ -258,7 +248,11 @@ def recompressed(png: bytes) -> bytes:
     The converter writes fast and large: flat charts come out at a third to a quarter. Level
     9 of zlib would take twice as long as level 8, for at most a twenty-fifth.
     """
-    chunks = list(_chunks(png))
+    chunks, at = [], len(_SIGNATURE)
+    while at < len(png):
+        (length,) = struct.unpack_from(">I", png, at)
+        chunks.append((png[at + 4 : at + 8], png[at + 8 : at + 8 + length]))
+        at += length + 12
     packed = b"".join(body for kind, body in chunks if kind == b"IDAT")
     data = zlib.compress(zlib.decompress(packed), 8)
     first = next(at for at, (kind, _) in enumerate(chunks) if kind == b"IDAT")
@@ -267,25 +261,15 @@ def recompressed(png: bytes) -> bytes:
     return _SIGNATURE + b"".join(starmap(_chunk, made))
 
 
-def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
-    at = len(_SIGNATURE)
-    while at < len(png):
-        (length,) = struct.unpack_from(">I", png, at)
-        yield png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
-        at += length + 12
-
-
 def _chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
 #: Vega-Lite version asked of vl-convert; the page carries a later 6.x of its own.
 _VEGA_LITE = "6.1"
-_WIDTH = 760
-_SCALE = 2.0
 
 
-def png_bytes(chart: Chart, scale: float = _SCALE) -> bytes:
+def png_bytes(chart: Chart, scale: float = 2.0) -> bytes:
     """Return a chart as PNG on white.
 
     Args:
@@ -296,21 +280,19 @@ def png_bytes(chart: Chart, scale: float = _SCALE) -> bytes:
 
 def svg_text(chart: Chart) -> str:
     """Return a chart as SVG on white; raises what `png_bytes` raises."""
-    svg: str = _converted(chart, "svg")
-    return svg
+    return str(_converted(chart, "svg"))
 
 
 def vega_spec(chart: Chart) -> dict[str, Any]:
     """Return a chart compiled from Vega-Lite to Vega, on white; raises what `png_bytes` raises."""
-    compiled: dict[str, Any] = _converted(chart, "vega")
-    return compiled
+    return dict(_converted(chart, "vega"))
 
 
 def _converted(chart: Chart, to: str, **options: Any) -> Any:
     converter = require("vl_convert", purpose="drawing plots", install="enginescope[plots]")
     try:
         return getattr(converter, f"vegalite_to_{to}")(
-            vl_spec={**chart.complete(width=_WIDTH), "padding": 18},
+            vl_spec={**chart.complete(width=760), "padding": 18},
             vl_version=_VEGA_LITE,
             config={**chart_config(LIGHT), "font": PICTURE_FONT},
             **options,
@@ -348,9 +330,6 @@ def rgb_png(pixels: Any) -> bytes:
     return _SIGNATURE + b"".join(starmap(_chunk, parts))
 
 
-_UNKNOWN = "—"
-
-
 def with_tips(rows: Sequence[Spec], titles: Mapping[str, str]) -> tuple[list[Spec], list[Spec]]:
     """Return the rows and the tooltip over them.
 
@@ -371,5 +350,5 @@ def with_tips(rows: Sequence[Spec], titles: Mapping[str, str]) -> tuple[list[Spe
 
 def _text(value: object) -> str:
     if value is None:
-        return _UNKNOWN
+        return "—"
     return format_significant(value, 6) if isinstance(value, (int, float)) else str(value)

@@ -153,13 +153,16 @@ def page_bytes(
     else:
         sources = ["'self'"]
         elements = [f'<script src="{escape(script_address)}"></script>']
+    themes = {one.name: chart_config(one, background="transparent") for one in (LIGHT, DARK)}
     carried = {name: getattr(data, name) for name in ("charts", "tables", "files")}
     shared = {
         "files": {name: len(text) for name, text in data.files.items()},
-        "policy": _content_policy(sources),
+        # styles come from Vega's tooltip
+        "policy": f"default-src 'none'; script-src {' '.join(sources)}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'",
         "style": Markup(style(*parts)),  # noqa: S704 - ours
         "scripts": Markup("\n".join(elements)),  # noqa: S704 - ours and vendored
-        "data": deflated({**carried, "themes": _chart_themes(), **data.more}),
+        "data": deflated({**carried, "themes": themes, **data.more}),
         "licences": licences() if data.charts or script_address else None,
         "version": __version__,
     }
@@ -190,14 +193,6 @@ def page_template(name: str, *, package: str = "enginescope.render") -> Template
     return _environment(package).get_template(name)
 
 
-def _content_policy(script_sources: Sequence[str]) -> str:
-    # Styles come from Vega's tooltip.
-    return (
-        f"default-src 'none'; script-src {' '.join(script_sources)}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-
-
 def script_json(value: Any) -> Markup:
     """Return `value` as JSON that cannot end the script element it stands in."""
     text = msgspec.json.encode(value, enc_hook=_plain_text).decode()
@@ -223,7 +218,3 @@ def _environment(package: str) -> Environment:
     )
     environment.filters |= {"aligned": aligned_rows, "weightiest": weightiest}
     return environment
-
-
-def _chart_themes() -> dict[str, Any]:
-    return {one.name: chart_config(one, background="transparent") for one in (LIGHT, DARK)}

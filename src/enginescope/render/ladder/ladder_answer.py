@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from enginescope.core.record import replace
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import listed, signed
 from enginescope.judge.verdict import none_above
@@ -113,10 +114,7 @@ def ladder_answer(report: LadderReport) -> Answer:
         ),
         notices=report.notices,
         report=report,
-        data={
-            "meaning": meaning,
-            "titles": {rung.key.value: _title(rung) for rung in report.rungs},
-        },
+        data={"meaning": meaning, "titles": {r.key.value: _title(r) for r in report.rungs}},
         leads=False,
         charts=(ladder_chart(report),),
     )
@@ -165,20 +163,17 @@ def _signed_ends(report: LadderReport, interval: Interval | None) -> str:
 def _answer(report: LadderReport) -> tuple[str, str | None]:
     if report.mine is not None:
         return _placement(report, report.mine)
-    steps = [step for step in report.steps if step.interval is None or not _spans_zero(step)]
+    ends = [(step, step.interval) for step in report.steps]
+    steps = [step for step, own in ends if own is None or not own.low <= 0 <= own.high]
     if not steps:
-        most = [max(-one.interval.low, one.interval.high) for one in report.steps if one.interval]
+        most = [max(-own.low, own.high) for _, own in ends if own]
         if not most:
             return "inconclusive: no step between two rungs was measured", None
         return f"{none_above(max(most), 'ms')} between two rungs is detected", None
     largest = max(steps, key=lambda step: abs(step.value_ms))
-    ends = f"from {_named(report, largest.base)} to {_named(report, largest.to)}"
+    place = f"from {_named(report, largest.base)} to {_named(report, largest.to)}"
     value = _signed_ms(report, largest.value_ms)
-    return f"the largest step is “{_adds(largest)}”, {value} ms", ends
-
-
-def _spans_zero(step: LadderStep) -> bool:
-    return step.interval is not None and step.interval.low <= 0 <= step.interval.high
+    return f"the largest step is “{_adds(largest)}”, {value} ms", place
 
 
 def _placement(report: LadderReport, mine: Placement) -> tuple[str, str]:
@@ -281,15 +276,9 @@ def _bar(name: str, kind: str, level_ms: float, interval: Interval | None = None
 
 
 def _step_bar(report: LadderReport, step: LadderStep) -> Bar:
+    bar = _bar(_adds(step), "step", step.value_ms, step.interval)
     start_ms = report.level_ms(step.base) or 0.0
-    return Bar(
-        name=_adds(step),
-        kind="step",
-        start_ms=start_ms,
-        end_ms=start_ms + step.value_ms,
-        value_ms=step.value_ms,
-        interval=step.interval,
-    )
+    return replace(bar, start_ms=start_ms, end_ms=start_ms + step.value_ms)
 
 
 def _bar_line(report: LadderReport, label: str, bar: Bar | None, scale: float, room: int) -> str:
@@ -329,11 +318,6 @@ def ladder_chart(report: LadderReport) -> Chart:
     """Return the waterfall of a ladder."""
     cells = tuple(_rung_cells(report, rung)[:3] for rung in report.measured)
     bars = tuple(bar for bar, _ in _rows(report) if bar is not None)
+    title, subtitle = "Where the time of a query goes", ("Lines are 95 % intervals",)
     table = ChartTable(headers=_RUNG_HEADERS[:3], rows=cells)
-    return waterfall_chart(
-        "Where the time of a query goes",
-        bars,
-        table,
-        subtitle=("Lines are 95 % intervals",),
-        axis="time per query",
-    )
+    return waterfall_chart(title, bars, table, subtitle=subtitle, axis="time per query")

@@ -30,11 +30,8 @@ from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
 _STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
-_PART_HEADERS = ("Time", "Median", "p90", "p95", "p99", "Largest")
 _PARTS = ("latency", "queueing", "service", "lateness")
 _FIGURE_HEADERS = ("MLPerf figure", "Value")
-#: Percentiles of the picture of parts.
-_DRAWN = (50.0, 90.0, 95.0, 99.0)
 #: Color and shape of a verdict, in the order of the legend.
 _MARKS = {
     LoadKind.MET: (BLUE, "circle"),
@@ -100,11 +97,11 @@ def _search_answer(report: LoadReport, goal: str) -> str:
     missed = f"{rate_text(report.lowest_missed)} misses it" if report.lowest_missed else ""
     open_rates = ", ".join(map(format_significant, report.inconclusive))
     between = f"{open_rates} queries/s inconclusive" if open_rates else ""
-    rest = "; ".join(filter(None, (missed, between)))
     if report.highest_met is None:
+        rest = "; ".join(filter(None, (missed, between)))
         return f"no rate that was tried meets {goal}: {rest}"
-    rest = f"; {rest}" if rest else ""
-    return f"highest rate that meets {goal}: {rate_text(report.highest_met)}{rest}"
+    best = f"highest rate that meets {goal}: {rate_text(report.highest_met)}"
+    return "; ".join(filter(None, (best, missed, between)))
 
 
 def _scenario_answer(figures: LoadGenFigures, latency: Summary | None) -> str:
@@ -153,7 +150,6 @@ def _parts_text(parts: QueryParts | None) -> str:
 
 
 def _slo_text(slo: Slo) -> str:
-    """Return ``p99 < 10 ms``."""
     return f"{percentile_name(slo.p)} < {_ms(slo.limit_ms)}"
 
 
@@ -202,14 +198,14 @@ def _facts(report: LoadReport) -> tuple[tuple[str, str], ...]:
 
 
 def _run_table(report: LoadReport) -> TextTable:
-    name = percentile_name(_percentile_of(report))
-    notes = [f"latency is its {name} in ms, with queueing and service time of that query"]
-    if any(trial.is_late for trial in report.trials):
-        notes.append("late: the load generator was late (W-LATE)")
-    steps = sorted(report.steps, key=lambda step: rate_of(step) or 0.0)
     p = _percentile_of(report)
+    name = percentile_name(p)
+    note = f"latency is its {name} in ms, with queueing and service time of that query"
+    is_late = any(trial.is_late for trial in report.trials)
+    late = "late: the load generator was late (W-LATE)" if is_late else ""
+    steps = sorted(report.steps, key=lambda step: rate_of(step) or 0.0)
     rows = tuple(_trial_row(step, trial, p) for step in steps for trial in step.trials)
-    runs = _table("Each run", _STEP_HEADERS, rows, *notes)
+    runs = _table("Each run", _STEP_HEADERS, rows, note, late)
     numbers = (*_STEP_HEADERS[:1], *_STEP_HEADERS[3:])
     return replace(runs, numbers=numbers, whole=_STEP_HEADERS[1:2])
 
@@ -218,10 +214,8 @@ def _table(
     title: str, headers: tuple[str, ...], rows: tuple[tuple[str, ...], ...], *notes: str
 ) -> TextTable:
     marked = claims.note([cell for row in rows for cell in row])
-    note = "; ".join(filter(None, (*notes, marked)))
-    return TextTable(
-        title=title, headers=headers, rows=rows, numbers=headers[1:], note=note or None
-    )
+    note = "; ".join(filter(None, (*notes, marked))) or None
+    return TextTable(title=title, headers=headers, rows=rows, numbers=headers[1:], note=note)
 
 
 def parts_table(trial: LoadTrial) -> TextTable:
@@ -235,7 +229,7 @@ def parts_table(trial: LoadTrial) -> TextTable:
         for metric, summary in _summaries(trial, _PARTS)
     )
     title = "Latency and its parts; each percentile is of its own times"
-    return _table(title, _PART_HEADERS, rows)
+    return _table(title, ("Time", "Median", "p90", "p95", "p99", "Largest"), rows)
 
 
 def _summaries(trial: LoadTrial, metrics: Sequence[str]) -> list[tuple[str, Summary]]:
@@ -274,7 +268,12 @@ def _loadgen_rows(figures: LoadGenFigures, latency: Summary | None) -> tuple[tup
         return claims.level_cell(value_ms, sure, _ns)
 
     is_closed, is_single = figures.scenario.endswith("-stream"), figures.scenario == "single-stream"
-    rates = "samples/s" if figures.scenario == "offline" else "scheduled queries/s"
+    rate = "samples/s" if figures.scenario == "offline" else "scheduled queries/s"
+    counts = {
+        "queries above the limit": figures.slow,
+        "queries that early stopping needs": figures.needed,
+    }
+    rates = {rate: figures.per_s, "completed queries/s": figures.completed_per_s}
     return stated(
         ("queries", f"{figures.queries:,}"),
         (f"{name} latency", marked(figures.p, figures.percentile_ms)),
@@ -286,20 +285,8 @@ def _loadgen_rows(figures: LoadGenFigures, latency: Summary | None) -> tuple[tup
         ("mean latency", _ns(figures.mean_ms)),
         (f"early-stopping {name}", _ns(figures.estimate_ms) if is_closed else ""),
         ("early-stopping p99", _ns(figures.estimate_p99_ms) if is_single else ""),
-        *(
-            (title, "" if count is None else f"{count:,}")
-            for title, count in (
-                ("queries above the limit", figures.slow),
-                ("queries that early stopping needs", figures.needed),
-            )
-        ),
-        *(
-            (title, "" if rate is None else format_significant(rate, 6))
-            for title, rate in (
-                (rates, figures.per_s),
-                ("completed queries/s", figures.completed_per_s),
-            )
-        ),
+        *((title, f"{count:,}") for title, count in counts.items() if count is not None),
+        *((title, format_significant(n, 6)) for title, n in rates.items() if n is not None),
     )
 
 
@@ -368,7 +355,7 @@ def parts_chart(trial: LoadTrial, slo: Slo | None = None) -> Chart | None:
         (percentile_name(point.p), metric_title(metric), point)
         for metric, summary in summaries
         for point in summary.percentiles
-        if point.p in _DRAWN
+        if point.p in (50.0, 90.0, 95.0, 99.0)
     ]
     if len(summaries) < 3 or not times:
         return None
@@ -377,11 +364,12 @@ def parts_chart(trial: LoadTrial, slo: Slo | None = None) -> Chart | None:
     flat = {"axis": {"labelAngle": 0}}
     scale = {"domain": names, "range": [BLUE, ORANGE, SKY]}
     y = quantity("y", "time, ms")
+    rows = [
+        {"percentile": p, "part": name, "y": point.value_ms, "stated": point.mark is None}
+        for p, name, point in times
+    ]
     bars = marks(
-        [
-            {"percentile": p, "part": name, "y": point.value_ms, "stated": point.mark is None}
-            for p, name, point in times
-        ],
+        rows,
         {"type": "bar"},
         x={"field": "percentile", "type": "nominal", "sort": None, "title": None, **flat},
         xOffset=by_part,

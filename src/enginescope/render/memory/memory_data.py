@@ -16,8 +16,8 @@ def memory_data(
     name: str, backend: str | None, view: MemoryView, fit: Fit | None, notices: Sequence[Notice]
 ) -> dict[str, Any]:
     """Return parts, peak, tensors, layers, arena, weights, findings and the fit."""
-    layers = view.layers
     predicted, replayed = view.predicted, view.replayed
+    sizes = zip(view.layers, view.live_bytes, view.workspace_bytes, strict=True)
     return {
         "name": name,
         "backend": backend,
@@ -33,17 +33,14 @@ def memory_data(
         },
         "layers": [
             {"name": layer.name, "type": layer.type, "bytes": live, "workspace_bytes": extra}
-            for layer, live, extra in zip(
-                layers, view.live_bytes, view.workspace_bytes, strict=True
-            )
+            for layer, live, extra in sizes
         ],
         "tensors": [_tensor(view, one) for one in view.buffers.buffers],
         "weights": view.weights,
         "block_bytes": view.block_bytes,
         "reported_block_bytes": view.reported_block_bytes,
-        "arena": None
-        if predicted is None
-        else {
+        "arena": predicted
+        and {
             "predicted_peak_bytes": predicted.peak_bytes,
             "predicted_held_bytes": predicted.held_bytes,
             "replayed_peak_bytes": replayed.peak_bytes if replayed else None,

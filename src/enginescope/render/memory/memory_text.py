@@ -13,7 +13,7 @@ from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted
 from enginescope.render.base.facts import shape_text
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import shorten
+from enginescope.render.base.phrases import shorten, stated
 from enginescope.render.base.text import label_row, screen_width, stacked
 
 #: Part -> its name, and what it is.
@@ -31,14 +31,11 @@ _NAME = 44
 
 def peak_sentence(view: MemoryView) -> str:
     """Return where the peak of the tensors is, and how large it is."""
-    layer, live = view.peak_layer, view.live_bytes[view.peak_at]
-    extra = view.workspace_bytes[view.peak_at]
+    layer, extra = view.peak_layer, view.workspace_bytes[view.peak_at]
     more = f", and {format_bytes(extra)} of workspace" if extra else ""
-    at = f"{view.peak_at + 1:,} of {len(view.layers):,}"
-    return (
-        f"tensors need {format_bytes(live)}{more} while {shorten(layer.name, _NAME)} runs"
-        f" ({layer.type}, {at})"
-    )
+    need = f"{format_bytes(view.live_bytes[view.peak_at])}{more}"
+    at = f"({layer.type}, {view.peak_at + 1:,} of {len(view.layers):,})"
+    return f"tensors need {need} while {shorten(layer.name, _NAME)} runs {at}"
 
 
 def parts_table(view: MemoryView) -> TextTable:
@@ -46,13 +43,8 @@ def parts_table(view: MemoryView) -> TextTable:
         title="What the memory consists of",
         headers=("Part", "Size", "Known by", "What it is"),
         rows=tuple(
-            (
-                _PARTS[part.kind][0],
-                format_bytes(part.nbytes),
-                "measured" if part.is_measured else "sizes",
-                _PARTS[part.kind][1],
-            )
-            for part in view.parts
+            (name, format_bytes(part.nbytes), "measured" if part.is_measured else "sizes", what)
+            for part, (name, what) in ((part, _PARTS[part.kind]) for part in view.parts)
         ),
         numbers=("Size",),
         spared=("What it is",),
@@ -100,10 +92,8 @@ def forecast_sentence(view: MemoryView) -> str:
     text += f"; reported: {_arena_text(use.in_use_peak_bytes, use.held_bytes)}"
     if replayed is None or replayed == made:
         return text
-    return (
-        f"{text}; with the reported workspace and packed weights, the rules give "
-        f"{_arena_text(replayed.peak_bytes, replayed.held_bytes)}"
-    )
+    again = _arena_text(replayed.peak_bytes, replayed.held_bytes)
+    return f"{text}; with the reported workspace and packed weights, the rules give {again}"
 
 
 def _arena_text(peak_bytes: int, held_bytes: int | None) -> str:
@@ -131,33 +121,34 @@ def fit_sentence(fit: Fit) -> str:
     after = f"; {fit.dim} {beyond:,} takes {sizes[beyond]}" if beyond is not None else ""
     if not fit.size:
         return f"no {fit.dim} fits {limit}{after}"
-    return (
-        f"{fit.dim} {fit.size:,} fits {limit}: {sizes[fit.size]} at the peak of its process{after}"
-        f" ({counted(len(fit.probes), 'size')} measured)"
-    )
+    peak = f"{sizes[fit.size]} at the peak of its process{after}"
+    count = counted(len(fit.probes), "size")
+    return f"{fit.dim} {fit.size:,} fits {limit}: {peak} ({count} measured)"
 
 
 def memory_text(
     name: str, backend: str | None, view: MemoryView, fit: Fit | None, *, top: int
 ) -> RenderableType:
     """Return the memory on one screen."""
-    lines: list[RenderableType] = [
-        Text(" · ".join(part for part in (name, backend) if part), style="bold"),
+    process = view.process_bytes
+    facts = stated(
+        ("fits", fit_sentence(fit) if fit else None),
+        (
+            "process",
+            f"{format_bytes(process)} peak of the process" if process is not None else None,
+        ),
+        ("peak", peak_sentence(view)),
+        ("arena" if view.predicted else "block", forecast_sentence(view)),
+        ("unknown", f"{counted(view.unknown, 'tensor')} of unknown size" if view.unknown else None),
+    )
+    return Group(
+        Text(" · ".join(filter(None, (name, backend))), style="bold"),
         Text(),
-    ]
-    if fit is not None:
-        lines.append(label_row("fits", fit_sentence(fit)))
-    if view.process_bytes is not None:
-        text = f"{format_bytes(view.process_bytes)} peak of the process"
-        lines.append(label_row("process", text))
-    lines.append(label_row("peak", peak_sentence(view)))
-    lines.append(label_row("arena" if view.predicted else "block", forecast_sentence(view)))
-    if view.unknown:
-        lines.append(label_row("unknown", f"{counted(view.unknown, 'tensor')} of unknown size"))
-    lines.append(Text())
-    lines += stacked(memory_tables(view, top), screen_width())
-    lines += [Text(f"! {text}") for text in finding_sentences(view)]
-    return Group(*lines)
+        *(label_row(*fact) for fact in facts),
+        Text(),
+        *stacked(memory_tables(view, top), screen_width()),
+        *(Text(f"! {text}") for text in finding_sentences(view)),
+    )
 
 
 def memory_sentences(view: MemoryView) -> tuple[str, ...]:

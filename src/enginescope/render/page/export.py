@@ -14,7 +14,6 @@ from enginescope.analysis.runs.provider_work import provider_work
 from enginescope.analysis.runs.run_view import RunView, sample_columns
 from enginescope.core.jsonio import encode
 from enginescope.judge.samples import Percentile, Summary
-from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import CHANNELS, GpuTelemetry, held_by
 from enginescope.render.base.data_table import csv_bytes, ends_of
 
@@ -23,8 +22,11 @@ if TYPE_CHECKING:
 
 #: Version of both documents' shape.
 REPORT_SCHEMA = 1
-_HEAVY = ("samples", "trace", "profile", "plan", "telemetry", "gpu", "notices", "answers")
-_ELSEWHERE = ("preparation", "arenas")
+#: Fields of a run that hold arrays, or stand elsewhere in the document.
+_NOT_IN_RECORD = (
+    *("samples", "trace", "profile", "plan", "telemetry", "gpu", "notices", "answers"),
+    *("preparation", "arenas"),
+)
 
 
 def data_files(
@@ -54,11 +56,11 @@ def report_json(
     precision; notices. Times in ms, sizes in bytes. `answers` are whole, as ``output_diff.json``.
     """
     document = _document([_run_report(view, topk) for view in views])
-    if not answers:
-        return encode(document)
-    from enginescope.render.validation.validate_answer import answers_data
+    if answers:
+        from enginescope.render.validation.validate_answer import answers_data
 
-    return encode({**document, "answers": answers_data(answers)})
+        document["answers"] = answers_data(answers)
+    return encode(document)
 
 
 def summary_json(views: Sequence[RunView]) -> bytes:
@@ -72,9 +74,10 @@ def _document(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _run_report(view: RunView, topk: int) -> dict[str, Any]:
     run = view.run
+    names = [name for name in run.__struct_fields__ if name not in _NOT_IN_RECORD]
     return {
         **_run_summary(view),
-        "record": _record(run),
+        "record": {name: msgspec.to_builtins(getattr(run, name)) for name in names},
         "layers_total": len(view.layers),
         "top_layers": slowest_first(view.layers)[:topk],
         "time_by_type": view.time_by_type,
@@ -115,12 +118,6 @@ def _run_summary(view: RunView) -> dict[str, Any]:
         "gpu": gpu_summary(view),
         "notices": view.notices,
     }
-
-
-def _record(run: Run) -> dict[str, Any]:
-    """Return the run's fields that hold no arrays and stand nowhere else in the document."""
-    names = [name for name in run.__struct_fields__ if name not in (*_HEAVY, *_ELSEWHERE)]
-    return {name: msgspec.to_builtins(getattr(run, name)) for name in names}
 
 
 _ABOUT = ("run", "subject", "backend", "batch", "origin", "outcome", "created")
@@ -234,25 +231,21 @@ def gpu_summary(view: RunView) -> dict[str, Any] | None:
     gpu = view.run.gpu
     if gpu is None:
         return None
+    clock, series = view.sm_clock, gpu.series
     return {
         "device": gpu.gpu,
-        "sm_clock": view.sm_clock
-        and {**msgspec.to_builtins(view.sm_clock), "drop_pct": view.sm_clock.drop_pct},
+        "sm_clock": clock and {**msgspec.to_builtins(clock), "drop_pct": clock.drop_pct},
         "cycles": view.cycles,
         "energy": view.energy,
         "thermal": view.thermal_state,
         "throttled_by": [
-            {"name": each.reason.name, "share_pct": each.share_pct} for each in held_by(gpu.timed)
+            {"name": h.reason.name, "share_pct": h.share_pct} for h in held_by(gpu.timed)
         ],
         "other_processes": gpu.others,
         "spans": gpu.spans,
         "requests": gpu.requests,
         "interval_ms": gpu.interval_ms,
-        "channels": {
-            channel.name: _channel_summary(channel.values) for channel in gpu.series.channels
-        }
-        if gpu.series
-        else None,
+        "channels": series and {one.name: _channel_summary(one.values) for one in series.channels},
     }
 
 
@@ -262,12 +255,10 @@ def _rows(run: str, gpu: GpuTelemetry) -> Iterator[tuple[Any, ...]]:
             continue
         columns = [series.channel(name) for name in CHANNELS]
         for at, time_ms in enumerate(series.time_ms.tolist()):
-            cells = (None if column is None else _known(float(column[at])) for column in columns)
-            yield (run, source, _span_at(gpu, time_ms), time_ms, *cells)
-
-
-def _span_at(gpu: GpuTelemetry, time_ms: float) -> str | None:
-    return next((span.kind for span in gpu.spans if span.from_ms <= time_ms <= span.to_ms), None)
+            values = (np.nan if column is None else float(column[at]) for column in columns)
+            cells = (value if np.isfinite(value) else None for value in values)
+            spans = (one.kind for one in gpu.spans if one.from_ms <= time_ms <= one.to_ms)
+            yield (run, source, next(spans, None), time_ms, *cells)
 
 
 def _channel_summary(values: Any) -> dict[str, float | int]:
@@ -278,7 +269,3 @@ def _channel_summary(values: Any) -> dict[str, float | int]:
         "greatest": float(known.max()),
         "missing": int(values.size - known.size),
     }
-
-
-def _known(value: float) -> float | None:
-    return value if np.isfinite(value) else None

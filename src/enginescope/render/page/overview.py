@@ -109,13 +109,9 @@ def overview_sentence(views: Sequence[RunView]) -> str | None:
     if "shapes" in apart:
         return None
     most, _, last = others[-1]
-    between = (
-        f"; the highest is {format_ms(most)}"
-        if len(others) > 1
-        else f"; the other has {format_ms(most)}"
-    )
+    between = f"the {'highest is' if len(others) > 1 else 'other has'} {format_ms(most)}"
     return (
-        f"{label} has the lowest median, {format_ms(least)}{between}. "
+        f"{label} has the lowest median, {format_ms(least)}; {between}. "
         f"For a verdict with an interval: enginescope compare {last.id[:8]} {first.id[:8]}"
     )
 

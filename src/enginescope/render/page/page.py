@@ -93,7 +93,8 @@ def report_page(
     compared = _compared(answers)
     files = _files(subjects, topk, answers)
     has_graph = any(section.key == "graph" for run in runs for section in run.sections)
-    together = _together(views)
+    sampled = [view for view in views if view.run.gpu and view.run.gpu.series]
+    together = telemetry_charts(sampled, prefix="all_") if len(sampled) > 1 else ()
     first = _overview(views, tuple(f"{run.prefix}summary" for run in runs))
     laid_over = first["laid_over"]
     drawn = [*([laid_over] if laid_over else []), *together]
@@ -147,14 +148,13 @@ def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
     place = subject.made_on or "machine not known"
     built = subject.tensorrt_version if run.origin == "imported" else None
     made = (place, f"TensorRT {built}") if built else (place,)
+    about = (*made, f"run {view.id}", made_text(run), run.origin)
     return PageRun(
         view=view,
         is_measured=is_measured,
         prefix="" if count == 1 else f"run-{index}-",
         title=subject_line(run) if is_measured else plan_title(subject),
-        about=(*made, f"run {view.id}", made_text(run), run.origin)
-        if is_measured
-        else plan_about(subject),
+        about=about if is_measured else plan_about(subject),
         headline=first_numbers(subject),
         steps=next_steps(subject),
         changes=first_changes(subject.findings, 3)[1:],
@@ -178,11 +178,6 @@ def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[st
             "save what they show."
         )
     return said
-
-
-def _together(views: Sequence[RunView]) -> tuple[Chart, ...]:
-    sampled = [view for view in views if view.run.gpu and view.run.gpu.series]
-    return telemetry_charts(sampled, prefix="all_") if len(sampled) > 1 else ()
 
 
 def _data(runs: Sequence[PageRun], files: dict[str, str], of_all: Sequence[Chart]) -> PageData:
@@ -209,14 +204,9 @@ def _files(
     files = data_files(views, topk, answers)
     made = {name: make() for name, make in files.items() if name not in left}
     linted = [
-        Linted(
-            source=subject.view.id,
-            plan=subject.view.run.plan,
-            report=subject.findings,
-            is_file=False,
-        )
-        for subject in subjects
-        if subject.findings is not None and subject.view.run.plan is not None
+        Linted(source=one.view.id, plan=plan, report=one.findings, is_file=False)
+        for one in subjects
+        if one.findings is not None and (plan := one.view.run.plan) is not None
     ]
     if linted and not is_long:
         made["findings.json"] = findings_json(linted)

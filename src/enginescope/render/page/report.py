@@ -32,8 +32,6 @@ from enginescope.render.validation.validate_answer import ReportedAnswers, answe
 FORMATS = ("json", "csv", "md", "html", "png")
 TOPK = 30
 
-_Views: TypeAlias = Sequence[RunView]
-
 
 class WrittenReport(Result, Record, frozen=True, kw_only=True):
     """Files of a report, and the files that were skipped.
@@ -128,7 +126,7 @@ def _parts(
             yield from _plots(view, ending, topk)
 
 
-def _endings(views: _Views) -> list[str]:
+def _endings(views: Sequence[RunView]) -> list[str]:
     """Return what plots' names end in: the model, and the run where several have that model."""
     if len(views) == 1:
         return [""]
@@ -159,24 +157,21 @@ def subject_slide(subjects: Sequence[PageSubject]) -> Slide:
     if len(subjects) > 1:
         return _several(subjects)
     (subject,) = subjects
-    view = subject.view
-    latency = view.latency
-    name = f"{view.run.job.subject.name} · {backend_text(view.run.job.backend)}"
-    main = first_figures(view).main
-    if latency is not None:
+    view, told = subject.view, []
+    answer = f"{view.run.job.subject.name} · {backend_text(view.run.job.backend)}"
+    if (latency := view.latency) is not None:
         median = f"median {format_ms(latency.median_ms)}"
-        answer = f"{name}: {metric_title(latency.metric).lower()}, {median}"
+        answer += f": {metric_title(latency.metric).lower()}, {median}"
         told = [f"{interval_text(latency)}, {count_text(latency)}"]
-    else:
-        answer = f"{name}: {main.label} {main.value}" if main else name
-        told = []
+    elif main := first_figures(view).main:
+        answer += f": {main.label} {main.value}"
     version = subject.tensorrt_version
     conditions = (subject_line(view.run), subject.made_on, f"TensorRT {version}" if version else "")
     return Slide(
         answer=answer,
         lines=(*told, *first_changes(subject.findings)),
         chart=layer_bars(view.layers, _LAYERS) or latency_distribution(view),
-        conditions=tuple(text for text in conditions if text),
+        conditions=tuple(filter(None, conditions)),
         notices=view.notices,
     )
 
@@ -189,5 +184,5 @@ def _several(subjects: Sequence[PageSubject]) -> Slide:
     return Slide(
         answer=overview_sentence(views) or f"{len(views)} runs",
         chart=overview_chart(views),
-        conditions=tuple(place for place in places if place),
+        conditions=tuple(filter(None, places)),
     )

@@ -25,7 +25,7 @@ from enginescope.analysis.plan_comparison.layer_changes import (
 from enginescope.analysis.plan_comparison.plans_overview import LatencyFigure, PlanSummary
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.units import format_bytes
-from enginescope.judge.units import format_ms, format_significant, range_text
+from enginescope.judge.units import counted, format_ms, format_significant, range_text
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.plan.plan import Evidence
 from enginescope.render.base.data_table import UNKNOWN, number_text, or_dash
@@ -69,7 +69,9 @@ def answer(
     text = _layers_sentence(found, threshold_pct)
     mark = "" if measured else network_mark(found)
     text = f"{mark}{within_sentence(text)}" if mark else text
-    if not _is_measured_alike(found, measured):
+    pairs = measured.pairs if measured is not None else ()
+    is_unlike = any(pair.headline.kind is VerdictKind.INCOMPARABLE for pair in pairs)
+    if is_unlike or any(notice.code in _NOT_ALIKE for notice in found.notices):
         text = f"{text}; the runs were not measured alike"
     return f"{text}."
 
@@ -80,14 +82,6 @@ def network_mark(found: Comparison) -> str:
     if doubt is None:
         return ""
     return f"Perhaps two networks ({doubt['paired']:,} of {doubt['of']:,} layers are paired): "
-
-
-def _is_measured_alike(found: Comparison, measured: MeasuredComparison | None) -> bool:
-    pairs = measured.pairs if measured is not None else ()
-    return not (
-        any(pair.headline.kind is VerdictKind.INCOMPARABLE for pair in pairs)
-        or any(notice.code in _NOT_ALIKE for notice in found.notices)
-    )
 
 
 def _layers_sentence(found: Comparison, threshold_pct: float) -> str:
@@ -102,12 +96,9 @@ def _layers_sentence(found: Comparison, threshold_pct: float) -> str:
     per_item = [plan.sum_per_item_ms for plan in plans]
     if plans[0].batch == plans[1].batch or None in per_item:
         return f"The layers of {_compared(plans, times, threshold_pct)}"
-    batches = " and ".join(
-        f"{format_ms(plan.sum_ms)} for {plan.label}'s batch of {plan.batch}" for plan in plans
-    )
-    return (
-        f"Per item the layers of {_compared(plans, per_item, threshold_pct)}; they take {batches}"
-    )
+    batches = (f"{format_ms(one.sum_ms)} for {one.label}'s batch of {one.batch}" for one in plans)
+    text = f"Per item the layers of {_compared(plans, per_item, threshold_pct)}"
+    return f"{text}; they take {' and '.join(batches)}"
 
 
 def _compared(
@@ -119,11 +110,9 @@ def _compared(
     if abs(percent) <= threshold_pct:
         same = f"take the same time in the profiles within {threshold_pct:g} %"
         return f"{a} and {b} {same}: {format_ms(first)} and {format_ms(second)}"
-    less = "less" if percent < 0 else "more"
-    return (
-        f"{b} take {format_significant(abs(percent))} % {less} time in the profiles than those of "
-        f"{a}: {format_ms(second)} against {format_ms(first)}"
-    )
+    less = f"{format_significant(abs(percent))} % {'less' if percent < 0 else 'more'} time"
+    text = f"{b} take {less} in the profiles than those of {a}"
+    return f"{text}: {format_ms(second)} against {format_ms(first)}"
 
 
 def _times(plans: Sequence[PlanSummary]) -> tuple[list[float | None], str]:
@@ -139,15 +128,13 @@ def _least(plans: Sequence[PlanSummary]) -> str:
     known = [(time, at) for at, time in enumerate(times) if time]
     if not known:
         return "The layers' times cannot be compared: the plans have no layer times"
-    least, at = min(known)
-    text = (
-        f"The layers of {plans[at].label} take the least time in the profiles: {format_ms(least)}"
-    )
-    base = times[0]
+    (least, at), base = min(known), times[0]
+    text = f"The layers of {plans[at].label} take the least time in the profiles"
+    text += f": {format_ms(least)}{unit}"
     if at == 0 or not base:
-        return f"{text}{unit}"
+        return text
     less = format_significant(100 * (1 - least / base))
-    return f"{text}{unit}, {less} % less than those of {plans[0].label}, {format_ms(base)}"
+    return f"{text}, {less} % less than those of {plans[0].label}, {format_ms(base)}"
 
 
 def against_first(plans: tuple[PlanSummary, ...], threshold_pct: float) -> tuple[str, ...]:
@@ -169,8 +156,8 @@ def pairing_sentence(layers: LayerComparison, plans: tuple[PlanSummary, ...]) ->
         what: sum(one.change(what) is not None for one in paired)
         for what in ("precision", "tactic", "format")
     }
-    text = f"{len(paired):,} {'pair' if len(paired) == 1 else 'pairs'}"
-    text += f" among {a.totals.active_layers:,} and {b.totals.active_layers:,} layers"
+    text = f"{counted(len(paired), 'pair')} among {a.totals.active_layers:,} and "
+    text += f"{b.totals.active_layers:,} layers"
     text += f", {groups:,} of them fused otherwise" if groups else ""
     differing = [f"{count:,} in {what}" for what, count in counts.items() if count]
     if not differing:
@@ -204,10 +191,8 @@ def evidence_text(one: ComparedLayers) -> str:
 
 def relation_text(one: ComparedLayers) -> str | None:
     """Return how the sides stand to each other; ``None`` for one layer and one."""
-    if one.relation is Relation.ONLY_A:
-        return "only in A"
-    if one.relation is Relation.ONLY_B:
-        return "only in B"
+    if one.relation in (Relation.ONLY_A, Relation.ONLY_B):
+        return f"only in {'A' if one.relation is Relation.ONLY_A else 'B'}"
     if one.a is None or one.b is None or one.relation is Relation.PAIR:
         return None
     return f"fused {len(one.a.layers)} → {len(one.b.layers)}"
@@ -215,9 +200,7 @@ def relation_text(one: ComparedLayers) -> str | None:
 
 def change_text(one: Change) -> str:
     """Return a change with its two sides: ``FP32 → FP16``."""
-    if " → " in one.a or " → " in one.b:
-        return f"({one.a}) to ({one.b})"
-    return f"{one.a} → {one.b}"
+    return f"({one.a}) to ({one.b})" if " → " in one.a or " → " in one.b else f"{one.a} → {one.b}"
 
 
 def changes_text(one: ComparedLayers) -> str:
@@ -225,7 +208,7 @@ def changes_text(one: ComparedLayers) -> str:
     precision = one.change("precision")
     rest = [change.what for change in one.changes if change.what != "precision"]
     words = [relation_text(one), change_text(precision) if precision else None, *rest]
-    return ", ".join(word for word in words if word) or "nothing"
+    return ", ".join(filter(None, words)) or "nothing"
 
 
 def latency_text(figure: LatencyFigure | None) -> str:
@@ -246,12 +229,9 @@ def requests_text(plans: tuple[PlanSummary, ...]) -> str | None:
     """Return the times of whole requests, where all plans have one, and what mode differs."""
     texts = [f"{name}: {listed(known)}" for name, known in differing_modes(plans).items()]
     for metric in ("gpu_compute", "latency", "trtexec_latency"):
-        figures = [plan.latency(metric) for plan in plans]
-        if all(figures):
-            each = (
-                f"{one.label} {latency_text(figure)}"
-                for one, figure in zip(plans, figures, strict=True)
-            )
+        figures = [(plan.label, plan.latency(metric)) for plan in plans]
+        if all(figure for _, figure in figures):
+            each = (f"{label} {latency_text(figure)}" for label, figure in figures)
             texts.insert(0, f"{in_text(metric)}: {'; '.join(each)}")
             break
     return "; ".join(texts) or None
@@ -260,8 +240,9 @@ def requests_text(plans: tuple[PlanSummary, ...]) -> str | None:
 def plan_facts(plans: tuple[PlanSummary, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what is known of plans: rows of a name and a text for each plan."""
     metrics = dict.fromkeys(latency.metric for plan in plans for latency in plan.latencies)
-    if "gpu_compute" in metrics:  # of trtexec's, the latency without transfers is the same
-        metrics.pop("trtexec_latency", None) if _same_latencies(plans) else None
+    pairs = ((plan.latency("trtexec_latency"), plan.latency("gpu_compute")) for plan in plans)
+    if all(a and b and a.mean_ms == b.mean_ms for a, b in pairs):
+        metrics.pop("trtexec_latency", None)  # trtexec's is the same without transfers
     rows: list[tuple[str, tuple[str, ...]]] = [
         ("GPU", tuple(one.gpu or UNKNOWN for one in plans)),
         ("TensorRT", tuple(one.tensorrt or UNKNOWN for one in plans)),
@@ -280,11 +261,6 @@ def plan_facts(plans: tuple[PlanSummary, ...]) -> tuple[tuple[str, tuple[str, ..
         ("precision", tuple(_precisions(one) for one in plans)),
     ]
     return tuple((name, cells) for name, cells in rows if set(cells) - {UNKNOWN})
-
-
-def _same_latencies(plans: tuple[PlanSummary, ...]) -> bool:
-    pairs = ((plan.latency("trtexec_latency"), plan.latency("gpu_compute")) for plan in plans)
-    return all(a and b and a.mean_ms == b.mean_ms for a, b in pairs)
 
 
 def _sizes(values: Iterable[int | None]) -> tuple[str, ...]:

@@ -69,12 +69,9 @@ def pair_tables(found: Comparison, chosen: Chosen) -> Iterator[TextTable]:
 
 def reformat_tables(layers: LayerComparison, top: int) -> Iterator[TextTable]:
     """Yield the reformats that were lost and that were added, the longest first."""
-    for title, some in (
-        ("Reformats that only A has", layers.reformats_lost),
-        ("Reformats that only B has", layers.reformats_added),
-    ):
+    for side, some in (("A", layers.reformats_lost), ("B", layers.reformats_added)):
         if some:
-            yield _reformat_table(title, some, top)
+            yield _reformat_table(f"Reformats that only {side} has", some, top)
 
 
 class Step(Record, frozen=True, kw_only=True):
@@ -120,8 +117,7 @@ def explanation_table(layers: LayerComparison, top: int, label: str = "B") -> Te
     whole, steps = layers.difference_ms, steps_of(layers, label, top)
     if whole is not None:
         members = tuple(range(len(layers.layers)))
-        last = Step(text="the whole difference", difference_ms=whole, members=members)
-        steps = (*steps, last)
+        steps += (Step(text="the whole difference", difference_ms=whole, members=members),)
     header = f"{label} − A ms"
     columns = {
         header: number_column([step.difference_ms for step in steps], signed=True),
@@ -144,13 +140,8 @@ def leading_table(layers: LayerComparison) -> TextTable | None:
         return None
     count = f"{len(leading):,} of {counted(len(layers.layers), 'pair')}"
     make = "makes" if len(leading) == 1 else "make"
-    more = len(leading) - _LEADING
-    return _layer_table(
-        f"{count} {make} {share_pct:.0f} % of all differences, more and less time alike",
-        leading[:_LEADING],
-        is_brief=True,
-        note=f"and {more:,} more" if more > 0 else None,
-    )
+    title = f"{count} {make} {share_pct:.0f} % of all differences, more and less time alike"
+    return _layer_table(title, leading[:_LEADING], note=_more(leading, _LEADING), is_brief=True)
 
 
 def layer_table(layers: LayerComparison, chosen: Chosen) -> TextTable:
@@ -161,7 +152,7 @@ def layer_table(layers: LayerComparison, chosen: Chosen) -> TextTable:
     return _layer_table(
         f"Layers{what} by difference in time, the largest first",
         differing[: chosen.top],
-        note=_left_out(len(differing) - chosen.top, admitted, chosen),
+        note=_left_out(_more(differing, chosen.top), admitted, chosen),
     )
 
 
@@ -210,9 +201,7 @@ def memory_tables(overview: PlansOverview) -> Iterator[TextTable]:
         differences = [_mib(row.difference_bytes(1)) for row in overview.memory]
         columns["B − A MiB"] = number_column(differences, signed=True)
     numbers = tuple(columns)
-    columns["what"] = [
-        f"tensors of {row.type}" if row.type else row.part for row in overview.memory
-    ]
+    columns["what"] = [f"tensors of {r.type}" if r.type else r.part for r in overview.memory]
     peaks = [(plan.label, plan.memory) for plan in overview.plans if plan.memory]
     note = "; ".join(f"peak of {label}: {shorten(peak.layer, _NAME)}" for label, peak in peaks)
     for label, peak in peaks:
@@ -228,11 +217,8 @@ def _mib(nbytes: int | None) -> float | None:
 def facts_table(overview: PlansOverview) -> TextTable:
     """Return what is known of each plan, a column each."""
     plans = overview.plans
-    rows = [
-        ("name", tuple(plan.name for plan in plans)),
-        *plan_facts(plans),
-        *_against_first(overview),
-    ]
+    names = ("name", tuple(plan.name for plan in plans))
+    rows = [names, *plan_facts(plans), *_against_first(overview)]
     return TextTable(
         title="Plans",
         headers=("plan", *(plan.label for plan in plans)),
@@ -279,17 +265,18 @@ def _share_table(
         differences = [one.difference_ms(1) for one in shown]
         columns[_DIFFERENCE] = number_column(differences, signed=True)
         whole = overview.difference_ms(1)
-        columns[_SHARE] = [
-            number_text(share_of(difference, whole), 1) for difference in differences
-        ]
+        columns[_SHARE] = [number_text(share_of(one, whole), 1) for one in differences]
     if len(plans) == 2 or not timed:
         for at, plan in enumerate(plans):
             columns[f"{plan.label} layers"] = [f"{one.layers[at]:,}" for one in shown]
     numbers = tuple(columns)
     columns[name] = [one.key or "not known" for one in shown]
-    more = len(rows) - len(shown)
-    note = f"and {more:,} more" if more else None
-    return _table(f"{'Time' if timed else 'Layers'} {title}", columns, numbers=numbers, note=note)
+    name = f"{'Time' if timed else 'Layers'} {title}"
+    return _table(name, columns, numbers=numbers, note=_more(rows, top))
+
+
+def _more(rows: Sequence[object], top: int) -> str | None:
+    return f"and {len(rows) - top:,} more" if len(rows) > top else None
 
 
 def _reformat_table(title: str, found: Sequence[ReformatLayer], top: int) -> TextTable:
@@ -299,13 +286,12 @@ def _reformat_table(title: str, found: Sequence[ReformatLayer], top: int) -> Tex
         "from → to": [one.conversion for one in shown],
         "layer": [one.name for one in shown],
     }
-    more = len(found) - len(shown)
-    return _table(title, columns, numbers=("ms",), note=f"and {more:,} more" if more else None)
+    return _table(title, columns, numbers=("ms",), note=_more(found, top))
 
 
-def _left_out(more: int, admitted: Sequence[ComparedLayers], chosen: Chosen) -> str | None:
+def _left_out(more: str | None, admitted: Sequence[ComparedLayers], chosen: Chosen) -> str | None:
     alike = [one for one in admitted if not chosen.is_shown(one)]
-    parts = [f"and {more:,} more"] if more > 0 else []
+    parts = [more] if more else []
     if alike:
         times = (sum_known([one.a_ms for one in alike]), sum_known([one.b_ms for one in alike]))
         does, takes = ("does", "takes") if len(alike) == 1 else ("do", "take")

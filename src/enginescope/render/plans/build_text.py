@@ -27,7 +27,7 @@ from enginescope.core.units import format_bytes
 from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.judge.units import format_significant, signed, with_sign
 from enginescope.records.plan.build import BuildReport, LogMessage
-from enginescope.records.plan.build_trace import BuildTrace, ChosenTensor, TimingCacheUse
+from enginescope.records.plan.build_trace import BuildTrace, ChosenTensor
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.base.data_table import (
     UNKNOWN,
@@ -39,6 +39,7 @@ from enginescope.render.base.data_table import (
 )
 from enginescope.render.base.facts import Facts, place_line, subject_line
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import stated
 from enginescope.render.base.text import failure_lines, label_row, notice_lines
 from enginescope.render.plans.plan_tables import LAYER, text_table
 
@@ -62,19 +63,14 @@ def build_facts(report: BuildReport) -> Facts:
     kept = " (at build time; the engine comes from the cache)" if report.from_cache else ""
     targets = report.compute_capabilities
     product = "TensorRT for RTX" if targets else "TensorRT"
-    pairs = (
+    peaks = ((report.peak_host_bytes, "of the host"), (report.peak_device_bytes, "of the GPU"))
+    return stated(
         ("engine", f"{format_bytes(report.engine_bytes)}, {product} {report.tensorrt}"),
         ("runs on", f"compute capability {', '.join(targets)}" if targets else None),
         ("built in", f"{times}{kept}"),
         ("network", f"{report.layers:,} layers before fusion" if report.layers else None),
-        ("peak", _peaks(report)),
+        ("peak", ", ".join(f"{format_bytes(size)} {where}" for size, where in peaks if size)),
     )
-    return tuple((name, value) for name, value in pairs if value)
-
-
-def _peaks(report: BuildReport) -> str | None:
-    parts = ((report.peak_host_bytes, "of the host"), (report.peak_device_bytes, "of the GPU"))
-    return ", ".join(f"{format_bytes(size)} {where}" for size, where in parts if size) or None
 
 
 def _seconds(value_ms: float | None) -> str:
@@ -94,23 +90,20 @@ EVIDENCE = {
 
 def chosen_formats(choice: Choice) -> str:
     """Return the formats a layer ended up with: ``FP16:8``, or ``FP32 → FP16:8``."""
-    return _arrow([_of(one) for one in choice.layer.inputs], [_of(o) for o in choice.layer.outputs])
+    return _arrow(map(_of, choice.layer.inputs), map(_of, choice.layer.outputs))
 
 
 def option_formats(option: Option | None) -> str:
     """Return the formats of something that was tried; a dash for nothing."""
     if option is None:
         return UNKNOWN
-    return _arrow(
-        [brief_format(one) for one in option.inputs],
-        [brief_format(output) for output in option.outputs],
-    )
+    return _arrow(map(brief_format, option.inputs), map(brief_format, option.outputs))
 
 
-def _arrow(inputs: list[str], outputs: list[str]) -> str:
+def _arrow(inputs: Iterable[str], outputs: Iterable[str]) -> str:
     """Formats of a layer, each once: its inputs usually share one."""
-    sides = ["+".join(dict.fromkeys(side)) for side in (inputs, outputs)]
-    return sides[0] if sides[0] == sides[1] else " → ".join(one for one in sides if one)
+    sides = dict.fromkeys("+".join(dict.fromkeys(side)) for side in (inputs, outputs))
+    return " → ".join(filter(None, sides))
 
 
 def _of(tensor: ChosenTensor) -> str:
@@ -193,33 +186,25 @@ def _overview(story: BuildTrace) -> TextTable:
     tried = [combination for block in story.tuned for combination in block.combinations]
     trials = sum(len(one.trials) for one in tried)
     pruned = sum(one.pruned or 0 for one in tried)
-    ends = (*story.steps[:1], *story.steps[1:][-1:])
-    figures = (
-        *(
-            (f"{stage.name} took", f"{format_significant(stage.seconds)} s")
-            for stage in story.stages
-        ),
+    ends, cache = (*story.steps[:1], *story.steps[1:][-1:]), story.cache
+    cached = ((cache.loaded, "entries loaded"), (cache.stored, "stored"), (cache.hits, "hits"))
+    rows = stated(
+        *((f"{one.name} took", f"{format_significant(one.seconds)} s") for one in story.stages),
         ("layers", " → ".join(f"{end.layers:,}" for end in ends) or None),
         ("formats tried", f"{len(tried):,}" if tried else None),
         ("tactics timed", f"{trials:,}" if tried else None),
         ("tactics rejected", f"{pruned:,}" if pruned else None),
-        ("timing cache", _cache(story.cache)),
+        ("timing cache", ", ".join(f"{n:,} {what}" for n, what in cached if n is not None)),
     )
-    rows = tuple((name, value) for name, value in figures if value is not None)
     return TextTable(title="The build", headers=("what", "figure"), rows=rows)
-
-
-def _cache(cache: TimingCacheUse) -> str | None:
-    figures = ((cache.loaded, "entries loaded"), (cache.stored, "stored"), (cache.hits, "hits"))
-    return ", ".join(f"{count:,} {what}" for count, what in figures if count is not None) or None
 
 
 def _steps(story: BuildTrace) -> TextTable:
     steps = step_changes(story)
     shown = [
-        step
-        for step in steps
-        if step.change is None or step.change or step.fused or step.removed or step.retyped
+        one
+        for one in steps
+        if one.change is None or one.change or one.fused or one.removed or one.retyped
     ]
     rows = tuple(
         (
@@ -262,7 +247,8 @@ def _choices(story: BuildTrace) -> DataTable | None:
     order = sorted(found, key=lambda one: (-(one.gap_ms or 0.0), -(one.chosen_ms or 0.0)))
     chosen = _us(one.chosen_ms for one in order)
     evidence = [EVIDENCE[one.evidence] for one in order]
-    texts = zip(number_column(chosen), chosen, evidence, strict=True)
+    pairs = zip(number_column(chosen), chosen, evidence, strict=True)
+    texts = tuple(why if value is None else text for text, value, why in pairs)
     fastest = _us(one.fastest.tactic.time_ms if one.fastest else None for one in order)
     return data_table(
         "build-choices",
@@ -271,13 +257,7 @@ def _choices(story: BuildTrace) -> DataTable | None:
         (
             column("Layer", (one.layer.name for one in order)),
             column("Formats", (chosen_formats(one) or None for one in order)),
-            column(
-                "Chosen µs",
-                chosen,
-                2,
-                meaning="in tuning",
-                texts=tuple(why if value is None else text for text, value, why in texts),
-            ),
+            column("Chosen µs", chosen, 2, meaning="in tuning", texts=texts),
             column("Fastest µs", fastest, 2),
             column("Gap µs", _us(one.gap_ms for one in order), 2),
             column("Fastest in", (option_formats(one.fastest) for one in order)),
@@ -307,9 +287,8 @@ def _tuning(story: BuildTrace) -> DataTable | None:
 
 
 def _conversions(story: BuildTrace) -> DataTable | None:
-    order = sorted(
-        reformat_costs(story), key=lambda one: (one.became == "NoOp", -(one.time_ms or 0.0))
-    )
+    costs = reformat_costs(story)
+    order = sorted(costs, key=lambda one: (one.became == "NoOp", -(one.time_ms or 0.0)))
     took = _us(None if one.became == "NoOp" else one.time_ms for one in order)
     return data_table(
         "build-conversions",
@@ -343,13 +322,8 @@ def _memory(story: BuildTrace) -> TextTable:
     )
     totals = ", ".join(f"{name} {format_bytes(size)}" for name, size in story.memory_totals.items())
     headers = ("stage", "host change", "host", "GPU change", "GPU")
-    return TextTable(
-        title="Memory by stage",
-        headers=headers,
-        rows=stages,
-        numbers=headers[1:],
-        note=totals or None,
-    )
+    note, title = totals or None, "Memory by stage"
+    return TextTable(title=title, headers=headers, rows=stages, numbers=headers[1:], note=note)
 
 
 def _side(choice: Choice | None) -> str:

@@ -12,11 +12,11 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from enginescope._version import __version__
 from enginescope.analysis.build_log.build_log_summary import choices, tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import is_stamped, layer_spans, tactic_family
-from enginescope.analysis.layers.reformats import TensorRoles
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.analysis.plans.plan_view import Exploration, ExploredLayer, PlanView
 from enginescope.analysis.roofline.roofline import WORST
@@ -43,7 +43,6 @@ _ROW = (
 _SIZES = ("weights_bytes", "bias_bytes", "activation_bytes", "footprint_bytes")
 _WORK = ("macs", "arithmetic_intensity")
 _SIZES_OF, _WORK_OF = attrgetter(*_SIZES), attrgetter(*_WORK)
-_FIGURES = (*_SIZES, *_WORK, "tactic_family")
 #: Columns of the CSV file; times are per iteration.
 COLUMNS = (
     *_ROW,
@@ -87,14 +86,19 @@ def explore_json(
         for name in found.__struct_fields__
         if name not in ("layers", "notices", "roles", "time")
     }
-    time = found.time
+    time, roles = found.time, found.roles
     parts = {
         "schema": EXPLORE_SCHEMA,
         "enginescope": __version__,
         "device": device,
         "tensorrt_version": tensorrt_version,
         **rest,
-        "roles": found.roles and _roles(found.roles),
+        "roles": roles
+        and {  # by the indices of layers and the names of tensors, which `layers` describes
+            "active": [layer.index for layer in roles.active],
+            "constants": roles.constants,
+            "sources": {name: source.name for name, source in roles.sources.items()},
+        },
         "time": time and {**msgspec.to_builtins(time), "ratio": time.ratio},
         "notices": [*notices, *found.notices],
         **(more or {}),
@@ -113,20 +117,12 @@ def explore_json(
     yield b"]}\n"
 
 
-def _roles(roles: TensorRoles) -> dict[str, Any]:
-    """Return roles by the indices of layers and the names of tensors, which `layers` describes."""
-    return {
-        "active": [layer.index for layer in roles.active],
-        "constants": roles.constants,
-        "sources": {name: source.name for name, source in roles.sources.items()},
-    }
-
-
 def _figures_json(one: ExploredLayer) -> bytes:
     """Return what the layers of a kind share as JSON without brackets."""
     sizes, work = _figures(one)
     family = tactic_family(one.row.tactic) if one.row.tactic else None
-    figures = dict(zip(_FIGURES, (*sizes, *work, family), strict=True))
+    names = (*_SIZES, *_WORK, "tactic_family")
+    figures = dict(zip(names, (*sizes, *work, family), strict=True))
     return _JSON.encode(figures | one.attributes)[1:-1]
 
 
@@ -221,12 +217,9 @@ def onnx_data(view: PlanView) -> dict[str, Any] | None:
 
 def build_data(story: BuildTrace) -> dict[str, Any]:
     """Return the story of a build as it was read, with each layer's choice and what tuning cost."""
-    made = [
-        {**msgspec.structs.asdict(choice), "layer": choice.layer.name} for choice in choices(story)
-    ]
     return {
-        **msgspec.structs.asdict(story),
-        "choices": made,
+        **asdict(story),
+        "choices": [{**asdict(one), "layer": one.layer.name} for one in choices(story)],
         "tuning_costs": tuning_costs(story),
         "tuning_total_s": tuning_total_s(story),
     }
@@ -248,7 +241,11 @@ def perfetto_trace(name: str, layers: Sequence[ExploredLayer], run: Run) -> byte
     Args:
         layers: In the order in which they run.
     """
-    events = [*_layers(layers), *_requests(run)]
+    events = [*_layers(layers)]
+    if run.trace:
+        events += _stamped(run.trace)
+    elif run.headline is not None and run.headline.start_ms is not None:
+        events += _begun(run.headline, run.headline.start_ms.tolist())
     about = {"plan": name, "written_by": f"enginescope {__version__}"}
     return encode({"displayTimeUnit": "ms", "otherData": about, "traceEvents": events})
 
@@ -271,14 +268,6 @@ def _layers(layers: Sequence[ExploredLayer]) -> Iterator[Event]:
         about = {key: value for key, value in cells if value not in (None, "")}
         where = (_LAYERS, stream)
         yield _event(span.row.name, span.row.type, where, (span.start_ms, span.ms), about)
-
-
-def _requests(run: Run) -> Iterator[Event]:
-    """Yield the parts of each request by its stamps; else when each request began."""
-    if run.trace:
-        yield from _stamped(run.trace)
-    elif run.headline is not None and run.headline.start_ms is not None:
-        yield from _begun(run.headline, run.headline.start_ms.tolist())
 
 
 def _stamped(trace: QueryTrace) -> Iterator[Event]:

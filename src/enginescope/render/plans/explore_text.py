@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -60,19 +60,15 @@ def explore_tables(
     tables: list[TextTable | None] = []
     if is_timed or not is_bare:
         title = "Slowest layers" if sort == "time" else f"Layers by {_SORT_WORDS.get(sort, sort)}"
-        tables.append(
-            _layers(title, found, sort, top, *_TIMED, *(SIZES if is_wide or by_size else ()))
-        )
-        totals, by = found.totals, "Time by" if is_timed else "Layers by"
-        types = found.by_type if is_timed else _counts(totals.layers_by_type if totals else {})
-        first = (
-            found.by_precision
-            if is_timed
-            else _counts(totals.layers_by_precision if totals else {})
-        )
+        sizes = SIZES if is_wide or by_size else ()
+        by = "Time by" if is_timed else "Layers by"
+        types = found.by_type if is_timed else _counts(found, "layers_by_type")
+        own = found.by_precision if is_timed else _counts(found, "layers_by_precision")
+        first = share_table(f"{by} precision of the first input", "precision", own)
         tables += [
+            _layers(title, found, sort, top, *_TIMED, *sizes),
             text_table(share_table(f"{by} type", "type", types), top),
-            text_table(share_table(f"{by} precision of the first input", "precision", first), top),
+            text_table(first, top),
         ]
     if not by_size and any(one.sizes and one.sizes.footprint_bytes for one in found.layers):
         title = "Weights and activations, the largest"
@@ -93,11 +89,10 @@ def _layers(title: str, found: Exploration, sort: str, top: int, *columns: str) 
     return shown and replace(shown, left_out=len(rows) - len(first))
 
 
-def _counts(layers: Mapping[str, int]) -> list[ReformatShare]:
-    return [
-        ReformatShare(key=key, layers=count, time_ms=None, share_pct=None)
-        for key, count in layers.items()
-    ]
+def _counts(found: Exploration, name: str) -> list[ReformatShare]:
+    counts = getattr(found.totals, name, {})  # no totals: no plan
+    none = {"time_ms": None, "share_pct": None}
+    return [ReformatShare(key=key, layers=count, **none) for key, count in counts.items()]
 
 
 def context_tables(view: PlanView | None, story: BuildTrace | None, top: int) -> list[TextTable]:
@@ -107,9 +102,8 @@ def context_tables(view: PlanView | None, story: BuildTrace | None, top: int) ->
         worst = view.roofline.worst(top)
         shown = ("Time ms", "Floor ms", "× floor", "Above floor ms", "Bound by")
         note = limit_sentence(view.roofline, view.engine_ms, top)
-        none = TextTable(
-            title=f"Limits of {view.roofline.gpu.name}", headers=(), rows=(), note=note
-        )
+        title = f"Limits of {view.roofline.gpu.name}"
+        none = TextTable(title=title, headers=(), rows=(), note=note)
         tables.append(text_table(limit_table(view, worst), top, *shown, note=note) or none)
     if view is not None and view.onnx_map is not None and view.onnx is not None:
         note = node_sentence(view.onnx_map, view.onnx)
@@ -125,7 +119,6 @@ _SCHEMAS = {
     "names-only": "layer names only",
     EXECUTED: "graph that the runtime executed",
 }
-_GAP = 2
 _FEW_TENSORS = 4
 #: From here on there is room for sizes beside the names of the slowest layers.
 _WIDE = 110
@@ -158,15 +151,15 @@ def explore_text(
     lines.append(Text())
     tables = explore_tables(found, top=top, sort=sort, is_wide=width >= _WIDE)
     lines += titled((*tables, *beside), width)
-    told = [one for one in (*notices, *found.notices) if one.code != _SAID_ABOVE]
+    told = [one for one in (*notices, *found.notices) if one.code != "I-NAMES-ONLY"]
     return Group(*lines, *notice_lines(told))
 
 
 def _title(found: Exploration, device: str | None, width: int) -> Text:
     title = Text(inert_text(found.name), style="bold")
-    gap = width - title.cell_len - Text(device).cell_len if device else 0
     if device:
-        title.append(" " * gap if gap >= _GAP else "\n").append(device, style="dim")
+        gap = width - title.cell_len - Text(device).cell_len
+        title.append(" " * gap if gap >= 2 else "\n").append(device, style="dim")
     return title
 
 
@@ -176,20 +169,18 @@ def summary_rows(found: Exploration) -> list[tuple[str, str]]:
     if found.plan_profiles:
         others = ", ".join(str(profile) for profile in found.plan_profiles)
         rows.append(("profile", f"optimization profile {found.plan_profile} of {others}"))
-    rows.append(("time", _time_text(found)))
+    none = "unknown without layer times: pass those of trtexec --exportProfile with --profile FILE"
+    rows.append(("time", layer_sum_sentence(found.time) if found.time else none))
     if found.plan_schema == "names-only":
-        rows.append(("next", _HOW_DETAILED))
-        return rows
+        return [*rows, ("next", _HOW_DETAILED)]
     if found.totals is not None and not found.totals.layers:
-        rows.append(("next", _NO_LAYERS))
-        return rows
+        return [*rows, ("next", _NO_LAYERS)]
     if found.totals is not None:
         rows.append(("memory", memory_text(found.totals)))
     rows += _tensor_rows("inputs", found.inputs) + _tensor_rows("outputs", found.outputs)
     return rows
 
 
-_SAID_ABOVE = "I-NAMES-ONLY"
 _NO_LAYERS = (
     "the file lists no layers, or ends before the first; write it again with trtexec "
     "--exportLayerInfo"
@@ -207,14 +198,6 @@ def _plan_text(found: Exploration) -> str:
     assert totals is not None
     count = layers_text(totals, timed_at_rest(layer.row for layer in found.layers))
     return f"{count}; {_SCHEMAS.get(found.plan_schema or '', found.plan_schema)}"
-
-
-def _time_text(found: Exploration) -> str:
-    if found.time is None:
-        return (
-            "unknown without layer times: pass those of trtexec --exportProfile with --profile FILE"
-        )
-    return layer_sum_sentence(found.time)
 
 
 def _tensor_rows(label: str, tensors: tuple[Tensor, ...]) -> list[tuple[str, str]]:

@@ -77,10 +77,8 @@ def workbook_bytes(sheets: Mapping[str, DataTable], *, title: str) -> bytes:
             )
     stream = BytesIO()
     # nothing is guessed from a text: neither formulas nor links nor numbers
-    book = writer.Workbook(
-        stream,
-        {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False},
-    )
+    guesses = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
+    book = writer.Workbook(stream, dict.fromkeys(guesses, False))
     properties = {"title": _text(title), "comments": f"enginescope {__version__}"}
     book.set_properties({**properties, "created": _CREATED})
     looks = _Looks(book)
@@ -172,14 +170,9 @@ def _text(text: str) -> str:
 def _width(one: DataColumn) -> int:
     """Return a column's width in letters, by its header's longest word and its first cells."""
     longest = max((len(word) + 2 for word in one.title.split()), default=0)  # filter's button
-    shown = map(_shown_letters, one.values[:_LOOKED_AT])
+    known = (value for value in one.values[:_LOOKED_AT] if value is not None)
+    shown = (9 if isinstance(value, float) else len(str(value)) for value in known)
     return min(_WIDEST, max(_NARROWEST, longest, *shown, 0) + 1)
-
-
-def _shown_letters(value: Any) -> int:
-    if value is None:
-        return 0
-    return 9 if isinstance(value, float) else len(str(value))
 
 
 #: Endings of our names -> the unit as it is written in a header, and decimals.

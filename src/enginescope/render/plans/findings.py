@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -57,11 +58,9 @@ class Linted(Record, frozen=True, kw_only=True):
 
 def headline(report: LintReport) -> str:
     """Return how much was found, as one line."""
-    counts = [
-        (sum(finding.severity is level for finding in report.findings), level.value)
-        for level in reversed(Severity)
-    ]
-    found = ", ".join(f"{count:,} {word}" for count, word in counts if count) or "none"
+    counts = Counter(finding.severity for finding in report.findings)
+    known = [f"{counts[level]:,} {level.value}" for level in reversed(Severity) if counts[level]]
+    found = ", ".join(known) or "none"
     size = f"{report.layers:,} layers"
     if report.active_layers < report.layers:
         size += f", {report.active_layers:,} launch work"
@@ -146,9 +145,7 @@ def finding_table(found: Sequence[Finding], rows: RowOfLayer) -> DataTable | Non
             column("Code", (finding.code for finding in found), is_choice=True),
             column("Rule", (finding.rule for finding in found), is_hidden=True),
             column("Severity", (finding.severity.value for finding in found), is_choice=True),
-            column(
-                "Layer", (finding.subject for finding in found), leads_to=LAYERS, rows_there=first
-            ),
+            column("Layer", (one.subject for one in found), leads_to=LAYERS, rows_there=first),
             column("Finding", (finding.message for finding in found)),
             column("Layers", (len(finding.layers) for finding in found), 0),
             column("What to try", (finding.advice for finding in found)),
@@ -199,9 +196,8 @@ def rule_table(report: LintReport) -> TextTable | None:
     shared = _advice_of(report.findings)
     savings = {code: together(one.saving for one in found) for code, found in by_code.items()}
     order = sorted(by_code, key=lambda code: (savings[code].rank, code))
-    advice = (
-        shared[code] + (_alone(savings[code]) if len(by_code[code]) == 1 else "") for code in order
-    )
+    alone = {code: _alone(savings[code]) for code in order if len(by_code[code]) == 1}
+    advice = (shared[code] + alone.get(code, "") for code in order)
     columns = (
         column("What to do", advice),
         column("Code", order),
@@ -218,10 +214,7 @@ def _advice_of(findings: Iterable[Finding]) -> dict[str, str]:
     for finding in findings:
         advices.setdefault(finding.code, set()).add(finding.advice)
     usual = {rule.code: rule.advice for rule in every_rule()}
-    return {
-        code: next(iter(known)) if len(known) == 1 else usual[code]
-        for code, known in advices.items()
-    }
+    return {code: min(own) if len(own) == 1 else usual[code] for code, own in advices.items()}
 
 
 def findings_json(linted: Sequence[Linted]) -> bytes:
@@ -235,9 +228,7 @@ def findings_sarif(linted: Sequence[Linted]) -> bytes:
 
     A plan's file is the physical location, without a line; its layers are logical locations.
     """
-    return sarif_log(
-        [_results(one) for one in linted], [_sarif_rule(rule) for rule in every_rule()]
-    )
+    return sarif_log(list(map(_results, linted)), list(map(_sarif_rule, every_rule())))
 
 
 def _plan_findings(linted: Linted) -> dict[str, Any]:
@@ -248,7 +239,15 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
         "source": linted.source,
         **asdict(report),
         "saving": saving,
-        "findings": [_finding(finding, names) for finding in report.findings],
+        "findings": [
+            {
+                **_named(finding, names),
+                "saving": finding.saving.fields(),
+                "is_question": finding.is_question,
+                "symptoms": [_named(symptom, names) for symptom in finding.symptoms],
+            }
+            for finding in report.findings
+        ],
         "groups": groups_data(report),
     }
 
@@ -268,15 +267,6 @@ def groups_data(report: LintReport) -> list[dict[str, Any]]:
 
 def _names(plan: Plan) -> dict[int, str]:
     return {layer.index: layer.name for layer in plan.layers}
-
-
-def _finding(finding: Finding, names: dict[int, str]) -> dict[str, Any]:
-    return {
-        **_named(finding, names),
-        "saving": finding.saving.fields(),
-        "is_question": finding.is_question,
-        "symptoms": [_named(symptom, names) for symptom in finding.symptoms],
-    }
 
 
 def _named(found: Finding | Symptom, names: dict[int, str]) -> dict[str, Any]:

@@ -17,8 +17,6 @@ from enginescope.render.base.data_table import printable
 from enginescope.render.base.facts import device_text, shape_text, tensor_text
 from enginescope.render.base.text import label_row, notice_lines
 
-_UNKNOWN = "not known"
-_DIGEST = 16
 _SHOWN_RUNS = 3
 
 
@@ -38,13 +36,14 @@ def passport_facts(passport: Passport) -> tuple[tuple[str, str], ...]:
     build_ms = build.build_ms if build else None
     if build_ms is None and of_build is not None and of_build.build_s is not None:
         build_ms = 1e3 * of_build.build_s
+    options = (f"{key}={value}" for key, value in build.options.items()) if build else ()
     pairs = (
         ("engine", _engine(passport)),
         ("TensorRT", _version(passport)),
         ("GPU", device_text(passport.device) if passport.device else None),
         ("model", _model(passport, of_build)),
         ("asked for", (build.precision or "default") if build else precision_of(of_build)),
-        ("options", _options(build)),
+        ("options", build and (" ".join(options) or "defaults")),
         ("command", command),
         ("timing", _timing_cache(build)),
         ("built in", f"{build_ms / 1e3:.1f} s" if build_ms is not None else None),
@@ -55,7 +54,7 @@ def passport_facts(passport: Passport) -> tuple[tuple[str, str], ...]:
         ("evidence", passport.evidence or "no run of this engine"),
         ("validated", _validations(passport.validations)),
     )
-    return tuple((name, value or _UNKNOWN) for name, value in pairs)
+    return tuple((name, value or "not known") for name, value in pairs)
 
 
 def _engine(passport: Passport) -> str:
@@ -66,7 +65,7 @@ def _engine(passport: Passport) -> str:
 
 
 def _hash(sha256: str | None) -> str:
-    return f"SHA-256 {sha256[:_DIGEST]}…" if sha256 else "digest not known"
+    return f"SHA-256 {sha256[:16]}…" if sha256 else "digest not known"
 
 
 def _version(passport: Passport) -> str | None:
@@ -84,12 +83,6 @@ def _model(passport: Passport, of_build: ToolReport | None) -> str | None:
     return (of_build.options.get("Model Options", {}).get("Model") if of_build else None) or None
 
 
-def _options(build: BuildReport | None) -> str | None:
-    if build is None:
-        return None
-    return " ".join(f"{key}={value}" for key, value in build.options.items()) or "defaults"
-
-
 def _timing_cache(build: BuildReport | None) -> str | None:
     if build is None:
         return None
@@ -98,11 +91,8 @@ def _timing_cache(build: BuildReport | None) -> str | None:
 
 
 def _tensor(io: IOTensor) -> str:
-    spans = [
-        " … ".join(shape_text(shape) for shape in (one.min_shape, one.opt_shape, one.max_shape))
-        for one in io.profiles
-    ]
-    return "; ".join((tensor_text(io.tensor), *spans))
+    bounds = [(one.min_shape, one.opt_shape, one.max_shape) for one in io.profiles]
+    return "; ".join((tensor_text(io.tensor), *(" … ".join(map(shape_text, b)) for b in bounds)))
 
 
 def _layers(shares: Sequence[PrecisionShare]) -> str | None:
@@ -122,7 +112,6 @@ def _memory(passport: Passport) -> str | None:
 
 
 def _runs(runs: Sequence[PassportRun]) -> str:
-    """Return the newest runs; a passport without any has no evidence for its speed."""
     if not runs:
         return "none of this engine in the store: its latency is unknown"
     parts = [
@@ -135,7 +124,6 @@ def _runs(runs: Sequence[PassportRun]) -> str:
 
 
 def _validations(validations: Sequence[EngineValidation]) -> str:
-    """Return the newest validations; without one, nothing is known of the outputs."""
     if not validations:
         return "not in this store: whether the outputs are right is unknown"
     return "; ".join(map(_validation, validations[:_SHOWN_RUNS]))

@@ -47,7 +47,7 @@ def layers_text(totals: PlanTotals, timed: int) -> str:
         timed: Layers that launch no kernel and took time.
     """
     others = totals.layers - totals.active_layers
-    count = f"{totals.layers:,} {'layer' if totals.layers == 1 else 'layers'}"
+    count = counted(totals.layers, "layer")
     if not others:
         return count
     first, second = (
@@ -66,19 +66,14 @@ def memory_text(totals: PlanTotals) -> str:
     if totals.padded_activation_bytes != totals.activation_bytes:
         moved += f" ({format_bytes(totals.padded_activation_bytes)} with padding)"
     biases = f", biases {format_bytes(totals.bias_bytes)}" if totals.bias_bytes else ""
-    unknown = (
-        f"; {counted(totals.unknown_tensors, 'use')} of tensors of unknown size not counted"
-        if totals.unknown_tensors
-        else ""
-    )
-    parts = totals.whole_parts
-    inside = (
-        f"; without the contents of {counted(parts, 'layer')} that"
-        f" {'stands' if parts == 1 else 'stand'} for a part of the network"
-        if parts
-        else ""
-    )
-    return f"weights {format_bytes(totals.weights_bytes)}{biases}, {moved}{unknown}{inside}"
+    text = f"weights {format_bytes(totals.weights_bytes)}{biases}, {moved}"
+    if totals.unknown_tensors:
+        uses = counted(totals.unknown_tensors, "use")
+        text += f"; {uses} of tensors of unknown size not counted"
+    if parts := totals.whole_parts:
+        stand = f"{counted(parts, 'layer')} that {'stands' if parts == 1 else 'stand'}"
+        text += f"; without the contents of {stand} for a part of the network"
+    return text
 
 
 #: Graphs with more nodes are laid out as a whole only if nothing in them can be folded.
@@ -90,10 +85,8 @@ def foldings(graph: PlanGraph) -> dict[str, Group]:
     found: dict[str, Group] = {}
     traits = NodeTraits(graph)
     for folding in FOLDINGS:
-        if folding == "none" and found and len(graph.nodes) > MOST_UNFOLDED:
-            continue
-        tree = fold(graph, folding, traits)
-        if tree is not None:
+        is_large = folding == "none" and found and len(graph.nodes) > MOST_UNFOLDED
+        if not is_large and (tree := fold(graph, folding, traits)) is not None:
             found[folding] = tree
     return found
 
@@ -148,9 +141,8 @@ class PageSubject:
     @property
     def made_on(self) -> str | None:
         """The run's GPU or processor; where none is known the GPU given, said to be given."""
-        return place_line(self.view.run) or (
-            given_gpu_text(self._given.name) if self._given else None
-        )
+        given = given_gpu_text(self._given.name) if self._given else None
+        return place_line(self.view.run) or given
 
     @property
     def tensorrt_version(self) -> str | None:
@@ -226,7 +218,7 @@ def plan_title(subject: PageSubject) -> str:
     """Return ``resnet18 · plan · 1×3×224×224``."""
     run = subject.view.run
     parts = (run.job.subject.name, "plan" if run.plan else "layer times", inputs_text(run))
-    return " · ".join(part for part in parts if part)
+    return " · ".join(filter(None, parts))
 
 
 def plan_about(subject: PageSubject) -> tuple[str, ...]:
@@ -323,22 +315,15 @@ def _above_floor(subject: PageSubject) -> Figure | None:
     unknown_ms = sum(one.time_ms or 0.0 for one in found.unranked)
     count = counted(len(found.unranked), "layer")
     unknown = f"\nfloor unknown: {count}, {format_ms(unknown_ms, 3)}" if found.unranked else ""
-    note += unknown
-    if not found.is_known:
-        return Figure(label=label, value="not known", note=note, leads_to="roofline", is_weak=True)
-    if not view.engine_ms:
-        least = format_ms(found.least_ms, 3)
-        return Figure(label=label, value=least, note=note, leads_to="roofline")
-    saved_ms, layers = found.saving_ms(), len(found.worst(len(found.layers)))
-    of = f"{format_ms(saved_ms, 3)} of {format_ms(view.engine_ms, 3)}"
-    note = f"{of}, in {counted(layers, 'layer')}\nfloor: least time the {found.gpu.name} allows\n"
-    note += f"bound by: {counts}{unknown}"
-    return Figure(
-        label=label,
-        value=f"{format_significant(100 * saved_ms / view.engine_ms, 2)} %",
-        note=note,
-        leads_to="roofline",
-    )
+    value = format_ms(found.least_ms, 3) if found.is_known else "not known"
+    if found.is_known and view.engine_ms:
+        saved_ms, layers = found.saving_ms(), len(found.worst(len(found.layers)))
+        of = f"{format_ms(saved_ms, 3)} of {format_ms(view.engine_ms, 3)}"
+        note = f"{of}, in {counted(layers, 'layer')}\nfloor: least time the {found.gpu.name} allows"
+        note += f"\nbound by: {counts}"
+        value = f"{format_significant(100 * saved_ms / view.engine_ms, 2)} %"
+    is_weak, note = not found.is_known, note + unknown
+    return Figure(label=label, value=value, note=note, leads_to="roofline", is_weak=is_weak)
 
 
 def _fixes(subject: PageSubject) -> Figure | None:

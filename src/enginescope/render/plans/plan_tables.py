@@ -18,13 +18,13 @@ from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.render.base.data_table import (
-    UNKNOWN,
     DataColumn,
     DataTable,
     column,
     data_table,
     inert_text,
     number_column,
+    or_dash,
 )
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import profiler_part
@@ -36,8 +36,6 @@ LAYER = ("layer", "layers")
 PARTIAL = "Floor is"
 #: Column of shares of the sum over all layers.
 SHARE = "% of sum"
-#: Headers that are shorter in text.
-_HEADERS = {"Time ms": "ms", SHARE: "% sum"}
 _ORIGINS = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
 #: Place in the table of layers of each of the plan's layers, by its index.
 RowOfLayer: TypeAlias = Mapping[int, int]
@@ -62,9 +60,7 @@ def text_table(
         title=title or table.caption,
         headers=headers,
         rows=tuple(zip(*(_texts(one, limit) for one in shown), strict=True)),
-        numbers=tuple(
-            header for header, one in zip(headers, shown, strict=True) if one.places is not None
-        ),
+        numbers=tuple(_header(one.title) for one in shown if one.places is not None),
         note=note or None,
         left_out=max(0, table.length - limit),
         has_long_names=True,
@@ -73,7 +69,7 @@ def text_table(
 
 def _header(title: str) -> str:
     lower = title[:1].lower() + title[1:]
-    return _HEADERS.get(title, lower if title[1:2].islower() else title)
+    return {"Time ms": "ms", SHARE: "% sum"}.get(title, lower if title[1:2].islower() else title)
 
 
 def _texts(one: DataColumn, limit: int) -> list[str]:
@@ -81,18 +77,16 @@ def _texts(one: DataColumn, limit: int) -> list[str]:
     if one.texts:
         return list(one.texts[:limit])
     if one.places is None:
-        return [UNKNOWN if value is None else inert_text(str(value)) for value in values]
+        return [or_dash(value, lambda text: inert_text(str(text))) for value in values]
     if one.is_share:
-        return [_percent(value) for value in values]
+        return [or_dash(value, _percent) for value in values]
     if one.places == 0:
-        return [UNKNOWN if value is None else f"{value:,}" for value in values]
+        return [or_dash(value, "{:,}".format) for value in values]
     return number_column(values)
 
 
-def _percent(value: float | None) -> str:
+def _percent(value: float) -> str:
     """Return a share with one decimal; a smaller one with its first two digits."""
-    if value is None:
-        return UNKNOWN
     return f"{value:.1f}" if value >= 0.05 or not value else format_significant(value, 2)
 
 
@@ -137,10 +131,8 @@ def _precisions(one: ExploredLayer) -> str | None:
 
 
 def _sizes(title: str, values: Sequence[int | None]) -> DataColumn:
-    texts = (
-        UNKNOWN if value is None else format_bytes(value) if value else "0" for value in values
-    )
-    return column(title, values, 0, texts=tuple(texts))
+    texts = tuple(format_bytes(size) if size else or_dash(size, str) for size in values)
+    return column(title, values, 0, texts=texts)
 
 
 def share_table(
@@ -178,6 +170,8 @@ def tactic_table(shares: Sequence[TacticShare]) -> DataTable | None:
     """Return tactics, most time first; ``None`` where the plan names none."""
     if not any(share.tactic for share in shares):
         return None
+    types = [share.types for share in shares]
+    kinds = [some[0] if len(some) == 1 else f"{len(some)} types" for some in types]
     return data_table(
         "tactics",
         "Tactics, without the hash at their ends",
@@ -189,15 +183,11 @@ def tactic_table(shares: Sequence[TacticShare]) -> DataTable | None:
                 meaning="names that differ only in the hash at their end are one",
             ),
             *_times(shares),
-            column("Of type", map(_type, shares)),
-            column("Types", (", ".join(one.types) or None for one in shares), is_hidden=True),
+            column("Of type", kinds),
+            column("Types", (", ".join(some) or None for some in types), is_hidden=True),
             column("Names", (one.variants for one in shares), 0, meaning="with hashes"),
         ),
     )
-
-
-def _type(share: TacticShare) -> str:
-    return share.types[0] if len(share.types) == 1 else f"{len(share.types)} types"
 
 
 def reformat_table(found: Sequence[ReformatLayer], rows: RowOfLayer) -> DataTable | None:
@@ -279,22 +269,18 @@ def node_table(view: PlanView, rows: RowOfLayer) -> DataTable | None:
     order = sorted(found.costs, key=lambda one: -(one.time_ms or 0.0))
     nodes = [graph.nodes[one.node] for one in order]
     first = [view.all_layers[one.positions[0]] for one in order]
-    total_ms = view.total_ms
-    shares = (
-        100 * one.time_ms / total_ms if one.time_ms is not None and total_ms else None
-        for one in order
-    )
+    parts = ["a part" if one.is_shared else "a layer" for one in order]
+    whole, times = view.total_ms, [one.time_ms for one in order]
+    shares = [100 * ms / whole if ms is not None and whole else None for ms in times]
     return data_table(
         "onnx",
         "ONNX nodes that cost most",
         ("node", "nodes"),
         (
             column("Node", (node.name for node in nodes)),
-            column("Time ms", (one.time_ms for one in order), 5),
+            column("Time ms", times, 5),
             column(SHARE, shares, 2, is_share=True),
-            column(
-                "Of", ("a part" if one.is_shared else "a layer" for one in order), is_choice=True
-            ),
+            column("Of", parts, is_choice=True),
             column("Operator", (node.op_type for node in nodes), is_choice=True),
             column("Layers", (len(one.positions) for one in order), 0),
             _leading("First layer", [(layer.name, layer.index) for layer in first], rows),

@@ -49,11 +49,8 @@ _OUTPUT_CHANGES = {
 def reproduction_answer(result: Reproduction) -> Answer:
     """Return the verdicts that count, then all figures of each model."""
     pairs = [(model, row) for model in result.models for row in model.rows]
-    listed = [
-        (model, row)
-        for model, row in pairs
-        if any(is_listed(half) for half in (row.recorded, row.again) if half)
-    ]
+    halves = [(pair, (pair[1].recorded, pair[1].again)) for pair in pairs]
+    listed = [pair for pair, both in halves if any(half and is_listed(half) for half in both)]
     screen = TextTable(
         title="Verdicts",
         headers=("verdicts", "model and metric"),
@@ -86,12 +83,13 @@ def answer_text(result: Reproduction) -> str:
     if result.is_reproduced is None:
         return f"inconclusive: {count}, none of them clear in both upgrades"
     if not result.is_reproduced:
-        different = [one for one in rows if one[1].agreement is Agreement.DIFFERENT]
-        names = ", ".join(
-            f"{name_of(model.recorded)} ({_metric(row, in_text=True)})" for model, row in different
-        )
-        verb = "differs" if len(different) == 1 else "differ"
-        return f"not reproduced: {len(different)} of {count} {verb}: {names}"
+        names = [
+            f"{name_of(model.recorded)} ({_metric(row, in_text=True)})"
+            for model, row in rows
+            if row.agreement is Agreement.DIFFERENT
+        ]
+        verb = "differs" if len(names) == 1 else "differ"
+        return f"not reproduced: {len(names)} of {count} {verb}: {', '.join(names)}"
     same = sum(row.agreement is Agreement.SAME for _, row in rows)
     if same == len(rows):
         return f"reproduced: {count}, all the same"
@@ -175,11 +173,11 @@ def _cells(model: ReproducedModel, row: ReproducedRow) -> Iterator[tuple[str, ..
     """Yield the recorded verdict and the new one below `_HEADERS`."""
     named = (_agreement(row), name_of(model.recorded), _metric(row))
     for name, half in _halves(row):
-        if half is None:
-            yield (*named, name, *(UNKNOWN,) * 5)
-        else:
+        cells: tuple[str, ...] = (UNKNOWN,) * 5
+        if half is not None:
             change = change_text(half.verdict, is_cell=True), change_interval(half.verdict)
-            yield (*named, name, half.kind.value, *values_of(half), *change)
+            cells = (half.kind.value, *values_of(half), *change)
+        yield (*named, name, *cells)
 
 
 def _halves(row: ReproducedRow) -> tuple[tuple[str, UpgradeRow | None], ...]:
@@ -194,10 +192,10 @@ def _lines(model: ReproducedModel, row: ReproducedRow) -> Iterator[str]:
             yield f"{name} {UNKNOWN}"
             continue
         figures = " → ".join(values_of(half)) if half.old is not None else UNKNOWN
-        change = change_text(half.verdict), change_interval(half.verdict)
-        cells = (half.kind.value, figures, *change)
+        cells = (figures, change_text(half.verdict), change_interval(half.verdict))
         why = f"; {printable(why_of(half))}" if len(kinds) > 1 else ""
-        yield f"{name} {', '.join(cell for cell in cells if cell != UNKNOWN)}{why}"
+        known = ", ".join((half.kind.value, *(cell for cell in cells if cell != UNKNOWN)))
+        yield f"{name} {known}{why}"
 
 
 def _sentence(model: ReproducedModel, row: ReproducedRow) -> str:

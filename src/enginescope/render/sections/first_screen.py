@@ -28,7 +28,6 @@ from enginescope.rules.catalogue import every_rule, paragraphs
 
 #: Layers listed.
 MOST_LISTED = 8
-_NAME = 26
 
 
 class LookRow(Record, frozen=True, kw_only=True):
@@ -95,35 +94,30 @@ def first_screen(subject: PageSubject) -> FirstScreen | None:
         places = [subject.row_of_layer[index] for index in indices]
         title = "Where to look: layers by time above their floor"
     else:
-        timed = (at for at, row in enumerate(subject.layers) if _is_timed(row))
-        places = list(timed)[:MOST_LISTED]
+        every = enumerate(subject.layers)
+        places = [at for at, row in every if row.time_ms and not row.is_container][:MOST_LISTED]
         losing = ()
         title = "Where to look: the slowest layers" if places else "No layer times"
     rows = [subject.layers[at] for at in places]
     listed = _look_rows(subject, places, rows, losing or [None] * len(rows))
+    missing = _missing(subject, listed) if listed else None
     return FirstScreen(
         title=title,
         count=counted(sum(row.took_time or not row.is_inert for row in subject.layers), "layer"),
         rows=listed,
-        notes=known(
-            _unranked(roofline) if losing else None, _missing(subject, listed) if listed else None
-        ),
+        notes=known(_unranked(roofline) if losing else None, missing),
         has_raw=any(row.raw_ms is not None for row in subject.layers),
     )
-
-
-def _is_timed(row: LayerRow) -> bool:
-    return bool(row.time_ms) and not row.is_container
 
 
 def _missing(subject: PageSubject, rows: Sequence[LookRow]) -> str | None:
     """Say which columns are left out, and why nothing is known for them."""
     unfixed = "no finding is about these layers" if subject.findings else "no rule ran"
-    reasons = (
-        ("above", f"floors ({no_floors_text(subject) or 'no layer has one'})"),
-        ("fix", f"what to do ({unfixed})"),
-    )
-    absent = [text for name, text in reasons if not any(getattr(row, name) for row in rows)]
+    reasons = {
+        "above": f"floors ({no_floors_text(subject) or 'no layer has one'})",
+        "fix": f"what to do ({unfixed})",
+    }
+    absent = [text for name, text in reasons.items() if not any(getattr(row, name) for row in rows)]
     return f"Not known: {', '.join(absent)}." if absent else None
 
 
@@ -147,10 +141,11 @@ def _look_rows(
     def part(ms: float | None) -> float | None:
         return None if ms is None else round(min(100.0, 100 * ms / longest_ms), 2)
 
-    names = shorten_apart([row.name for row in rows], _NAME)
+    names = shorten_apart([row.name for row in rows], 26)
     made = []
     for place, row, roof, name in zip(places, rows, roofs, names, strict=True):
         fix, fix_text = _fix(subject, row)
+        distance = roof.distance if roof else None
         made.append(
             LookRow(
                 row=place,
@@ -162,9 +157,7 @@ def _look_rows(
                 raw_pct=part(row.raw_ms),
                 floor_pct=part(roof.attainable_ms) if roof else None,
                 above=format_us(roof.excess_ms) if roof else "",
-                distance=f"{format_significant(roof.distance, 2)} ×"
-                if roof and roof.distance
-                else "",
+                distance=f"{format_significant(distance, 2)} ×" if distance else "",
                 bound=(roof.bound or "") if roof else "",
                 fix=fix,
                 fix_text=fix_text,

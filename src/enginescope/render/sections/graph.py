@@ -36,9 +36,8 @@ def graph(subject: PageSubject) -> Section | None:
         return Section(key=KEY, title="Graph", empty=_NOTHING)
     with gc_paused():
         times = times_of(view.attribution) or Times(time_ms={}, sum_ms=0.0)
-        made = canvas(
-            found, subject.trees, times, subject.findings_of_layer, overlay=subject.overlay
-        )
+        findings, overlay = subject.findings_of_layer, subject.overlay
+        made = canvas(found, subject.trees, times, findings, overlay=overlay)
         of_layer = subject.row_of_layer
         indexes = (node.layer.index if node.layer else -1 for node in found.nodes)
         rows = packed("i4", [of_layer.get(index, -1) for index in indexes])

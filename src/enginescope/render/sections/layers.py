@@ -346,10 +346,9 @@ def onnx_nodes(subject: PageSubject) -> Section | None:
     if graph is None or found is None:
         return replace(section, empty=_NO_MODEL)
     sentence = node_sentence(found, graph)
+    answer = sentence.partition(". ")[0]
     tables = (node_table(view, subject.row_of_layer), _unmatched(subject, view, found, graph))
-    return replace(
-        section, answer=sentence.partition(". ")[0], sentences=(sentence,), tables=known(*tables)
-    )
+    return replace(section, answer=answer, sentences=(sentence,), tables=known(*tables))
 
 
 def _unmatched(
@@ -357,14 +356,12 @@ def _unmatched(
 ) -> DataTable | None:
     nodes = [graph.nodes[at] for at in found.unmatched_nodes]
     layers = [view.all_layers[at] for at in found.unmatched_layers]
-    timings = map(view.time_of, layers)
-    times = [timing.time_ms if timing else None for timing in timings]
-    own = [subject.row_of_layer.get(layer.index) for layer in layers]
+    own = [(layer, view.time_of(layer), subject.row_of_layer.get(layer.index)) for layer in layers]
     rows = (
         *((node.name, "node in no layer", node.op_type, None, None) for node in nodes),
         *(
-            (layer.name, "layer without a node", layer.type, ms, row)
-            for layer, ms, row in zip(layers, times, own, strict=True)
+            (layer.name, "layer without a node", layer.type, timing and timing.time_ms, row)
+            for layer, timing, row in own
         ),
         *((name, "name that the model lacks", None, None, None) for name in found.unknown_names),
     )
@@ -389,10 +386,8 @@ _NO_TIMES = (
 _NO_POINTS = (
     "No layer that multiplies has a time, known work and known bytes, so there are no points."
 )
-_HEIGHT = 380
 #: Precisions whose operations run at the rate of another one, where no own rate is known.
 _RATE_OF = {"TF32": "FP32"}
-_MILLION = 1e6
 
 
 def roofline_of(subject: PageSubject) -> Section | None:
@@ -402,8 +397,11 @@ def roofline_of(subject: PageSubject) -> Section | None:
         return None
     found, key, title = view.roofline, "roofline", "Roofline"
     if found is None or view.profile is None:
-        empty = _no_limits(subject.device_name) if found is None else _NO_TIMES
-        return Section(key=key, title=title, empty=empty)
+        name = subject.device_name
+        why = name and f"The limits of {name} are not known here"
+        why = why or "The plan does not name its GPU"
+        none = f"{why}: name one with enginescope explore … --gpu NAME --html FILE."
+        return Section(key=key, title=title, empty=none if found is None else _NO_TIMES)
     chart = roofline_chart(view)
     gpu = found.gpu
     rates = [f"{name} {format_significant(peak)}" for name, peak in gpu.peak_tflops.items()]
@@ -416,11 +414,6 @@ def roofline_of(subject: PageSubject) -> Section | None:
         notes=known(peaks, None if chart else _NO_POINTS),
         charts=known(chart),
     )
-
-
-def _no_limits(name: str | None) -> str:
-    why = f"The limits of {name} are not known here" if name else "The plan does not name its GPU"
-    return f"{why}: name one with enginescope explore … --gpu NAME --html FILE."
 
 
 def roofline_chart(view: PlanView) -> Chart | None:
@@ -451,7 +444,7 @@ def roofline_chart(view: PlanView) -> Chart | None:
         key="roofline",
         title=f"Layers that multiply under the limits of {found.gpu.name}",
         spec={"layer": [limits, points]},
-        height=_HEIGHT,
+        height=380,
     )
 
 
@@ -467,4 +460,4 @@ def _limit_lines(
         ridge = macs / gpu.bytes_per_ms
         name = f"{precision}: {format_significant(macs / 1e9)} × 10¹²/s"
         for x in sorted({low, max(ridge, low), max(high, ridge * 2)}):
-            yield {"limit": name, "x": x, "y": min(macs, x * gpu.bytes_per_ms) / _MILLION}
+            yield {"limit": name, "x": x, "y": min(macs, x * gpu.bytes_per_ms) / 1e6}

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from enginescope.analysis.claims.run_claims import highest, value_text
 from enginescope.analysis.load.trials import trial_of
 from enginescope.analysis.runs.provider_work import ProviderWork, is_shared, provider_work
-from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import (
     PARTS,
     PartSpan,
@@ -63,19 +62,15 @@ def percentiles(subject: PageSubject) -> Section | None:
     if not subject.is_measured:
         return None
     chart = percentile_chart(view)
+    first = highest(view.latency) if view.latency else None
     return Section(
         key="percentiles",
         title="Percentiles",
-        answer=_highest(view),
+        answer=value_text(first) if first else None,
         charts=known(chart),
         empty=None if chart else "This run has no samples, so no percentiles.",
         figures=(percentile_rows(view),),
     )
-
-
-def _highest(view: RunView) -> str | None:
-    found = highest(view.latency) if view.latency else None
-    return value_text(found) if found else None
 
 
 def distribution(subject: PageSubject) -> Section | None:
@@ -87,11 +82,11 @@ def distribution(subject: PageSubject) -> Section | None:
     if not subject.is_measured:
         return None
     series = latency_series(view)
-    charts = (latency_distribution(view) if view.layer_sum is not None else None, series)
+    histogram = latency_distribution(view) if view.layer_sum is not None else None
     return Section(
         key="distribution",
         title="Distribution and series",
-        charts=known(*charts),
+        charts=known(histogram, series),
         empty=None if series else "This run has no samples: nothing was timed.",
         figures=(summary_rows(view),),
     )
@@ -103,12 +98,11 @@ def load(subject: PageSubject) -> Section | None:
     if view.run.load is None or view.latency is None:
         return None
     trial = trial_of(view.run, None)
-    chart = parts_chart(trial)
     return Section(
         key="load",
         title="Load",
         answer=trial_text(trial),
-        charts=known(chart),
+        charts=known(parts_chart(trial)),
         figures=(parts_table(trial),),
     )
 
@@ -118,12 +112,11 @@ def where_the_time_goes(subject: PageSubject) -> Section:
     view = subject.view
     found = view.layer_sum
     of_layers = [layer_sum_sentence(found), pass_sentence(found)] if found else [_NO_PROFILE]
-    sentences = (path_sentence(view), *of_layers)
     return Section(
         key="time",
         title="Where the time goes",
         empty=None if view.layers else _NO_PROFILE,
-        sentences=known(*sentences),
+        sentences=known(path_sentence(view), *of_layers),
     )
 
 
@@ -213,17 +206,18 @@ def _shares(work: tuple[ProviderWork, ...]) -> DataTable | None:
 
 def _leftovers(work: tuple[ProviderWork, ...]) -> DataTable | None:
     rows = [
-        (one.provider, operator, count, one.reasons.get(operator))
+        (operator, count, one.provider, one.reasons.get(operator))
         for one in work[1:]
         for operator, count in one.operators.items()
     ]
     if not rows:
         return None
+    operators, counts, names, reasons = zip(*rows, strict=True)
     columns = (
-        column("Operator", (row[1] for row in rows)),
-        column("Nodes", (row[2] for row in rows), 0),
-        column("Runs on", (row[0] for row in rows)),
-        column("Why", (row[3] for row in rows), meaning="by ONNX Runtime's log, where it says"),
+        column("Operator", operators),
+        column("Nodes", counts, 0),
+        column("Runs on", names),
+        column("Why", reasons, meaning="by ONNX Runtime's log, where it says"),
     )
     title = f"What {work[0].provider} left"
     return data_table(f"{KEY}-left", title, ("operator", "operators"), columns)
@@ -285,18 +279,18 @@ def request_timeline(trace: QueryTrace | None) -> Chart | None:
     zero_ms = min(one.start_ms for one in own)
     streams = {one.stream for one in spans}
     lanes = [_lane(one, streams) for one in spans]
+    times = [(one.start_ms - zero_ms, one.end_ms - zero_ms) for one in spans]
     rows = [
         {
             "lane": lane,
             "request": f"{one.query + 1:,} of {count:,}",
-            "start": one.start_ms - zero_ms,
-            "end": one.end_ms - zero_ms,
+            "start": start,
+            "end": end,
             "took": format_ms(one.end_ms - one.start_ms, 3),
             "fill": BLUE if one.query == chosen else OTHER,
         }
-        for one, lane in zip(spans, lanes, strict=True)
+        for one, lane, (start, end) in zip(spans, lanes, times, strict=True)
     ]
-    times = [(one.start_ms - zero_ms, one.end_ms - zero_ms) for one in spans]
     order = sorted(set(lanes), key=_lane_order)
     return Chart(
         key="request_timeline",
@@ -319,9 +313,7 @@ def _spec(rows: list[Spec], order: Sequence[str], title: str) -> Spec:
     """Return bars that zoom; their edge is drawn, so that short ones are seen."""
     axis = {"title": None, "ticks": False, "domain": False, "labelLimit": 160}
     color = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
-    tips = tooltip(
-        lane="part", request="request", took="takes", start="begins, ms#", end="ends, ms#"
-    )
+    ends = {"start": "begins, ms#", "end": "ends, ms#"}
     bars = marks(
         rows,
         {"type": "bar", "height": {"band": 0.8}, "clip": True},
@@ -330,7 +322,7 @@ def _spec(rows: list[Spec], order: Sequence[str], title: str) -> Spec:
         y={"field": "lane", "type": "nominal", "sort": list(order), "axis": axis},
         fill=color,
         stroke=color,
-        tooltip=tips,
+        tooltip=tooltip(lane="part", request="request", took="takes", **ends),
     )
     return zoomable([bars])
 
@@ -410,15 +402,12 @@ def tool_report(subject: PageSubject) -> Section | None:
     silent = "It logged no warnings, or its log was not imported."
     groups = {**tool.options, "Device": tool.device_facts}
     rows = [(name, text, group) for group, some in groups.items() for name, text in some.items()]
+    names, texts, of = zip(*rows, strict=True) if rows else ((),) * 3
     options = data_table(
         "tool-options",
         "Options and device, as it printed them",
         ("option", "options"),
-        (
-            column("Option", (name for name, _, _ in rows)),
-            column("Value", (text for _, text, _ in rows)),
-            column("Of", (group for _, _, group in rows), is_choice=True),
-        ),
+        (column("Option", names), column("Value", texts), column("Of", of, is_choice=True)),
     )
     return Section(
         key="tool",
@@ -432,23 +421,18 @@ def tool_report(subject: PageSubject) -> Section | None:
 
 def _tool_facts(tool: ToolReport) -> Facts:
     sizes = {"Engine": tool.engine_bytes, "Context memory": tool.context_memory_bytes}
-    pairs = (
+    figures = {
+        "Throughput, queries/s": tool.throughput_per_s,
+        "Host wall time, s": tool.host_walltime_s,
+        "Total GPU compute time, s": tool.total_gpu_compute_s,
+        "Build, s": tool.build_s,
+        "Parse, s": tool.parse_s,
+        "Deserialize, s": tool.deserialize_s,
+        "Load, s": tool.load_s,
+    }
+    known_sizes = {name: n for name, n in {**sizes, **tool.memory}.items() if n is not None}
+    return stated(
         ("Verdict", None if tool.passed is None else "passed" if tool.passed else "failed"),
-        ("Throughput, queries/s", _number(tool.throughput_per_s)),
-        ("Host wall time, s", _number(tool.host_walltime_s)),
-        ("Total GPU compute time, s", _number(tool.total_gpu_compute_s)),
-        ("Build, s", _number(tool.build_s)),
-        ("Parse, s", _number(tool.parse_s)),
-        ("Deserialize, s", _number(tool.deserialize_s)),
-        ("Load, s", _number(tool.load_s)),
-        *(
-            (name, format_bytes(size))
-            for name, size in {**sizes, **tool.memory}.items()
-            if size is not None
-        ),
+        *((name, format_significant(n, 6)) for name, n in figures.items() if n is not None),
+        *((name, format_bytes(size)) for name, size in known_sizes.items()),
     )
-    return tuple((name, value) for name, value in pairs if value is not None)
-
-
-def _number(value: float | None) -> str | None:
-    return None if value is None else format_significant(value, 6)

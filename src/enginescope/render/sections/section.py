@@ -51,7 +51,6 @@ def capitalized(table: TextTable) -> TextTable:
     """Return a table of the terminal with capital headers; units and symbols stay as they are."""
     words = (name for name in table.headers if len(name.partition(" ")[0]) > 2)
     capital = {name: f"{name[:1].upper()}{name[1:]}" for name in words}
-    headers, numbers = (
-        tuple(capital.get(name, name) for name in names) for names in (table.headers, table.numbers)
-    )
+    both = (table.headers, table.numbers)
+    headers, numbers = (tuple(capital.get(name, name) for name in names) for names in both)
     return replace(table, headers=headers, numbers=numbers)

@@ -41,10 +41,8 @@ def answer_text(test: SelfTest) -> str:
         return "comparisons on this machine miss even a difference of 100 % in over 5 of 100 cases"
     low, high = test.smallest_low_pct, test.smallest_high_pct
     ends = " … ".join("over 100" if end is None else _number(end) for end in (low, high))
-    return (
-        f"comparisons on this machine find a difference of {_number(test.smallest_pct)} % in 95 "
-        f"of 100 cases (95 % CI {ends} %)"
-    )
+    found = f"a difference of {_number(test.smallest_pct)} % in 95 of 100 cases"
+    return f"comparisons on this machine find {found} (95 % CI {ends} %)"
 
 
 def scope_facts(test: SelfTest) -> tuple[tuple[str, str], ...]:
@@ -64,10 +62,8 @@ def _measured(test: SelfTest) -> str:
     every = counted(len(test.comparisons), "comparison")
     cut = len(test.comparisons) - test.ended
     most = max(same.most for same in test.comparisons)
-    text = (
-        f"{every} of the model with itself, of at most {most} rounds, in "
-        f"{format_span(test.duration_s)}"
-    )
+    text = f"{every} of the model with itself, of at most {most} rounds"
+    text += f", in {format_span(test.duration_s)}"
     text += f", {cut} cut off by the time" if cut else ""
     low, high = test.false_low_pct, test.false_high_pct
     ends = "" if low is None or high is None else f" (95 % CI {low:.0f} … {high:.0f} %)"
@@ -162,8 +158,7 @@ def detection_chart(test: SelfTest) -> Chart:
         {"x": one.difference_pct, "y": one.found_pct, "low": one.low_pct, "high": one.high_pct}
         for one in test.curve
     ]
-    scale = {"domain": [0, 100]}
-    height = quantity("y", "comparisons that find it, %", scale=scale)
+    height = quantity("y", "comparisons that find it, %", scale={"domain": [0, 100]})
     planted = quantity("x", "planted difference, %", axis={"grid": False})
     tips = tooltip(x="planted, %#", y="found, %#", low="from, %#", high="to, %#")
     line = marks(None, {"type": "line", "point": True}, x=planted, y=height, tooltip=tips)

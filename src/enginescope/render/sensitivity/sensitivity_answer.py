@@ -16,6 +16,7 @@ from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, ends_of, printable, ratio_cells
 from enginescope.render.base.figures import TextTable, figure
 from enginescope.render.base.palette import BLUE, GREEN, GREY, VERMILLION
+from enginescope.render.base.phrases import few
 from enginescope.render.charts.error_time import error_time
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, Spec, quantity, tooltip
@@ -62,27 +63,23 @@ def _answer(report: SensitivityReport) -> str:
     name, to = printable(report.model), report.to
     chosen, total = report.proposal, counted(_convertible(report), report.by)
     if report.is_harmless:
-        return (
-            f"every {report.by} of {name} is harmless in {to}; {_time_text(report, report.whole)}"
-        )
+        time = _time_text(report, report.whole)
+        return f"every {report.by} of {name} is harmless in {to}; {time}"
     if chosen is None:
         return _unproposed(report, name)
+    time = _time_text(report, chosen)
     if not report.keep:
-        return f"{name} passes in {to}, nothing kept in FP32; {_time_text(report, chosen)}"
-    return (
-        f"keep {len(report.keep)} of {total} of {name} in FP32: {_names(report.keep)}; "
-        f"the rest passes in {to}; {_time_text(report, chosen)}"
-    )
+        return f"{name} passes in {to}, nothing kept in FP32; {time}"
+    kept = f"{len(report.keep)} of {total} of {name} in FP32: {_names(report.keep)}"
+    return f"keep {kept}; the rest passes in {to}; {time}"
 
 
 def _unproposed(report: SensitivityReport, name: str) -> str:
     for models in (report.cumulative[1:], [layer.alone for layer in report.layers]):
         late = sum(model.state == "unreached" for model in models)
         if late:
-            return (
-                f"inconclusive for {name}: {late} of {counted(len(models), f'{report.to} model')} "
-                f"not compared; {_worst(report)}"
-            )
+            of = counted(len(models), f"{report.to} model")
+            return f"inconclusive for {name}: {late} of {of} not compared; {_worst(report)}"
     return f"no {report.to} model of {name} passes: {_worst(report)}"
 
 
@@ -91,8 +88,7 @@ def _convertible(report: SensitivityReport) -> int:
 
 
 def _names(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(printable, names[:_SHOWN])) + more
+    return printable(few(names, _SHOWN))
 
 
 def _worst(report: SensitivityReport) -> str:
@@ -193,17 +189,14 @@ def _times(report: SensitivityReport) -> str:
     if report.baseline_ms is None or report.evidence is None:
         return _NOT_MEASURED
     alone = sum(layer.alone.time is not None for layer in report.layers)
-    return (
-        f"FP32 takes {format_ms(report.baseline_ms)}; {alone} of "
-        f"{counted(len(report.layers), report.by)} timed alone"
-    )
+    of = counted(len(report.layers), report.by)
+    return f"FP32 takes {format_ms(report.baseline_ms)}; {alone} of {of} timed alone"
 
 
 def _layer_table(report: SensitivityReport) -> TextTable:
     ranks = not report.is_harmless and any(layer.rank for layer in report.layers)
-    rank = ("rank",) if ranks else ()
-    errors = ("err ÷ spread", "limits", *_FILE_ERRORS)
-    headers = (report.by, *rank, *errors, "saves", "95 % CI", "keep")
+    errors = (*(("rank",) if ranks else ()), "err ÷ spread", "limits", *_FILE_ERRORS)
+    headers = (report.by, *errors, "saves", "95 % CI", "keep")
     note = f"each {report.by} alone in {report.to}, the others in FP32"
     if ranks:
         note += "; errors of one rank are not distinguished by the samples"
@@ -247,9 +240,8 @@ def _layer_cells(layer: SensitiveLayer, *, has_rank: bool) -> tuple[str, ...]:
 def _saved_cells(time: LayerTime | None) -> tuple[str, str]:
     if time is None:
         return _NOT_MEASURED, UNKNOWN
-    if time.saved is None:
-        return _micro(time.saved_ms), UNKNOWN
-    return _micro(time.saved_ms), f"{_micro(time.saved.low)} … {_micro(time.saved.high)}"
+    ends = time.saved and f"{_micro(time.saved.low)} … {_micro(time.saved.high)}"
+    return _micro(time.saved_ms), ends or UNKNOWN
 
 
 def _micro(value_ms: float) -> str:
@@ -265,17 +257,16 @@ def _model_table(report: SensitivityReport) -> TextTable:
     for at, model in enumerate(report.cumulative):
         time = model.time
         value_ms = time.value_ms if time else report.baseline_ms if not at else None
-        rows.append(
-            (
-                _point_name(report, at) + (" (proposed)" if at == report.proposed else ""),
-                _error_text(model),
-                _limits_cell(model),
-                _NOT_MEASURED if value_ms is None else format_ms(value_ms).removesuffix(" ms"),
-                UNKNOWN if time is None else ratio_text(time.ratio),
-                UNKNOWN if time is None else range_of(time.ratio),
-                "◆" if at in on_front else "",
-            )
+        ratio = time.ratio if time else None
+        row = (
+            _point_name(report, at) + (" (proposed)" if at == report.proposed else ""),
+            _error_text(model),
+            _limits_cell(model),
+            _NOT_MEASURED if value_ms is None else format_ms(value_ms).removesuffix(" ms"),
+            *(ratio_text(ratio), range_of(ratio)),
+            "◆" if at in on_front else "",
         )
+        rows.append(row)
     return TextTable(
         title="Cumulative models",
         headers=headers,
@@ -343,13 +334,9 @@ def _chart(report: SensitivityReport) -> Chart | None:
         marks=marks,
         tips=tooltip(name="converted", time="time ÷ FP32's#", shown="RMSE ÷ spread"),
     )
-    return Chart(
-        key="error_time",
-        title="Error against time",
-        subtitle=tuple(subtitle),
-        spec={"layer": layers},
-        height=320,
-    )
+    spec: Spec = {"layer": layers}
+    title = "Error against time"
+    return Chart(key="error_time", title=title, subtitle=tuple(subtitle), spec=spec, height=320)
 
 
 def _is_drawn(model: ConvertedModel) -> bool:

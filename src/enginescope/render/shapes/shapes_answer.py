@@ -7,7 +7,6 @@ import shlex
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import format_significant, range_text, with_sign
 from enginescope.judge.verdict import none_above
-from enginescope.records.run.job import InputShape
 from enginescope.records.verdict.shapes import (
     CostKind,
     Knee,
@@ -36,8 +35,6 @@ _WEIGHTS = {
     "given": "your weights",
     "trace": "weights from the trace",
 }
-#: From this ratio of the largest size to the smallest on, the axis of sizes is logarithmic.
-_LOG_FROM = 8
 _CSV_HEADERS = (
     *("shape", "size", "items", "latency_ms", "low_ms", "high_ms", "items_per_s"),
     *("processes", "profile", "new_ms", "again_ms", "weight", "why"),
@@ -81,20 +78,14 @@ def _answer(report: ShapesReport) -> str:
     gain = f"{knee.gain_pct:g} %"
     if report.is_unstable:
         return "no shape is recommended: measure again on an idle machine"
+    sure = _surely(report, knee)
     if not knee.is_decided:
-        return (
-            f"the knee is not decided{_surely(report, knee)}: measure more rounds, or on an idle "
-            "machine"
-        )
+        return f"the knee is not decided{sure}: measure more rounds, or on an idle machine"
     if knee.label is None:
-        return (
-            f"no knee up to {_shape_name(report, last.label)}: throughput still grows by {gain} or "
-            f"more{_surely(report, knee)}"
-        )
-    return (
-        f"run {_shape_name(report, knee.label)}: larger ones have less than {gain} more "
-        f"throughput{_surely(report, knee)}"
-    )
+        name = _shape_name(report, last.label)
+        return f"no knee up to {name}: throughput still grows by {gain} or more{sure}"
+    name = _shape_name(report, knee.label)
+    return f"run {name}: larger ones have less than {gain} more throughput{sure}"
 
 
 def _surely(report: ShapesReport, knee: Knee) -> str:
@@ -119,14 +110,9 @@ def _facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
 
 
 def _changes(report: ShapesReport) -> str:
-    new, again = report.cost("new"), report.cost("again")
-    parts = [
-        f"first request of {name}: {_cost_text(cost)}"
-        for name, cost in (("a new shape", new), ("an earlier one", again))
-        if cost is not None
-    ]
-    switch = report.cost("profile")
-    if switch is not None:
+    firsts = {"a new shape": report.cost("new"), "an earlier one": report.cost("again")}
+    parts = [f"first request of {name}: {_cost_text(c)}" for name, c in firsts.items() if c]
+    if switch := report.cost("profile"):
         parts.append(f"switch of the profile: {figure(switch.value_ms)} ms")
     return "; ".join(parts) or "not measured"
 
@@ -166,9 +152,7 @@ def _none_slower(report: ShapesReport) -> str:
 def _proposal(report: ShapesReport) -> str:
     if not report.proposals:
         return ""
-    spans = "; ".join(
-        f"min {profile.low}, opt {profile.opt}, max {profile.high}" for profile in report.proposals
-    )
+    spans = "; ".join(f"min {p.low}, opt {p.opt}, max {p.high}" for p in report.proposals)
     shape = report.shape_to_run
     alone = f"{_shape_name(report, shape)} alone, or for all shapes: " if shape else ""
     return f"{alone}{spans}: opt is the median shape by time, with {_basis(report)}"
@@ -216,14 +200,15 @@ def _row(report: ShapesReport, level: ShapeLevel) -> tuple[str, ...]:
     name = f"{level.label} *" if level.label == report.shape_to_run else level.label
     if level.latency_ms is None:
         return (name, UNKNOWN, "not measured", *(UNKNOWN,) * 4)
-    new, again = (level.cost("new"), level.cost("again"))
+    per_s, costs = level.items_per_s, (level.cost("new"), level.cost("again"))
+    rate = f"{per_s:,.0f}" if per_s and per_s >= 1_000 else figure(per_s)
     return (
         name,
         figure(level.latency_ms),
         _interval_text(level.interval),
         figure(level.latency_ms / max(level.items, 1)),
-        _rate_text(level.items_per_s),
-        *(UNKNOWN if cost is None else with_sign(cost.value_ms) for cost in (new, again)),
+        rate,
+        *(UNKNOWN if cost is None else with_sign(cost.value_ms) for cost in costs),
     )
 
 
@@ -251,9 +236,10 @@ def _cost_table(report: ShapesReport) -> TextTable | None:
 def _profile_table(report: ShapesReport) -> TextTable | None:
     if not report.proposals:
         return None
+    headers = ("Profile", "min", "opt", "max", "requests", "time")
     return TextTable(
         title="Optimization profiles to build",
-        headers=("Profile", "min", "opt", "max", "requests", "time"),
+        headers=headers,
         rows=tuple(
             (
                 str(at),
@@ -263,7 +249,7 @@ def _profile_table(report: ShapesReport) -> TextTable | None:
             )
             for at, profile in enumerate(report.proposals)
         ),
-        numbers=("Profile", "min", "opt", "max", "requests", "time"),
+        numbers=headers,
         note=f"opt is the median shape by time, with {_basis(report)}; TensorRT chooses tactics "
         "for opt: build it and measure again",
     )
@@ -278,15 +264,10 @@ def build_command(report: ShapesReport) -> str | None:
 
 
 def _bounds(profile: ProposedProfile) -> list[str]:
-    bounds: tuple[tuple[str, tuple[InputShape, ...]], ...] = (
-        ("--min-shape", profile.min_shapes),
-        ("--opt-shape", profile.opt_shapes),
-        ("--max-shape", profile.max_shapes),
-    )
     return [
-        f"{flag} {shlex.quote(one.name)}:{'x'.join(map(str, one.dims))}"
-        for flag, shapes in bounds
-        for one in shapes
+        f"--{end}-shape {shlex.quote(one.name)}:{'x'.join(map(str, one.dims))}"
+        for end in ("min", "opt", "max")
+        for one in getattr(profile, f"{end}_shapes")
     ]
 
 
@@ -297,13 +278,6 @@ def _csv_row(level: ShapeLevel) -> tuple[object, ...]:
         *(level.items_per_s, level.processes, level.profile, new and new.value_ms),
         *(again and again.value_ms, level.weight, level.why),
     )
-
-
-def _rate_text(value: float | None) -> str:
-    """Return items per second, in whole items from 1,000 up."""
-    if value is None:
-        return UNKNOWN
-    return f"{value:,.0f}" if value >= 1_000 else format_significant(value, 4)
 
 
 def _interval_text(interval: Interval | None) -> str:
@@ -356,16 +330,11 @@ def _x(report: ShapesReport) -> Spec:
     """Return the channel of sizes; of whole shapes, their names in order."""
     title = printable(report.dimension)
     if _is_whole(report):
-        return {
-            "field": "x",
-            "type": "ordinal",
-            "sort": None,
-            "title": title,
-            "axis": {"labelAngle": -30, "labelOverlap": True},
-        }
+        slanted = {"labelAngle": -30, "labelOverlap": True}
+        return {"field": "x", "type": "ordinal", "sort": None, "title": title, "axis": slanted}
     sizes = [one.size for one in report.measured]
     axis = {"values": sizes, "labelOverlap": "greedy", "format": "d", "grid": False}
-    if sizes[-1] >= _LOG_FROM * sizes[0]:
+    if sizes[-1] >= 8 * sizes[0]:
         scale: Spec = {"type": "log", "base": 2, "nice": False, "padding": 12}
         return quantity("x", f"{title} (log)", scale=scale, axis=axis)
     return quantity("x", title, scale={"zero": False, "nice": False, "padding": 12}, axis=axis)

@@ -179,14 +179,11 @@ def _group(rows: Sequence[CellRow], called: dict[str, str]) -> FailureGroup:
     more = f"; {others:,} more, with other names or numbers" if others else ""
     pairs = {(called[row.cell.spec], case_name(row)): None for row in rows}
     backends, models = (dict.fromkeys(names) for names in zip(*pairs, strict=True))
-    is_product = len(pairs) == len(backends) * len(models)
+    cells = few_of(f"{backend} · {model}" for backend, model in pairs)
+    if len(pairs) == len(backends) * len(models):
+        cells = f"{few_of(backends)} · {few_of(models)}"
     return FailureGroup(
-        status=rows[0].status,
-        cells=f"{few_of(backends)} · {few_of(models)}"
-        if is_product
-        else few_of(f"{backend} · {model}" for backend, model in pairs),
-        reason=f"{first}{more}",
-        rows=tuple(rows),
+        status=rows[0].status, cells=cells, reason=f"{first}{more}", rows=tuple(rows)
     )
 
 
@@ -215,8 +212,7 @@ def took_sentence(result: SuiteResult) -> str | None:
     whole = timedelta(seconds=round(sum(seconds)))
     longest = max(range(len(seconds)), key=seconds.__getitem__)
     cell = result.rows[longest].cell
-    named = (cell.model, backend_names(result)[cell.spec], cell.case)
-    label = " · ".join(one for one in named if one)
+    label = " · ".join(filter(None, (cell.model, backend_names(result)[cell.spec], cell.case)))
     return f"{whole} for all cells; the longest took {timedelta(seconds=seconds[longest])}: {label}"
 
 
@@ -276,19 +272,11 @@ def coverage_text(row: CellRow) -> str | None:
     times = [provider.time_ms for provider in row.providers if provider.time_ms is not None]
     whole = sum(times)
     parts = []
-    for provider in row.providers:
-        name = short_name(provider.provider)
-        share = (
-            f", {format_significant(100 * provider.time_ms / whole)} % of kernel time"
-            if provider.time_ms is not None and whole
-            else ""
-        )
-        taken = (
-            f"{provider.nodes:,} of {nodes:,} nodes"
-            if provider.nodes is not None
-            else "nodes not known"
-        )
-        parts.append(f"{name} {taken}{share}")
+    for one in row.providers:
+        taken = "nodes not known" if one.nodes is None else f"{one.nodes:,} of {nodes:,} nodes"
+        if one.time_ms is not None and whole:
+            taken += f", {format_significant(100 * one.time_ms / whole)} % of kernel time"
+        parts.append(f"{short_name(one.provider)} {taken}")
     return "; ".join(parts)
 
 
@@ -336,19 +324,15 @@ def win_text(win: Win) -> str:
     """Return ``3.27 × (3.1 … 3.4)``: how many times as fast as the next; empty without a next."""
     if win.ratio is None:
         return ""
-    if win.interval is None:
-        return f"{format_significant(win.ratio)} × (no interval)"
-    return f"{format_significant(win.ratio)} × ({_range((win.interval.low, win.interval.high))})"
+    ends = _range((win.interval.low, win.interval.high)) if win.interval else "no interval"
+    return f"{format_significant(win.ratio)} × ({ends})"
 
 
 def _fastest(result: SuiteResult) -> str:
     winners = wins(result)
     if not winners:
-        return (
-            f"No latency in {counted(len(result.rows), 'cell')}"
-            if result.rows
-            else "No cell has ended"
-        )
+        count = counted(len(result.rows), "cell")
+        return f"No latency in {count}" if result.rows else "No cell has ended"
     called = backend_names(result)
     lost = [called[row.cell.spec] for row in result.rows if lost_fp16(row)]
     cells = f"{counted(len(lost), 'cell')} of {', '.join(dict.fromkeys(lost))}"
@@ -363,15 +347,14 @@ def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
     if len(winners) > 1:
         models, cells = len({win.case[0] for win in winners}), len(winners)
         where = "" if models == cells else f" in {counted(cells, 'cell')}"
-        return (
-            f"{counted(models, 'model')}{where} measured, none on two backends that can be ranked"
-        )
+        count = f"{counted(models, 'model')}{where}"
+        return f"{count} measured, none on two backends that can be ranked"
     row = winners[0].fastest
     return f"{_named(winners[0])}: {format_ms(row.figure('latency'))} on {called[row.cell.spec]}"
 
 
 def _named(win: Win) -> str:
-    return " · ".join(one for one in win.case if one)
+    return " · ".join(filter(None, win.case))
 
 
 def _one_case(win: Win, called: dict[str, str]) -> str:
@@ -396,12 +379,11 @@ def _by_backend(winners: Sequence[Win], called: dict[str, str]) -> str:
     alone = sum(win.second is None for win in winners)
     unsure = sum(not win.is_decided for win in winners) - alone
     unknown = sum(win.is_decided and win.interval is None for win in winners)
+    total = f"{len(winners):,} {noun}"
     if not ordered:
-        return (
-            f"Inconclusive: no backend is certainly the fastest for any of {len(winners):,} {noun}"
-        )
+        return f"Inconclusive: no backend is certainly the fastest for any of {total}"
     (spec, ratios), *others = ordered
-    first = f"{called[spec]} is fastest for {len(ratios):,} of {len(winners):,} {noun}"
+    first = f"{called[spec]} is fastest for {len(ratios):,} of {total}"
     by_model = f", by {noun[:-1]}" if len(set(ratios)) > 1 else ""  # no interval
     parts = [f"{first} ({_range(ratios)} × as fast as the next backend{by_model})"]
     parts += [
@@ -446,13 +428,12 @@ def _failed(result: SuiteResult) -> str | None:
 
 #: Lines of each table; the rest is in the files.
 MOST_LINES = 40
-_NAME_WIDTH = 28
 
 
 def suite_tables(result: SuiteResult) -> tuple[TextTable, ...]:
     """Return what a suite came to: the matrix, what failed, which provider took what."""
     made = (_matrix(result), _failures(result), _coverage(result))
-    return tuple(one for one in made if one is not None)
+    return tuple(table for table in made if table is not None)
 
 
 def _matrix(result: SuiteResult) -> TextTable | None:
@@ -462,7 +443,7 @@ def _matrix(result: SuiteResult) -> TextTable | None:
     title = f"latency ({of}) and speed-up"
     if not any(row.figure("latency") is not None for row in result.rows):
         title = "status" if result.plan.suite.mode == "benchmark" else "outputs"
-    names = shorten_apart([one.name for one in lines], _NAME_WIDTH)
+    names = shorten_apart([one.name for one in lines], 28)
     rows = [(name, *map(cell_text, line.cells)) for name, line in zip(names, lines, strict=True)]
     table = _table(title, ("model", *backend_names(result).values()), rows)
     return table and replace(table, is_divided=True)
@@ -473,10 +454,8 @@ def _table(
 ) -> TextTable | None:
     if not rows:
         return None
-    more = max(0, len(rows) - MOST_LINES)
-    return TextTable(
-        title=title, headers=headers, rows=tuple(rows[:MOST_LINES]), left_out=more, is_titled=True
-    )
+    more, shown = max(0, len(rows) - MOST_LINES), tuple(rows[:MOST_LINES])
+    return TextTable(title=title, headers=headers, rows=shown, left_out=more, is_titled=True)
 
 
 def _failures(result: SuiteResult) -> TextTable | None:

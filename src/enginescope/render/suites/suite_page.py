@@ -11,6 +11,7 @@ from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataColumn, DataTable, column, csv_bytes, data_table
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import stated
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.suites.suite_answer import (
     UNSTABLE_MARK,
@@ -74,13 +75,10 @@ def heat(cell: MatrixCell) -> str:
 
 
 def _fastest(won: list[Win | None], called: Mapping[str, str]) -> DataColumn:
+    ranked = [win if win is not None and win.second is not None else None for win in won]
     names = [
-        None
-        if win is None or win.second is None
-        else "inconclusive"
-        if not win.is_decided
-        else called[win.fastest.cell.spec]
-        for win in won
+        win and (called[win.fastest.cell.spec] if win.is_decided else "inconclusive")
+        for win in ranked
     ]
     meaning = "The fastest backend; inconclusive where the interval of the lead reaches 1, or at !"
     return column("fastest", names, is_choice=True, meaning=meaning)
@@ -152,8 +150,6 @@ _FIGURES = (
     ("first_inference", "first inference, ms", 2),
     ("max_abs_error", "largest error", 6),
 )
-#: … of a figure too small for its decimals.
-_DIGITS = 3
 
 
 def suite_files(result: SuiteResult) -> dict[str, bytes]:
@@ -175,16 +171,17 @@ def suite_page(
             there. Others open what the page knows of them.
     """
     pareto, cells = pareto_charts(result), _cells(result)
-    matrix = matrix_table(result, _links(result, runs or {}))
+    known = [(row.cell.key, (runs or {}).get(row.run or "")) for row in result.rows]
+    own = {key: address for key, address in known if address}
+    matrix = matrix_table(result, {**cell_anchors(result), **own})
     whole = suite_files(result)
     files = {name: data.decode() for name, data in whole.items() if len(data) <= _CARRIED_BYTES}
     missing = " and ".join(name for name in whole if name not in files)
     tables = {f"table-{one.key}": {**one.packed(), "prefix": ""} for one in (matrix, cells) if one}
+    more = {"cells": _opened(result)}
     return page_bytes(
         "suite.html.j2",
-        PageData(
-            charts=charts_data(pareto), tables=tables, files=files, more={"cells": _opened(result)}
-        ),
+        PageData(charts=charts_data(pareto), tables=tables, files=files, more=more),
         parts=("suite",),
         script_address=script_address,
         title=result.name,
@@ -201,12 +198,6 @@ def suite_page(
         cells=cells,
         left_out=[f"Too long for this page: {missing}, next to it."] if missing else [],
     )
-
-
-def _links(result: SuiteResult, runs: Mapping[str, str]) -> dict[str, str]:
-    """Return where cells lead, by their keys: to their run, else to their place on the page."""
-    there = {row.cell.key: runs[row.run] for row in result.rows if row.run and row.run in runs}
-    return {**cell_anchors(result), **there}
 
 
 def _opened(result: SuiteResult) -> dict[str, Any]:
@@ -237,7 +228,7 @@ def _store_option(command: str | None) -> str:
 
 
 def _several(values: Iterable[str | None]) -> str:
-    return ", ".join(dict.fromkeys(value for value in values if value))
+    return ", ".join(dict.fromkeys(filter(None, values)))
 
 
 def _versions(result: SuiteResult) -> list[tuple[str, str]]:
@@ -258,10 +249,10 @@ def _versions(result: SuiteResult) -> list[tuple[str, str]]:
     ]
 
 
-def _facts(result: SuiteResult) -> list[tuple[str, str]]:
+def _facts(result: SuiteResult) -> tuple[tuple[str, str], ...]:
     rows, count = result.rows, result.plan.suite.processes
     ended = max((row.ended for row in rows), default="")
-    facts = [
+    return stated(
         ("machine", _several(row.host for row in rows)),
         ("processor", _several(row.cpu for row in rows)),
         ("GPU", _several(row.gpu for row in rows)),
@@ -272,8 +263,7 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
         ("time", took_sentence(result) or ""),
         ("last cell", ended.replace("T", " ").removesuffix("+00:00") + " UTC" if ended else ""),
         ("command", result.plan.command or ""),
-    ]
-    return [(name, value) for name, value in facts if value]
+    )
 
 
 def _failures(result: SuiteResult) -> TextTable | None:
@@ -308,18 +298,19 @@ def _cells(result: SuiteResult) -> DataTable | None:
         return None
     cells = [row.cell for row in rows]
     several = any(row.runs for row in rows)
+    took = [None if row.cell.job.backend.is_cpu else coverage_text(row) for row in rows]
     columns = [
         column("model", [cell.model for cell in cells]),
         column("backend", [cell.spec for cell in cells], is_choice=True),
         column("batch, shapes", [cell.case or None for cell in cells]),
         column("status", [status_text(row.status) for row in rows], is_choice=True),
         *(
-            column(title, [row.figure(name) for row in rows], places, digits=_DIGITS)
+            column(title, [row.figure(name) for row in rows], places, digits=3)
             for name, title, places in _FIGURES
         ),
         column("peak host memory, MiB", [_mebibytes(row, "peak_memory") for row in rows], 0),
         column("device memory, MiB", [_mebibytes(row, "device_memory") for row in rows], 0),
-        column("which provider took what", [_coverage(row) for row in rows]),
+        column("which provider took what", took),
         column("input", [cell.input for cell in cells]),
         *([column("processes", [len(row.run_ids) or None for row in rows], 0)] if several else []),
         column("run", [row.run for row in rows]),
@@ -327,11 +318,6 @@ def _cells(result: SuiteResult) -> DataTable | None:
         column("warnings", [" ".join(row.warnings) or None for row in rows]),
     ]
     return data_table("cells", "All cells that have ended", ("cell", "cells"), columns)
-
-
-def _coverage(row: CellRow) -> str | None:
-    """Return who took what, but for the CPU's provider where there is no other."""
-    return None if row.cell.job.backend.is_cpu else coverage_text(row)
 
 
 def _mebibytes(row: CellRow, metric: str) -> float | None:

@@ -16,6 +16,7 @@ from enginescope.render.suites.suite_answer import backend_names, status_text
 #: Pictures; the table has the other models.
 MOST_PARETO = 12
 _FRONT, _BEATEN = "no backend is faster and closer", "beaten in both"
+_BETTER = "Left and low is better; no backend beats a large mark, joined by the line, in both"
 _UNRANKED = "not FP16, so not ranked"
 
 
@@ -35,45 +36,31 @@ def _chart(at: int, case: Case, rows: Sequence[CellRow], called: dict[str, str])
     points, names = _points(rows, called), list(called.values())
     look = told_apart("kind", names, "color", "shape", legend=None).values()
     marks = zip(*(channel["scale"]["range"] for channel in look), strict=True)
+    scale = {"type": "log", "nice": False, "padding": 40}
+    axis = {"tickCount": 5, "format": ".3~g", "grid": False}
+    figures = {"time": "median, ms#", "low": "95 % CI from, ms#", "high": "to, ms#"}
+    words = {"error": "largest error#", "status": "status", "front": "compared"}
     layers = error_time(
         points,
-        x=quantity(
-            "time",
-            "latency, median, ms (log)",
-            scale={"type": "log", "nice": False, "padding": 40},
-            axis={"tickCount": 5, "format": ".3~g", "grid": False},
-        ),
+        x=quantity("time", "latency, median, ms (log)", scale=scale, axis=axis),
         y_title="largest absolute error",
         marks=dict(zip(names, marks, strict=True)),
-        tips=tooltip(
-            spec="backend",
-            time="median, ms#",
-            low="95 % CI from, ms#",
-            high="to, ms#",
-            error="largest error#",
-            status="status",
-            front="compared",
-        ),
+        tips=tooltip(spec="backend", **figures, **words),
     )
-    name = " · ".join(one for one in case if one)
+    name = " · ".join(filter(None, case))
     return Chart(
         key=f"suite_pareto_{at + 1}",
         title=f"{name}: error against time",
-        subtitle=(
-            "Left and low is better; no backend beats a large mark, joined by the line, in both",
-        ),
+        subtitle=(_BETTER,),
         spec={"layer": layers},
         table=ChartTable(
             headers=("Backend", "Median, ms", "Largest error", "Status", ""),
             rows=tuple(
                 (
-                    point["kind"],
-                    format_significant(point["time"], 4),
-                    format_significant(point["error"], 3),
-                    point["status"],
-                    point["front"],
+                    *(one["kind"], format_significant(one["time"], 4)),
+                    *(format_significant(one["error"], 3), one["status"], one["front"]),
                 )
-                for point in points
+                for one in points
             ),
         ),
         height=170,

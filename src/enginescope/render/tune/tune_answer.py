@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.judge.units import counted, format_ms, format_significant
+from enginescope.judge.units import counted, format_ms
 from enginescope.judge.verdict import VerdictKind, excluded_pct, none_above
 from enginescope.records.verdict.tune import (
     Alternative,
@@ -12,7 +12,7 @@ from enginescope.records.verdict.tune import (
 )
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, ends_of, printable, ratio_cells
-from enginescope.render.base.figures import TextTable
+from enginescope.render.base.figures import TextTable, figure
 from enginescope.render.charts.estimates import estimate_chart, ratio_estimate
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
@@ -124,18 +124,14 @@ def _confirmation(report: TuneReport) -> str:
         return "no, so that there is no winner" if report.leader else ""
     if confirmed.why is not None:
         return printable(confirmed.why)
-    return (
-        f"{confirmed.rounds} rounds of the default and the leader, inputs with seed "
-        f"{confirmed.seed}"
-    )
+    seed = confirmed.seed
+    return f"{confirmed.rounds} rounds of the default and the leader, inputs with seed {seed}"
 
 
 def _evidence(report: TuneReport) -> str:
     """Return the level of the confirmation; the search alone has no verdict to name one of."""
-    confirmed = report.confirmation
-    if confirmed is None or confirmed.evidence is None:
-        return "the search alone"
-    return confirmed.evidence.value
+    evidence = report.confirmation and report.confirmation.evidence
+    return evidence.value if evidence else "the search alone"
 
 
 def _selection(report: TuneReport) -> str:
@@ -169,15 +165,13 @@ def _use(report: TuneReport) -> str:
 
 def alternative_table(report: TuneReport) -> TextTable:
     """Return a row for each alternative: its figures in the search, and when it was dropped."""
-    headers = (
-        *("alternative", _unit(report), "× default", "95 % CI", "rounds"),
-        *("trtexec", "search"),
-    )
+    figures = (_unit(report), "× default", "95 % CI", "rounds", "trtexec")
+    headers = ("alternative", *figures, "search")
     return TextTable(
         title="Alternatives",
         headers=headers,
         rows=tuple(_cells(report, choice) for choice in report.alternatives),
-        numbers=headers[1:-1],
+        numbers=figures,
         has_long_names=True,
         note="figures of the search; selection makes the leader's figure look too good"
         + (", and the confirmation alone decides about a winner" if report.confirmation else ""),
@@ -187,27 +181,21 @@ def alternative_table(report: TuneReport) -> TextTable:
 def _unit(report: TuneReport) -> str:
     if report.metric == "throughput":
         return "items/s"
-    batches = {one.batch for one in report.alternatives}
-    return "ms" if batches <= {None, 1} else "ms per item"
+    return "ms" if {one.batch for one in report.alternatives} <= {None, 1} else "ms per item"
 
 
 def _cells(report: TuneReport, choice: Alternative) -> tuple[str, ...]:
-    dropped = choice.dropped_after
+    dropped, is_rate = choice.dropped_after, report.metric == "throughput"
+    value = figure(choice.value)
     return (
         _typed(choice) if choice.state == "default" else label_of(report, choice),
-        UNKNOWN if choice.value is None else _value(report, choice.value),
-        UNKNOWN if choice.ratio is None else ratio_text(choice.ratio),
+        value if is_rate or choice.value is None else format_ms(choice.value).removesuffix(" ms"),
+        ratio_text(choice.ratio),
         range_of(choice.ratio),
         str(choice.rounds),
         UNKNOWN if choice.trtexec_ms is None else format_ms(choice.trtexec_ms),
         f"dropped at {dropped}" if dropped else _STATES[choice.state],
     )
-
-
-def _value(report: TuneReport, value: float) -> str:
-    if report.metric == "throughput":
-        return format_significant(value, 4)
-    return format_ms(value).removesuffix(" ms")
 
 
 def _out_table(report: TuneReport) -> TextTable | None:

@@ -18,7 +18,7 @@ from enginescope.analysis.validation.validation import (
     run_label,
 )
 from enginescope.core.jsonio import encode
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.tensors.output_diff_file import ForeignDifference
 from enginescope.judge.units import counted
 from enginescope.records.run.run import Run
@@ -66,13 +66,11 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
         worst: Values of each side's worst sample, for a page.
     """
     told, shared = called_apart(found)
-    sides = []
-    for at, (whole, side) in enumerate(zip(found.sides, told.sides, strict=True), 1):
-        own = [one for one in worst if one.side == whole.label]
-        sides.append(side_part(f"side-{at}", side, own, is_alone=len(found.sides) == 1))
+    sides = _side_parts("", found.sides, told.sides, worst)
     document = output_diff_json(found)
     is_carried = len(found.samples) <= _MOST_CARRIED
     again = f"{found.command or 'enginescope validate …'} --bisect"
+    left_out = f"per_sample_diff.json has more than {_MOST_CARRIED} samples; --output writes it."
     is_open = any(side.diff and not side.passes and not side.inside for side in found.sides)
     is_open = is_open and again.count(" --bisect") == 1
     after = f"find where the error starts: {again}" if is_open else None
@@ -99,9 +97,7 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
             "output_diff.json": document,
             **({"per_sample_diff.json": per_sample_json(found)} if is_carried else {}),
         },
-        left_out=()
-        if is_carried
-        else (f"per_sample_diff.json has more than {_MOST_CARRIED} samples; --output writes it.",),
+        left_out=() if is_carried else (left_out,),
     )
 
 
@@ -122,6 +118,25 @@ def validation_facts(found: Validation) -> tuple[tuple[str, str], ...]:
         ("reference" if found.sides else "model", found.reference + (f"; {note}" if note else "")),
         ("samples", f"{len(names):,}: {listed}{skipped}"),
         ("bindings", bindings_text(found) if found.sides and found.inputs else None),
+    )
+
+
+def _side_parts(
+    key: str,
+    whole: Sequence[ValidatedSide],
+    sides: Sequence[ValidatedSide],
+    worst: Sequence[WorstAnswer],
+) -> tuple[Part, ...]:
+    """Return the parts of sides; `worst` names them as `whole` does."""
+    pairs = enumerate(zip(whole, sides, strict=True), 1)
+    return tuple(
+        side_part(
+            f"{key}side-{at}",
+            side,
+            [one for one in worst if one.side == own.label],
+            is_alone=len(sides) == 1,
+        )
+        for at, (own, side) in pairs
     )
 
 
@@ -236,18 +251,11 @@ def _overview(found: Validation) -> TextTable:
     for side in found.sides:
         mark = "ok" if side.passes else "no outputs" if side.failure else "✗"
         worst = side.diff.worst if side.diff else None
-        figures = worst.figures if worst else None
-        rows.append(
-            (
-                side.label,
-                mark,
-                side.tolerance,
-                worst.output if worst else UNKNOWN,
-                error_text(figures.max_abs_error if figures else None),
-                error_text(figures.error_to_spread if figures else None),
-                cosine_text(figures.cosine if figures else None),
-            )
-        )
+        one = worst.figures if worst else None
+        errors = (one.max_abs_error, one.error_to_spread) if one else (None, None)
+        texts = (*map(error_text, errors), cosine_text(one.cosine if one else None))
+        output = worst.output if worst else UNKNOWN
+        rows.append((side.label, mark, side.tolerance, output, *texts))
     return TextTable(
         title="Sides, each with the output and sample farthest from the reference",
         headers=_SIDE_HEADERS,
@@ -303,14 +311,10 @@ def per_sample_json(found: Validation) -> bytes:
 
 
 def _json_side(one: ValidatedSide) -> dict[str, Any]:
-    diff = one.diff
+    diff, names = one.diff, ("passes", "tolerance", "tolerance_why", "failure", "hint")
     return {
         "side": one.label,
-        "passes": one.passes,
-        "tolerance": one.tolerance,
-        "tolerance_why": one.tolerance_why,
-        "failure": one.failure,
-        "hint": one.hint,
+        **{name: getattr(one, name) for name in names},
         "suggested_map": one.suggested_pairs,
         "binding_differences": one.bindings,
         "worst": _sample(diff.worst) if diff and diff.worst else None,
@@ -322,14 +326,9 @@ def _json_side(one: ValidatedSide) -> dict[str, Any]:
 
 def _output(one: OutputDiff) -> dict[str, Any]:
     ranks = one.ranks
+    names = ("name", "passes", "reasons", "dtype", "reference_dtype", "shapes", "samples")
     return {
-        "name": one.name,
-        "passes": one.passes,
-        "reasons": one.reasons,
-        "dtype": one.dtype,
-        "reference_dtype": one.reference_dtype,
-        "shapes": one.shapes,
-        "samples": one.samples,
+        **{name: getattr(one, name) for name in names},
         **_json_figures(one.figures),
         "ranked_items": ranks.rows if ranks else None,
         "top1_agreement_pct": ranks.top1_pct if ranks else None,
@@ -347,14 +346,8 @@ def _output(one: OutputDiff) -> dict[str, Any]:
 
 
 def _sample(one: SampleDiff) -> dict[str, Any]:
-    return {
-        "sample": one.sample,
-        "name": one.name,
-        "output": one.output,
-        "shape": one.shape,
-        "breaks": one.reason,
-        **_json_figures(one.figures),
-    }
+    own = {name: getattr(one, name) for name in ("sample", "name", "output", "shape")}
+    return {**own, "breaks": one.reason, **_json_figures(one.figures)}
 
 
 def _json_figures(figures: Any) -> dict[str, Any]:
@@ -391,73 +384,48 @@ def answers_kept(runs: Sequence[Run]) -> ReportedAnswers | None:
             next(values for values in by_label[label] if values.name == one.output)
             for label in (found.reference, side.label)
         )
-        worst.append(
-            WorstAnswer(
-                side=side.label, sample=0, name=one.name, reference=reference, candidate=candidate
-            )
-        )
-    return ReportedAnswers(
-        source="the outputs that the runs kept", validation=found, worst=tuple(worst)
-    )
+        values = {"reference": reference, "candidate": candidate}
+        worst.append(WorstAnswer(side=side.label, sample=0, name=one.name, **values))
+    source = "the outputs that the runs kept"
+    return ReportedAnswers(source=source, validation=found, worst=tuple(worst))
 
 
 def answers_parts(found: Sequence[ReportedAnswers]) -> Iterator[Part]:
     """Yield what a report says of each comparison."""
     for at, one in enumerate(found, start=1):
-        key, title, source = f"answers-{at}", "Outputs compared", ("from", one.source)
-        validation = one.validation
-        if validation is None:
-            yield Part(
-                key=key,
-                title=title,
-                label=title,
-                answer=f"{counted(len(one.foreign), 'output')}, not judged",
-                facts=(source,),
-                tables=(_foreign(one.foreign),),
-            )
-            continue
-        is_alone = len(validation.sides) == 1
-        sides = (
-            side_part(
-                f"{key}-side-{number}",
-                side,
-                [worst for worst in one.worst if worst.side == side.label],
-                is_alone=is_alone,
-            )
-            for number, side in enumerate(validation.sides, start=1)
-        )
-        yield Part(
+        key, title, validation = f"answers-{at}", "Outputs compared", one.validation
+        part = Part(
             key=key,
             title=title,
             label=title,
+            answer=f"{counted(len(one.foreign), 'output')}, not judged",
+            facts=(("from", one.source),),
+        )
+        if validation is None:
+            yield replace(part, tables=(_foreign(one.foreign),))
+            continue
+        yield replace(
+            part,
             answer=answer(validation),
-            facts=(*_why(validation.sides), *validation_facts(validation), source),
+            facts=(*_why(validation.sides), *validation_facts(validation), *part.facts),
             notices=validation.notices,
-            parts=tuple(sides),
+            parts=_side_parts(f"{key}-", validation.sides, validation.sides, one.worst),
         )
 
 
 def _foreign(found: Sequence[ForeignDifference]) -> TextTable:
     names = tuple(dict.fromkeys(name for one in found for name, _ in one.figures))
-    rows = []
-    for one in found:
-        own = dict(one.figures)
-        rows.append((one.output, *(error_text(own.get(name)) for name in names)))
-    return TextTable(
-        title="As another tool wrote it",
-        headers=("output", *names),
-        rows=tuple(rows),
-        numbers=names,
-    )
+    owns = [(one.output, dict(one.figures)) for one in found]
+    rows = tuple((output, *(error_text(own.get(name)) for name in names)) for output, own in owns)
+    title = "As another tool wrote it"
+    return TextTable(title=title, headers=("output", *names), rows=rows, numbers=names)
 
 
 def answers_data(found: Sequence[ReportedAnswers]) -> list[dict[str, Any]]:
     """Return the comparisons for ``report.json``: as ``output_diff.json`` has them."""
-    return [_data(one) for one in found]
-
-
-def _data(one: ReportedAnswers) -> dict[str, Any]:
-    if one.validation is not None:
-        return {"source": one.source, **output_diff_data(one.validation)}
-    outputs = [{"name": each.output, **dict(each.figures)} for each in one.foreign]
-    return {"source": one.source, "passes": None, "outputs": outputs}
+    made: list[dict[str, Any]] = []
+    for one in found:
+        outputs = [{"name": each.output, **dict(each.figures)} for each in one.foreign]
+        data = output_diff_data(one.validation) if one.validation is not None else None
+        made.append({"source": one.source, **(data or {"passes": None, "outputs": outputs})})
+    return made

@@ -34,6 +34,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     change_text,
     confidence_text,
     interval_header,
+    interval_of,
     levels_text,
     mean_cells,
     mean_lines,
@@ -120,9 +121,8 @@ def is_listed(report: GateReport, row: GateRow) -> bool:
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
     """Return baseline, difference, limits, what was checked, and evidence, as names and texts."""
-    limits = ", ".join(
-        f"{metric_words(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
-    )
+    every = report.terms.limits
+    limits = ", ".join(f"{metric_words(one.metric)} {one.regression_pct:g} %" for one in every)
     return stated(
         ("baseline", report.baseline),
         ("current", "; ".join(one.removeprefix(_SUBJECT) for one in common_differences(report))),
@@ -156,7 +156,7 @@ def figures_sentence(row: GateRow) -> str | None:
 def _change_sentence(row: GateRow, values: str = "") -> str:
     """Return ``latency −30.4 % (99 % CI −31.4 … −29.7 %)`` of a row with a verdict."""
     assert row.metric is not None
-    interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
+    interval = interval_of(row.verdict) if row.verdict else None
     ends = f" ({confidence_text(interval)} CI {change_interval(row.verdict)})" if interval else ""
     return f"{metric_words(row.metric)} {values}{change_text(row.verdict)}{ends}"
 
@@ -217,7 +217,7 @@ def repeated_notices(report: GateReport, rows: Sequence[GateRow]) -> dict[str, N
 def sentence(row: GateRow) -> str:
     """Return a row in one sentence, without its job."""
     parts = (figures_sentence(row), *details(row), levels_text([row.verdict]))
-    return f"{row.outcome.value}: {'; '.join(part for part in parts if part)}"
+    return f"{row.outcome.value}: {'; '.join(filter(None, parts))}"
 
 
 def _counts(rows: Sequence[GateRow]) -> str:
@@ -377,14 +377,13 @@ def gate_json(report: GateReport) -> bytes:
         jobs=report.jobs,
         checked=checked_text(report),
         counts={one.value: report.count(one) for one in GateOutcome},
-        rows=[_row(report, row) for row in report.rows],
+        rows=[
+            {**to_builtins(row), "fails": report.fails(row), "change_pct": change_pct(row.verdict)}
+            for row in report.rows
+        ],
         means=gate_means(report),
         notices=report.notices,
     )
-
-
-def _row(report: GateReport, row: GateRow) -> dict[str, Any]:
-    return {**to_builtins(row), "fails": report.fails(row), "change_pct": change_pct(row.verdict)}
 
 
 def _cells(report: GateReport, row: GateRow) -> tuple[str, ...]:
@@ -395,7 +394,7 @@ def _cells(report: GateReport, row: GateRow) -> tuple[str, ...]:
 
 def change_estimate(name: str, verdict: Verdict, kind: str) -> Estimate:
     """Return the change of a metric in percent, with its interval, for a chart."""
-    ends = ends_of(verdict.estimate.interval if verdict.estimate else None)
+    ends = ends_of(interval_of(verdict))
     low, high = (None if end is None else 100 * (end - 1) for end in ends)
     most = 1 + verdict.threshold_pct / 100
     limit = 100 * ((1 / most if verdict.higher_is_better else most) - 1)
@@ -499,7 +498,9 @@ def gate_sarif(report: GateReport, *, root: str | None = None) -> bytes:
         root: Models below this folder are named relative to it, as code hosts want them.
     """
     about = {"answer": answer_text(report), "checked": checked_text(report)}
-    return sarif_log([list(_results(report, root))], _rules(report), properties=about)
+    levels = {"GATE005": _open_level(report), _FLAKY: "warning"}
+    rules = [sarif_rule(*one, level=levels.get(one[0], "error")) for one in RULES]
+    return sarif_log([list(_results(report, root))], rules, properties=about)
 
 
 def _results(report: GateReport, root: str | None) -> Iterator[dict[str, Any]]:
@@ -538,11 +539,6 @@ def _below(path: str | None, root: str | None) -> str | None:
 
 def _open_level(report: GateReport) -> str:
     return "note" if report.terms.inconclusive == "pass" else "error"
-
-
-def _rules(report: GateReport) -> list[dict[str, Any]]:
-    levels = {"GATE005": _open_level(report), _FLAKY: "warning"}
-    return [sarif_rule(*one, level=levels.get(one[0], "error")) for one in RULES]
 
 
 #: Code, name, what it says in short, in full, and what to do.

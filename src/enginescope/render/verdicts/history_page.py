@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from itertools import chain
 
 from markupsafe import Markup
 
@@ -239,16 +240,9 @@ def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
     title = f"{jobs[0].metric}, {jobs[0].unit}"
     y = quantity("value", title, scale=_scale(jobs))
     is_shared = len(jobs) > 1
-    tips = tooltip(
-        **({"job": "job"} if is_shared else {}),
-        made="made",
-        run="run",
-        runs="runs#",
-        commit="commit",
-        value=f"{title}#",
-        low="lowest#",
-        high="highest#",
-    )
+    own = {"job": "job"} if is_shared else {}
+    figures = {"value": f"{title}#", "low": "lowest#", "high": "highest#"}
+    tips = tooltip(**own, made="made", run="run", runs="runs#", commit="commit", **figures)
     color: Spec = {"field": "job", "type": "nominal", "title": None, "legend": {"orient": "top"}}
     shared: Spec = {"x": _x(), **({"color": color} if is_shared else {})}
     layers = [*_change_marks(jobs), *_levels(jobs, {**shared, "y": y})]
@@ -272,15 +266,8 @@ def _scale(jobs: Sequence[JobHistory]) -> Spec:
 
 def _times_ms(found: JobHistory) -> list[float]:
     made = (datetime.fromisoformat(one.created.replace("Z", "+00:00")) for one in found.points)
-    return [
-        1e3 * (one if one.tzinfo else one.replace(tzinfo=timezone.utc)).timestamp() for one in made
-    ]
-
-
-def _ends(times: Sequence[float]) -> tuple[float, float]:
-    """Return where the axis begins and ends: a little before the first and after the last."""
-    margin = 0.02 * (times[-1] - times[0]) or _HOUR_MS
-    return times[0] - margin, times[-1] + margin
+    known = (one if one.tzinfo else one.replace(tzinfo=timezone.utc) for one in made)
+    return [1e3 * one.timestamp() for one in known]
 
 
 def _x() -> Spec:
@@ -300,7 +287,9 @@ def _band(job: JobHistory, level: Level) -> tuple[float, float]:
 
 def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> list[Spec]:
     every = [_times_ms(job) for job in jobs]
-    low, high = _ends(sorted(time for times in every for time in times))
+    first, last = min(chain(*every)), max(chain(*every))
+    margin = 0.02 * (last - first) or _HOUR_MS  # before the first and after the last
+    low, high = first - margin, last + margin
     rows: list[Spec] = [
         {
             "job": case_name(job),
@@ -364,12 +353,7 @@ def _chart_table(jobs: Sequence[JobHistory]) -> ChartTable:
     )
     headers = (
         *(("Job",) if len(jobs) > 1 else ()),
-        "Session",
-        "Made, UTC",
-        "First run",
-        "Runs",
-        f"Value, {jobs[0].unit}",
-        "Commit",
-        "Tags",
+        *("Session", "Made, UTC", "First run", "Runs", f"Value, {jobs[0].unit}"),
+        *("Commit", "Tags"),
     )
     return ChartTable(headers=headers, rows=rows)

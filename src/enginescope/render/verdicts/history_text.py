@@ -131,10 +131,8 @@ def letter(number: int) -> str:
 
 def change_sentence(found: JobHistory, change: LevelChange) -> str:
     """Return by how much the level changed, with the interval, and when."""
-    ends = interval_text(change)
-    run = found.points[change.at].runs[0][:8]
-    when = when_text(found, change)
-    return f"{amount_text(change)} ({ends}), {way_text(change)}, {when}, run {run}"
+    amount = f"{amount_text(change)} ({interval_text(change)}), {way_text(change)}"
+    return f"{amount}, {when_text(found, change)}, run {found.points[change.at].runs[0][:8]}"
 
 
 def amount_text(change: LevelChange) -> str:
@@ -191,11 +189,9 @@ def fact_text(one: FactChange) -> str:
 
 def open_sentence(found: JobHistory, change: LevelChange) -> str:
     """Say what a change that is not borne out yet wants."""
-    after = len(found.points) - change.at
-    return (
-        f"perhaps {_percent(change.estimate.ratio)} % since run "
-        f"{found.points[change.at].runs[0][:8]}, inconclusive after {counted(after, 'session')}"
-    )
+    run = found.points[change.at].runs[0][:8]
+    after = counted(len(found.points) - change.at, "session")
+    return f"perhaps {amount_text(change)} since run {run}, inconclusive after {after}"
 
 
 def _percent(ratio: float) -> str:
@@ -208,21 +204,15 @@ HEADERS = ("", "changes of level, and what changed with them")
 
 def level_text(found: JobHistory, point: HistoryPoint) -> str:
     """Return the value of a session with its range: ``4.218 ms (4.2 … 4.24)``."""
-    reach = range_text(point.lowest, point.highest, 3)
-    return f"{value_text(found.metric, point.value)}" + (
-        f" ({reach})" if point.highest > point.lowest and found.unit == "ms" else ""
-    )
+    value, reach = value_text(found.metric, point.value), range_text(point.lowest, point.highest, 3)
+    return f"{value} ({reach})" if point.highest > point.lowest and found.unit == "ms" else value
 
 
 def history_plot(found: JobHistory, *, width: int = 80) -> tuple[str, ...]:
     """Return the series as lines, changes under their letters; the unit above the axis."""
-    plot = dot_plot(
-        [point.value for point in found.points],
-        levels=found.levels,
-        marks=[(one.at, letter(number)) for number, one in enumerate(found.sure)],
-        width=width,
-    )
-    return (f"{found.unit}", *plot)
+    values = [point.value for point in found.points]
+    marks = [(one.at, letter(number)) for number, one in enumerate(found.sure)]
+    return (found.unit, *dot_plot(values, levels=found.levels, marks=marks, width=width))
 
 
 def history_rows(found: JobHistory) -> tuple[tuple[str, str], ...]:
@@ -236,10 +226,7 @@ def history_rows(found: JobHistory) -> tuple[tuple[str, str], ...]:
 
 def _lines(found: JobHistory, number: int) -> Iterator[str]:
     change = found.sure[number]
-    yield change_sentence(found, change)
-    levels = levels_sentence(found, change)
-    if levels:
-        yield levels
+    yield from filter(None, (change_sentence(found, change), levels_sentence(found, change)))
     yield from cause_texts(change)
 
 
@@ -253,7 +240,6 @@ def history_json(found: Sequence[JobHistory]) -> bytes:
 
 
 _DOT, _LEVEL, _MARK = "•", "─", "┊"
-_DIGITS = (3, 4, 5, 6)
 _TICKS = 4
 #: A series is flat if its values differ by no more than this part of the largest.
 _FLAT = 0.005
@@ -327,7 +313,7 @@ def _labels(low: float, high: float, height: int) -> dict[int, str]:
     rows = sorted({round(at * (height - 1) / (_TICKS - 1)) for at in range(_TICKS)})
     amounts = [high - at * (high - low) / (height - 1) for at in rows]
     texts: list[str] = []
-    for digits in _DIGITS:
+    for digits in (3, 4, 5, 6):
         texts = [format_significant(amount, digits) for amount in amounts]
         if len(set(texts)) == len(texts):
             break

@@ -129,11 +129,9 @@ def _tactics(report: LotteryReport) -> str:
 
 def _costs(report: LotteryReport) -> str:
     costs = report.costs
-    return (
-        f"build {format_significant(costs.build_s, 3)} s, process "
-        f"{format_significant(costs.process_s, 3)} s, iteration "
-        f"{format_ms(1e3 * costs.iteration_s, 3)}"
-    )
+    build, process = (format_significant(s, 3) for s in (costs.build_s, costs.process_s))
+    iteration = format_ms(1e3 * costs.iteration_s, 3)
+    return f"build {build} s, process {process} s, iteration {iteration}"
 
 
 def _best(report: LotteryReport) -> str:
@@ -149,10 +147,8 @@ def _next(report: LotteryReport) -> str:
     build = report.component("build")
     is_disturbed = any(is_unstable(one) or one.code in DISTURBANCES for one in report.notices)
     if is_disturbed or _is_open(build):
-        return (
-            "measure again on an idle machine, in more processes (--processes); enginescope doctor "
-            "names what disturbs it"
-        )
+        again = "measure again on an idle machine, in more processes (--processes)"
+        return f"{again}; enginescope doctor names what disturbs it"
     if build.low_pct == 0:
         return "compare single builds; interleave processes (bench --compare)"
     if report.made == "engine" and report.spread.timing_cache_sha256 is None:
@@ -162,15 +158,14 @@ def _next(report: LotteryReport) -> str:
 
 def _component_table(report: LotteryReport) -> TextTable:
     rows = tuple(
-        (one.level, _sd_text(one), _interval_text(one), _share(one)) for one in report.components
+        (
+            *(one.level, _sd_text(one), _interval_text(one)),
+            UNKNOWN if one.share_pct is None else f"{one.share_pct:.0f} %",
+        )
+        for one in report.components
     )
-    return TextTable(
-        title="Variation", headers=_LEVEL_HEADERS, rows=rows, numbers=_LEVEL_HEADERS[1:]
-    )
-
-
-def _share(component: VarianceComponent) -> str:
-    return UNKNOWN if component.share_pct is None else f"{component.share_pct:.0f} %"
+    numbers = _LEVEL_HEADERS[1:]
+    return TextTable(title="Variation", headers=_LEVEL_HEADERS, rows=rows, numbers=numbers)
 
 
 def _build_table(report: LotteryReport) -> TextTable:
@@ -226,9 +221,8 @@ def _layer_cells(layer: LayerDraw, *, is_short: bool) -> tuple[str, str, str]:
 def _tactic_lines(layer: LayerDraw) -> Iterator[str]:
     for choice in layer.tactics:
         time = "" if choice.mean_ms is None else f"{format_ms(choice.mean_ms, 3)}, "
-        builds = ", ".join(map(str, choice.builds))
         word = "build" if len(choice.builds) == 1 else "builds"
-        yield f"{printable(choice.tactic)} ({time}{word} {builds})"
+        yield f"{printable(choice.tactic)} ({time}{word} {', '.join(map(str, choice.builds))})"
 
 
 def _chart(report: LotteryReport) -> Chart | None:

@@ -26,15 +26,11 @@ def named_answer(found: NamedComparison) -> Answer:
         ("only in A", found.only_a),
         ("only in B", found.only_b),
     )
-    table = TextTable(
-        title="Benchmarks by name",
-        headers=_HEADERS,
-        rows=tuple(map(_row, rows)),
-        numbers=_HEADERS[1:4],
-    )
+    title, cells = "Benchmarks by name", tuple(map(_row, rows))
+    table = TextTable(title=title, headers=_HEADERS, rows=cells, numbers=_HEADERS[1:4])
     return Answer(
         verb="compare",
-        title="Benchmarks by name",
+        title=title,
         report=found,
         document=encode(found),
         answer=f"{counted(len(rows), 'benchmark')} in both files: {kinds or 'no figures'}",

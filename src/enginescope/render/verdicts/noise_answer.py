@@ -32,7 +32,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
     """
     data = {} if found is None else {"measured": measured_data(found)}
     notices = floor.notices if found is None else measured_notices(found)
-    rows = (
+    rows = tuple(
         (
             format_span(entry.duration_s),
             f"{entry.rounds:,}",
@@ -40,6 +40,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
         )
         for entry in floor.decidable
     )
+    table = TextTable(title="Differences", headers=_HEADERS, rows=rows, numbers=_HEADERS)
     return Answer(
         verb="noise",
         title="Noise",
@@ -53,9 +54,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
             *_facts(floor),
             *stated(("itself", None if found is None else _itself(found))),
         ),
-        tables=(
-            TextTable(title="Differences", headers=_HEADERS, rows=tuple(rows), numbers=_HEADERS),
-        ),
+        tables=(table,),
         notices=tuple(notice for notice in notices if notice.code not in _OF_FLOORS),
     )
 
@@ -65,10 +64,8 @@ def noise_sentence(floor: NoiseFloor) -> str:
     usual = next((one for one in floor.decidable if one.rounds == LOOKS[-1]), None)
     if usual is None or usual.difference_pct is None:
         return "The smallest detectable difference is unknown: too few rounds."
-    return (
-        f"This machine can detect differences from {_percent(usual.difference_pct)} in "
-        f"{format_span(usual.duration_s)}, the usual {usual.rounds} rounds"
-    )
+    span = f"{format_span(usual.duration_s)}, the usual {usual.rounds} rounds"
+    return f"This machine can detect differences from {_percent(usual.difference_pct)} in {span}"
 
 
 def _facts(floor: NoiseFloor) -> list[tuple[str, str]]:

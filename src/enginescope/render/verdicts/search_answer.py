@@ -23,7 +23,6 @@ from enginescope.render.verdicts.upgrade_answer import (
 from enginescope.render.verdicts.verdict_phrases import change_interval, change_text
 
 _HEADERS = ("Release", "Against", "Verdict", "Metric", "Old", "New", "Change", "Interval", "Why")
-
 #: Versions and hardware that an issue report names.
 _VERSIONS = ("enginescope", "python", "numpy", "onnx", "cpu", "gpu0")
 
@@ -44,6 +43,7 @@ def search_answer(result: ReleaseSearch) -> Answer:
         headers=("verdict", "releases and metric"),
         rows=tuple((row.kind.value, _lines(step, row, why)) for step, row, why in rows),
     )
+    is_worse = result.kind is UpgradeKind.WORSE
     return Answer(
         verb="search",
         title="Search among releases",
@@ -53,10 +53,7 @@ def search_answer(result: ReleaseSearch) -> Answer:
         screen=(listed,),
         notices=(*result.notices, *(change.notices if change else ())),
         report=result,
-        data={
-            "verdict": result.kind,
-            "release": result.bad if result.kind is UpgradeKind.WORSE else None,
-        },
+        data={"verdict": result.kind, "release": result.bad if is_worse else None},
         charts=change.charts if change else (),
     )
 
@@ -75,17 +72,13 @@ def answer_text(result: ReleaseSearch) -> str:
     what = " ".join(text for text in texts if text != UNKNOWN)
     if result.kind is UpgradeKind.WORSE:
         return f"{package} {result.bad} made {model} worse than {result.good}: {what}"
-    return (
-        f"inconclusive: {package} made {model} worse after {result.good}, and in {result.bad} "
-        f"at the latest ({what})"
-    )
+    span = f"after {result.good}, and in {result.bad} at the latest"
+    return f"inconclusive: {package} made {model} worse {span} ({what})"
 
 
 def _facts(result: ReleaseSearch) -> tuple[tuple[str, str], ...]:
     usable = [one.version for one in result.releases if one.failure is None]
-    skipped = [
-        f"{one.version} ({printable(one.failure)})" for one in result.releases if one.failure
-    ]
+    skipped = [f"{one.version} ({one.failure})" for one in result.releases if one.failure]
     ends = f", {usable[0]} to {usable[-1]}" if usable else ""
     change, between, again = result.change, ", ".join(result.between), ""
     versions, origin = (change.new.versions, change.models[0].origin) if change else ({}, None)

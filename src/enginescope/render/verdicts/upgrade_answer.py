@@ -17,7 +17,6 @@ from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     DifferenceCause,
-    LayerChange,
     LayerDifferences,
     Stack,
     UpgradedModel,
@@ -39,6 +38,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     change_note,
     change_text,
     confidence_text,
+    interval_of,
     mean_cells,
     mean_lines,
     title_of,
@@ -74,12 +74,10 @@ def upgrade_answer(report: UpgradeReport) -> Answer:
     rows += [mean_cells(mean, "model") for mean in means]
     first, has_models = report.models[0], len(report.models) > 1
     names = () if has_models else (f"{name_of(first)} · {first.backend}",)
-    title = "Metrics that count"
+    title, headers = "Metrics that count", ("verdict", "model and metric")
     counting = metric_table(title, _HEADERS, rows, *names, has_models=has_models)
     details = (table for model in report.models for table in _model_tables(model))
-    listed = TextTable(
-        title="Models", headers=("verdict", "model and metric"), rows=upgrade_rows(report)
-    )
+    listed = TextTable(title="Models", headers=headers, rows=upgrade_rows(report))
     return Answer(
         verb="upgrade",
         title="Upgrade",
@@ -136,9 +134,8 @@ def _printed(models: Sequence[UpgradedModel]) -> str | None:
     if cause is None:
         return None
     shown = [row for row in rows if row.metric == THROUGHPUT or row.metric in _APART]
-    changes = ", ".join(
-        f"{metric_text(row, in_text=True)} {change_text(row.verdict)}" for row in shown
-    )
+    texts = (f"{metric_text(row, in_text=True)} {change_text(row.verdict)}" for row in shown)
+    changes = ", ".join(texts)
     return f"printed figures alone say: {cause} ({changes})"
 
 
@@ -156,8 +153,7 @@ def _facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
     evidence = dict.fromkeys(map(evidence_text, report.models))
     references = dict.fromkeys(model.reference for model in report.models if model.reference)
     rows = (row for model in report.models for row in model.rows if row.decides)
-    estimates = (row.verdict.estimate for row in rows if row.verdict)
-    intervals = (estimate.interval for estimate in estimates if estimate and estimate.interval)
+    intervals = filter(None, (interval_of(row.verdict) for row in rows if row.verdict))
     limits = ", ".join(f"{title_of(one.metric)} {one.regression_pct:g} %" for one in report.limits)
     return stated(
         ("old", _stack_text(report.old, report.new)),
@@ -243,8 +239,8 @@ def metric_table(
 
 def _cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
     change = change_text(row.verdict, is_cell=True), change_interval(row.verdict)
-    figures = (*values_of(row), *change, _words_of(row))
-    return (verdict_text(row), name_of(model), metric_text(row), *figures)
+    names = (verdict_text(row), name_of(model), metric_text(row))
+    return (*names, *values_of(row), *change, _words_of(row))
 
 
 def _model_tables(model: UpgradedModel) -> Iterator[TextTable]:
@@ -326,9 +322,7 @@ def _layer_texts(model: UpgradedModel) -> list[str]:
 def layer_table(model: UpgradedModel) -> TextTable | None:
     """Return the layers that differ most; ``None`` where none differs and none is timed."""
     layers = model.layers.layers if model.layers else ()
-    shown: list[LayerChange] = [
-        layer for layer in layers if layer.changes or layer.difference_ms is not None
-    ]
+    shown = [layer for layer in layers if layer.changes or layer.difference_ms is not None]
     if not shown:
         return None
     columns = [
@@ -381,8 +375,7 @@ def upgrade_chart(report: UpgradeReport) -> Chart | None:
     for model in report.models:
         name = f"{name_of(model)}: " if len(report.models) > 1 else ""
         for row in model.rows:
-            estimate = row.verdict.estimate if row.verdict is not None and row.decides else None
-            if row.verdict is not None and estimate is not None and estimate.interval is not None:
+            if row.verdict is not None and row.decides and interval_of(row.verdict) is not None:
                 title = name + metric_text(row)
                 changes.append(change_estimate(title, row.verdict, row.kind.value))
     return estimate_chart(

@@ -43,6 +43,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     counts_text,
     headline_sentence,
     interval_header,
+    interval_of,
     is_other_ratio,
     kind_text,
     levels_text,
@@ -159,7 +160,7 @@ def _ratio(verdict: Verdict, *, padded: bool) -> str:
 
 def _level(verdict: Verdict) -> str:
     """Return the confidence of a verdict's interval; nothing without one."""
-    interval = verdict.estimate.interval if verdict.estimate else None
+    interval = interval_of(verdict)
     return confidence_text(interval) if interval else ""
 
 
@@ -251,8 +252,7 @@ def tail_note(comparison: MeasuredComparison) -> str | None:
 def _settling(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[str, str]]:
     """Yield why the headline is inconclusive, and what would decide it."""
     of = f"{pair.b}: " if found.other_pairs else ""
-    why = why_text(pair.headline)
-    if why is not None:
+    if (why := why_text(pair.headline)) is not None:
         yield "why", f"{of}{why} ({pair.headline.reason.value})"
     plan = plan_of([side.runs for side in found.sides])
     across = across_hint(pair)
@@ -264,8 +264,7 @@ def _settling(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[s
 def _lacks(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[str, str]]:
     of = f"{pair.b}: " if found.other_pairs else ""
     for verdict in pair.verdicts[1:]:
-        why = why_text(verdict)
-        if why is not None:
+        if (why := why_text(verdict)) is not None:
             yield title_of(verdict.metric), f"{of}{why} ({verdict.reason.value})"
 
 
@@ -340,10 +339,8 @@ def ranking_sentence(found: MeasuredComparison) -> str | None:
     ranking = ranking_of(found)
     if ranking is None:
         return None
-    groups = [
-        [side.label for side in sides] for _, sides in groupby(ranking.sides, lambda one: one.rank)
-    ]
-    first, *others = groups
+    ranks = groupby(ranking.sides, lambda one: one.rank)
+    first, *others = ([side.label for side in sides] for _, sides in ranks)
     verb = "is fastest" if len(first) == 1 else "tie for fastest"
     then = [f"then {listed(group)}{' (tie)' if len(group) > 1 else ''}" for group in others]
     text = ", ".join([f"{listed(first)} {verb}", *then])
@@ -422,14 +419,12 @@ def _side(side: MeasuredSide) -> dict[str, Any]:
 
 
 def _process(run: Any) -> dict[str, Any]:
-    headline = run.headline
-    median = float(np.median(headline.values_ms)) if headline else None
     return {
         "run": run.id,
         "outcome": run.outcome.kind.value,
         "round": run.turn.round if run.turn else None,
         "place": run.turn.place if run.turn else None,
-        "median_ms": median,
+        "median_ms": float(np.median(run.headline.values_ms)) if run.headline else None,
     }
 
 
@@ -446,11 +441,10 @@ def _pair(pair: MeasuredPair) -> dict[str, Any]:
 
 
 def _verdict(one: Verdict) -> dict[str, Any]:
-    made: dict[str, Any] = msgspec.to_builtins(one)
-    more = {"title": title_of(one.metric), "unit": unit_of(one.metric)}
     return {
-        **made,
-        **more,
+        **msgspec.to_builtins(one),
+        "title": title_of(one.metric),
+        "unit": unit_of(one.metric),
         "is_decided": one.is_decided,
         "ratio_per": one.estimate.basis if one.estimate else None,
         "is_other_ratio": is_other_ratio(one),
@@ -461,8 +455,7 @@ _COUNTS = ("processes", "samples", "effective")
 
 
 def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
-    estimate = one.estimate
-    interval = estimate.interval if estimate else None
+    estimate, interval = one.estimate, interval_of(one)
     disturbed = estimate.disturbed if estimate else None
     return {
         "side": pair.b,

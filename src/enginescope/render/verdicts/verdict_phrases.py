@@ -41,7 +41,7 @@ from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.facts import backend_text, subject_names
-from enginescope.render.base.phrases import within_sentence
+from enginescope.render.base.phrases import few, within_sentence
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
 #: Unit -> words for less of it and for more.
@@ -98,9 +98,7 @@ def kind_text(verdict: Verdict) -> str:
 
 def ratio_text(estimate: RatioEstimate | None) -> str:
     """Return B ÷ A with the decimals of its interval."""
-    if estimate is None:
-        return UNKNOWN
-    return f"{estimate.ratio:,.{_places(estimate)}f}"
+    return UNKNOWN if estimate is None else f"{estimate.ratio:,.{_places(estimate)}f}"
 
 
 def range_of(estimate: RatioEstimate | None) -> str:
@@ -160,7 +158,7 @@ def _direction(verdict: Verdict) -> str | None:
 
     Not where `Verdict.detail` says that builds of one side differ by as much.
     """
-    interval = verdict.estimate.interval if verdict.estimate else None
+    interval = interval_of(verdict)
     if verdict.reason is not Reason.INTERVAL_TOO_WIDE or interval is None or verdict.detail:
         return None
     if interval.low <= 1 <= interval.high:
@@ -187,6 +185,11 @@ def _interval(estimate: RatioEstimate | None) -> str:
     return f" ({confidence_text(estimate.interval)} CI {range_of(estimate)})"
 
 
+def interval_of(verdict: Verdict) -> Interval | None:
+    """Return the interval of a verdict's ratio; ``None`` without one."""
+    return verdict.estimate.interval if verdict.estimate else None
+
+
 def confidence_text(interval: Interval) -> str:
     """Return ``99 %``."""
     return f"{100 * interval.confidence:.4g} %"
@@ -194,9 +197,8 @@ def confidence_text(interval: Interval) -> str:
 
 def interval_header(estimates: Iterable[RatioEstimate | ModelMean | None]) -> str:
     """Return ``99 % CI``, the heading of a column of intervals."""
-    levels = dict.fromkeys(
-        confidence_text(one.interval) for one in estimates if one and one.interval
-    )
+    intervals = (one.interval for one in estimates if one)
+    levels = dict.fromkeys(confidence_text(one) for one in intervals if one)
     return f"{' or '.join(levels)} CI".lstrip()
 
 
@@ -231,7 +233,7 @@ def change_note(rows: Iterable[Sequence[str]]) -> str:
 
 def change_interval(verdict: Verdict | None) -> str:
     """Return ``+5.8 … +8.1 %``; a dash without an interval."""
-    return _ends(verdict.estimate.interval if verdict and verdict.estimate else None)
+    return _ends(interval_of(verdict) if verdict else None)
 
 
 def _ends(interval: Interval | None) -> str:
@@ -344,9 +346,7 @@ def more_text(verdict: Verdict) -> str:
 
 def across_hint(pair: MeasuredPair) -> str | None:
     """Return the option that compares sides all the same whose conditions differ."""
-    if not pair.differing:
-        return None
-    return across_text(one.key for one in pair.differing)
+    return across_text(one.key for one in pair.differing) if pair.differing else None
 
 
 def across_text(keys: Iterable[str]) -> str:
@@ -360,7 +360,7 @@ def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str
     samples = verdict.samples_a if is_base else verdict.samples_b
     effective = verdict.effective_a if is_base else verdict.effective_b
     count = sum(run.outcome.kind is OutcomeKind.OK for run in side.runs)
-    text = f"{side.label} {count:,} {'process' if count == 1 else 'processes'}"
+    text = f"{side.label} {counted(count, 'process', 'processes')}"
     if not samples:
         return text
     worth = f" (effective {int(effective):,})" if effective is not None else ""
@@ -369,13 +369,12 @@ def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str
 
 def looks_text(found: MeasuredComparison) -> str | None:
     """Say how sure each look of an interleaved comparison is; ``None`` of others."""
-    estimate = found.pairs[0].headline.estimate
-    if found.comparison is None or estimate is None or estimate.interval is None:
+    interval = interval_of(found.pairs[0].headline)
+    if found.comparison is None or interval is None:
         return None
-    each = format_significant(100 * estimate.interval.confidence, 3)
-    looks = "four looks"
-    if estimate.interval.confidence > LOOK_CONFIDENCE:
-        looks = "its looks, those of a continued comparison too"
+    each = format_significant(100 * interval.confidence, 3)
+    more = interval.confidence > LOOK_CONFIDENCE
+    looks = "its looks, those of a continued comparison too" if more else "four looks"
     return (
         f"the order of each round is random; the comparison can stop after any of {looks}, "
         f"so each interval has {each} % confidence, and all together have at least 95 %"
@@ -384,10 +383,8 @@ def looks_text(found: MeasuredComparison) -> str | None:
 
 def side_names(jobs: Sequence[Job]) -> list[str]:
     """Return ``net.onnx · ort-cpu``; models of one name by where their paths part ways."""
-    return [
-        f"{name} · {backend_text(job.backend)}"
-        for name, job in zip(subject_names(jobs), jobs, strict=True)
-    ]
+    pairs = zip(subject_names(jobs), jobs, strict=True)
+    return [f"{name} · {backend_text(job.backend)}" for name, job in pairs]
 
 
 def side_labels(count: int) -> str:
@@ -453,15 +450,12 @@ def mean_cells(mean: ModelMean, unit: str) -> tuple[str, ...]:
 
 def mean_lines(mean: ModelMean, unit: str) -> str:
     """Return the mean for a column of the terminal."""
-    level = ", no interval"
-    if mean.interval:
-        level = f" ({confidence_text(mean.interval)} CI {_ends(mean.interval)})"
+    ends = mean.interval and f" ({confidence_text(mean.interval)} CI {_ends(mean.interval)})"
     text = f"{title_of(mean.metric)}, geometric mean of {len(mean.models)} {unit}s"
-    return f"{text}{_without(mean)}\n{signed_pct(100 * (mean.ratio - 1))} %{level}"
+    change = f"{signed_pct(100 * (mean.ratio - 1))} %{ends or ', no interval'}"
+    return f"{text}{_without(mean)}\n{change}"
 
 
 def _without(mean: ModelMean) -> str:
-    names = ", ".join(f"{name} ({why})" for name, why in mean.left_out[:_NAMED])
-    more = len(mean.left_out) - _NAMED
-    names += f" and {more:,} more" if more > 0 else ""
+    names = few([f"{name} ({why})" for name, why in mean.left_out], _NAMED)
     return f", without {printable(names)}" if names else ""

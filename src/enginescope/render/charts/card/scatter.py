@@ -44,15 +44,8 @@ def scatter(
         }
         for point in points
     ]
-    tips = {
-        "name": "layer",
-        "type": "type",
-        "x": f"{across.title}#",
-        "y": f"{up.title}#",
-        "group": "precision",
-        "layers": "layers#",
-        "ms": "together, ms#",
-    }
+    tips = {"name": "layer", "type": "type", "x": f"{across.title}#", "y": f"{up.title}#"}
+    tips |= {"group": "precision", "layers": "layers#", "ms": "together, ms#"}
     return Chart(
         key=f"{x}-{y}",
         title=f"{_short(up.title).capitalize()} against {_short(across.title)}",
@@ -69,14 +62,10 @@ def _short(title: str) -> str:
 
 def _notes(found: Clusters) -> tuple[str, ...]:
     layers = sum(point.layers for point in found.points)
-    together = layers > len(found.points)
-    drawn = f"{counted(layers, 'layer')}{', near ones as one larger point' if together else ''}"
-    left = (
-        f"; {counted(found.left_out, 'layer')} not drawn: a value is 0 or unknown"
-        if found.left_out
-        else ""
-    )
-    return (f"{drawn}{left}",)
+    text = counted(layers, "layer")
+    text += ", near ones as one larger point" if layers > len(found.points) else ""
+    left = counted(found.left_out, "layer")
+    return (f"{text}; {left} not drawn: a value is 0 or unknown" if found.left_out else text,)
 
 
 def _spec(rows: list[Spec], titles: dict[str, str], across: Quantity, up: Quantity) -> Spec:

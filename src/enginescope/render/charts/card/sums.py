@@ -21,7 +21,6 @@ from enginescope.render.html.images import X_TICKS, Chart, Spec, category, marks
 _MIB = 1 << 20
 _COLORS = {"weights": PURPLE, "activations": SKY}
 _MOST_POINTS = 1_000
-_KINDS = {"activation": SKY, "output": PURPLE, "workspace": ORANGE}
 _NAMED = 3
 _ALIVE = {
     "x": "position#",
@@ -74,14 +73,13 @@ def memory_chart(found: MemoryView) -> Chart | None:
     """Memory between the layers over the execution order, and which tensors it is."""
     if not found.peak_bytes:
         return None
-    rows = list(_needed(found))
+    rows, peak = list(_needed(found)), format_bytes(found.peak_bytes)
     unknown = (f"{counted(found.unknown, 'tensor')} of unknown size not counted",)
+    ticks = {"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"}
+    place = {"scale": {"zero": False, "nice": False}, "axis": ticks}
     return Chart(
         key="live-activations",
-        title=(
-            f"Memory at each layer: at most {format_bytes(found.peak_bytes)}, "
-            f"at layer {found.peak_at + 1:,}"
-        ),
+        title=f"Memory at each layer: at most {peak}, at layer {found.peak_at + 1:,}",
         subtitle=(
             f"The most is needed while {shorten(found.peak_layer.name, 60)} runs",
             _LIFE if found.predicted is None else _LIFE_EXECUTED,
@@ -90,14 +88,9 @@ def memory_chart(found: MemoryView) -> Chart | None:
         spec=marks(
             rows,
             {"type": "area", "line": True, "opacity": 0.6, "interpolate": "step"},
-            x=quantity(
-                "x",
-                "position among the layers that do work",
-                scale={"zero": False, "nice": False},
-                axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
-            ),
+            x=quantity("x", "position among the layers that do work", **place),
             y=quantity("y", "needed, MiB", axis={"tickCount": 5}),
-            color=category("kind", _KINDS),
+            color=category("kind", {"activation": SKY, "output": PURPLE, "workspace": ORANGE}),
             tooltip=tooltip(**_ALIVE),
         ),
         table=table_of_tips(rows, _ALIVE),
@@ -110,11 +103,8 @@ def _needed(found: MemoryView) -> Iterator[Spec]:
     """Yield a row for each kind of each layer; of many layers, of those that need the most."""
     count = len(found.layers)
     step = -(-count // _MOST_POINTS)
-    starts = range(0, count, step)
-    ats = [
-        max(range(start, min(start + step, count)), key=found.needed_bytes.__getitem__)
-        for start in starts
-    ]
+    blocks = (range(start, min(start + step, count)) for start in range(0, count, step))
+    ats = [max(block, key=found.needed_bytes.__getitem__) for block in blocks]
     alive: list[list[Buffer]] = [[] for _ in ats]
     for one in found.buffers.buffers:
         for place in range(bisect_left(ats, one.first), bisect_right(ats, one.last)):
@@ -178,6 +168,7 @@ def time_per_type(view: PlanView) -> Chart | None:
         for one in shown
     ]
     left = len(types) - _MOST_TYPES
+    more = f"The {_MOST_TYPES} types with the most time; {left:,} more are not shown"
     return bar_chart(
         rows,
         X_TITLE if timed else "layers",
@@ -185,9 +176,7 @@ def time_per_type(view: PlanView) -> Chart | None:
         group_color("precision", [pair.key[1] for pair in pairs], precision_color),
         key="latency-per-type",
         title=f"{'Time' if timed else 'Layers'} by type, split by precision",
-        subtitle=(f"The {_MOST_TYPES} types with the most time; {left:,} more are not shown",)
-        if left > 0
-        else (),
+        subtitle=(more,) if left > 0 else (),
     )
 
 
@@ -216,13 +205,11 @@ def rollup(view: PlanView) -> Chart | None:
         }
         for part in parts
     ]
-    tips = {"label": "of", "group": "precision", "value": "share, %#", "amount": "amount"}
-    color = group_color("precision", [part.precision for part in parts], precision_color)
     return bar_chart(
         rows,
         "share, %",
-        tips,
-        color,
+        {"label": "of", "group": "precision", "value": "share, %#", "amount": "amount"},
+        group_color("precision", [part.precision for part in parts], precision_color),
         key="precision-rollup",
         title=f"Precisions: {_most(parts, measures)}",
         subtitle=("Of the layers' first inputs; each bar is all of what is known",),

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from enginescope.analysis.graph.folding.levels import ENTRY, Group, Levels, levels, opened
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
-from enginescope.analysis.graph.plan_graph import EDGE_KINDS, GraphNode, PlanGraph
+from enginescope.analysis.graph.plan_graph import EDGE_KINDS, PlanGraph
 from enginescope.core.record import Record, replace
 from enginescope.formats.plan.overlay_file import Overlay
 from enginescope.records.plan.plan import Layer
@@ -65,8 +65,7 @@ def container(value: Any) -> Markup:
 
     text = msgspec.json.encode(value, enc_hook=reference)
     text += b" " * (-len(text) % 4)
-    whole = b"".join((len(text).to_bytes(4, "little"), text, *parts))
-    return deflated_bytes(whole)
+    return deflated_bytes(b"".join((len(text).to_bytes(4, "little"), text, *parts)))
 
 
 KINDS = ("layer", "input", "output", "constant", "tensor")
@@ -140,12 +139,14 @@ def packed_nodes(
     layers = [node.layer for node in graph.nodes]
     kinds = Kinds(layers, lambda one: (one.type, one.subtype, one.tactic_name, id(one.precision)))
     own = kinds.examples
+    generations = [node.generation for node in graph.nodes]
     starts, onnx_starts = [0], [0]
     ends: list[int] = []
     tensors: list[Tensor] = []
     onnx: list[str] = []
     for node in graph.nodes:
-        tensors += _tensors(node)
+        own_tensors = (*node.layer.inputs, *node.layer.outputs) if node.layer else (node.tensor,)
+        tensors += filter(None, own_tensors)
         starts.append(len(tensors))
         ends.append(starts[-2] + (len(node.layer.inputs) if node.layer else 0))
         onnx += node.layer.onnx_nodes if node.layer else ()
@@ -160,9 +161,7 @@ def packed_nodes(
         "precision": kinds.packed("u1", [names.precision(one and one.precision) for one in own]),
         "index": packed("i4", [layer.index if layer else -1 for layer in layers]),
         "ms": packed("f4", [times_ms.get(layer.index) if layer else None for layer in layers]),
-        "generation": packed(
-            "i4", [-1 if node.generation is None else node.generation for node in graph.nodes]
-        ),
+        "generation": packed("i4", [-1 if one is None else one for one in generations]),
         "starts": packed("u4", starts),
         "outputs": packed("u4", ends),
         "tensor": packed("u4", numbers(tensor.name for tensor in tensors)),
@@ -178,22 +177,15 @@ def packed_edges(graph: PlanGraph, names: Names) -> dict[str, Any]:
     kinds = [EDGE_KINDS.index(edge.kind) + _CARRIED * edge.is_carried for edge in edges]
     tensors = [edge.tensor for edge in edges]
     forms = Kinds(tensors, _form)
+    types = [names.precision(one and one.dtype) for one in forms.examples]
     return {
         "source": packed("u4", graph.ends[:, 0]),
         "target": packed("u4", graph.ends[:, 1]),
         "kind": packed("u1", kinds),
         "tensor": packed("u4", numbers(tensor.name if tensor else None for tensor in tensors)),
         "text": names.texts(forms),
-        "precision": forms.packed(
-            "u1", [names.precision(one and one.dtype) for one in forms.examples]
-        ),
+        "precision": forms.packed("u1", types),
     }
-
-
-def _tensors(node: GraphNode) -> Sequence[Tensor]:
-    if node.layer is not None:
-        return (*node.layer.inputs, *node.layer.outputs)
-    return (node.tensor,) if node.tensor is not None else ()
 
 
 def _form(tensor: Tensor) -> Any:
@@ -206,7 +198,6 @@ GROUP_SIZE = (204.0, 64.0)
 #: What is outside of a group lies above and below its members, and takes no room.
 _OUTSIDE_SIZE = (60.0, 0.0)
 _SPACING = Spacing(beside=26.0, below=38.0, parts=44.0)
-_ONE_COLUMN = replace(_SPACING, aspect=None)
 
 
 class LevelLayouts:
@@ -281,8 +272,7 @@ def _held_apart(
     members: int, pairs: Sequence[tuple[int, int]], place: dict[int, int]
 ) -> list[tuple[int, int]]:
     """Return edges that are not drawn: they keep what is outside above and below all members."""
-    read = {source for source, _ in pairs}
-    written = {target for _, target in pairs}
+    read, written = {source for source, _ in pairs}, {target for _, target in pairs}
     made = []
     for end, at in place.items():
         if end == ENTRY:
@@ -328,7 +318,7 @@ def canvas(
         is_wrapped: In columns; otherwise in one, whose places another graph's can be level with.
     """
     names = Names()
-    layouts = LevelLayouts(_SPACING if is_wrapped else _ONE_COLUMN)
+    layouts = LevelLayouts(_SPACING if is_wrapped else replace(_SPACING, aspect=None))
     open_ = {name: opened(tree, LARGE) for name, tree in trees.items()}
     foldings = {
         name: _packed_folding(found, open_[name][0], names, layouts)

@@ -36,7 +36,6 @@ from enginescope.render.html.images import svg_png
 MOST_SIDE, MOST_PIXELS = 32_767, 100_000_000
 #: Dots per unit of the drawing where it is small enough for them.
 SHARP = 2.0
-_SIZE = re.compile(r'<svg [^>]*\bwidth="(\d+)" height="(\d+)"')
 
 
 def graph_png(text: str, scale: float | None = None) -> bytes:
@@ -46,7 +45,7 @@ def graph_png(text: str, scale: float | None = None) -> bytes:
         text: From `svg`, on white: a PNG cannot follow its viewer's theme.
         scale: Pixels a unit; unless given, 2 or, where that is too large, 1.
     """
-    found = _SIZE.search(text)
+    found = re.search(r'<svg [^>]*\bwidth="(\d+)" height="(\d+)"', text)
     assert found is not None, "not an SVG of ours"
     width, height = int(found[1]), int(found[2])
     if scale is None:

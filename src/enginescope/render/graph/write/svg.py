@@ -63,13 +63,12 @@ def boxes_of(scene: GraphScene) -> Boxes:
     """Return the sizes of the nodes and the edges, those of one tensor in one group."""
     edges, groups = scene.graph.edges, dict[Flow, int]()
     ends = [(edge.source, edge.target) for edge in edges]
+    flows = [groups.setdefault(flow_of(edge), len(groups)) for edge in edges]
     return Boxes(
         widths=np.array([face.width for face in scene.faces], dtype=np.float64),
         heights=np.array([face.height for face in scene.faces], dtype=np.float64),
         edges=np.array(ends, dtype=np.int64).reshape(len(edges), 2),
-        groups=np.array(
-            [groups.setdefault(flow_of(edge), len(groups)) for edge in edges], dtype=np.int64
-        ),
+        groups=np.array(flows, dtype=np.int64),
     )
 
 
@@ -219,7 +218,6 @@ def _filled(number: int, ink: str) -> str:
 
 
 _SWATCH = '<rect class="box" x="0" y="-7" width="16" height="14" rx="3"/>'
-_ROUND = _SWATCH.replace('rx="3"', 'rx="7"')
 _LINE = '<path d="M0 0H16"/>'
 _FORK = '<path d="M0 0H6C10 0 10 -5 16 -5M6 0C10 0 10 5 16 5"/>'
 
@@ -230,7 +228,7 @@ def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
     for number, one in enumerate(colors.categories):
         yield f"n k{number}", _SWATCH, one.text
     if any(map(is_reformat, graph.nodes)):
-        yield "n r", _ROUND, "reformat: changes type or layout only"
+        yield "n r", _SWATCH.replace('rx="3"', 'rx="7"'), "reformat: changes type or layout only"
     if any(node.generation is not None for node in graph.nodes):
         yield "n io", _SWATCH, "region: memory that is written more than once"
     if max(Counter(map(flow_of, graph.edges)).values(), default=0) > 1:
@@ -244,7 +242,6 @@ def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
         yield "e back", _LINE, "back, for the next iteration"
 
 
-_TOOLTIP = re.compile(r"<title>[^<]*</title>")
 _MARGIN = 24.0
 _LEAST_WIDTH = 560.0
 _LEGEND_ROW = 22.0
@@ -278,7 +275,11 @@ def svg(
     head, top = _head(drawing, colors, part, width)
     shift = (width - (right - left)) / 2 - left
     height = top + drawing.laid_out.height + _MARGIN
-    body = "\n".join((*_edges(drawing, colors), *_nodes(drawing, colors, part), *_labels(drawing)))
+    labels = (
+        f'<text class="x" x="{x:.1f}" y="{y + 3.5:.1f}">{xml_text(text)}</text>'
+        for text, x, y in drawing.labels
+    )
+    body = "\n".join((*_edges(drawing, colors), *_nodes(drawing, colors, part), *labels))
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     return "\n".join(
         [
@@ -289,7 +290,7 @@ def svg(
             '<rect class="paper" width="100%" height="100%"/>',
             *head,
             f'<g transform="translate({shift:.1f} {top:.1f})">',
-            body if is_titled else _TOOLTIP.sub("", body),
+            body if is_titled else re.sub(r"<title>[^<]*</title>", "", body),
             "</g>",
             "</svg>",
             "",
@@ -300,10 +301,8 @@ def svg(
 def _reach(drawing: Drawing) -> tuple[float, float]:
     """The leftmost and rightmost x of the drawing, words beside edges included."""
     ends = [(x, text_width(text, LABEL_CHARACTER) / 2) for text, x, _ in drawing.labels]
-    return (
-        min([0.0, *(x - half for x, half in ends)]),
-        max([drawing.laid_out.width, *(x + half for x, half in ends)]),
-    )
+    left, right = [x - half for x, half in ends], [x + half for x, half in ends]
+    return min([0.0, *left]), max([drawing.laid_out.width, *right])
 
 
 def _head(
@@ -337,10 +336,9 @@ def _subtitle(drawing: Drawing, colors: Paint, part: GraphPart | None) -> str:
         words = [f"{nodes:,} of {part.whole_nodes:,} nodes"]
         if part.cut_edges:
             words.append(f"{part.cut_edges:,} edges lead out")
-    if drawing.scene.times:
-        words.append(f"{format_ms(drawing.scene.times.sum_ms)} over all layers")
-    else:
-        words.append("no profile: layers have no times")
+    times = drawing.scene.times
+    time = times and f"{format_ms(times.sum_ms)} over all layers"
+    words.append(time or "no profile: layers have no times")
     return " · ".join([*words, f"colored by {colors.words}"])
 
 
@@ -349,24 +347,14 @@ def _edges(drawing: Drawing, colors: Paint) -> Iterator[str]:
     points, starts = laid_out.points.round(1).tolist(), laid_out.starts.tolist()
     back = laid_out.is_back.tolist()
     for index, (edge, title) in enumerate(zip(graph.edges, edge_titles(graph), strict=True)):
-        classes = ["e"]
-        if edge.kind != "data":
-            classes.append(edge.kind)
-        if back[index] or edge.is_carried:
-            classes.append("back")
-        color = colors.edges[index]
-        if color is not None:
-            classes.append(f"k{color}")
+        color, is_back = colors.edges[index], back[index] or edge.is_carried
+        kind = edge.kind if edge.kind != "data" else ""
+        classes = ("e", kind, "back" if is_back else "", "" if color is None else f"k{color}")
         path = _path(points[starts[index] : starts[index + 1]])
         yield (
-            f'<g class="{" ".join(classes)}"><title>{xml_text(title)}'
+            f'<g class="{" ".join(filter(None, classes))}"><title>{xml_text(title)}'
             f'</title><path d="{path}" marker-end="url(#end)"/></g>'
         )
-
-
-def _labels(drawing: Drawing) -> Iterator[str]:
-    for text, x, y in drawing.labels:
-        yield f'<text class="x" x="{x:.1f}" y="{y + 3.5:.1f}">{xml_text(text)}</text>'
 
 
 def _path(points: list[list[float]]) -> str:
