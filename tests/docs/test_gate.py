@@ -7,7 +7,7 @@ from pathlib import Path
 
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.records.verdict.gate import FAILING, GateOutcome
-from enginescope.render.verdicts.gate_answer import RULES, outcome_text
+from enginescope.render.verdicts.gate_answer import RULES
 
 DOCS = Path(__file__).parents[2] / "docs"
 GATE = (DOCS / "reference" / "gate.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def test_outcomes_and_which_of_them_fail() -> None:
     table = rows(GATE, "| outcome | fails | when |")
     told = {row[0].strip().partition(" (")[0]: row[1].strip() for row in table}
     told.pop("---", None)
-    assert set(told) == {outcome_text(one) for one in GateOutcome}
+    assert set(told) == {one.value for one in GateOutcome}
     assert {name for name, fails in told.items() if fails == "yes"} == {
         one.value for one in FAILING
     }

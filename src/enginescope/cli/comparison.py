@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginescope.cli.messages import is_verbose
+from enginescope.cli.messages import is_verbose, words
 from enginescope.cli.options import Finite, add_options, option
 from enginescope.cli.report_output import present_answer
 from enginescope.cli.verb import refuse_typed
@@ -16,6 +16,7 @@ from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS, THRESHOLD_PCT
 
 if TYPE_CHECKING:
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.render.plan_comparison.compare_tables import Chosen
     from enginescope.services.verdicts.compare import CompareResult
 
@@ -97,6 +98,17 @@ def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None
         refuse_typed("without --compare", *names, hint=hint)
 
 
+def _outputs_step(measured: MeasuredComparison | None) -> Iterator[tuple[str, str]]:
+    """Yield how to check the outputs of a side whose precision is another than the first one's."""
+    if measured is None or "precision" not in {one.key for one in measured.pairs[0].meant}:
+        return
+    a, b = (side.runs[0].job for side in measured.sides[:2])
+    other = a.backend if a.subject.path == b.subject.path else a.subject.path
+    if b.subject.path and other:
+        command = ("validate", b.subject.path, "--on", b.backend, "--reference", other)
+        yield "check the outputs", words("enginescope", *command)
+
+
 def present(
     result: CompareResult, chosen: Chosen, options: Mapping[str, Any], *steps: tuple[str, str]
 ) -> None:
@@ -107,6 +119,7 @@ def present(
     from enginescope.render.verdicts.named_answer import named_answer
 
     plans, choices, measured = result.plans, result.choices, result.measured
+    steps = (*_outputs_step(measured), *steps)
     if result.by_name is not None:
         named = named_answer(result.by_name)
         card = Slide(answer=named.answer)

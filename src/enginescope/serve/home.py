@@ -22,7 +22,6 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.noise import NoiseFloor
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.short_names import jobs_apart, outcome_word
-from enginescope.render.verdicts.gate_answer import outcome_text
 from enginescope.render.verdicts.history_text import anchor, change_sentence, open_sentence
 from enginescope.render.verdicts.noise_answer import noise_sentence
 from enginescope.serve.kept_runs import Warnings
@@ -371,7 +370,7 @@ def _gate_rows(overview: Overview) -> dict[str, tuple[str, str, bool]]:
             fails = result.report is not None and result.report.fails(row)
             for run in row.current:
                 if fails or run not in found:
-                    found[run] = (name, outcome_text(row.outcome), fails)
+                    found[run] = (name, row.outcome.value, fails)
     return found
 
 

@@ -299,7 +299,7 @@ def test_the_screen_answers_first(tmp_path, capsys) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "worse.onnx · ort-cpu fails: y (error)"
     assert all(len(line) <= 80 for line in lines)
-    at = next(at for at, line in enumerate(lines) if line.startswith("  ✗ "))
+    at = next(at for at, line in enumerate(lines) if line.startswith("  why "))
     assert "y: RMSE is" in lines[at]
     assert "also peak, channel-error" in " ".join(one.strip() for one in lines[at : at + 3])
 

@@ -121,9 +121,13 @@ def test_who_compares_two_precisions_means_their_difference(store, capsys) -> No
     ]
     for run in runs:
         store.save(run, tags=[run.job.backend.precision])
-    text = shown(["fp32", "fp16"], capsys)
+    assert main(["compare", "fp32", "fp16"]) == 0
+    printed = capsys.readouterr()
+    text = " ".join(printed.out.split())
     assert "B is faster: 0.5" in text
     assert text.index("B is faster") < text.index("precision: fp32 against fp16 (I-MEANT)")
+    command = "enginescope validate /m/net.onnx --on ort-cpu:fp16 --reference ort-cpu:fp32"
+    assert printed.err.index(f"check the outputs: {command}") < printed.err.index("explain faster")
 
 
 def test_the_threshold(compared, capsys) -> None:

@@ -99,7 +99,7 @@ def test_a_set_that_holds(store, capsys) -> None:
     save(store, "again", again)
     assert main(["gate", "--baseline", "main", "again"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("gate passed: no regression\n")
+    assert shown.startswith("gate passed: no regression in 4 metrics\n")
     assert "same.onnx" in shown
     assert "limit 2 %" in shown
 

@@ -13,7 +13,13 @@ from enginescope.cli.main import main
 from enginescope.core.record import replace
 from enginescope.records.verdict.history import Level
 from enginescope.render.verdicts.history_page import history_chart
-from enginescope.render.verdicts.history_text import dot_plot, flat_ends, letter
+from enginescope.render.verdicts.history_text import (
+    dot_plot,
+    flat_ends,
+    letter,
+    span_text,
+    title_text,
+)
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import job, process
 from tests.analysis.historic_runs import host, over_days
@@ -38,8 +44,8 @@ def test_the_answer_the_plot_and_what_changed(store, capsys) -> None:
     assert main(["history", "net.onnx"]) == 0
     shown = capsys.readouterr().out
     lines = shown.splitlines()
-    title = "latency of net.onnx · ort-cpu · batch 1: 1 change of level, +9.9 % (worse) on"
-    assert lines[:2] == [title, "2026-01-13"]
+    title = "latency of net.onnx · ort-cpu · batch 1: 4.407 ms (4.405 … 4.408); 1 change of"
+    assert lines[:2] == [title, "level, +9.9 % (worse) on 2026-01-13"]
     assert max(map(len, lines)) <= 80
     assert shown.count("•") >= 15
     axis = next(line for line in lines if "└─" in line)
@@ -73,7 +79,7 @@ def test_a_change_that_is_not_sure_is_the_headline_with_what_changed(store, caps
     assert "no change of level" not in shown
     assert "TensorRT 10.3.0 → 10.4.0 " in shown
     page = Path("h.html").read_text(encoding="utf-8")
-    assert f"batch 1: {said[1]}ions</h1>" in page
+    assert re.search(rf"batch 1: \S+ ms \([^)]+\); {re.escape(said[1])}ions</h1>", page)
     assert "inconclusive after 2 sessions; TensorRT 10.3.0 → 10.4.0" in page
     for run in over_days([4.0] * 8, of=job("open.onnx", spec="trt")):
         store.save(run)
@@ -120,7 +126,7 @@ def test_a_damaged_run_is_named_and_left_out(store, capsys) -> None:
     capsys.readouterr()
     assert main(["history", "net.onnx"]) == 0
     out, err = capsys.readouterr()
-    assert "1 change of level" in out
+    assert "1 change of level" in " ".join(out.split())
     assert f"skipped: run {damaged}: " in err
     assert err.count(f"enginescope runs delete {damaged} removes it from the store") == 1
 
@@ -147,7 +153,8 @@ def test_files(store, capsys) -> None:
     assert Path("h.png").read_bytes().startswith(b"\x89PNG")
     text = Path("h.html").read_text(encoding="utf-8")
     change = "1 change of level, +9.9 % (worse) on 2026-01-13"
-    assert f"<h1>Latency of net.onnx · ort-cpu · batch 1: {change}</h1>" in text
+    title = f"Latency of net.onnx · ort-cpu · batch 1: 4.407 ms (4.405 … 4.408); {change}"
+    assert f"<h1>{title}</h1>" in text
     assert text.count(change) == 1  # the picture has another title than the page
     assert re.search(r"<h[23]>Latency of each session</h[23]>", text)
     assert "TensorRT 10.3.0 → 10.4.0" in text
@@ -172,6 +179,22 @@ def test_without_a_change_the_next_step_is_to_measure_again(store, capsys) -> No
     assert 'id="chart-history-1"' in page  # three sessions are drawn
     assert "each run on its own" not in page
     assert "Next</strong> measure again: <code>enginescope bench &#39;few.onnx&#39;</code>" in page
+    assert page.count("enginescope bench &#39;few.onnx&#39;") == 1  # the table had it once more
+
+
+def test_the_newest_figure_and_the_noise_are_said_and_drawn() -> None:
+    """The axis of 0.9 % made noise look like jumps beside `no change of level`."""
+    (found,) = histories(over_days([4.0] * 6))
+    newest, values = found.points[-1], [point.value for point in found.points]
+    assert f" batch 1: {newest.value:.3f} ms (" in title_text(found)
+    spread = 100 * (max(values) / min(values) - 1)
+    assert f"; sessions lie within {spread:.2g} %; changes of 2 % or less" in span_text(found)
+    chart = history_chart([found])
+    (band,) = (one for one in chart.spec["layer"] if one["mark"]["type"] == "rect")
+    (row,) = band["data"]["values"]
+    assert row["label"].startswith("level 4.0")
+    assert (row["low"], row["high"]) == pytest.approx((row["value"] / 1.02, row["value"] * 1.02))
+    assert "95 % CI" in chart.subtitle[1]
 
 
 def test_names_are_escaped_on_the_page(store) -> None:
@@ -237,7 +260,8 @@ def test_a_flat_series_has_ticks_with_digits_that_it_carries(value: float) -> No
     assert flat_ends([1.5, 1.51]) is None
     (found,) = histories(over_days([1.5] * 8))
     alike = [replace(one, value=1.5, lowest=1.5, highest=1.5) for one in found.points]
-    layers = json.dumps(history_chart([replace(found, points=tuple(alike))]).spec)
+    flat = replace(found, points=tuple(alike))
+    layers = json.dumps(history_chart([flat, flat]).spec)
     assert '"domain": [1.485, 1.515]' in layers
 
 
@@ -248,6 +272,10 @@ def test_letters_go_on_after_z() -> None:
 def test_the_letters_of_changes_are_inside_the_picture() -> None:
     """They stood above its upper edge, and were cut off."""
     (found,) = histories(over_days(STEP))
-    texts = [one for one in history_chart([found]).spec["layer"] if one["mark"]["type"] == "text"]
+    texts = [
+        one
+        for one in history_chart([found]).spec["layer"]
+        if one["mark"]["type"] == "text" and "letter" in one["data"]["values"][0]
+    ]
     assert [one["data"]["values"][0]["letter"] for one in texts] == ["A"]
     assert all(one["encoding"]["y"] == {"value": 0} and one["mark"]["dy"] > 0 for one in texts)

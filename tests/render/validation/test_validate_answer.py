@@ -103,9 +103,29 @@ def test_an_answer_that_begins_with_a_name_keeps_its_letters() -> None:
     assert "<h1>fine · trt passes" in page_of(found(side("fine · trt", 1e-4)))
 
 
+def test_the_reason_of_a_failure_is_the_first_line_below_the_answer() -> None:
+    """It stood in the second section, in the row of a cross."""
+    compared = found(side("b", 0.5))
+    answered = validate_answer(compared)
+    name, text = answered.facts[0]
+    assert (name, text.partition(" ")[0]) == ("why", "<depth>:")
+    assert text not in [one for _, one in answered.parts[0].facts]
+    assert '<h1 class="bad">b fails' in page_of(compared)
+    two = found(side("a", 1e-4), side("b", 0.5))
+    assert "why" not in dict(validate_answer(two).facts)
+    assert "RMSE is" in dict(validate_answer(two).parts[1].facts)["fails"]
+    assert '<dt class="bad">fails</dt>' in page_of(two)
+    assert 'class="bad"' not in page_of(found(side("b", 1e-4)))
+
+
 def test_what_fails_and_was_not_bisected_has_a_next_step() -> None:
-    step = ("next", "find where the error starts: add --bisect")
-    assert step in validate_answer(found(side("b", 0.5))).facts
+    step = ("next", "find where the error starts: enginescope validate net.onnx --bisect")
+    failed = found(side("b", 0.5))
+    assert step in validate_answer(failed).facts
+    of_python = validate_answer(replace(failed, command=None))
+    assert dict(of_python.facts)["next"].endswith(": enginescope validate … --bisect")
+    again = replace(failed, command="enginescope validate net.onnx --bisect")
+    assert "next" not in dict(validate_answer(again).facts)
     assert step not in validate_answer(found(side("b", 1e-4))).facts
     located = Bisected(side="b", reference="a", tolerance="fp16", limit=None, peak_limit=None)
     bisected = replace(side("b", 0.5), inside=located)

@@ -18,6 +18,7 @@ from enginescope.render.html.answer_page import written_page
 from enginescope.render.verdicts.gate_answer import (
     RULES,
     answer_text,
+    change_estimate,
     checked_text,
     figures_sentence,
     gate_answer,
@@ -209,7 +210,7 @@ def test_the_next_step_is_the_advice_of_the_worst_row_with_its_runs() -> None:
     assert page.index('<p class="step"><strong>Next</strong> Look for') < page.index("<table>")
     assert "<dt>next</dt>" not in page
     held = replace(found, rows=found.rows[-1:])
-    assert gate_answer(held).facts[0][0] == "against"
+    assert gate_answer(held).facts[0][0] == "baseline"
 
 
 def test_options_that_all_jobs_share_are_said_once() -> None:
@@ -238,12 +239,66 @@ def test_markdown_folds_what_holds() -> None:
 
 def test_a_page_has_the_answer_the_chart_and_what_holds_folded_away() -> None:
     page = written_page(gate_answer(report(NASTY))).decode()
-    assert "<h1>Gate failed: 1 regression" in page
+    assert '<h1 class="bad">Gate failed: 1 regression' in page
     assert "chart-gate_changes" in page
     assert page.index("✗ regression") < page.rindex("Without regression: 1 metric")
     assert '<section id="without">' in page
     assert "gate.json" in page
     assert "<script>alert" not in page
+
+
+def passed(median_ms: float = 3.6, *, count: int = 1) -> GateReport:
+    jobs = [job(f"{at}.onnx") for at in range(count)]
+    before = [run for of in jobs for run in processes(4.0, of=of)]
+    after = [run for of in jobs for run in processes(median_ms, of=of, first=60)]
+    return gate(before, after, GateTerms(), name="main")
+
+
+def test_a_gate_that_passed_states_the_change() -> None:
+    text = answer_text(passed())
+    assert re.fullmatch(
+        r"gate passed: no regression; latency −1\d\.\d % \(95 % CI −\S+ … −\S+ %\)", text
+    )
+    assert answer_text(passed(count=3)) == "gate passed: no regression in 3 metrics, 3 improved"
+    assert answer_text(passed(4.0, count=2)) == "gate passed: no regression in 2 metrics"
+
+
+def test_what_all_jobs_differ_in_stands_below_the_answer_and_in_no_row() -> None:
+    found = passed()
+    text = "the current side differs from the baseline in precision: default against fp16"
+    meant = Notice(code="I-MEANT", message=text, level="info")
+    load = Notice(code="W-LOAD", message="0.1 of 16 cores busy")
+    (row,) = found.rows
+    answered = gate_answer(replace(found, rows=(replace(row, notices=(meant, load)),)))
+    facts = dict(answered.facts)
+    assert facts["current"] == "differs from the baseline in precision: default against fp16"
+    assert load in answered.notices
+    assert "W-LOAD" not in answered.tables[0].rows[0][-1] + answered.screen[0].rows[0][1]
+    page = written_page(answered).decode()
+    assert page.index("<strong>Current</strong> differs") < page.index('class="warning"')
+    assert page.index('class="warning"') < page.index("chart-gate_changes")
+    two = passed(count=2)
+    first, second = two.rows
+    answered = gate_answer(replace(two, rows=(replace(first, notices=(meant,)), second)))
+    assert "current" not in dict(answered.facts)
+    assert text in answered.tables[0].rows[0][-1]
+
+
+def test_the_interval_of_a_table_and_the_limit_of_the_chart_are_labelled() -> None:
+    answered = gate_answer(passed())
+    assert answered.tables[0].headers[6] == "95 % CI"
+    (chart,) = answered.charts
+    assert chart.subtitle == ("Lines: 95 % CI; dashed: equal",)
+    labels = [
+        (row["label"], row["value"])
+        for layer in chart.spec["layer"]
+        for row in layer.get("data", {}).get("values", ())
+        if layer["mark"]["type"] == "text"
+    ]
+    assert labels == [("limit +2.0 %", pytest.approx(2.0))]
+    (row,) = passed().rows
+    rate = replace(row.verdict, higher_is_better=True)
+    assert change_estimate("x", rate, "improvement").limit == pytest.approx(-1.96, abs=0.01)
 
 
 def test_json_has_every_row() -> None:

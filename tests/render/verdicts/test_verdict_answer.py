@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import operator
 import re
 
 import pytest
@@ -23,6 +24,7 @@ from enginescope.judge.verdict import (
 )
 from enginescope.records.progress import Phase, RoundPlan
 from enginescope.render.base.answer_tables import answer_markdown
+from enginescope.render.base.palette import DARK, LIGHT, SIDES, channels_of
 from enginescope.render.base.text import answer_lines, as_text
 from enginescope.render.charts.overlay import process_medians, side_distributions
 from enginescope.render.compare.compare_answer import compare_json
@@ -418,6 +420,27 @@ def test_an_axis_leaves_out_the_gap_between_sides_that_are_far_apart() -> None:
     assert not any(row["share"] for row in rows if cut <= row["low"] < again)
 
 
+def test_the_line_of_a_side_is_seen_on_its_own_fill_in_both_themes() -> None:
+    """That of A had a contrast of 3.0 in the dark; the legend had a ragged circle for dashes."""
+    (chart,) = side_distributions(compare_sides(named(*in_turn(1.3))))
+    area, line, _ = chart.spec["layer"]
+    opacity = area["mark"]["fillOpacity"]
+    for color in SIDES[:2]:
+        for theme in (LIGHT, DARK):
+            pairs = zip(channels_of(color), channels_of(theme.background), strict=True)
+            fill = [opacity * one + (1 - opacity) * other for one, other in pairs]
+            lighter, darker = sorted(map(_luminance, (channels_of(color), fill)), reverse=True)
+            assert (lighter + 0.05) / (darker + 0.05) > 3.4
+    assert line["encoding"]["strokeDash"]["legend"]["symbolType"] == "stroke"
+
+
+def _luminance(channels) -> float:
+    """As WCAG 2.2 has it."""
+    parts = [one / 255 for one in channels]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return sum(map(operator.mul, (0.2126, 0.7152, 0.0722), linear))
+
+
 def test_three_sides_lie_over_each_other_and_too_many_do_not(monkeypatch) -> None:
     found = compare_sides(named((process(1.0),), (process(1.1),), (process(1.3),)))
     (chart,) = side_distributions(found)
@@ -468,6 +491,7 @@ def test_the_page_of_what_has_no_plans() -> None:
     page = compare_page(None, Chosen(), measured=compare_sides(sides)).decode()
     assert "<h1>B is slower: 1.05" in page
     assert EVIL not in page
+    assert page.index('<th scope="row">Latency') < page.index("chart-sides_hist")
     assert "verdicts.csv" in page
     assert "By type and precision" not in page
     assert page.count('id="summary"') == 1

@@ -154,17 +154,15 @@ def _steps(
     from enginescope.judge.verdict import Reason
     from enginescope.services.explain import shown_word
 
-    if result.measured is not None:
-        headline, differing = result.measured.pairs[0].headline, result.measured.pairs[0].differing
-        if differing:
-            keys = ",".join(one.key for one in differing)
-            purpose = "compare across these conditions"
-            yield step(options, purpose, "compare", *what, "--across", keys)
+    pair = result.measured.pairs[0] if result.measured is not None else None
+    if pair is not None and pair.differing:
+        keys = ",".join(one.key for one in pair.differing)
+        yield step(options, "compare across these conditions", "compare", *what, "--across", keys)
     if what and not options["html"]:
         yield step(options, "one page", "compare", *what, "--html", "compare.html")
-    if result.measured is not None:
-        is_printed = headline.reason is Reason.PRINTED_ONLY
-        code = headline.reason.value if is_printed else headline.kind.value
+    if pair is not None:
+        reason, kind = pair.headline.reason, pair.headline.kind
+        code = reason.value if reason is Reason.PRINTED_ONLY else kind.value
         yield "explain the verdict", words("enginescope", "explain", shown_word(code))
 
 

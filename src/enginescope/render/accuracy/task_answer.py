@@ -34,7 +34,7 @@ def task_part(report: TaskReport) -> Part:
             *stated(("averaged", report.averaged)),
             *(("interval", text) for text in _interval_texts(report)),
             *stated(("least", _worst_classes(report))),
-            *(("✗", broken_text(report, *each)) for each in broken),
+            *(("fails", broken_text(report, *each)) for each in broken),
             *left_out_facts(report),
         ),
         tables=(score_table(report), *((classes,) if classes else ())),

@@ -34,6 +34,10 @@
   // The index marks the current section: the one that a link led to, until the page scrolls; else
   // the first in a band near the top.
   const links = new Map([...document.querySelectorAll(".index a")].map((link) => [link.hash.slice(1), link]));
+  const narrow = matchMedia("(max-width: 980px)"), sections = document.querySelector(".index details");
+  const fold = () => { if (sections) sections.open = !narrow.matches; };
+  narrow.addEventListener("change", fold);
+  fold();
   const inBand = new Set();
   let landed = null;
   function markSection() {

@@ -155,7 +155,7 @@ GREY = "#999999"
 
 #: Less time and more, the sides of a comparison: hues that no precision has.
 BETTER, WORSE = "#1A8A7D", "#B5452C"
-SIDES = ("#64748B", "#C2458F", YELLOW, SKY, PURPLE, GREY)
+SIDES = ("#6B7B94", "#C2458F", YELLOW, SKY, PURPLE, GREY)
 
 #: For what is not known, or has no color of its own.
 OTHER = "#7A869A"

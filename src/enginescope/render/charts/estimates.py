@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.judge.units import range_text
+from enginescope.judge.units import range_text, signed_pct
 from enginescope.judge.verdict import NOT_DETECTED, RatioEstimate
 from enginescope.render.base.data_table import ends_of
 from enginescope.render.base.palette import BETTER, BLUE, GREY, SKY, WORSE
@@ -29,6 +29,7 @@ class Estimate(Record, frozen=True, kw_only=True):
 
     Attributes:
         kind: A key of the colors: a verdict, or where the figure is from.
+        limit: The most that it may be, or the least; drawn where all have the same.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Estimate(Record, frozen=True, kw_only=True):
     kind: str
     low: float | None = None
     high: float | None = None
+    limit: float | None = None
 
 
 def ratio_estimate(name: str, ratio: RatioEstimate, kind: str) -> Estimate:
@@ -82,12 +84,14 @@ def estimate_chart(
     if reference is not None and all("low" not in row for row in rows):
         return None
     verdict = {} if reference is None else {"kind": "verdict"}
-    tips = {"name": "of", **verdict, "value": f"{axis}#", "ends": lines}
+    limits = {estimate.limit for estimate in estimates}
+    limit = {} if None in limits else {"limit": f"limit of {axis}#"}
+    tips = {"name": "of", **verdict, "value": f"{axis}#", "ends": lines, **limit}
     return Chart(
         key=key,
         title=title,
         subtitle=(f"Lines: {lines}" + (f"; dashed: {dashed}" if reference is not None else ""),),
-        spec=_spec(rows, axis, reference, tooltip(**tips)),
+        spec=_spec(rows, axis, reference, tooltip(**tips), [*limits]),
         table=table_of_tips(rows, tips),
         height=rows_height(len(rows)),
         is_wide=True,
@@ -97,13 +101,20 @@ def estimate_chart(
 def _row(at: int, estimate: Estimate) -> Spec:
     row: Spec = {"row": f"{at:03}", "label": estimate.name, "name": estimate.name}
     row |= {"kind": estimate.kind, "value": estimate.value, "ends": "—"}
+    row |= {} if estimate.limit is None else {"limit": estimate.limit}
     if estimate.low is not None and estimate.high is not None:
         low, high = estimate.low, estimate.high
         row |= {"low": low, "high": high, "ends": range_text(low, high, 4)}
     return row
 
 
-def _spec(rows: list[Spec], axis: str, reference: float | None, tips: list[Spec]) -> Spec:
+def _spec(
+    rows: list[Spec],
+    axis: str,
+    reference: float | None,
+    tips: list[Spec],
+    limits: list[float | None],
+) -> Spec:
     kinds = dict.fromkeys(row["kind"] for row in rows)
     legend = {"title": None, "symbolType": "circle"} if len(kinds) > 1 else None
     color = category("kind", {kind: _COLORS[kind] for kind in kinds}, legend=legend)
@@ -111,10 +122,15 @@ def _spec(rows: list[Spec], axis: str, reference: float | None, tips: list[Spec]
     y = {**row_axis(), "scale": {"domain": [row["row"] for row in rows]}}
     dashed = {"type": "rule", "strokeDash": [4, 4], "strokeWidth": 1}
     lasting = [] if reference is None else [marks([{"value": reference}], dashed, x=x)]
+    if len(limits) == 1 and (at := limits[0]) is not None:
+        limit = [{"value": at, "label": f"limit {signed_pct(at)} %"}]
+        text = {"type": "text", "align": "right", "baseline": "bottom", "dx": 3}
+        above = {"y": {"value": -3}, "text": {"field": "label"}}
+        lasting += [marks(limit, dashed, x=x), marks(limit, text, x=x, **above)]
     known = [row for row in rows if "low" in row]
-    line = {"type": "rule", "strokeWidth": 3}
+    line = {"type": "rule", "strokeWidth": 4}
     ends: Spec = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
-    point = {"type": "point", "filled": True, "size": 90, "opacity": 1}
+    point = {"type": "point", "filled": True, "size": 36, "opacity": 1}
     return {
         "data": {"values": rows},
         "params": [{"name": "names", "value": labels_of(rows)}],

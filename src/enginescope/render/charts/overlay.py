@@ -87,7 +87,8 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         )
 
     def _spec(self) -> Spec:
-        what, legend = self.what, series_legend(self.labels)
+        what = self.what
+        legend = {**series_legend(self.labels), "symbolType": "stroke", "symbolSize": 500}
         color = told_apart(what, self.labels, "color", legend=legend)
         dashes = told_apart(what, self.labels, "strokeDash", legend=legend)
         title = "time, ms (log)" if self.is_log else "time, ms"
@@ -104,7 +105,7 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         rows, rule = self._rows(), {"type": "rule", "strokeWidth": 1.6, "clip": True}
         step = {"interpolate": "step-after", "clip": True}
         layers = [
-            marks(rows, {"type": "area", "fillOpacity": 0.22, **step}, **encoding),
+            marks(rows, {"type": "area", "fillOpacity": 0.12, **step}, **encoding),
             marks(rows, {"type": "line", "strokeWidth": 1.6, **step}, **encoding, **dashes),
             marks(self._rules(), rule, x=quantity("x", title), **color, tooltip=tips, **dashes),
         ]

@@ -101,6 +101,7 @@ def compare_page(
             title=" and ".join(names) if len(names) == 2 else f"{len(names)} sides",
             tables=answered.tables if measured is not None else (),
             charts=falls or answered.charts,
+            is_table_first=not falls,
             parts=(
                 *_plan_parts(found, whole, measured),
                 *([] if choices is None else [_section("choices", choice_table(choices, _ROWS))]),

@@ -50,7 +50,9 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
         csv: Headers and rows; ``None``: the verb writes no CSV.
         begins_with_name: Whether the answer begins with a name, which keeps its letters.
         leads: Whether the first table belongs to the answer.
-        charts: Above the first table of a page.
+        is_table_first: Whether that table stands above the charts.
+        fails: Whether it is a failure.
+        charts: Above the sections of a page.
         command: A command line at the end of a page.
         files: What a page carries; ``None``: the JSON document, and the CSV.
         left_out: What a page says of files that it does not carry.
@@ -65,6 +67,8 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     csv: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
     begins_with_name: bool = False
     leads: bool = True
+    is_table_first: bool = False
+    fails: bool = False
     parts: tuple[Part, ...] = ()
     charts: tuple[Chart | None, ...] = ()
     command: str | None = None
@@ -124,14 +128,11 @@ def written_page(
         title=answered.title,
         answer=answer if is_name else f"{answer[:1].upper()}{answer[1:]}",
         facts=(*answered.facts, *answered.more_facts),
-        notices=answered.notices,
+        answered=answered,
         charts=[chart for chart in answered.charts if chart is not None],
         overview=next(iter(answered.tables), None) if answered.leads else None,
         sections=[*_sections(answered.tables)][answered.leads :],
-        about=answered.parts,
-        command=answered.command,
         left_out=answered.left_out,
-        steps=answered.steps,
         **content,
     )
 

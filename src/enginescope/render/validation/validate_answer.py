@@ -69,9 +69,11 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
     sides = _side_parts("", found.sides, told.sides, worst)
     document = output_diff_json(found)
     is_carried = len(found.samples) <= _MOST_CARRIED
+    again = f"{found.command or 'enginescope validate …'} --bisect"
     left_out = f"per_sample_diff.json has more than {_MOST_CARRIED} samples; --output writes it."
     is_open = any(side.diff and not side.passes and not side.inside for side in found.sides)
-    after = "find where the error starts: add --bisect" if is_open else None
+    is_open = is_open and again.count(" --bisect") == 1
+    after = f"find where the error starts: {again}" if is_open else None
     made = found.created and f"{found.created[:19].replace('T', ' ')} UTC"
     return Answer(
         verb="validate",
@@ -80,9 +82,12 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
         document=document,
         answer=answer(told),
         begins_with_name=True,
+        fails=not found.passes,
         facts=(
+            *_why(found.sides),
+            *stated(("next", after)),
             *validation_facts(found),
-            *stated(("sides", shared), ("made", None if found.command else made), ("next", after)),
+            *stated(("sides", shared), ("made", None if found.command else made)),
         ),
         tables=(_overview(told),) if len(sides) > 1 else (),
         notices=found.notices,
@@ -94,6 +99,14 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
         },
         left_out=() if is_carried else (left_out,),
     )
+
+
+def _why(sides: Sequence[ValidatedSide], name: str = "why") -> Iterator[tuple[str, str]]:
+    """Yield why the only side fails; nothing of several."""
+    for side in sides if len(sides) == 1 else ():
+        yield from stated((name, side.failure), ("next", side.failure and side.hint))
+        for output in side.diff.outputs if side.diff else ():
+            yield from ((name, text) for text in reason_texts(output))
 
 
 def validation_facts(found: Validation) -> tuple[tuple[str, str], ...]:
@@ -148,8 +161,7 @@ def side_part(
         facts=(
             ("limits", limits_text(side)),
             *(("differs", difference_text(binding)) for binding in side.bindings),
-            *stated(("failed", side.failure), ("try", side.failure and side.hint)),
-            *(("✗", text) for output in outputs for text in reason_texts(output)),
+            *(() if is_alone else _why([side], "fails")),
             *(("renamed?", text) for text in suggestion_texts(side)),
             *stated(("worst", worst_text(diff) if diff and has_samples else None)),
             *stated(("pictures", _DRAWN if len(outputs) > MOST_DRAWN else None)),
@@ -395,7 +407,7 @@ def answers_parts(found: Sequence[ReportedAnswers]) -> Iterator[Part]:
         yield replace(
             part,
             answer=answer(validation),
-            facts=(*validation_facts(validation), *part.facts),
+            facts=(*_why(validation.sides), *validation_facts(validation), *part.facts),
             notices=validation.notices,
             parts=_side_parts(f"{key}-", validation.sides, validation.sides, one.worst),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import PurePath
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -33,6 +33,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     change_pct,
     change_text,
     confidence_text,
+    interval_header,
     interval_of,
     levels_text,
     mean_cells,
@@ -42,7 +43,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     why_text,
 )
 
-ROW_HEADERS = ("Result", "Job", "Metric", "Baseline", "Current", "Change", "Interval")
+ROW_HEADERS = ("Result", "Job", "Metric", "Baseline", "Current", "Change")
 #: A gate with nothing else to list shows so many rows without regression.
 _MOST_LISTED = 12
 _PLURALS = {
@@ -51,31 +52,41 @@ _PLURALS = {
     GateOutcome.LOST: "lost",
     GateOutcome.IMPROVEMENT: "improvements",
 }
-_SINGULARS = {
-    GateOutcome.LOST: "lost",
-    GateOutcome.INCONCLUSIVE: "inconclusive",
-    GateOutcome.NO_REGRESSION: "without regression",
-}
+_SINGULARS = {GateOutcome.LOST: "lost", GateOutcome.NO_REGRESSION: "without regression"}
 #: Failing outcomes that are nouns; others say what of: a metric or a job.
 _NOUNS = frozenset({GateOutcome.REGRESSION, GateOutcome.NEW_FAILURE})
 #: Notices on what differs or was measured, which are about the pair and not its trust: always said.
-_ALWAYS = frozenset({"I-ALTERED", "I-MEANT", "I-MEASURED-AGAIN"})
+_DIFFERENCES = frozenset({"I-ALTERED", "I-MEANT"})
+_ALWAYS = _DIFFERENCES | {"I-MEASURED-AGAIN"}
+#: Before what differs, in a notice on it.
+_SUBJECT = "the current side "
 #: Whether rows have messages of their own -> what stands before the number of rows.
 _OTHERS = {False: "in", True: "this or a similar notice in"}
 
 
 def answer_text(report: GateReport) -> str:
-    """Return the result in one line: ``gate failed: 1 regression, 1 new failure``."""
+    """Return the result in one line: ``gate failed: 1 regression, 1 new failure``.
+
+    One that passed has the change of its only metric, else how many metrics improved.
+    """
     if report.result == "failed":
         return f"gate failed: {', '.join(_failing(report))}"
     count = report.count(GateOutcome.INCONCLUSIVE)
     if not count:
-        return "gate passed: no regression"
+        return f"gate passed: no regression{_passed_text(report)}"
     metrics = counted(sum(row.metric is not None for row in report.rows), "metric")
     inconclusive = f"{count:,} of {metrics} {'is' if count == 1 else 'are'} inconclusive"
     if report.is_passed:
         return f"gate passed: no regression found; {inconclusive}, treated as passed"
     return f"gate inconclusive: no regression found, but {inconclusive}"
+
+
+def _passed_text(report: GateReport) -> str:
+    compared = [row for row in report.rows if change_pct(row.verdict) is not None]
+    if len(compared) < 2:
+        return "".join(f"; {_change_sentence(row)}" for row in compared)
+    better = report.count(GateOutcome.IMPROVEMENT)
+    return f" in {len(compared):,} metrics{f', {better:,} improved' if better else ''}"
 
 
 def _failing(report: GateReport) -> Iterator[str]:
@@ -101,11 +112,6 @@ def checked_text(report: GateReport) -> str:
     return "; ".join(filter(None, parts))
 
 
-def outcome_text(outcome: GateOutcome) -> str:
-    """Return an outcome in prose."""
-    return "inconclusive" if outcome is GateOutcome.INCONCLUSIVE else outcome.value
-
-
 def is_listed(report: GateReport, row: GateRow) -> bool:
     """Whether a row is listed unless all are asked for."""
     if row.outcome is not GateOutcome.NO_REGRESSION:
@@ -114,11 +120,12 @@ def is_listed(report: GateReport, row: GateRow) -> bool:
 
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
-    """Return baseline, limits, what was checked, its result and evidence, as names and texts."""
+    """Return baseline, difference, limits, what was checked, and evidence, as names and texts."""
     every = report.terms.limits
     limits = ", ".join(f"{metric_words(one.metric)} {one.regression_pct:g} %" for one in every)
     return stated(
-        ("against", report.baseline),
+        ("baseline", report.baseline),
+        ("current", "; ".join(one.removeprefix(_SUBJECT) for one in common_differences(report))),
         ("limits", limits),
         ("checked", checked_text(report)),
         ("evidence", levels_text(row.verdict for row in report.rows)),
@@ -132,17 +139,9 @@ def metric_text(row: GateRow) -> str:
 
 def values_of(row: GateRow) -> tuple[str, str]:
     """Return both sides' figures with their units."""
-    verdict = row.verdict
-    if verdict is None:
+    if (verdict := row.verdict) is None:
         return UNKNOWN, UNKNOWN
     return value_text(verdict.metric, verdict.a), value_text(verdict.metric, verdict.b)
-
-
-def row_cells(row: GateRow) -> tuple[str, ...]:
-    """Return a row below `ROW_HEADERS`."""
-    change = change_text(row.verdict, is_cell=True)
-    figures = (*values_of(row), change, change_interval(row.verdict))
-    return (outcome_text(row.outcome), row.job, metric_text(row), *figures)
 
 
 def figures_sentence(row: GateRow) -> str | None:
@@ -151,10 +150,15 @@ def figures_sentence(row: GateRow) -> str | None:
     if verdict is None or row.metric is None or verdict.a is verdict.b is None:
         return f"{metric_words(row.metric)}, limit {row.limit_pct:g} %" if row.metric else None
     before, after = values_of(row)
-    interval = interval_of(verdict)
-    ends = f" ({confidence_text(interval)} CI {change_interval(verdict)})" if interval else ""
-    figures = f"{metric_words(row.metric)} {before} → {after}, {change_text(verdict)}{ends}"
-    return f"{figures}, limit {row.limit_pct:g} %"
+    return f"{_change_sentence(row, f'{before} → {after}, ')}, limit {row.limit_pct:g} %"
+
+
+def _change_sentence(row: GateRow, values: str = "") -> str:
+    """Return ``latency −30.4 % (99 % CI −31.4 … −29.7 %)`` of a row with a verdict."""
+    assert row.metric is not None
+    interval = interval_of(row.verdict) if row.verdict else None
+    ends = f" ({confidence_text(interval)} CI {change_interval(row.verdict)})" if interval else ""
+    return f"{metric_words(row.metric)} {values}{change_text(row.verdict)}{ends}"
 
 
 def details(row: GateRow) -> list[str]:
@@ -179,8 +183,21 @@ def shown_notices(report: GateReport, row: GateRow) -> tuple[Notice, ...]:
     )
 
 
+def common_differences(report: GateReport) -> tuple[str, ...]:
+    """Return in what the sides of all compared jobs differ, as notices have it."""
+    told = [
+        dict.fromkeys(one.message for one in row.notices if one.code in _DIFFERENCES)
+        for row in report.rows
+        if row.verdict is not None
+    ]
+    return tuple(text for text in (told[0] if told else ()) if all(text in one for one in told))
+
+
 def repeated_notices(report: GateReport, rows: Sequence[GateRow]) -> dict[str, Notice]:
-    """Return by code the notices that several rows show, each once, with the number of rows."""
+    """Return by code what several rows show, with the number of rows; all of the only row's."""
+    if len(report.rows) == 1:
+        shown = (one for row in rows for one in shown_notices(report, row))
+        return {one.code: one for one in shown if one.code not in _DIFFERENCES}
     by_code: dict[str, list[Notice]] = {}
     for row in rows:
         of_row = {notice.code: notice for notice in shown_notices(report, row)}
@@ -200,7 +217,7 @@ def repeated_notices(report: GateReport, rows: Sequence[GateRow]) -> dict[str, N
 def sentence(row: GateRow) -> str:
     """Return a row in one sentence, without its job."""
     parts = (figures_sentence(row), *details(row), levels_text([row.verdict]))
-    return f"{outcome_text(row.outcome)}: {'; '.join(filter(None, parts))}"
+    return f"{row.outcome.value}: {'; '.join(filter(None, parts))}"
 
 
 def _counts(rows: Sequence[GateRow]) -> str:
@@ -234,29 +251,35 @@ def gate_answer(
         everything: Whether a terminal lists jobs without regression too.
     """
     told, options = named_apart(report)
-    listed = _listed(told, everything=False)
+    listed, means = _listed(told, everything=False), gate_means(report)
     rest = [row for row in told.rows if not is_listed(report, row)]
-    repeated = repeated_notices(report, listed)
-    rows = [(*_cells(report, row), _reasons(report, row, repeated) or UNKNOWN) for row in listed]
-    rows += [mean_cells(mean, "job") for mean in gate_means(report)]
+    said = _said_of_all(report, listed)
+    rows = [
+        (*_cells(report, row), _lines(*details(row), *_notes(report, row, said)) or UNKNOWN)
+        for row in listed
+    ]
+    rows += [mean_cells(mean, "job") for mean in means]
+    estimates = (row.verdict.estimate for row in told.rows if row.verdict)
+    level = interval_header([*estimates, *means])
+    headers = (*ROW_HEADERS, level)
     jobs = TextTable(
         title="Jobs",
-        headers=(*ROW_HEADERS, _WHY),
+        headers=(*headers, _WHY),
         rows=tuple(rows),
-        numbers=ROW_HEADERS[3:],
-        whole=ROW_HEADERS[3:],
+        numbers=headers[3:],
+        whole=headers[3:],
         note=change_note(rows),
         sentences=("Job",),
         below=_WHY,
-        links=(*map(link, listed), *("" for _ in rows[len(listed) :])) if link else (),
+        links=(*map(link, listed), *("" for _ in means)) if link else (),
     )
-    cells = tuple(_cells(report, row) for row in rest)
+    held_rows = tuple(_cells(report, row) for row in rest)
     held = replace(
         jobs,
         title=f"Without regression: {counted(len(rest), 'metric')}",
-        headers=ROW_HEADERS,
-        rows=cells,
-        note=change_note(cells),
+        headers=headers,
+        rows=held_rows,
+        note=change_note(held_rows),
         below=None,
         is_detail=True,
         links=tuple(map(link, rest)) if link else (),
@@ -271,7 +294,8 @@ def gate_answer(
         notices=gate_notices(report, everything=everything),
         report=report,
         document=gate_json(report),
-        charts=(_chart(told),),
+        charts=(_chart(told, level),),
+        fails=report.result == "failed",
     )
 
 
@@ -302,8 +326,12 @@ def gate_rows(report: GateReport, *, everything: bool = False) -> TextTable:
         everything: Jobs without regression too.
     """
     listed = _listed(report, everything=everything)
-    repeated = repeated_notices(report, listed)
-    rows = [(outcome_text(row.outcome), "\n".join(_lines(report, row, repeated))) for row in listed]
+    said = _said_of_all(report, listed)
+    rows = [
+        (row.outcome.value, _lines(row.job, figures_sentence(row), *details(row), *notes))
+        for row in listed
+        for notes in [_notes(report, row, said)]
+    ]
     rows += [("mean", mean_lines(mean, "job")) for mean in gate_means(report)]
     return TextTable(title="Jobs", headers=("result", "job"), rows=tuple(rows))
 
@@ -318,11 +346,19 @@ def _listed(report: GateReport, *, everything: bool) -> list[GateRow]:
     return [row for row in report.rows if everything or is_listed(report, row)]
 
 
-def _lines(report: GateReport, row: GateRow, repeated: Container[str]) -> Iterator[str]:
-    yield from filter(None, (row.job, figures_sentence(row), *details(row)))
+def _said_of_all(report: GateReport, rows: Sequence[GateRow]) -> set[str]:
+    """Return codes and messages of notices that no row repeats."""
+    return {*repeated_notices(report, rows), *common_differences(report)}
+
+
+def _notes(report: GateReport, row: GateRow, said: Set[str] = frozenset()) -> Iterator[str]:
     for notice in shown_notices(report, row):
-        if notice.code not in repeated:
+        if said.isdisjoint((notice.code, notice.message)):
             yield f"{'!' if notice.level == 'warning' else '·'} {notice.message} ({notice.code})"
+
+
+def _lines(*texts: str | None) -> str:
+    return "\n".join(filter(None, texts))
 
 
 #: Version of the document's shape.
@@ -351,33 +387,30 @@ def gate_json(report: GateReport) -> bytes:
 
 
 def _cells(report: GateReport, row: GateRow) -> tuple[str, ...]:
-    result, *cells = row_cells(row)
-    sign = "?" if row.outcome in _OPEN else "✗"
-    return (f"{sign} {result}" if report.fails(row) else result, *cells)
-
-
-def _reasons(report: GateReport, row: GateRow, repeated: Container[str]) -> str:
-    own = (notice for notice in shown_notices(report, row) if notice.code not in repeated)
-    return "\n".join((*details(row), *(f"{one.message} ({one.code})" for one in own)))
+    sign = ("? " if row.outcome in _OPEN else "✗ ") if report.fails(row) else ""
+    change = change_text(row.verdict, is_cell=True), change_interval(row.verdict)
+    return f"{sign}{row.outcome.value}", row.job, metric_text(row), *values_of(row), *change
 
 
 def change_estimate(name: str, verdict: Verdict, kind: str) -> Estimate:
     """Return the change of a metric in percent, with its interval, for a chart."""
     ends = ends_of(interval_of(verdict))
     low, high = (None if end is None else 100 * (end - 1) for end in ends)
-    return Estimate(name=name, value=change_pct(verdict) or 0.0, kind=kind, low=low, high=high)
+    most = 1 + verdict.threshold_pct / 100
+    limit = 100 * ((1 / most if verdict.higher_is_better else most) - 1)
+    value = change_pct(verdict) or 0.0
+    return Estimate(name=name, value=value, kind=kind, low=low, high=high, limit=limit)
 
 
-def _chart(report: GateReport) -> Chart | None:
+def _chart(report: GateReport, lines: str) -> Chart | None:
     """Return the change of each metric with its interval, the worst first."""
     changes = [
-        change_estimate(f"{row.job}, {metric_text(row)}", row.verdict, outcome_text(row.outcome))
+        change_estimate(f"{row.job}, {metric_text(row)}", row.verdict, row.outcome.value)
         for row in report.rows[:_DRAWN]
         if row.verdict is not None and change_pct(row.verdict) is not None
     ]
-    title, lines = f"Change against {report.baseline}", "intervals of the gate's confidence"
-    key, axis = "gate_changes", "change, %"
-    return estimate_chart(key, title, changes, axis=axis, reference=0.0, lines=lines)
+    axis, title = "change, %", f"Change against {report.baseline}"
+    return estimate_chart("gate_changes", title, changes, axis=axis, reference=0.0, lines=lines)
 
 
 #: What XML 1.0 cannot hold, however it is written.
@@ -422,16 +455,15 @@ def _case(suite: ET.Element, report: GateReport, row: GateRow) -> str | None:
     name = metric_text(row) if row.metric else "run"
     case = ET.SubElement(suite, "testcase", {"classname": _text(row.job), "name": _text(name)})
     kind = _kind(report, row)
-    notices = [f"{notice.message} ({notice.code})" for notice in shown_notices(report, row)]
+    notices = (*_notes(report, row),)
     if kind is not None:
         said = ET.SubElement(case, kind, {"message": _text(sentence(row))})
         if kind != "skipped":
             said.set("type", row.outcome.value)
-            lines = (row.job, figures_sentence(row), *details(row), *notices)
-            said.text = _text("\n".join(filter(None, lines)))
+            said.text = _text(_lines(row.job, figures_sentence(row), *details(row), *notices))
             return kind
-    told = (outcome_text(row.outcome), figures_sentence(row), *notices)
-    ET.SubElement(case, "system-out").text = _text("\n".join(filter(None, told)))
+    told = _lines(row.outcome.value, figures_sentence(row), *notices)
+    ET.SubElement(case, "system-out").text = _text(told)
     return kind
 
 

@@ -12,7 +12,7 @@ from enginescope.core.record import replace
 from enginescope.judge.comparison.change_points import FEWEST_POINTS
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
-from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.history import JobHistory, Level
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.figures import TextTable
@@ -47,8 +47,10 @@ from enginescope.render.verdicts.history_text import (
     way_text,
     when_text,
 )
-from enginescope.render.verdicts.verdict_phrases import title_of
+from enginescope.render.verdicts.verdict_phrases import title_of, value_text
 
+#: What brackets and bars of a session are.
+_ENDS = "lowest to highest run of a session; of a single run its 95 % CI"
 #: Runs of the newest session that a job leads to.
 _MOST_RUNS = 3
 _JOB_HEADERS = ("job", "newest session", "change", "sessions", "newest runs", "command")
@@ -78,7 +80,7 @@ def history_page(
     """
     named, shared = named_apart(found)
     parts = [
-        _part(f"history-{number}", jobs, runs or {})
+        _part(f"history-{number}", jobs, runs or {}, [command for _, command in steps])
         for number, jobs in enumerate(grouped(named), start=1)
     ]
     first, options = parts[0], stated(("options", shared))
@@ -105,12 +107,15 @@ def history_page(
     return written_page(answered, script_address=script_address)
 
 
-def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part:
+def _part(
+    key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str], said: Sequence[str]
+) -> Part:
     changes = _changes(jobs)
     table = TextTable(
         title="Jobs",
         headers=_JOB_HEADERS,
-        rows=tuple(_row(job, runs) for job in jobs),
+        rows=tuple(_row(job, runs, said) for job in jobs),
+        note=f"in brackets: {_ENDS}",
         numbers=_JOB_HEADERS[1:4],
         below=_JOB_HEADERS[-1],
     )
@@ -129,7 +134,7 @@ def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part
     )
 
 
-def _row(job: JobHistory, runs: Mapping[str, str]) -> tuple[str, ...]:
+def _row(job: JobHistory, runs: Mapping[str, str], said: Sequence[str]) -> tuple[str, ...]:
     newest = job.points[-1]
     name = " · ".join(filter(None, (job.case, job.inputs if job.inputs != job.case else None)))
     return (
@@ -138,7 +143,7 @@ def _row(job: JobHistory, runs: Mapping[str, str]) -> tuple[str, ...]:
         _change(job),
         f"{len(job.points):,}",
         Markup(" ").join(_links(newest.runs[-_MOST_RUNS:], runs)),
-        job.command or UNKNOWN,
+        UNKNOWN if job.command is None or job.command in said else job.command,
     )
 
 
@@ -201,7 +206,7 @@ def history_chart(
         title=title or title_text(*jobs),
         subtitle=(
             *((span_text(jobs[0]),) if len(jobs) == 1 else ()),
-            "Bars: lowest to highest run of a session; for a single run the interval of its median",
+            f"Bars: {_ENDS}" + ("; band: changes that do not count" if len(jobs) == 1 else ""),
         ),
         spec=zoomable(_layers(jobs)),
         table=_chart_table(jobs),
@@ -240,7 +245,7 @@ def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
     tips = tooltip(**own, made="made", run="run", runs="runs#", commit="commit", **figures)
     color: Spec = {"field": "job", "type": "nominal", "title": None, "legend": {"orient": "top"}}
     shared: Spec = {"x": _x(), **({"color": color} if is_shared else {})}
-    layers = [*_change_marks(jobs), _levels(jobs, {**shared, "y": y})]
+    layers = [*_change_marks(jobs), *_levels(jobs, {**shared, "y": y})]
     if len(rows) <= _MOST_BARS:
         bar = {"type": "rule", "strokeWidth": 1.2, "opacity": 0.45}
         ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
@@ -251,6 +256,8 @@ def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
 
 def _scale(jobs: Sequence[JobHistory]) -> Spec:
     values = [end for job in jobs for one in job.points for end in (one.lowest, one.highest)]
+    if len(jobs) == 1:
+        values += [end for level in jobs[0].levels for end in _band(jobs[0], level)]
     if len(jobs) > 1 and max(values) > _FAR_APART * min(values) > 0:
         return {"type": "log", "nice": False}
     ends = flat_ends(values)
@@ -273,17 +280,24 @@ def _x() -> Spec:
     }
 
 
-def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> Spec:
+def _band(job: JobHistory, level: Level) -> tuple[float, float]:
+    most = 1 + job.threshold_pct / 100
+    return level.value / most, level.value * most
+
+
+def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> list[Spec]:
     every = [_times_ms(job) for job in jobs]
     first, last = min(chain(*every)), max(chain(*every))
     margin = 0.02 * (last - first) or _HOUR_MS  # before the first and after the last
     low, high = first - margin, last + margin
-    rows = [
+    rows: list[Spec] = [
         {
             "job": case_name(job),
             "from": _between(times, level.first) if level.first else low,
             "to": _between(times, level.last + 1) if level.last + 1 < len(times) else high,
             "value": level.value,
+            "label": f"level {value_text(job.metric, level.value)}",
+            **dict(zip(("low", "high"), _band(job, level), strict=True)),
         }
         for job, times in zip(jobs, every, strict=True)
         for level in job.levels
@@ -291,7 +305,15 @@ def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> Spec:
     ends = {"x": {**encoding["x"], "field": "from"}, "x2": {"field": "to"}}
     rule = {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6}
     tips = tooltip(value=f"level, {jobs[0].unit}#")
-    return marks(rows, rule, **{**encoding, **ends}, tooltip=tips)
+    dashed = marks(rows, rule, **{**encoding, **ends}, tooltip=tips)
+    if len(jobs) > 1:
+        return [dashed]
+    y = {"y": {**encoding["y"], "field": "low"}, "y2": {"field": "high"}}
+    band = {"type": "rect", "style": "accent-band", "opacity": 0.1}
+    text = {"type": "text", "style": "folded", "baseline": "bottom"}
+    middles = [{**row, "at": (row["from"] + row["to"]) / 2} for row in rows]
+    label = {"x": encoding["x"], "y": encoding["y"], "text": {"field": "label"}}
+    return [marks(rows, band, **ends, **y), dashed, marks(middles, text, **label)]
 
 
 def _between(times: Sequence[float], at: int) -> float:

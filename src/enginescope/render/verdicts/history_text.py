@@ -31,7 +31,8 @@ def title_text(*jobs: JobHistory) -> str:
     first = jobs[0]
     parts = (first.model, first.backend, first.case if len(jobs) == 1 else "")
     name = " · ".join(filter(None, parts))
-    return f"{metric_words(first.metric)} of {name}: {changes_text(jobs)}"
+    newest = f"{level_text(first, first.points[-1])}; " if len(jobs) == 1 else ""
+    return f"{metric_words(first.metric)} of {name}: {newest}{changes_text(jobs)}"
 
 
 def changes_text(jobs: Sequence[JobHistory]) -> str:
@@ -113,8 +114,11 @@ def span_text(found: JobHistory) -> str:
     failed = f"; {counted(found.failed, 'failed run')} skipped" if found.failed else ""
     when = first if first == last else f"{first} … {last}"
     evidence = f"; evidence: {found.evidence.value}" if found.evidence else ""
+    low, *_, high = sorted(point.value for point in (found.points[0], *found.points))
+    is_level = len(found.levels) == 1 and 0 < low < high
+    within = f"; sessions lie within {100 * (high / low - 1):.2g} %" if is_level else ""
     return (
-        f"{runs} in {counted(len(found.points), 'session')}, {when}{failed}; changes of "
+        f"{runs} in {counted(len(found.points), 'session')}, {when}{failed}{within}; changes of "
         f"{found.threshold_pct:g} % or less do not count{evidence}"
     )
 

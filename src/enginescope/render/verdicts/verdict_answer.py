@@ -100,6 +100,7 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
         tables=tuple(table for table in tables if table is not None),
         notices=measured_notices(found),
         charts=side_distributions(found),
+        is_table_first=True,
     )
 
 
@@ -131,6 +132,7 @@ def verdict_table(pair: MeasuredPair) -> TextTable:
         numbers=headers[1:5],
         note=f"{OTHER_RATIO} {note}." if note else None,
         spared=("reason", interval),
+        sentences=("reason",),
     )
 
 

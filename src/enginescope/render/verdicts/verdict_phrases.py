@@ -195,7 +195,7 @@ def confidence_text(interval: Interval) -> str:
     return f"{100 * interval.confidence:.4g} %"
 
 
-def interval_header(estimates: Iterable[RatioEstimate | None]) -> str:
+def interval_header(estimates: Iterable[RatioEstimate | ModelMean | None]) -> str:
     """Return ``99 % CI``, the heading of a column of intervals."""
     intervals = (one.interval for one in estimates if one)
     levels = dict.fromkeys(confidence_text(one) for one in intervals if one)

@@ -68,6 +68,8 @@ class GateQuestion:
             request, self.store, observer, has_cells=bool(self._cells[1])
         )
         self._name = _names(request.baseline) or "baseline"
+        if not request.current and {one.turn and one.turn.side for one in self.baseline} == {"A"}:
+            self._name = f"side A of {self._name}"
         self._history = earlier_runs(self.baseline, self.store, observer.warn)
         self._floors = FLOORS.usable(self.store.path, observer.warn)
         self._spreads = SPREADS.usable(self.store.path, observer.warn)
@@ -118,8 +120,7 @@ def check_terms(limits: Sequence[Limit], inconclusive: str, policies: Sequence[s
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
     if inconclusive not in policies:
-        hint = f"one of {', '.join(policies)}"
-        raise UsageError(f"inconclusive {inconclusive!r}", hint=hint)
+        raise UsageError(f"inconclusive {inconclusive!r}", hint=f"one of {', '.join(policies)}")
 
 
 def _sides(
