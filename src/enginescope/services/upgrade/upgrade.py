@@ -112,8 +112,7 @@ def checked_upgrade(
     checks.run(lambda: tell(report()))
     with observer.answering():
         ids = (run for model in checks.models for run in (*model.old, *model.new))
-        whole = report(), tuple(map(store.load_id, ids))
-    return whole
+        return report(), tuple(map(store.load_id, ids))
 
 
 def _of_recorded(
