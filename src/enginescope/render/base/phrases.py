@@ -125,15 +125,20 @@ def profiler_part(profiler_ms: float) -> str:
 
 
 def saving_text(saving: Saving) -> str | None:
-    """Return ``at most 0.083 ms, 4.1 %``, and the other kinds there are; ``None``: no time."""
+    """Return ``at most 0.083 ms, 4.1 %``, and the other kinds there are; ``None``: no time.
+
+    Where other findings may save much of the same time, it says that theirs is not in it.
+    """
+    beyond = " beyond other findings" if saving.shared_alone_ms else ""
     parts = []
     if saving.bound_ms is not None:
         bound = saved_time_text(saving, saving.bound_ms)
-        parts.append(f"at most {bound}" if saving.bound_ms else "nothing beyond other findings")
-    if saving.item_ms is not None:
         parts.append(
-            f"at most {saved_time_text(saving, saving.item_ms)} per item of a larger batch"
+            f"at most {bound}{beyond}" if saving.bound_ms else "nothing beyond other findings"
         )
+    if saving.item_ms is not None:
+        item = saved_time_text(saving, saving.item_ms)
+        parts.append(f"at most {item} per item of a larger batch{beyond}")
     if saving.unknown_of_ms is not None:
         parts.append(f"an unknown part of {saved_time_text(saving, saving.unknown_of_ms)}")
     return " and ".join(parts) or None
