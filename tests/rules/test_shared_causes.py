@@ -179,7 +179,7 @@ def test_every_form_begins_with_what_saves_most_by_itself(shared: Path) -> None:
     changes = first_changes(subject.findings, 3)
     assert [change[-9:] for change in changes] == ["(TIME206)", "(PLAN115)", "(PLAN104)"]
     assert f": at most {saving.bound_ms:.4f} ms" in changes[0]
-    assert next_steps(subject)[0] == ("next", changes[0])
+    assert next_steps(subject)[0] == ("next", changes[0], "")
     assert changes[0] in report_markdown([subject]).decode()
     assert [group["code"] for group in groups_data(subject.findings)][:2] == ["TIME206", "PLAN115"]
     assert changes[0] in (" ".join(report_page([subject]).decode().split()))
