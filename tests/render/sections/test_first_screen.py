@@ -273,7 +273,7 @@ def test_a_run_that_timed_no_layers_says_first_how_to_time_them() -> None:
     assert subject_line(subject.view.run) == "squeezenet.onnx · trt fp16?… · batch 1 · 1×3×227×227"
     said = "options of trt fp16: tactic_sources=-CUDNN,-CUBLAS & builder_optimization_level=2"
     assert said in unescape(report_page([subject]).decode())
-    assert said in report_markdown([subject]).decode().replace("\\_", "_")
+    assert said in report_markdown([subject]).decode().replace("\\", "")
     assert said in " ".join(summary_text(subject.view).split())
 
 
