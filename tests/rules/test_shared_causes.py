@@ -147,8 +147,11 @@ def test_what_a_cuda_graph_would_win(shared: Path) -> None:
     """The engine takes 0.1814 ms eager and 0.1549 ms as a graph."""
     one = only(report_of(shared, "trt86-h200/resnet18"), "TIME206")
     saved_ms = len(one.layers) * one.evidence["launch_ms"]
-    assert saved_ms == pytest.approx(0.1814 - 0.1549, rel=0.1)
     assert one.saving.bound_ms == one.saving.alone_ms == pytest.approx(saved_ms)
+    # "at most" was 0.0246 ms, less than the graph saved
+    assert saved_ms > 0.1814 - 0.1549
+    assert one.message.endswith("saved 0.6 to 0.9 µs a layer")
+    assert saved_ms == pytest.approx(0.0009 * len(one.layers))
 
 
 def test_what_a_larger_batch_saves_is_no_time_of_one_inference(shared: Path) -> None:
@@ -176,7 +179,7 @@ def test_every_form_begins_with_what_saves_most_by_itself(shared: Path) -> None:
     changes = first_changes(subject.findings, 3)
     assert [change[-9:] for change in changes] == ["(TIME206)", "(PLAN115)", "(PLAN104)"]
     assert f": at most {saving.bound_ms:.4f} ms" in changes[0]
-    assert next_steps(subject)[0] == ("next", changes[0])
+    assert next_steps(subject)[0] == ("next", changes[0], "")
     assert changes[0] in report_markdown([subject]).decode()
     assert [group["code"] for group in groups_data(subject.findings)][:2] == ["TIME206", "PLAN115"]
     assert changes[0] in (" ".join(report_page([subject]).decode().split()))

@@ -74,7 +74,7 @@ def test_a_plan() -> None:
     assert "Slowest layers" in found.text
     assert "Time by type" in found.text
     assert "5 layers: 3 launch work, 2 launch nothing" in found.text
-    assert "(sum of layer means, 7 iterations, no interval)" in found.text
+    assert "(sum of layer means, 7 iterations, no interval: " in found.text
 
 
 def test_a_plan_without_times_and_one_of_names() -> None:

@@ -62,8 +62,8 @@ def test_layer_sum_that_is_more() -> None:
     found = LayerSum(sum_ms=4.6, whole_ms=4.0, whole_metric="latency", pass_whole_ms=4.9)
     text = layer_sum_sentence(found)
     assert text.startswith(
-        "The layers add up to 4.600 ms (sum of layer means, no interval), 0.600 ms (15.0 %) more "
-        "than the mean latency of 4.000 ms (1.15 ×)"
+        "The layers add up to 4.600 ms (sum of layer means, no interval: the profile holds "
+        "means alone), 0.600 ms (15.0 %) more than the mean latency of 4.000 ms (1.15 ×)"
     )
     assert pass_sentence(found) == ("In the profiling pass itself a whole iteration took 4.900 ms.")
 
@@ -107,8 +107,9 @@ def test_what_the_profiler_added_is_an_estimate() -> None:
     whole = {"whole_ms": 0.4, "whole_metric": "gpu_compute"}
     found = LayerSum(sum_ms=0.4, raw_ms=0.6, profiler_ms=0.0019, **whole)
     assert layer_sum_sentence(found) == (
-        "Layers 0.4000 ms (own times, without what the profiler adds, about 1.9 µs a layer); the "
-        "profiler reported 0.6000 ms (sum of layer means, no interval); GPU compute time 0.4000 ms."
+        "Layers 0.4000 ms (own times, fitted to the GPU compute time: without what the profiler "
+        "adds, about 1.9 µs a layer); the profiler reported 0.6000 ms (sum of layer means, no "
+        "interval: the profile holds means alone); GPU compute time 0.4000 ms."
     )
 
 

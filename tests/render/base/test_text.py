@@ -31,7 +31,7 @@ def test_screen_of_a_measured_run() -> None:
     assert "  latency    N ms median   N % CI N … N ms, n N (effective N)" in shape
     assert "pN N ms (N % CI N … N ms)" in shape
     assert "             min N ms   mean N ms, SD N ms (CV N %)   max N ms" in shape
-    assert "  throughput N items/s   (batch ÷ mean latency)" in shape
+    assert "  throughput N items/s   (batch ÷ mean latency, N ms)" in shape
     assert "  start      N ms load · N ms first inference   N MiB peak until the loop" in shape
     assert "  run 7f3ac019\n" in text
 

@@ -7,12 +7,15 @@ import json
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.plan.plan import LayerTiming, Profile
+from enginescope.render.base.palette import family_color, type_family
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA
 from tests.render.browser import chromium_tab
 from tests.render.page.test_plan_page_browser import MANY, many_layers
+from tests.render.runs import measured_run
 
 pytestmark = pytest.mark.browser
 
@@ -78,6 +81,44 @@ def test_a_layer_of_the_picture_is_chosen_everywhere(tab) -> None:
     assert name in tip
     assert tab.evaluate(MARKED) == name
     tab.until(f"document.querySelector('[data-part=panel] h3').textContent === {json.dumps(name)}")
+
+
+#: Fills and strokes of the picture while it is drawn again.
+DRAWN = """(() => {
+  const drawn = { fills: [], strokes: [] }, pen = CanvasRenderingContext2D.prototype;
+  const { fillRect, stroke } = pen;
+  pen.fillRect = function (...box) {
+    drawn.fills.push(this.fillStyle);
+    fillRect.apply(this, box);
+  };
+  pen.stroke = function () {
+    drawn.strokes.push([this.strokeStyle, this.lineWidth]);
+    stroke.call(this);
+  };
+  document.dispatchEvent(new Event("theme"));
+  Object.assign(pen, { fillRect, stroke });
+  return drawn;
+})()"""
+
+
+def test_dots_of_findings_have_an_outline(tab) -> None:
+    """Blue on orange could not be seen."""
+    strokes = tab.evaluate(DRAWN)["strokes"]
+    assert len(strokes) > 10
+    assert ["#ffffff", 3] in strokes
+
+
+def test_a_group_of_mixed_work_has_the_color_of_the_most_time(browser, tmp_path) -> None:
+    """Where no kind of work had more than half of it, it was gray, as nothing in the legend is."""
+    times = enumerate((("Conv", 0.5), ("Add", 0.25), ("MatMul", 0.25)))
+    layers = [LayerTiming(index=at, name=kind, mean_ms=ms, kind=kind) for at, (kind, ms) in times]
+    run = measured_run(profile=Profile(source="onnxruntime", layers=tuple(layers)))
+    file = tmp_path / "run.html"
+    file.write_bytes(report_page([RunView(run)]))
+    browser.open(file)
+    browser.until("!document.querySelector('.icicle').hidden")
+    conv = family_color(type_family("Conv")).lower()
+    assert browser.evaluate(DRAWN)["fills"][0] == conv
 
 
 @pytest.mark.parametrize("how", ["look", "table", "graph"])

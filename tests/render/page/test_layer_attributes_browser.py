@@ -162,7 +162,7 @@ def test_tooltips_of_charts_have_every_attribute(tab) -> None:
 
 def test_the_page_shortens_names_as_python_does(tab) -> None:
     chance = random.Random(7)
-    alphabet = ["/layer", "conv", ".1", ".2", "relu", "x" * 20, "…", " #2", "é"]
+    alphabet = ["/layer", "conv", ".1", ".2", "relu", "x" * 20, "…", " #2", "é", " + /layer"]
     lists = [
         ["".join(chance.choices(alphabet, k=chance.randrange(12))) for _ in range(30)]
         for _ in range(40)

@@ -48,9 +48,8 @@ def test_what_is_said_first() -> None:
     assert text.splitlines()[0].split() == ["net", "NVIDIA", "H200"]
     flat = " ".join(text.split())
     assert "5 layers: 3 launch work, 2 launch nothing" in flat
-    assert (
-        "Layers 0.3000 ms (own times, without what the profiler adds, about 2.3 µs a layer)" in flat
-    )
+    assert "Layers 0.3000 ms (own times, fitted to the GPU compute time: without what the " in flat
+    assert "profiler adds, about 2.3 µs a layer)" in flat
     assert "the profiler reported 0.3530 ms" in flat
     assert "sum of layer means, 1,234 iterations, no interval" in flat
     assert "weights 5.23 KiB" in flat

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import pytest
 
 from enginescope.analysis.roofline.roofline import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
+from enginescope.judge.notice import Notice
+from enginescope.records.run.job import BackendSpec
+from enginescope.render.base.facts import subject_line
 from enginescope.render.base.phrases import format_us, layer_sum_note
+from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject, first_numbers
-from enginescope.render.sections.first_screen import first_screen, icicle_data
+from enginescope.render.sections.first_screen import first_screen, icicle_data, next_steps
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.analysis.card_plans import TIMES, profile_of, small_plan
 from tests.conftest import DATA
 from tests.render.runs import failed_run, measured_run, profile
+from tests.render.screen import summary_text
 
 RECORDED = DATA / "trt86-h200" / "resnet18.graph.json"
 
@@ -233,3 +240,59 @@ def test_floors_that_leave_out_most_of_the_time_are_no_figure(time_ms, label, is
     assert (figure.value != "not known") == is_shown
     assert ("H200: floor of 3 of 4 layers known" in figure.note) != is_shown
     assert ("floor unknown: 1 layer" in figure.note) == (time_ms is not None)
+
+
+def test_a_run_that_is_not_usable_says_so_at_its_figure_and_when_to_repeat_it() -> None:
+    busy = Notice(code="W-LOAD", message="busy machine: …", evidence={"unstable": True})
+    run = measured_run(notices=(busy,))
+    subject = PageSubject(RunView(run))
+    main = first_numbers(subject).main
+    assert main is not None
+    assert main.is_weak
+    assert (main.note or "").startswith("not usable\n95 % CI ")
+    again = ("next", "measure again when the machine is idle", run.command)
+    assert next_steps(subject)[0] == again
+    text = report_page([subject]).decode()
+    assert f"measure again when the machine is idle: <code>{run.command}</code>" in text
+    assert '<div class="main-figure weak">' in text
+    calm = PageSubject(RunView(measured_run(notices=())))
+    assert next_steps(calm)[0][2] == "enginescope compare 7f3ac019 OTHER"
+    assert first_numbers(calm).main.is_weak is False
+
+
+def test_a_run_that_timed_no_layers_says_first_how_to_time_them() -> None:
+    run = measured_run(notices=(), profile=None)
+    options = {"tactic_sources": "-CUDNN,-CUBLAS", "builder_optimization_level": "2"}
+    trt = BackendSpec(name="trt", precision="fp16", options=options)
+    job = replace(run.job, backend=trt, layer_profile=False)
+    subject = PageSubject(RunView(replace(run, job=job)))
+    spec = "'trt:fp16?tactic_sources=-CUDNN,-CUBLAS&builder_optimization_level=2'"
+    command = f"enginescope bench m/squeezenet.onnx --on {spec} --batch 1 --layers"
+    assert next_steps(subject)[0] == ("next", "time the layers", command)
+    # The title has the backend, the line below it the options.
+    assert subject_line(subject.view.run) == "squeezenet.onnx · trt fp16?… · batch 1 · 1×3×227×227"
+    said = "options of trt fp16: tactic_sources=-CUDNN,-CUBLAS & builder_optimization_level=2"
+    assert said in unescape(report_page([subject]).decode())
+    assert said in report_markdown([subject]).decode().replace("\\", "")
+    assert said in " ".join(summary_text(subject.view).split())
+
+
+def test_a_profile_of_means_says_that_it_has_no_interval_and_that_its_sum_is_fitted(
+    recorded,
+) -> None:
+    main = first_numbers(recorded).main
+    assert main is not None
+    assert main.note == (
+        "means of 9,572 iterations; no interval: the profile holds means alone\n"
+        "fitted to the GPU compute time, 0.1814 ms"
+    )
+
+
+def test_layers_have_their_share_of_the_whole(recorded) -> None:
+    look = first_screen(recorded)
+    assert look is not None
+    assert (look.rows[0].share, look.rows[0].short) == (
+        "8.9 %",
+        "layer4.1: conv2/Conv + Add + relu_1/Relu",
+    )
+    assert all(row.raw_share.endswith(" %") for row in look.rows)

@@ -62,7 +62,7 @@ def test_cuda_graph_found() -> None:
         "launches 20 layers one by one, without a CUDA graph; elsewhere a "
         "graph saved 0.6 to 0.9 µs a layer"
     )
-    assert one.saving.bound_ms == pytest.approx(20 * 0.0006)
+    assert one.saving.bound_ms == pytest.approx(20 * 0.0009)
 
 
 def test_found_by_the_time_that_enqueuing_takes() -> None:

@@ -212,11 +212,22 @@ function pageShorten(texts, limit) {
   const cut = (text, room, head) => text.slice(0, head) + "…" + text.slice(text.length - (room - 1 - head));
   const middle = (text, room) => (text.length <= room ? text : cut(text, room, Math.floor(room / 2)));
   const numbered = (text, number) => middle(text, Math.max(1, limit - (" #" + number).length)) + " #" + number;
+  // A fused layer's name has the path of its operators once, and loses its end.
+  const pathOnce = (text) => {
+    const operators = text.split(" + ").map((one) => one.split("/")), least = Math.min(...operators.map((one) => one.length - 1));
+    let shared = 0;
+    while (shared < least && operators.every((one) => one[shared] === operators[0][shared])) shared += 1;
+    const path = operators[0].slice(0, shared).filter((step, at, all) => step && !all[at + 1]?.startsWith(step + ".")).join("/");
+    return path && operators.length > 1 ? `${path}: ${operators.map((one) => one.slice(shared).join("/")).join(" + ")}` : text;
+  };
   const whole = [...new Set(texts)].filter((one) => one !== null), long = whole.filter((one) => one.length > limit);
-  const short = new Map(long.map((one) => [one, middle(one, limit)])), alike = new Map();
-  for (const [one, text] of short) {
-    if (!alike.has(text)) alike.set(text, []);
-    alike.get(text).push(one);
+  const said = new Map(long.map((one) => [one, pathOnce(one)])), short = new Map(said), alike = new Map();
+  for (const [one, text] of said) {
+    if (text.length <= limit) continue;
+    const cutText = text === one ? middle(one, limit) : text.slice(0, limit - 1) + "…";
+    short.set(one, cutText);
+    if (!alike.has(cutText)) alike.set(cutText, []);
+    alike.get(cutText).push(one);
   }
   const apart = (group) => {
     const heads = Array.from({ length: limit }, (_, at) => at).sort((a, b) => Math.abs(a - Math.floor(limit / 2)) - Math.abs(b - Math.floor(limit / 2)));
@@ -232,10 +243,10 @@ function pageShorten(texts, limit) {
     const found = group.map((one) => one.slice(0, begin) + "…" + one.slice(start, start + limit - begin - 2) + "…");
     return differ(found) ? found : group.map((one, at) => numbered(one, at + 1));
   };
-  for (const group of alike.values()) if (group.length > 1) apart(group).forEach((text, at) => short.set(group[at], text));
+  for (const group of alike.values()) if (group.length > 1) apart(group.map((one) => said.get(one))).forEach((text, at) => short.set(group[at], text));
   const taken = new Set(whole.filter((one) => one.length <= limit));
   for (const one of long) {
-    for (let number = 2; taken.has(short.get(one)); number++) short.set(one, numbered(one, number));
+    for (let number = 2; taken.has(short.get(one)); number++) short.set(one, numbered(said.get(one), number));
     taken.add(short.get(one));
   }
   return short;

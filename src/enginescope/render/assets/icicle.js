@@ -127,8 +127,8 @@ pageStart(() => {
 
     fill(from, to) {
       const ratio = this.ratio(from, to), { near, far, blank } = this.colors;
-      const kind = this.byKind.findIndex((sum) => sum[to] - sum[from] > 0.5 * this.amount(from, to));
-      if (kind >= 0) return this.kinds[kind][1];
+      const parts = this.byKind.map((sum) => sum[to] - sum[from]);
+      if (parts.length) return this.kinds[parts.indexOf(Math.max(...parts))][1];
       if (ratio === null) return blank;
       return pageMixed(near, far, Math.min(1, Math.max(0, Math.log(ratio) / Math.log(FARTHEST))));
     }
@@ -181,9 +181,10 @@ pageStart(() => {
         const y = isOne ? Math.min(above, this.groupRows) * ROW : top;
         this.rect(x, y, width, top + ROW - y, this.fill(at, next), isOne ? pageValue(pageColumn(this.prefix, "name"), row) : "", isOne ? this.numbers.get(row) : "");
         if (isOne && width >= DOT && this.found && pageValue(this.found, row)) {
-          pen.fillStyle = this.colors.accent;
+          Object.assign(pen, { fillStyle: this.colors.accent, strokeStyle: this.colors.paper, lineWidth: 3 });
           pen.beginPath();
           pen.arc(x + width - 6, top + ROW - 7, 3, 0, 7);
+          pen.stroke();
           pen.fill();
         }
         if (!this.tactic) continue;

@@ -14,6 +14,7 @@ from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.phrases import stated, stop_sentence, warm_up_sentence
+from enginescope.render.base.short_names import NAME_LENGTH, ToldApart, told_apart
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -106,17 +107,28 @@ def subject_names(jobs: Sequence[Job]) -> list[str]:
 def subject_line(run: Run, name: str | None = None) -> str:
     """Return what was measured: ``model.onnx · ort-cpu · batch 1 · 1×3×224×224``.
 
+    Of a backend with long options it has the name: ``trt fp16?…``.
+
     Args:
         name: Of the model, if its own does not tell it from others.
     """
     batch = run.job.workload.batch
     parts = (
         name or run.job.subject.name,
-        backend_text(run.job.backend),
+        *_short_backend(run).labels,
         f"batch {batch}" if batch is not None else None,
         inputs_text(run),
     )
     return " · ".join(filter(None, parts))
+
+
+def options_line(run: Run) -> str | None:
+    """Return the backend's options where `subject_line` leaves them out."""
+    return _short_backend(run).shared
+
+
+def _short_backend(run: Run) -> ToldApart:
+    return told_apart([backend_text(run.job.backend)], NAME_LENGTH)
 
 
 def place_line(run: Run) -> str | None:

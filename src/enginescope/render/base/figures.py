@@ -25,6 +25,7 @@ from enginescope.render.base.phrases import (
     count_text,
     interval_text,
     metric_title,
+    rate_formula,
     throughput_text,
 )
 
@@ -252,10 +253,13 @@ def headline(view: RunView) -> Headline:
     latency = view.latency
     if latency is None:
         return Headline(main=None, beside=_start(view))
+    is_weak = view.usability is not None and view.usability.verdict == "not usable"
+    mark = ["not usable"] if is_weak else []
     main = Figure(
         label=f"{metric_title(latency.metric)}, median",
         value=format_ms(latency.median_ms),
-        note=f"{interval_text(latency)}\n{count_text(latency)}",
+        note="\n".join((*mark, interval_text(latency), count_text(latency))),
+        is_weak=is_weak,
     )
     beside = [
         Figure(
@@ -299,20 +303,31 @@ def rate_figures(view: RunView) -> tuple[Figure, ...]:
         f"{mode.in_flight} in flight" if mode.in_flight is not None else None,
         counted(mode.streams, "stream") if mode.streams is not None else None,
     )
-    note = f"{', '.join(filter(None, parts)) or 'load unknown'}\n{rate.definition}"
+    note = f"{', '.join(filter(None, parts)) or 'load unknown'}\n{rate_formula(view)}"
     return (Figure(label="throughput", value=text, note=note),)
+
+
+#: What follows a run of which nothing is missing.
+COMPARE = "compare with another run"
 
 
 def run_steps(view: RunView, store: object = None) -> tuple[tuple[str, str], ...]:
     """Return what to do after a run that was measured: a purpose and a command line."""
-    found, command = view.usability, view.run.command or ""
+    found, command, job = view.usability, view.run.command or "", view.run.job
     if found is None or view.run.origin != "measured":
         return ()
     if command and found.verdict == "not usable":
-        return (("measure again", command),)
+        is_busy = any(harm.code == "W-LOAD" and harm.is_fatal for harm in found.harms)
+        when = " when the machine is idle" if is_busy else ""
+        return ((f"measure again{when}", command),)
     place = ("--store", str(store)) if store else ()
     words = ("enginescope", "compare", *place, view.id[:8], "OTHER")
-    return (("compare with another run", shlex.join(words)),)
+    after = ((COMPARE, shlex.join(words)),)
+    if job.layer_profile or view.layer_sum is not None:
+        return after
+    batch = () if job.workload.batch is None else ("--batch", str(job.workload.batch))
+    side = (job.subject.path or job.subject.name, "--on", str(job.backend), *batch)
+    return (("time the layers", shlex.join(("enginescope", "bench", *side, "--layers"))), *after)
 
 
 def first_figures(view: RunView) -> Headline:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from enginescope.analysis.claims.layer_claims import Saving
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.runs.throughput import Pipeline, RoundTrip
+from enginescope.analysis.runs.throughput import OF_MEAN, Pipeline, RoundTrip
 from enginescope.core.record import Record, replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Summary
@@ -131,14 +131,20 @@ def profiler_part(profiler_ms: float) -> str:
 
 
 def saving_text(saving: Saving) -> str | None:
-    """Return ``at most 0.083 ms, 4.1 %``, and the other kinds there are; ``None``: no time."""
+    """Return ``at most 0.083 ms, 4.1 %``, and the other kinds there are; ``None``: no time.
+
+    Where other findings may save much of the same time, it says that theirs is not in it.
+    """
+    beyond = " beyond other findings" if saving.shared_alone_ms else ""
     parts = []
     if saving.bound_ms is not None:
         bound = saved_time_text(saving, saving.bound_ms)
-        parts.append(f"at most {bound}" if saving.bound_ms else "nothing beyond other findings")
+        parts.append(
+            f"at most {bound}{beyond}" if saving.bound_ms else "nothing beyond other findings"
+        )
     if saving.item_ms is not None:
         item = saved_time_text(saving, saving.item_ms)
-        parts.append(f"at most {item} per item of a larger batch")
+        parts.append(f"at most {item} per item of a larger batch{beyond}")
     if saving.unknown_of_ms is not None:
         parts.append(f"an unknown part of {saved_time_text(saving, saving.unknown_of_ms)}")
     return " and ".join(parts) or None
@@ -193,10 +199,11 @@ def _sum_reason(found: LayerSum) -> str:
 
 
 def _estimate_sentence(layers: LayerSum, profiler_ms: float) -> str:
-    text = f"Layers {format_ms(layers.sum_ms)} (own times, {profiler_part(profiler_ms)})"
-    raw = f"the profiler reported {format_ms(layers.raw_ms)} ({_how_added(layers)})"
-    whole = f"{in_text(layers.whole_metric or '')} {format_ms(layers.whole_ms)}"
-    return f"{text}; {raw}; {whole}."
+    metric = in_text(layers.whole_metric or "")
+    how = f"own times, fitted to the {metric}: {profiler_part(profiler_ms)}"
+    text = f"Layers {format_ms(layers.sum_ms)} ({how}); the profiler reported "
+    text += f"{format_ms(layers.raw_ms)} ({_how_added(layers)})"
+    return f"{text}; {metric} {format_ms(layers.whole_ms)}."
 
 
 def _bridge_sentence(found: LayerSum) -> str:
@@ -220,11 +227,15 @@ def _how_added(found: LayerSum) -> str:
     text = f"sum of {found.part} {found.statistic}s"
     if found.iterations is not None:
         text += f", {counted(found.iterations, 'iteration')}"
-    if found.statistic == "mean":
-        return f"{text}, no interval"
-    if found.interval is None:
-        return f"{text}, no interval: too few iterations"
-    return f"{text}, 95 % CI {range_text(found.interval.low, found.interval.high)} ms"
+    return f"{text}, {sum_interval_text(found)}"
+
+
+def sum_interval_text(found: LayerSum) -> str:
+    """Return the interval of a sum of layers, or why there is none."""
+    if found.interval is not None:
+        return f"95 % CI {range_text(found.interval.low, found.interval.high)} ms"
+    why = "too few iterations" if found.profiler_ms is None else "the profiler's part is estimated"
+    return f"no interval: {'the profile holds means alone' if found.statistic == 'mean' else why}"
 
 
 def path_sentence(view: RunView) -> str | None:
@@ -322,6 +333,13 @@ class Headline(Record, frozen=True, kw_only=True):
 
     main: Figure | None
     beside: tuple[Figure, ...] = ()
+
+
+def rate_formula(view: RunView) -> str:
+    """Return how the throughput was arrived at: ``batch ÷ mean latency, 0.5595 ms``."""
+    definition, latency = view.throughput.definition if view.throughput else "", view.latency
+    mean = f", {format_ms(latency.mean_ms)}" if latency and definition == OF_MEAN else ""
+    return f"{definition}{mean}"
 
 
 def throughput_text(view: RunView) -> str | None:

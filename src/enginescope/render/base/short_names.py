@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from enginescope.core.record import Record, replace
@@ -29,25 +30,43 @@ def shorten(text: str, limit: int) -> str:
 def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
     """Return texts as `shorten` does, such that those that differ still do.
 
+    A fused layer's name has the path of its operators once, and loses its end: of
+    ``/layer1/layer1.0/conv/Conv + /layer1/layer1.0/Add`` it is ``layer1.0: conv/Conv + Add``.
+
     Of texts that would look alike another part is left out: the one nearest their middle that lets
     them differ, else all but the beginning and where they differ first. Where that is not enough
     they get a number.
     """
     whole = list(dict.fromkeys(texts))
-    short = {name: shorten(name, limit) for name in whole}
-    alike: dict[str, list[str]] = {}
-    for name in whole:
-        if len(name) > limit:
+    said = {name: _path_once(name) if len(name) > limit else name for name in whole}
+    short, alike = dict(said), dict[str, list[str]]()
+    for name, text in said.items():
+        if len(text) > limit:
+            short[name] = shorten(text, limit) if text == name else f"{text[: limit - 1]}…"
             alike.setdefault(short[name], []).append(name)
     for group in alike.values():
         if len(group) > 1:
-            short.update(zip(group, _apart(group, limit), strict=True))
+            cuts = _apart([said[name] for name in group], limit)
+            short.update(zip(group, cuts, strict=True))
     taken = {name for name in whole if len(name) <= limit}
     for name in whole:
         if len(name) > limit:
-            short[name] = _free(name, short[name], limit, taken)
+            short[name] = _free(said[name], short[name], limit, taken)
             taken.add(short[name])
     return [short[text] for text in texts]
+
+
+def _path_once(name: str) -> str:
+    """Return a fused layer's name with the path that its operators share before all of them."""
+    operators = [one.split("/") for one in name.split(" + ")]
+    modules = [one[:-1] for one in operators]
+    pairs = zip(min(modules), max(modules), strict=False)
+    shared = [step for step, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+    inner = zip(shared, [*shared[1:], ""], strict=False)  # layer1.0 says layer1
+    path = "/".join(step for step, next_ in inner if step and not next_.startswith(f"{step}."))
+    if not path or len(operators) == 1:
+        return name
+    return f"{path}: {' + '.join('/'.join(one[len(shared) :]) for one in operators)}"
 
 
 def _apart(group: Sequence[str], limit: int) -> list[str]:

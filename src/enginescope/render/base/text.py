@@ -24,7 +24,13 @@ from enginescope.records.notice import Hint, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.device_phrases import clock_parts, energy_parts, provider_rows
-from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
+from enginescope.render.base.facts import (
+    backend_text,
+    options_line,
+    place_line,
+    subject_line,
+    subject_names,
+)
 from enginescope.render.base.figures import (
     TextTable,
     cells_without_samples,
@@ -40,6 +46,7 @@ from enginescope.render.base.phrases import (
     metric_sentence,
     outcome_text,
     path_sentence,
+    rate_formula,
     shorten_apart,
     throughput_text,
 )
@@ -249,12 +256,12 @@ def _divided(part: TextTable, width: int) -> Iterator[TextTable]:
 
 
 def _title(run: Run, width: int, name: str | None) -> Text:
-    what, where = subject_line(run, name), place_line(run)
-    title = Text(what, style="bold")
-    if where is None:
-        return title
-    gap = width - title.cell_len - Text(where).cell_len
-    return title.append(" " * gap if gap >= 2 else "\n").append(where, style="dim")
+    title = Text(subject_line(run, name), style="bold")
+    where, options = place_line(run), options_line(run)
+    gap = width - title.cell_len - Text(where or "").cell_len
+    if where is not None:
+        title.append(" " * gap if gap >= 2 else "\n").append(where, style="dim")
+    return title.append(f"\n{options}", style="dim") if options else title
 
 
 def _figures(
@@ -271,7 +278,7 @@ def _figures(
         lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
     lines += _labelled(part_rows(view), width)
     if view.throughput:
-        definition = Text(f"({view.throughput.definition})", style="dim")
+        definition = Text(f"({rate_formula(view)})", style="dim")
         parts = [Text(throughput_text(view) or ""), *([definition] if is_whole else [])]
         lines += _rows("throughput", parts, width)
     lines += _rows("start", list(map(Text, _start(view.run))), width)

@@ -8,13 +8,14 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_ms
 from enginescope.render.base.answer_tables import fact_lines, notice_lines, part_lines, table_lines
 from enginescope.render.base.data_table import escaped
-from enginescope.render.base.facts import place_line, subject_line
+from enginescope.render.base.facts import options_line, place_line, subject_line
 from enginescope.render.base.figures import TextTable, printed_note, printed_rows
 from enginescope.render.base.phrases import (
     count_text,
     interval_text,
     metric_title,
     outcome_text,
+    rate_formula,
     throughput_text,
 )
 from enginescope.render.page.overview import overview_rows
@@ -53,10 +54,12 @@ def report_markdown(
 def _run(subject: PageSubject, topk: int, *, level: int) -> list[str]:
     view, mark = subject.view, "#" * (level + 1)
     lines = [f"{'#' * level} {escaped(subject_line(view.run))}", ""]
-    place = place_line(view.run)
+    where = (place_line(view.run), options_line(view.run))
+    place = "; ".join(filter(None, where))
     lines += [f"On {escaped(place)}.", ""] if place else []
     lines += _answer(view)
-    lines += [*fact_lines(steps), ""] if (steps := next_steps(subject)) else []
+    steps = [(name, ": ".join(filter(None, text))) for name, *text in next_steps(subject)]
+    lines += [*fact_lines(steps), ""] if steps else []
     if view.notices:
         lines += [f"{mark} Notices", "", *notice_lines(view.notices), ""]
     for tab in tabs_of(subject, has_graph=False):
@@ -115,5 +118,5 @@ def _answer(view: RunView) -> list[str]:
     median = f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
     lines += [f"{median}, {interval_text(latency)}; {count_text(latency)}.", ""]
     if view.throughput:
-        lines += [f"Throughput {throughput_text(view)} ({view.throughput.definition}).", ""]
+        lines += [f"Throughput {throughput_text(view)} ({rate_formula(view)}).", ""]
     return lines

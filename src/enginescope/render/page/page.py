@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.render.base.facts import made_text, subject_line
+from enginescope.render.base.facts import made_text, options_line, subject_line
 from enginescope.render.base.phrases import Headline
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.telemetry import telemetry_charts
@@ -29,7 +29,7 @@ from enginescope.render.sections.first_screen import (
     icicle_data,
     next_steps,
 )
-from enginescope.render.sections.section import Section
+from enginescope.render.sections.section import Section, known
 
 if TYPE_CHECKING:
     from enginescope.render.validation.validate_answer import ReportedAnswers
@@ -60,7 +60,7 @@ class PageRun(Record, frozen=True, kw_only=True):
     title: str
     about: tuple[str, ...]
     headline: Headline
-    steps: tuple[tuple[str, str], ...]
+    steps: tuple[tuple[str, str, str], ...]
     changes: tuple[str, ...]
     look: FirstScreen | None
     icicle: dict[str, Any] | None
@@ -148,7 +148,7 @@ def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
     place = subject.made_on or "machine not known"
     built = subject.tensorrt_version if run.origin == "imported" else None
     made = (place, f"TensorRT {built}") if built else (place,)
-    about = (*made, f"run {view.id}", made_text(run), run.origin)
+    about = (*made, *known(options_line(run)), f"run {view.id}", made_text(run), run.origin)
     return PageRun(
         view=view,
         is_measured=is_measured,

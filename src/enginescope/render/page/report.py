@@ -13,7 +13,7 @@ from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, Result
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.units import format_ms
-from enginescope.render.base.facts import backend_text, subject_line
+from enginescope.render.base.facts import backend_text, options_line, subject_line
 from enginescope.render.base.figures import first_figures
 from enginescope.render.base.phrases import count_text, interval_text, metric_title
 from enginescope.render.charts.bars import layer_bars
@@ -166,7 +166,8 @@ def subject_slide(subjects: Sequence[PageSubject]) -> Slide:
     elif main := first_figures(view).main:
         answer += f": {main.label} {main.value}"
     version = subject.tensorrt_version
-    conditions = (subject_line(view.run), subject.made_on, f"TensorRT {version}" if version else "")
+    of = (options_line(view.run), subject.made_on, f"TensorRT {version}" if version else "")
+    conditions = (subject_line(view.run), *of)
     return Slide(
         answer=answer,
         lines=(*told, *first_changes(subject.findings)),

@@ -37,7 +37,7 @@ from enginescope.render.base.data_table import (
     number_column,
     or_dash,
 )
-from enginescope.render.base.facts import Facts, place_line, subject_line
+from enginescope.render.base.facts import Facts, options_line, place_line, subject_line
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import stated
 from enginescope.render.base.text import failure_lines, label_row, notice_lines
@@ -47,8 +47,8 @@ from enginescope.render.plans.plan_tables import LAYER, text_table
 def build_text(run: Run) -> RenderableType:
     """Return what was built, how long it took and what it takes; or why it failed."""
     title = Text(subject_line(run), style="bold")
-    place = place_line(run)
-    lines: list[RenderableType] = [title, *([Text(place, style="dim")] if place else []), Text()]
+    about = filter(None, (place_line(run), options_line(run)))
+    lines: list[RenderableType] = [title, *(Text(text, style="dim") for text in about), Text()]
     if run.outcome.kind is not OutcomeKind.OK:
         lines += [*failure_lines(run), Text()]
     if run.build is not None:

@@ -29,7 +29,13 @@ from enginescope.records.environment import Device
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.facts import given_gpu_text, inputs_text, place_line
 from enginescope.render.base.figures import first_figures, rate_figures
-from enginescope.render.base.phrases import Figure, Headline, layer_sum_note, metric_title
+from enginescope.render.base.phrases import (
+    Figure,
+    Headline,
+    in_text,
+    layer_sum_note,
+    sum_interval_text,
+)
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.catalogue import every_rule
 from enginescope.rules.engine import LintReport, lint
@@ -259,15 +265,17 @@ def _latency(subject: PageSubject) -> Figure:
             why = "the layer times given are of another build"
         return Figure(label="time", value="not known", note=why, is_weak=True)
     count = f" of {counted(found.iterations, 'iteration')}" if found.iterations else ""
-    printed = (
-        f"{metric_title(one.metric)} without the profiler: {format_ms(one.mean_ms)}"
-        for one in (view.run.tool.summaries if view.run.tool else ())
-        if one.metric == "gpu_compute" and one.mean_ms is not None
-    )
-    is_own = found.is_own or found.profiler_ms is not None
-    how = "without the profiler's part" if is_own else "under a profiler"
+    how = "own times, without the profiler's part" if found.is_own else "under a profiler"
+    if found.whole_metric and (found.is_same or found.profiler_ms is not None):
+        whole = f"the {in_text(found.whole_metric)}, {format_ms(found.whole_ms)}"
+        how = f"{how}; the same as {whole}" if found.profiler_ms is None else f"fitted to {whole}"
     other = layer_sum_note(found)
-    note = "\n".join((f"{found.statistic}s{count}, {how}", *printed, *([other] if other else [])))
+    lines = (
+        f"{found.statistic}s{count}; {sum_interval_text(found)}",
+        how,
+        *([other] if other else []),
+    )
+    note = "\n".join(lines)
     return Figure(label=f"{found.part} times, sum", value=format_ms(found.sum_ms), note=note)
 
 

@@ -10,7 +10,7 @@ from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import Record
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.render.base.figures import run_steps
+from enginescope.render.base.figures import COMPARE, run_steps
 from enginescope.render.base.palette import family_color, type_family
 from enginescope.render.base.phrases import format_us, saving_text
 from enginescope.render.base.short_names import shorten_apart
@@ -28,6 +28,7 @@ from enginescope.rules.catalogue import every_rule, paragraphs
 
 #: Layers listed.
 MOST_LISTED = 8
+_NAME = 44
 
 
 class LookRow(Record, frozen=True, kw_only=True):
@@ -36,6 +37,7 @@ class LookRow(Record, frozen=True, kw_only=True):
     Attributes:
         row: Place in the table of layers, which has its `layer`.
         time_pct, raw_pct, floor_pct: Of the longest time in the list: lengths of bars.
+        share, raw_share: Of the sum of all layers' times.
         fix, fix_text: What to do, by the first finding: its code and advice, and all it says.
     """
 
@@ -44,6 +46,8 @@ class LookRow(Record, frozen=True, kw_only=True):
     short: str
     time: str
     raw: str | None
+    share: str
+    raw_share: str
     time_pct: float
     raw_pct: float | None
     floor_pct: float | None
@@ -71,13 +75,16 @@ class FirstScreen(Record, frozen=True, kw_only=True):
     has_raw: bool
 
 
-def next_steps(subject: PageSubject) -> tuple[tuple[str, str], ...]:
-    """Return the change that may save most, and what to do after a run; first to measure again."""
-    steps = tuple(f"{purpose}: {command}" for purpose, command in run_steps(subject.view))
-    texts, found = (*first_changes(subject.findings), *steps), subject.view.usability
-    if found is not None and found.verdict == "not usable":
-        texts = texts[::-1]
-    return tuple(zip(("next", "or"), texts, strict=False))
+def next_steps(subject: PageSubject) -> tuple[tuple[str, str, str], ...]:
+    """Return name, text and command line, maybe empty, of the first two steps.
+
+    First what the run lacks, then the change that may save most, then another run.
+    """
+    steps = run_steps(subject.view)
+    lacking = [step for step in steps if step[0] != COMPARE]
+    changes = [(text, "") for text in first_changes(subject.findings)]
+    ordered = (*lacking, *changes, *steps[len(lacking) :])
+    return tuple((name, *step) for name, step in zip(("next", "or"), ordered, strict=False))
 
 
 def first_screen(subject: PageSubject) -> FirstScreen | None:
@@ -141,7 +148,10 @@ def _look_rows(
     def part(ms: float | None) -> float | None:
         return None if ms is None else round(min(100.0, 100 * ms / longest_ms), 2)
 
-    names = shorten_apart([row.name for row in rows], 26)
+    def share(ms: float | None, sum_ms: float | None) -> str:
+        return f"{format_significant(100 * ms / sum_ms, 2)} %" if ms is not None and sum_ms else ""
+
+    names, whole = shorten_apart([row.name for row in rows], _NAME), subject.view.layer_sum
     made = []
     for place, row, roof, name in zip(places, rows, roofs, names, strict=True):
         fix, fix_text = _fix(subject, row)
@@ -153,6 +163,8 @@ def _look_rows(
                 short=name,
                 time=format_us(row.time_ms),
                 raw=None if row.raw_ms is None else format_us(row.raw_ms),
+                share=share(row.time_ms, whole.sum_ms if whole else None),
+                raw_share=share(row.raw_ms, whole.raw_ms if whole else None),
                 time_pct=part(row.time_ms) or 0.0,
                 raw_pct=part(row.raw_ms),
                 floor_pct=part(roof.attainable_ms) if roof else None,
