@@ -325,7 +325,10 @@ def sound_part(text: str) -> str | None:
             return text[: match.end()]
         elif mark == "," and stack:
             safe[-1] = match.start()
-    return _closed(text, stack, safe)
+    if not stack:
+        return None
+    depth = stack.index("[") if "[" in stack else 0
+    return text[: safe[depth]] + "".join(_CLOSES[one] for one in reversed(stack[: depth + 1]))
 
 
 def end_of_value(text: str, start: int) -> int | None:
@@ -342,10 +345,3 @@ def end_of_value(text: str, start: int) -> int | None:
         if not stack and mark[-1] in "]}":
             return match.end()
     return None
-
-
-def _closed(text: str, stack: list[str], safe: list[int]) -> str | None:
-    if not stack:
-        return None
-    depth = stack.index("[") if "[" in stack else 0
-    return text[: safe[depth]] + "".join(_CLOSES[one] for one in reversed(stack[: depth + 1]))

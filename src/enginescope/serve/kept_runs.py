@@ -238,7 +238,9 @@ class KeptFigures:
                     message += f"; {error.hint}"
                 notices.append(Notice(code="W-BROKEN-RUN", message=message))
             else:
-                known[row] = self._keep(row, metric, figure)
+                with self._lock:
+                    known[row], size = self._shared(figure)
+                self._figures.put((row, metric), known[row], size, MOST_FIGURE_BYTES)
         self._file.keep(computed)
         figures = tuple(known[row] for row in rows if row in known)
         return ReadFigures(figures=figures, notices=tuple(notices))
@@ -249,12 +251,6 @@ class KeptFigures:
         if state is None:
             return None
         return sha256(msgspec.json.encode((__version__, metric, state, row))).hexdigest()
-
-    def _keep(self, row: RunRow, metric: str, figure: RunFigure) -> RunFigure:
-        with self._lock:
-            figure, size = self._shared(figure)
-        self._figures.put((row, metric), figure, size, MOST_FIGURE_BYTES)
-        return figure
 
     def _shared(self, figure: RunFigure) -> tuple[RunFigure, int]:
         """Return a figure that shares parts of its run with others, and the bytes it adds."""

@@ -263,10 +263,7 @@ async def _put_run(request: Request, run_id: str) -> JSONResponse:
 
 
 async def _body(request: Request, most_bytes: int) -> bytes:
-    body = bytearray()
-    async for block in _blocks(request, most_bytes):
-        body += block
-    return bytes(body)
+    return b"".join([block async for block in _blocks(request, most_bytes)])
 
 
 async def _blocks(request: Request, most_bytes: int) -> AsyncIterator[bytes]:

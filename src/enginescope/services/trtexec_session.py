@@ -144,7 +144,8 @@ class _Session:
             return
         for path, content in exported(self._settings):
             self._write(path, partial(content, run, texts))
-        if self._settings.reporting.raw and not self._settings.skip_inference:
+        is_dumped = self._settings.arguments.has("--dumpRawBindingsToFile")
+        if is_dumped and not self._settings.skip_inference:
             for name, data in raw_files(_fed(run), run.answers):
                 self._write(name, partial(bytes, data))
 

@@ -46,7 +46,7 @@ class Version(Record, frozen=True, kw_only=True):
         return self.major * base + self.minor * 100 + self.patch
 
     def at_least(self, major: int, minor: int = 0, patch: int = 0) -> bool:
-        return (self.major, self.minor, self.patch) >= (major, minor, patch)
+        return self.parts >= (major, minor, patch)
 
 
 def parse_version(text: str) -> Version | None:
@@ -79,23 +79,18 @@ def flag_for(name: str, version: Version) -> Flag:
             f"trtexec has no flag {name}", why=newer_release_text(version.parts), hint=hint
         )
     if flag.first > version.release:
-        raise UsageError(
-            f"{name} was added in TensorRT {_text(flag.first)}", why=f"installed is {version}"
-        )
+        first = ".".join(map(str, flag.first))
+        raise UsageError(f"{name} was added in TensorRT {first}", why=f"installed is {version}")
     if not flag.is_in(version.release):
         assert flag.last is not None
         raise UsageError(
             f"{name} is gone in TensorRT {version}",
-            why=f"TensorRT {_text(flag.last)} was the last to have it",
+            why=f"TensorRT {'.'.join(map(str, flag.last))} was the last to have it",
             hint=flag.instead,
         )
     if flag.is_refused:
         raise UsageError(f"{name} is not supported", why=flag.meaning, hint=flag.instead)
     return flag
-
-
-def _text(release: tuple[int, int]) -> str:
-    return f"{release[0]}.{release[1]}"
 
 
 _TITLES = {
@@ -321,12 +316,14 @@ def _is_idle(name: str, arguments: Arguments) -> bool:
         return arguments.has("--shapes") or not arguments.has("--optShapes")
     if name == "--runtimePlatform" and arguments.text(name).lower() == "windowsamd64":
         return False  # the inference is skipped
-    if name == STORE_FLAG:
-        return False
-    return all_flags()[name].decides_build
+    return name != STORE_FLAG and all_flags()[name].decides_build
 
 
 State = Literal["accepted", "without effect", "refused"]
+_OTHER_DEFAULTS = (
+    "TensorRT 11 measures with CUDA graph and busy-wait, and without data transfers: "
+    "--noCudaGraph, --noSpinWait and --includeDataTransfers measure as 8 to 10 do"
+)
 
 
 class CheckedFlag(Record, frozen=True, kw_only=True):
@@ -402,7 +399,7 @@ def check(arguments: Sequence[str], version: Version) -> CheckedLine:
     return CheckedLine(
         version=f"{version.major}.{version.minor}",
         flags=tuple(_without_effect(flag, idle) for flag in flags),
-        notes=tuple(_notes(version)),
+        notes=(_OTHER_DEFAULTS,) if version.major >= 11 else (),
     )
 
 
@@ -472,11 +469,3 @@ def _without_effect(flag: CheckedFlag, idle: Sequence[str]) -> CheckedFlag:
     if said is None or flag.state != "accepted":
         return flag
     return CheckedFlag(argument=flag.argument, state="without effect", why=said)
-
-
-def _notes(version: Version) -> Iterator[str]:
-    if version.major >= 11:
-        yield (
-            "TensorRT 11 measures with CUDA graph and busy-wait, and without data transfers: "
-            "--noCudaGraph, --noSpinWait and --includeDataTransfers measure as 8 to 10 do"
-        )

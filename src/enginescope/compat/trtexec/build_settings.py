@@ -84,10 +84,6 @@ def size_bytes(name: str, text: str, arguments: Arguments) -> int:
     return int(float(match[1]) * _UNITS[suffix or "M"])
 
 
-def _workspace(given: Given, _arguments: Arguments) -> str:
-    return f"workspace:{whole_number(given.name, given.value) * 2**20}B"
-
-
 def _pools(given: Given, arguments: Arguments) -> str:
     sizes: dict[str, int] = {}
     for part in filter(None, given.value.split(",")):
@@ -100,11 +96,7 @@ def _pools(given: Given, arguments: Arguments) -> str:
 
 def _plugins(arguments: Arguments) -> dict[str, str]:
     serialized = arguments.texts("--setPluginsToSerialize")
-    loaded = (
-        *arguments.texts("--staticPlugins"),
-        *arguments.texts("--dynamicPlugins"),
-        *serialized,
-    )
+    loaded = arguments.texts("--staticPlugins") + arguments.texts("--dynamicPlugins") + serialized
     if any("," in path for path in loaded):
         raise UsageError("plugin libraries", why="a comma in a path cannot be passed on")
     found = {"plugins": dict.fromkeys(filter(None, loaded)), "serialize_plugins": serialized}
@@ -153,7 +145,7 @@ def _budget(given: Given, arguments: Arguments) -> str:
 
 #: How an option is read -> the value of its flag as the option has it.
 _VALUES: dict[str, Callable[[Given, Arguments], str]] = {
-    "size": _workspace,
+    "size": lambda given, _: f"workspace:{whole_number(given.name, given.value) * 2**20}B",
     "pools": _pools,
     "features": _preview,
     "budget": _budget,

@@ -54,10 +54,10 @@ def _texts(run: Run, kind: str) -> Iterator[str]:
 Content: TypeAlias = Callable[[Run, KeptTexts], bytes]
 
 _CONTENTS: dict[str, Content] = {
-    "layers_file": lambda _run, texts: layer_info_json(texts.inspector),
-    "times_file": lambda run, _texts: times_json(run),
-    "output_file": lambda run, _texts: output_json(run.answers),
-    "profile_file": lambda run, _texts: profile_json(run),
+    "--exportLayerInfo": lambda _run, texts: layer_info_json(texts.inspector),
+    "--exportTimes": lambda run, _texts: times_json(run),
+    "--exportOutput": lambda run, _texts: output_json(run.answers),
+    "--exportProfile": lambda run, _texts: profile_json(run),
 }
 
 
@@ -66,9 +66,9 @@ def exported(settings: Settings) -> Iterator[tuple[str, Content]]:
 
     Where the inference is skipped, that is the layers' alone, as with trtexec.
     """
-    for field, content in _CONTENTS.items():
-        path = getattr(settings.reporting, field)
-        if path is not None and (field == "layers_file" or not settings.skip_inference):
+    for flag, content in _CONTENTS.items():
+        path = settings.arguments.text(flag)
+        if path and (flag == "--exportLayerInfo" or not settings.skip_inference):
             yield path, content
 
 

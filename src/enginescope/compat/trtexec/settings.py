@@ -185,28 +185,6 @@ class Timing(Record, frozen=True, kw_only=True):
     cuda_graph: bool = False
 
 
-class Reporting(Record, frozen=True, kw_only=True):
-    """What is printed and written.
-
-    Attributes:
-        profile, layer_info, output, raw, shapes: The ``--dump…`` flags.
-        times_file, profile_file, layers_file, output_file: The ``--export…`` flags.
-    """
-
-    verbose: bool = False
-    average_runs: int = 10
-    percentiles: tuple[float, ...] = (90.0, 95.0, 99.0)
-    profile: bool = False
-    layer_info: bool = False
-    output: bool = False
-    raw: bool = False
-    shapes: bool = False
-    times_file: str | None = None
-    profile_file: str | None = None
-    layers_file: str | None = None
-    output_file: str | None = None
-
-
 class Settings(Record, frozen=True, kw_only=True):
     """A command line, understood.
 
@@ -228,7 +206,8 @@ class Settings(Record, frozen=True, kw_only=True):
     precision: str | None = None
     options: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
     timing: Timing = Timing()
-    reporting: Reporting = Reporting()
+    average_runs: int = 10
+    percentiles: tuple[float, ...] = (90.0, 95.0, 99.0)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -267,7 +246,8 @@ def settings_of(arguments: Arguments) -> Settings:
         precision=precision,
         options={**options_of(arguments), **_shape_options(profiles)},
         timing=_timing(arguments),
-        reporting=_reporting(arguments),
+        average_runs=arguments.integer("--avgRuns", 10, least=1),
+        percentiles=_percentiles(arguments.text("--percentile", "90,95,99")),
         warnings=(
             *filter(None, [newer_release_text(arguments.version.parts)]),
             *arguments.warnings,
@@ -326,38 +306,17 @@ def _timing(arguments: Arguments) -> Timing:
     duration, warm_up = arguments.number("--duration", 3), arguments.number("--warmUp", 200)
     if duration + warm_up / 1e3 > _LONGEST_S:
         raise UsageError(f"--duration={duration:g}", why=f"{_LONGEST_S:g} s is the most")
-    flipped = arguments.version.major >= 11
+    has, flipped = arguments.has, arguments.version.major >= 11
     return Timing(
         iterations=arguments.integer("--iterations", 10, least=0),
         warm_up_ms=warm_up,
         duration_s=duration,
         idle_ms=arguments.number("--idleTime", 0),
         streams=arguments.integer("--infStreams", 1, least=1),
-        expose_dma=arguments.has("--exposeDMA"),
-        transfers=arguments.has("--includeDataTransfers")
-        if flipped
-        else not arguments.has("--noDataTransfers"),
-        spin_wait=not arguments.has("--noSpinWait") if flipped else arguments.has("--useSpinWait"),
-        cuda_graph=not arguments.has("--noCudaGraph")
-        if flipped
-        else arguments.has("--useCudaGraph"),
-    )
-
-
-def _reporting(arguments: Arguments) -> Reporting:
-    return Reporting(
-        verbose=arguments.has("--verbose"),
-        average_runs=arguments.integer("--avgRuns", 10, least=1),
-        percentiles=_percentiles(arguments.text("--percentile", "90,95,99")),
-        profile=arguments.has("--dumpProfile"),
-        layer_info=arguments.has("--dumpLayerInfo"),
-        output=arguments.has("--dumpOutput"),
-        raw=arguments.has("--dumpRawBindingsToFile"),
-        shapes=arguments.has("--dumpOptimizationProfile"),
-        times_file=arguments.text("--exportTimes") or None,
-        profile_file=arguments.text("--exportProfile") or None,
-        layers_file=arguments.text("--exportLayerInfo") or None,
-        output_file=arguments.text("--exportOutput") or None,
+        expose_dma=has("--exposeDMA"),
+        transfers=has("--includeDataTransfers") if flipped else not has("--noDataTransfers"),
+        spin_wait=not has("--noSpinWait") if flipped else has("--useSpinWait"),
+        cuda_graph=not has("--noCudaGraph") if flipped else has("--useCudaGraph"),
     )
 
 
@@ -382,7 +341,7 @@ def job_of(settings: Settings, subject: Subject) -> Job:
         subject: The model or engine; its kind is what the command line says, whatever the file's
             name.
     """
-    reporting, timing = settings.reporting, settings.timing
+    timing, has = settings.timing, settings.arguments.has
     stop = StopRule(
         duration_ms=timing.duration_s * 1e3,
         min_iterations=timing.iterations * timing.streams,
@@ -390,6 +349,7 @@ def job_of(settings: Settings, subject: Subject) -> Job:
     )
     if settings.skip_inference:  # an engine is only loaded, and run once to be sure of it
         stop = StopRule(iterations=1, precision_pct=None)
+    wants_layers = has("--dumpProfile") or has("--exportProfile")
     warmup = WarmUp(time_ms=timing.warm_up_ms, iterations=0, limit_ms=timing.warm_up_ms)
     return Job(
         subject=subject,
@@ -412,9 +372,8 @@ def job_of(settings: Settings, subject: Subject) -> Job:
                 idle_ms=timing.idle_ms or None,
             ),
         ),
-        layer_profile=(reporting.profile or reporting.profile_file is not None)
-        and not settings.skip_inference,
+        layer_profile=wants_layers and not settings.skip_inference,
         profile_mode="trtexec",
         limits=Limits(timeout_s=NO_TIMEOUT_S),
-        keep_outputs=reporting.output or reporting.raw or reporting.output_file is not None,
+        keep_outputs=any(map(has, ("--dumpOutput", "--dumpRawBindingsToFile", "--exportOutput"))),
     )

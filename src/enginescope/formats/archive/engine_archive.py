@@ -185,7 +185,11 @@ def read_tea(file: Path) -> TeaContents:
             name = member.path.as_posix()
             if manifest is not None and name == MANIFEST:
                 continue
-            entries.append(listed.get(name) or _entry(packed, member))
+            if (entry := listed.get(name)) is None:
+                with packed.open(member.info) as source:
+                    kind = kind_in(source, name, member.info.file_size)
+                entry = TeaEntry(name=name, kind=kind, size_bytes=member.info.file_size)
+            entries.append(entry)
     names = {entry.name for entry in entries}
     missing = [one for one in listed if one not in names]
     if missing:
@@ -241,13 +245,6 @@ def _manifest(packed: zipfile.ZipFile, members: list[Member], file: Path) -> Man
     if found.file_size > _MOST_MANIFEST_BYTES:
         raise FormatError(str(file), where=MANIFEST, why=f"it has {found.file_size:,} bytes")
     return parse_manifest(packed.read(found), str(file))
-
-
-def _entry(packed: zipfile.ZipFile, member: Member) -> TeaEntry:
-    name, info = member.path.as_posix(), member.info
-    with packed.open(info) as source:
-        kind = kind_in(source, name, info.file_size)
-    return TeaEntry(name=name, kind=kind, size_bytes=info.file_size)
 
 
 def _check_space(members: list[Member], file: Path, folder: Path) -> None:

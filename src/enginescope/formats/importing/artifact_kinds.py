@@ -74,7 +74,8 @@ def documents_of(data: bytes, source: str, *, is_log: bool) -> tuple[Document, .
     if not is_json and (is_log or _LIKELY.search(text) is None):
         return ()
     spans = tuple(_spans(text))
-    if is_json and is_log and not _is_all(text, spans):
+    gaps = pairwise(((0, 0), *spans, (len(text), 0)))
+    if is_json and is_log and any(text[end:at].strip(" \t\r\n,") for (_, end), (at, _) in gaps):
         return ()
     if is_json and len(spans) < 2:
         return (read_json(data, source),)
@@ -92,12 +93,6 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         end = end_of_value(text, match.end())
         yield match.end(), len(text) if end is None else end
         at = len(text) if end is None else max(end, match.end() + 1)
-
-
-def _is_all(text: str, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether nothing stands between the values."""
-    gaps = pairwise(((0, 0), *spans, (len(text), 0)))
-    return not any(text[end:start].strip(" \t\r\n,") for (_, end), (start, _) in gaps)
 
 
 def _decoded(
@@ -269,14 +264,10 @@ def _recognised(data: bytes, source: str, nested: int) -> tuple[Recognised, ...]
 
 
 def _known(documents: Sequence[Document]) -> list[Recognised]:
-    kinds = (
-        next((kind for kind, fits in _JSON_KINDS if fits(document.value)), None)
-        for document in documents
-    )
     return [
         Recognised(kind=kind, document=document)
-        for kind, document in zip(kinds, documents, strict=True)
-        if kind is not None
+        for document in documents
+        if (kind := next((kind for kind, fits in _JSON_KINDS if fits(document.value)), None))
     ]
 
 

@@ -289,7 +289,10 @@ def inspected_plan(text: str) -> dict[str, Any] | None:
         return None
     lines = text.split("\n")
     layers = [layer for line in lines if (layer := _layer(line)) is not None]
-    return {"Layers": layers, "Bindings": _bindings(lines)} if layers else None
+    # names stand below ``Bindings:``, up to an empty line or a log's next line
+    below = list(dropwhile(lambda line: line.rstrip() != _BINDINGS, lines))[1:]
+    names = takewhile(lambda line: line.strip() and line[0] != "[", below)
+    return {"Layers": layers, "Bindings": [name.strip() for name in names]} if layers else None
 
 
 def _layer(line: str) -> dict[str, Any] | None:
@@ -333,10 +336,3 @@ def _value(key: str, raw: str) -> Any:
         return json.loads(raw)
     except ValueError:
         return raw
-
-
-def _bindings(lines: list[str]) -> list[str]:
-    """Return the names below ``Bindings:``, up to an empty line or a log's next line."""
-    rest = dropwhile(lambda line: line.rstrip() != _BINDINGS, lines)
-    next(rest, None)
-    return [name.strip() for name in takewhile(lambda one: one.strip() and one[0] != "[", rest)]

@@ -82,16 +82,16 @@ def _of_command(
     runners = [(match[1], match) for match in _INFERENCE.finditer(text)]
     for name, match in runners or ((_last_runner(text), None),):
         backend, library = _backend(name, text)
-        part = _part(text, name, match.end() if match else len(text))
-        build = _of_build(part) if backend == "trt" else {}
+        end = match.end() if match else len(text)
+        starts = [one.start() for one in _ACTIVATION.finditer(text, 0, end) if one[1] == name]
+        build = _of_build(text[starts[-1] if starts else 0 : end]) if backend == "trt" else {}
         mean = log_facts.number(match[4]) if match else None
         means = (ReportedSummary(metric="latency", mean_ms=mean),) if match else ()
         report = ToolReport(**shared, **build, summaries=means)
         of_library = {key: versions[key] for key in (library,) if key in versions}
         log = TrtexecLog(report=report, backend=backend, versions=of_library)
-        few = _few(source, name, int(match[2])) if match else ()
         if log.has_figures or report.passed is False:
-            yield log, (*few, *_unfinished(source, report))
+            yield log, tuple(_notices(source, name, int(match[2]) if match else _FEW, report))
 
 
 def _last_runner(text: str) -> str:
@@ -140,12 +140,6 @@ def _backend(runner: str, text: str) -> tuple[str, str]:
     return runner.partition("-")[0], ""
 
 
-def _part(text: str, runner: str, end: int) -> str:
-    """Return the lines of a runner, from its activation to its inference."""
-    starts = [one.start() for one in _ACTIVATION.finditer(text, 0, end) if one[1] == runner]
-    return text[starts[-1] if starts else 0 : end]
-
-
 def _of_build(text: str) -> dict[str, Any]:
     built = _BUILD.search(text)
     sizes = [size[1] for line in text.split("\n") if (size := log_facts.engine_size(line))]
@@ -155,17 +149,12 @@ def _of_build(text: str) -> dict[str, Any]:
     }
 
 
-def _unfinished(source: str, report: ToolReport) -> tuple[Notice, ...]:
-    if report.passed is not None or report.command is None:
-        return ()
-    message = f"{source} ends before polygraphy prints PASSED or FAILED"
-    return (Notice("W-LOG-UNFINISHED", message, {"file": source}),)
-
-
-def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:
-    if count >= _FEW:
-        return ()
-    what = "one inference" if count == 1 else f"{count} inferences"
-    message = f"{source}: the time of {runner} is the mean of {what}, the first included"
-    evidence = {"file": source, "runner": runner, "inferences": count}
-    return (Notice("W-FEW-INFERENCES", message, evidence),)
+def _notices(source: str, runner: str, count: int, report: ToolReport) -> Iterator[Notice]:
+    if count < _FEW:
+        what = "one inference" if count == 1 else f"{count} inferences"
+        message = f"{source}: the time of {runner} is the mean of {what}, the first included"
+        evidence = {"file": source, "runner": runner, "inferences": count}
+        yield Notice("W-FEW-INFERENCES", message, evidence)
+    if report.passed is None and report.command is not None:
+        message = f"{source} ends before polygraphy prints PASSED or FAILED"
+        yield Notice("W-LOG-UNFINISHED", message, {"file": source})

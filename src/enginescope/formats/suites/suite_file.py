@@ -115,7 +115,11 @@ def read_suite_file(path: Path) -> SuiteFile:
     data = read_bytes(path)
     with foreign(str(path), "a suite file"):
         if path.suffix.lower() == ".json":
-            return _model_list(_parsed_json(data, path), path)
+            try:
+                rows = json.loads(data)
+            except (ValueError, RecursionError) as error:
+                raise FormatError(str(path), why=f"not valid JSON ({error})") from None
+            return _model_list(rows, path)
         if path.suffix.lower() in (".yaml", ".yml"):
             held = _parsed_yaml(data, path)
         else:
@@ -196,13 +200,6 @@ def _parsed_yaml(data: bytes, path: Path) -> Any:
     except yaml.YAMLError as error:
         text = " ".join(str(error).split())
         raise FormatError(str(path), why=f"not valid YAML ({text})") from None
-
-
-def _parsed_json(data: bytes, path: Path) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(str(path), why=f"not valid JSON ({error})") from None
 
 
 def _model_list(held: Any, path: Path) -> SuiteFile:

@@ -208,7 +208,8 @@ def _tensor(record: dict[str, Any], source: str) -> TensorValues:
             why=f"it has {len(values):,} values",
             expected=f"{math.prod(shape):,} for {record['dimensions'] or 'a scalar'}",
         )
-    dtype = _type(record, values)
+    is_whole = "type" not in record and values and all(isinstance(value, int) for value in values)
+    dtype = _TYPES.get(str(record.get("type"))) or _TYPES["int64" if is_whole else "fp32"]
     if not all(value is None or isinstance(value, (int, float)) for value in values):
         raise FormatError(source, where=name, why="its values are not numbers")
     try:
@@ -230,14 +231,6 @@ def _shape(text: Any, name: str, source: str) -> tuple[int, ...]:
         why = f"{text!r} is not a shape"
         raise FormatError(source, where=name, why=why, expected="as in 1x1000")
     return tuple(map(int, parts))
-
-
-def _type(record: dict[str, Any], values: list[Any]) -> DataType:
-    known = _TYPES.get(str(record.get("type")))
-    if known is not None:
-        return known
-    is_whole = "type" not in record and all(isinstance(value, int) for value in values)
-    return _TYPES["int64" if is_whole and values else "fp32"]
 
 
 #: Member that says each tensor's type and shape; others are the tensors, by name.
@@ -361,23 +354,18 @@ def _named(folder: Path, stem: str, outputs: Sequence[str]) -> tuple[TensorValue
             return (tensor_of(outputs[0], load_tensor(found)),)
     exported = folder / f"{stem}.json"
     if exported.is_file():
-        return _exported(exported)
-    return _of_folder(folder / stem, outputs) if (folder / stem).is_dir() else None
-
-
-def _exported(path: Path) -> tuple[TensorValues, ...]:
-    document = read_json(read_bytes(path), str(path))
-    if not is_outputs(document.value):
-        raise FormatError(str(path), why="no outputs", expected="what trtexec --exportOutput wrote")
-    return outputs_of(document)[0]
-
-
-def _of_folder(folder: Path, outputs: Sequence[str]) -> tuple[TensorValues, ...] | None:
-    if _has_outputs(folder):
-        return _of_data_set(folder, outputs)
-    by_name = {one.stem: one for one in folder.iterdir() if one.suffix in _ARRAYS}
-    found = [tensor_of(name, load_tensor(by_name[name])) for name in outputs if name in by_name]
-    return tuple(found) or None
+        document = read_json(read_bytes(exported), str(exported))
+        if not is_outputs(document.value):
+            expected = "what trtexec --exportOutput wrote"
+            raise FormatError(str(exported), why="no outputs", expected=expected)
+        return outputs_of(document)[0]
+    inner = folder / stem
+    if _has_outputs(inner):
+        return _of_data_set(inner, outputs)
+    files = inner.iterdir() if inner.is_dir() else ()
+    by_name = {file.stem: file for file in files if file.suffix in _ARRAYS}
+    arrays = [tensor_of(name, load_tensor(by_name[name])) for name in outputs if name in by_name]
+    return tuple(arrays) or None
 
 
 def _of_data_set(folder: Path, outputs: Sequence[str]) -> tuple[TensorValues, ...]:

@@ -191,7 +191,13 @@ def times_of(
         evidence = {"file": document.source, "left_out": left_out}
         notices.append(Notice("W-RECORDS", message, evidence))
     if is_swapped:
-        notices.append(_swapped(document.source, begin))
+        apart = "" if begin else "; its warm-up counts as measured, unless its log lies beside it"
+        message = (
+            f"{document.source} calls the copy to the device Enq and the enqueue In, as TensorRT "
+            f"7.1 does: inMs is endEnqMs − startEnqMs; enginescope reads them so{apart}"
+        )
+        evidence = {"file": document.source, "warmup_queries": begin}
+        notices.append(Notice("I-STAMPS-SWAPPED", message, evidence))
     stamps = None if "enqueue" in columns else columns.get("startenq")
     step, told = resolution_notices(document.source, times.samples, stamps)
     enqueue = None if stamps is None else stamp_step_ms(float(np.max(np.abs(stamps))))
@@ -230,16 +236,6 @@ def _with_meanings(columns: dict[str, Array]) -> tuple[dict[str, Array], bool]:
 
 def _are_equal(mine: Array, theirs: Array, tolerance: float) -> bool:
     return bool(np.all(np.abs(mine - theirs) <= tolerance))
-
-
-def _swapped(source: str, begin: int) -> Notice:
-    apart = "" if begin else "; its warm-up counts as measured, unless its log lies beside it"
-    return Notice(
-        "I-STAMPS-SWAPPED",
-        f"{source} calls the copy to the device Enq and the enqueue In, as TensorRT 7.1 "
-        f"does: inMs is endEnqMs − startEnqMs; enginescope reads them so{apart}",
-        {"file": source, "warmup_queries": begin},
-    )
 
 
 def _first_kept(columns: dict[str, Array], warmup_ms: float | None) -> int:
@@ -351,23 +347,20 @@ def report_mismatches(reports: Sequence[ToolReport]) -> tuple[Notice, ...]:
     notices = []
     for report in reports:
         for summary in report.summaries:
-            first = stated.setdefault(summary.metric, summary)
-            if first is not summary and (differing := dict(_apart(first, summary))):
+            theirs = summary.figures
+            differing = {
+                name: {"first_ms": value, "second_ms": other}
+                for name, value in stated.setdefault(summary.metric, summary).figures.items()
+                if value is not None
+                and (other := theirs.get(name)) is not None
+                and not _agree(value, other, 0.0)
+            }
+            if differing:
                 notices.append(_contradiction(f"the {summary.metric} summaries", differing))
     names = {report.device.name: None for report in reports if report.device}
     if len(names) > 1:
         notices.append(_contradiction("the names of the GPU", {"gpu": list(names)}))
     return tuple(notices)
-
-
-def _apart(
-    first: ReportedSummary, second: ReportedSummary
-) -> Iterator[tuple[str, dict[str, float]]]:
-    theirs = second.figures
-    for name, value in first.figures.items():
-        other = theirs.get(name)
-        if value is not None and other is not None and not _agree(value, other, 0.0):
-            yield name, {"first_ms": value, "second_ms": other}
 
 
 def query_mismatch(times: ExportedTimes, queries: int | None) -> tuple[Notice, ...]:

@@ -185,10 +185,12 @@ _SAFE = frozenset("._-,")
 
 def output_lines(answers: Sequence[TensorValues]) -> tuple[Line, ...]:
     """Return ``--dumpOutput``: name and shape, then the values of each output."""
-    parts = [
-        f"{on_one_line(answer.name)}: ({dims_text(answer.shape)})\n{_printed(numbers_of(answer))}"
-        for answer in answers
-    ]
+    parts = []
+    for answer in answers:
+        values = numbers_of(answer)
+        texts = map(number if values.dtype.kind == "f" else str, values.tolist())
+        head = f"{on_one_line(answer.name)}: ({dims_text(answer.shape)})"
+        parts.append(f"{head}\n{' '.join(texts)}")
     return info("Output Tensors:", *parts)
 
 
@@ -229,10 +231,6 @@ def _record(tensor: TensorValues) -> dict[str, Any]:
         name: np.flatnonzero(where).tolist() for name, where in places.items() if where.any()
     }
     return record
-
-
-def _printed(values: Array) -> str:
-    return " ".join(map(number if values.dtype.kind == "f" else str, values.tolist()))
 
 
 #: Decimals of milliseconds. Stamps to the picosecond: the difference of two, hours after the start,
