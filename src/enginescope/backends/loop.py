@@ -407,8 +407,5 @@ def _faults(values: Any, before: Any | None) -> Iterator[str]:
 def _notice(fault: str, names: Sequence[str]) -> Notice:
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     outputs = "output" if len(names) == 1 else "outputs"
-    return Notice(
-        "W-OUTPUTS",
-        f"{outputs} {shown}: {_TEXTS[fault]}; check the model with enginescope validate",
-        {"fault": fault, "outputs": list(names)},
-    )
+    message = f"{outputs} {shown}: {_TEXTS[fault]}; check the model with enginescope validate"
+    return Notice("W-OUTPUTS", message, {"fault": fault, "outputs": list(names)})

@@ -419,11 +419,8 @@ def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measu
     try:
         (profile, remarks), duration_ms = clocked(run_pass)
     except (EnginescopeError, MemoryError) as error:
-        failure = Notice(
-            "W-NO-LAYERS",
-            f"the pass that times the layers failed: {error}",
-            {"error": type(error).__name__},
-        )
+        message = f"the pass that times the layers failed: {error}"
+        failure = Notice("W-NO-LAYERS", message, {"error": type(error).__name__})
         return replace(measured, notices=(*measured.notices, failure))
     return replace(
         measured,

@@ -293,11 +293,8 @@ def require_presents(
     lacking = [name for name in pasts if name not in presents]
     if lacking or not presents:
         named = f"no present output for {lacking[0]}" if lacking else "no past_* input"
-        raise UnsupportedError(
-            f"{model} cannot generate tokens",
-            why=f"it has {named}",
-            hint="export the decoder with past keys and values, or omit decode",
-        )
+        hint = "export the decoder with past keys and values, or omit decode"
+        raise UnsupportedError(f"{model} cannot generate tokens", why=f"it has {named}", hint=hint)
     rest = [name for name in outputs if name not in presents.values()]
     return presents, "logits" if "logits" in rest else rest[0]
 

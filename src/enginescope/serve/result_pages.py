@@ -163,9 +163,8 @@ def compare(request: Request) -> Response:
         other = f"/compare?{urlencode({'run': names[::-1]}, doseq=True)}"
         links = (*sides, (other, "The other way round"))
     else:
-        raise UsageError(
-            f"{len(set(names))} runs to compare", hint="choose two in the list of runs"
-        )
+        what = f"{len(set(names))} runs to compare"
+        raise UsageError(what, hint="choose two in the list of runs")
     chosen = Chosen(only=None, top=10, threshold_pct=THRESHOLD_PCT)
     data = compare_page(
         found.plans, chosen, None, measured=found.measured, script_address=script_address()

@@ -39,11 +39,9 @@ class DatabaseUrl:
         if scheme in ("postgresql", "postgres"):
             url, scheme = f"{_SCHEMES[0]}{url[len(scheme) :]}", _SCHEMES[0]
         if scheme not in _SCHEMES:
-            raise UsageError(
-                f"store {without_password(url)}",
-                why="it is neither a folder nor a database of runs",
-                hint=f"a folder, or a URL as {' and '.join(f'{one}://' for one in _SCHEMES)}",
-            )
+            what = f"store {without_password(url)}"
+            hint = f"a folder, or a URL as {' and '.join(f'{one}://' for one in _SCHEMES)}"
+            raise UsageError(what, why="it is neither a folder nor a database of runs", hint=hint)
         self.secret_url, self.artifacts = _parted(url)
 
     @property

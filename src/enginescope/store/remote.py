@@ -44,9 +44,8 @@ class RemoteStore:
         if self._parts.scheme not in ("http", "https") or not self._parts.hostname:
             raise UsageError(f"server {url}", why="it is not an http:// or https:// address")
         if self._parts.username or self._parts.password:
-            raise UsageError(
-                "the server's address holds credentials", hint="omit them; the token is enough"
-            )
+            what = "the server's address holds credentials"
+            raise UsageError(what, hint="omit them; the token is enough")
         self._token = token
 
     def __str__(self) -> str:
@@ -65,11 +64,8 @@ class RemoteStore:
         """Raise `StoreError` unless the server takes runs from who has this token."""
         answer = self._ask("GET", "/api")
         if not answer.get("accepts_runs"):
-            raise StoreError(
-                f"server {self}",
-                why="it accepts no runs",
-                hint="start it with enginescope serve --accept-push",
-            )
+            hint = "start it with enginescope serve --accept-push"
+            raise StoreError(f"server {self}", why="it accepts no runs", hint=hint)
 
     def missing(self, ids: Sequence[str]) -> tuple[str, ...]:
         """Return those of `ids` that the server does not have."""

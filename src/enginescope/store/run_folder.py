@@ -164,11 +164,8 @@ def _document(data: bytes, source: str) -> Document:
     if version < SCHEMA_VERSION:
         raise FormatError(source, where="schema_version", why=f"there is no schema {version}")
     if version > SCHEMA_VERSION:
-        raise StoreError(
-            source,
-            why=f"it has schema {version}, this enginescope reads up to {SCHEMA_VERSION}",
-            hint="install a newer enginescope",
-        )
+        why = f"it has schema {version}, this enginescope reads up to {SCHEMA_VERSION}"
+        raise StoreError(source, why=why, hint="install a newer enginescope")
     return document
 
 

@@ -360,11 +360,9 @@ class OrtBackend:
     def _setup(self, ort: Any, job: Job) -> tuple[Setup, Preparation | None]:
         found = preparing.read(Path(job.engine), job, self.provider) if job.engine else None
         if found is None and (job.engine or preparing.needs_another_model(job, self.provider)):
-            raise BackendError(
-                f"{job.subject.name} is not made ready for {self.name}",
-                why=f"{job.engine} is gone or not whole" if job.engine else "nothing was prepared",
-                hint="measure again with --rebuild",
-            )
+            what = f"{job.subject.name} is not made ready for {self.name}"
+            why = f"{job.engine} is gone or not whole" if job.engine else "nothing was prepared"
+            raise BackendError(what, why=why, hint="measure again with --rebuild")
         return setup_of(ort, job, self.provider, found), found
 
     def _must_be_onnx(self, job: Job) -> None:
@@ -391,11 +389,8 @@ def _complete(job: Job, measured: Measured, session: Any, recorder: Recorder) ->
 
 def _must_be_installed(package: str, asker: str) -> None:
     if not is_installed(package.replace("-", "_")):
-        raise MissingDependencyError(
-            f"Python package {package} is not available",
-            why=f"{asker} needs it",
-            hint=f"pip install '{_CONVERT}'",
-        )
+        what, why = f"Python package {package} is not available", f"{asker} needs it"
+        raise MissingDependencyError(what, why=why, hint=f"pip install '{_CONVERT}'")
 
 
 def cpu() -> OrtBackend:

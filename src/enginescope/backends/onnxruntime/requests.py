@@ -232,11 +232,9 @@ def host_value(ort: Any, array: Any, type_text: str, shape: tuple[int, ...] | No
     try:
         value = ort.OrtValue.ortvalue_from_shape_and_type(list(shape or array.shape), number)
     except (AttributeError, TypeError, ValueError, RuntimeError) as error:
-        raise UnsupportedError(
-            f"{type_text} cannot be fed",
-            why=f"onnxruntime {ort.__version__} cannot create values of that type",
-            hint="pip install 'onnxruntime>=1.20'",
-        ) from error
+        what = f"{type_text} cannot be fed"
+        why = f"onnxruntime {ort.__version__} cannot create values of that type"
+        raise UnsupportedError(what, why=why, hint="pip install 'onnxruntime>=1.20'") from error
     raw = np.ascontiguousarray(array)
     ctypes.memmove(value.data_ptr(), raw.ctypes.data, raw.nbytes)
     return value

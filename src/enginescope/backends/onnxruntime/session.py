@@ -243,9 +243,8 @@ class OrtSession:
             )
         except EnginescopeError as error:
             if self._asked.transfers is False or self._is_graph:
-                raise UnsupportedError(
-                    "tensors cannot lie in device memory", why=str(error), hint="--transfers"
-                ) from error
+                what = "tensors cannot lie in device memory"
+                raise UnsupportedError(what, why=str(error), hint="--transfers") from error
             message = f"only timed with copies: {error}"
             self._notices.append(Notice("W-NO-DEVICE-TENSORS", message))
             return None

@@ -45,11 +45,9 @@ class OrtChanges:
         self._session = self._opened.session
         if self._opened.mode.cuda_graph:
             self.close()
-            raise UnsupportedError(
-                "changing shapes with a CUDA graph of ONNX Runtime",
-                why="it replays the shape that it captured",
-                hint="omit the option of the CUDA graph",
-            )
+            what = "changing shapes with a CUDA graph of ONNX Runtime"
+            why = "it replays the shape that it captured"
+            raise UnsupportedError(what, why=why, hint="omit the option of the CUDA graph")
         self.input_specs = self._opened.input_specs
         self.providers = self._opened.providers
         self._requests: dict[int, Request] = {}
@@ -130,11 +128,8 @@ class DecodeSession(OrtSession):
         if self._in_flight > 1 or self._asked.call:
             raise UnsupportedError("generating tokens", why="one request at a time generates them")
         if self._is_graph:
-            raise UnsupportedError(
-                "a CUDA graph cannot generate tokens",
-                why="shapes grow with each",
-                hint="--graph off",
-            )
+            what = "a CUDA graph cannot generate tokens"
+            raise UnsupportedError(what, why="shapes grow with each", hint="--graph off")
 
     @property
     def mode(self) -> Mode:

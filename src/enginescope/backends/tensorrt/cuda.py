@@ -50,9 +50,8 @@ class Driver:
         try:
             asked = self.runtime.cudaGetDeviceCount()
         except RuntimeError as error:  # cuda-bindings before 13, where there is no libcuda
-            raise UnsupportedError(
-                "looking for a GPU", why=str(error), hint="enginescope doctor"
-            ) from error
+            what = "looking for a GPU"
+            raise UnsupportedError(what, why=str(error), hint="enginescope doctor") from error
         count = int(self.check(asked, "looking for a GPU"))
         if count == 0:
             raise UnsupportedError("looking for a GPU", why="there is none")

@@ -128,20 +128,16 @@ def load(runtime: str | None = None) -> Libraries:
     package = _INSTALL[runtime or "full"]
     backend = "trt-rtx" if runtime == "rtx" else "trt"
     if found is None:
-        raise MissingDependencyError(
-            f"TensorRT{f' ({runtime} runtime)' if runtime else ''} is not installed",
-            why=f"the backend {backend} needs it",
-            hint=f"pip install {package} 'enginescope[trt]'",
-        )
+        what = f"TensorRT{f' ({runtime} runtime)' if runtime else ''} is not installed"
+        hint = f"pip install {package} 'enginescope[trt]'"
+        raise MissingDependencyError(what, why=f"the backend {backend} needs it", hint=hint)
     name, module = found
     try:
         trt = require(module, purpose=f"the backend {backend}", install=package.partition(" ")[0])
     except (OSError, RuntimeError) as error:  # it loads its libraries by itself
-        raise MissingDependencyError(
-            f"TensorRT ({module}) does not load",
-            why=str(error),
-            hint=f"pip install --force-reinstall {package}, of the CUDA version of your driver",
-        ) from error
+        what = f"TensorRT ({module}) does not load"
+        hint = f"pip install --force-reinstall {package}, of the CUDA version of your driver"
+        raise MissingDependencyError(what, why=str(error), hint=hint) from error
     if name == "rtx" and not is_installed(_CUDA):
         return Libraries(trt=trt, cuda=None, driver=None, runtime=name)
     return Libraries(trt=trt, cuda=load_cuda("runtime"), driver=load_cuda("driver"), runtime=name)
@@ -314,15 +310,12 @@ def require_served_gpu(libraries: Libraries, device: int) -> None:
     served = served_text(libraries)
     facts, why = _gpu(libraries, device)
     if facts is None:
-        raise MissingDependencyError(
-            "no NVIDIA GPU can be used here", why=f"{served}; {why}", hint=_BUILDS
-        )
+        what = "no NVIDIA GPU can be used here"
+        raise MissingDependencyError(what, why=f"{served}; {why}", hint=_BUILDS)
     if not is_served(libraries.trt, facts.compute_capability):
-        raise MissingDependencyError(
-            f"{facts.name} cannot run engines of TensorRT for RTX",
-            why=f"{served}; this GPU has {facts.compute_capability}",
-            hint=_BUILDS,
-        )
+        what = f"{facts.name} cannot run engines of TensorRT for RTX"
+        why = f"{served}; this GPU has {facts.compute_capability}"
+        raise MissingDependencyError(what, why=why, hint=_BUILDS)
 
 
 def _gpu(libraries: Libraries, device: int) -> tuple[DeviceFacts | None, str]:

@@ -143,9 +143,8 @@ def profile_of(
     """
     names = [name for name, _ in rows[0]] if rows else []
     if any([name for name, _ in row] != names for row in rows):
-        raise BackendError(
-            "profiling the layers", why="TensorRT reported other layers from one run to the next"
-        )
+        what = "profiling the layers"
+        raise BackendError(what, why="TensorRT reported other layers from one run to the next")
     times = np.array([[ms for _, ms in row] for row in rows], dtype=np.float64)
     times = times.reshape(len(rows), len(names))
     totals = times.sum(axis=0)
@@ -179,22 +178,16 @@ def profile_of(
 
 
 def _ungated(why: str) -> Notice:
-    return Notice(
-        "W-UNGATED",
-        f"layer times include time in which the GPU waited for the host: {why}",
-        {"why": why},
-    )
+    message = f"layer times include time in which the GPU waited for the host: {why}"
+    return Notice("W-UNGATED", message, {"why": why})
 
 
 def _parallel(engine: Any) -> tuple[Notice, ...]:
     streams = getattr(engine, "num_aux_streams", 0)
     if not streams:
         return ()
-    return (
-        Notice(
-            "W-PARALLEL-LAYERS",
-            f"the engine uses {streams} auxiliary streams: layers may run at the same "
-            "time, and their times then add up to more than the whole",
-            {"aux_streams": streams},
-        ),
+    message = (
+        f"the engine uses {streams} auxiliary streams: layers may run at the same "
+        "time, and their times then add up to more than the whole"
     )
+    return (Notice("W-PARALLEL-LAYERS", message, {"aux_streams": streams}),)

@@ -68,10 +68,8 @@ class TrtexecBackend:
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
         """Build where needed, measure, profile and inspect: all in one run of trtexec."""
         if job.subject.kind not in ("onnx", "engine") or job.subject.path is None:
-            raise UnsupportedError(
-                f"trtexec cannot run {job.subject.name}",
-                why="it is neither an ONNX model nor an engine",
-            )
+            what = f"trtexec cannot run {job.subject.name}"
+            raise UnsupportedError(what, why="it is neither an ONNX model nor an engine")
         binary = find_binary(job.backend.options.get("binary"))
         version = version_of(binary)
         with temporary_folder() as folder:
@@ -197,11 +195,9 @@ class GpuBeside(GpuLook):
         self._times_ms.append(at)
 
     def _say_beside(self) -> None:
-        self.notices.append(
-            Notice(
-                "I-SAMPLED-BESIDE",
-                "the GPU was sampled during the timed loop, because trtexec runs it "
-                "once; the idle power is unknown",
-                {"interval_ms": self._rule.interval_ms},
-            )
+        message = (
+            "the GPU was sampled during the timed loop, because trtexec runs it "
+            "once; the idle power is unknown"
         )
+        evidence = {"interval_ms": self._rule.interval_ms}
+        self.notices.append(Notice("I-SAMPLED-BESIDE", message, evidence))

@@ -35,10 +35,8 @@ def check_options(spec: BackendSpec) -> None:
     """Raise `UsageError` for a precision, key or value that no version of trtexec takes."""
     read_precision(spec.precision, NAME)
     if spec.precision and spec.options.get("strongly_typed") == "1":
-        raise UsageError(
-            f"precision {spec.precision} with strongly_typed=1",
-            why="a strongly typed network computes in the types of the model",
-        )
+        what = f"precision {spec.precision} with strongly_typed=1"
+        raise UsageError(what, why="a strongly typed network computes in the types of the model")
     for key, value in spec.options.items():
         check_option(key, value)
     check_bounds(spec.options)
@@ -75,11 +73,9 @@ def _refuse_build(spec: BackendSpec, subject: Subject) -> None:
     if spec.precision:
         of_build.insert(0, f"precision {spec.precision}")
     if of_build:
-        raise UnsupportedError(
-            f"{', '.join(of_build)} for {subject.name}",
-            why="an engine is already built, and these options are for a build",
-            hint="pass the ONNX model, or omit them",
-        )
+        what = f"{', '.join(of_build)} for {subject.name}"
+        why = "an engine is already built, and these options are for a build"
+        raise UnsupportedError(what, why=why, hint="pass the ONNX model, or omit them")
 
 
 def _write_precision(flags: Flags, spec: BackendSpec) -> None:
@@ -190,23 +186,17 @@ def _write_mode(flags: Flags, asked: Mode) -> Mode:
 
 def _chosen(asked: Mode) -> Mode:
     if asked.kind == "latency":
-        raise UnsupportedError(
-            "mode latency on trtexec",
-            why="it enqueues ahead and times on the GPU's clock only",
-            hint="--mode throughput, or --on trt",
-        )
+        what = "mode latency on trtexec"
+        why = "it enqueues ahead and times on the GPU's clock only"
+        raise UnsupportedError(what, why=why, hint="--mode throughput, or --on trt")
     if asked.cold or (asked.rotate or 1) > 1:
-        raise UnsupportedError(
-            f"mode {'cold' if asked.cold else 'rotate'} on trtexec",
-            why="trtexec has no flag for it",
-            hint="--on trt",
-        )
+        what = f"mode {'cold' if asked.cold else 'rotate'} on trtexec"
+        raise UnsupportedError(what, why="trtexec has no flag for it", hint="--on trt")
     # without a kind, one in flight is what a mode starts with, not what somebody asked for
     in_flight = 2 if asked.kind is None else asked.in_flight or 2
     if in_flight not in (1, 2):
-        raise UnsupportedError(
-            f"{in_flight} requests in flight on trtexec", why="it has one or two slots a stream"
-        )
+        what = f"{in_flight} requests in flight on trtexec"
+        raise UnsupportedError(what, why="it has one or two slots a stream")
     return Mode(
         kind="throughput",
         in_flight=in_flight,

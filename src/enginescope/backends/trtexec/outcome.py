@@ -158,23 +158,16 @@ class _Files:
         return value
 
     def _complain(self, name: str, reason: str) -> None:
-        self.notices.append(
-            Notice(
-                "W-DAMAGED-FILE",
-                f"{self._stem}.{_KEPT[name]} could not be used: {reason}",
-                {"file": f"{self._stem}.{_KEPT[name]}", "reason": reason},
-            )
-        )
+        message = f"{self._stem}.{_KEPT[name]} could not be used: {reason}"
+        evidence = {"file": f"{self._stem}.{_KEPT[name]}", "reason": reason}
+        self.notices.append(Notice("W-DAMAGED-FILE", message, evidence))
 
 
 def _times(files: _Files, job: Job) -> ExportedTimes:
     found = files.data(TIMES)
     if found is None:
-        raise BackendError(
-            "trtexec exported no times",
-            why="it reported PASSED and did not write the file",
-            hint="its log is kept with the run",
-        )
+        what, why = "trtexec exported no times", "it reported PASSED and did not write the file"
+        raise BackendError(what, why=why, hint="its log is kept with the run")
     try:
         times, notices = parse_times(*found, warmup_ms=job.workload.warmup.time_ms)
     except FormatError as error:
@@ -187,13 +180,10 @@ def _profile(files: _Files, log: TrtexecLog) -> Profile | None:
     profile = files.read(PROFILE, parse_profile)
     if profile is not None or log.profile is None:
         return profile
-    files.notices.append(
-        Notice(
-            "I-PRINTED-PROFILE",
-            "layer times are those printed in the log: rounded, and without layers that "
-            "took no time",
-        )
+    message = (
+        "layer times are those printed in the log: rounded, and without layers that took no time"
     )
+    files.notices.append(Notice("I-PRINTED-PROFILE", message))
     return log.profile
 
 

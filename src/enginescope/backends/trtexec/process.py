@@ -87,15 +87,11 @@ def version_of(binary: Path) -> Version:
             numbers = tuple(map(int, version.split(".")))
             if numbers >= OLDEST:
                 return numbers
-            raise UnsupportedError(
-                f"{binary} is of TensorRT {version}",
-                why="older than 8.6, whose flags and figures are known here",
-                hint="a newer TensorRT; files of older ones can be read: enginescope import",
-            )
-    raise UnsupportedError(
-        f"{binary} is not a known version of trtexec",
-        why=f"it says {_last_line(said)!r} instead of a version",
-    )
+            why = "older than 8.6, whose flags and figures are known here"
+            hint = "a newer TensorRT; files of older ones can be read: enginescope import"
+            raise UnsupportedError(f"{binary} is of TensorRT {version}", why=why, hint=hint)
+    what = f"{binary} is not a known version of trtexec"
+    raise UnsupportedError(what, why=f"it says {_last_line(said)!r} instead of a version")
 
 
 def dotted(version: Version) -> str:
@@ -127,11 +123,8 @@ def _answer(binary: Path, question: str) -> str:
 
 
 def _does_not_start(binary: Path, why: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"{binary} does not start",
-        why=why,
-        hint="LD_LIBRARY_PATH must name the folder of its libnvinfer, and the CUDA libraries",
-    )
+    hint = "LD_LIBRARY_PATH must name the folder of its libnvinfer, and the CUDA libraries"
+    return UnsupportedError(f"{binary} does not start", why=why, hint=hint)
 
 
 def _last_line(text: str) -> str:
@@ -199,9 +192,8 @@ def run(
             errors="replace",
         )
     except OSError as error:
-        raise UnsupportedError(
-            f"{arguments[0]} does not start", why=error.strerror or str(error)
-        ) from error
+        what = f"{arguments[0]} does not start"
+        raise UnsupportedError(what, why=error.strerror or str(error)) from error
     with process:
         try:
             assert process.stdout is not None

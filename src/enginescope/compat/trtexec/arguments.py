@@ -75,19 +75,15 @@ def flag_for(name: str, version: Version) -> Flag:
         known = [one.name for one in flags.values() if one.is_in(version.release)]
         near = closest(name, [*known, STORE_FLAG])
         hint = f"did you mean {near}?" if near else "enginescope trtexec --help lists the flags"
-        raise UsageError(
-            f"trtexec has no flag {name}", why=newer_release_text(version.parts), hint=hint
-        )
+        what = f"trtexec has no flag {name}"
+        raise UsageError(what, why=newer_release_text(version.parts), hint=hint)
     if flag.first > version.release:
         first = ".".join(map(str, flag.first))
         raise UsageError(f"{name} was added in TensorRT {first}", why=f"installed is {version}")
     if not flag.is_in(version.release):
         assert flag.last is not None
-        raise UsageError(
-            f"{name} is gone in TensorRT {version}",
-            why=f"TensorRT {'.'.join(map(str, flag.last))} was the last to have it",
-            hint=flag.instead,
-        )
+        why = f"TensorRT {'.'.join(map(str, flag.last))} was the last to have it"
+        raise UsageError(f"{name} is gone in TensorRT {version}", why=why, hint=flag.instead)
     if flag.is_refused:
         raise UsageError(f"{name} is not supported", why=flag.meaning, hint=flag.instead)
     return flag
@@ -263,11 +259,9 @@ def _needed(name: str, equals: str, value: str) -> str:
 def _checked(flag: Flag, equals: str, value: str) -> str:
     if flag.kind == "flag":
         if equals and value.lower() not in _TRUE:
-            raise UsageError(
-                f"{flag.name}={value}",
-                why="it is a switch without a value, and trtexec would read this as on",
-                hint=f"leave {flag.name} out to have it off",
-            )
+            what = f"{flag.name}={value}"
+            why = "it is a switch without a value, and trtexec would read this as on"
+            raise UsageError(what, why=why, hint=f"leave {flag.name} out to have it off")
         return ""
     if flag.is_optional and not value:
         return ""

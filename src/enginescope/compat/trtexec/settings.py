@@ -92,10 +92,8 @@ def profiles_of(arguments: Arguments) -> tuple[tuple[ProfileSpec, ...], tuple[st
                 raise UsageError(f"{one.name} is given twice for profile {current}")
             roles[_ROLES[one.name]] = parse_shapes(one.name, one.value)
     if sorted(found) != list(range(len(found))):
-        raise UsageError(
-            f"--profile={','.join(map(str, sorted(found)))}",
-            why="the indices must be 0, 1, 2, … without a gap",
-        )
+        what = f"--profile={','.join(map(str, sorted(found)))}"
+        raise UsageError(what, why="the indices must be 0, 1, 2, … without a gap")
     filled = [_filled(index, found[index]) for index in sorted(found)]
     remarks = tuple(remark for _, remarks in filled for remark in remarks)
     return tuple(profile for profile, _ in filled if profile is not None), remarks
@@ -148,11 +146,8 @@ def _shape(flag: str, part: str) -> InputShape:
     if not colon or not name:
         raise UsageError(f"{flag}: {part!r} is not NAME:DIMS", hint="as in image:1x3x224x224")
     if "*" in name:
-        raise UsageError(
-            f"{flag}: {name!r} has a wildcard",
-            why="the inputs' names are not known before the model is parsed",
-            hint="name each input",
-        )
+        why = "the inputs' names are not known before the model is parsed"
+        raise UsageError(f"{flag}: {name!r} has a wildcard", why=why, hint="name each input")
     if "," in name or ";" in name:
         raise UsageError(f"{flag}: {name!r}", why="a name with , or ; cannot be passed on")
     if dims in ("", "scalar"):
@@ -280,10 +275,8 @@ def _check_model(arguments: Arguments, onnx: str | None, load: str | None) -> No
         if arguments.has(name) and load is None:
             raise UsageError(f"{name} without --loadEngine", why="it needs a loaded engine")
     if arguments.text("--useRuntime", "full") != "full" and load is None:
-        raise UsageError(
-            f"--useRuntime={arguments.text('--useRuntime')} without --loadEngine",
-            why="only the full runtime builds engines",
-        )
+        what = f"--useRuntime={arguments.text('--useRuntime')} without --loadEngine"
+        raise UsageError(what, why="only the full runtime builds engines")
 
 
 def _optimum(profiles: tuple[ProfileSpec, ...], arguments: Arguments) -> Shapes:

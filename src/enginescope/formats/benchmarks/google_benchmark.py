@@ -66,9 +66,8 @@ def _result(
     values = [_time_ms(entry, source) for entry in each]
     summary = _summary(entries, values, source)
     if not errors and not values and summary is None:
-        raise FormatError(
-            source, where=name, why="it has no time", expected="real_time of a run or of a mean"
-        )
+        why = "it has no time"
+        raise FormatError(source, where=name, why=why, expected="real_time of a run or of a mean")
     messages = (entry.get("error_message") or entry.get("skip_message") for entry in errors)
     has_samples = len(values) > 1
     return BenchmarkResult(

@@ -385,18 +385,14 @@ def read_links(path: Path) -> tuple[ModelLink, ...]:
         if words:
             found.append(_link(words, number, str(path)))
     if not found:
-        raise FormatError(
-            str(path), why="it lists no model", expected="URL [SHA256] [NAME] per line"
-        )
+        what = str(path)
+        raise FormatError(what, why="it lists no model", expected="URL [SHA256] [NAME] per line")
     names = [one.name for one in found]
     twice = next((one for one in found if names.count(one.name) > 1), None)
     if twice is not None:
-        raise FormatError(
-            str(path),
-            where=f"line {twice.line}",
-            why=f"another line is called {twice.name} too",
-            expected="a separate name at the end of the line",
-        )
+        why = f"another line is called {twice.name} too"
+        expected = "a separate name at the end of the line"
+        raise FormatError(str(path), where=f"line {twice.line}", why=why, expected=expected)
     return tuple(found)
 
 

@@ -276,9 +276,8 @@ def annotated_onnx(path: Path, notes: Mapping[int, Mapping[str, str]]) -> bytes:
     model = load_onnx(path)
     for index, (proto, _) in enumerate(_walk(model.graph, 0)):
         if not hasattr(proto, "metadata_props"):
-            raise FormatError(
-                str(path), why="the installed onnx package cannot store node metadata"
-            )
+            what = str(path)
+            raise FormatError(what, why="the installed onnx package cannot store node metadata")
         added = notes.get(index, {})
         kept = [(prop.key, prop.value) for prop in proto.metadata_props if prop.key not in added]
         del proto.metadata_props[:]

@@ -95,9 +95,8 @@ def load_without_weights(path: str) -> Any:
     except OSError as error:
         raise BackendError(f"{path} cannot be read", why=error.strerror or str(error)) from error
     except Exception as error:  # each protobuf runtime has a DecodeError of its own
-        raise BackendError(
-            f"{path} cannot be read", why=f"it is not an ONNX model ({error})"
-        ) from error
+        what = f"{path} cannot be read"
+        raise BackendError(what, why=f"it is not an ONNX model ({error})") from error
 
 
 def external_data(tensor: Any, path: str) -> Any:
@@ -113,11 +112,9 @@ def external_data(tensor: Any, path: str) -> Any:
     except (TypeError, ValueError) as error:  # newer versions check keys and numbers themselves
         wrong = str(error)
     if wrong is not None:
-        raise BackendError(
-            f"{path} cannot be read",
-            why=f"the external data of weight {tensor.name}: {wrong}",
-            hint="export the model again, or fetch it again",
-        )
+        what = f"{path} cannot be read"
+        why = f"the external data of weight {tensor.name}: {wrong}"
+        raise BackendError(what, why=why, hint="export the model again, or fetch it again")
     return place
 
 

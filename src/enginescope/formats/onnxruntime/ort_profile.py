@@ -212,9 +212,8 @@ def ort_profile_of(
     times = with_gpu_times(document, trace or unknown)
     runs, unfinished = _runs(times.document)
     if not runs:
-        raise FormatError(
-            document.source, why="no finished run in it", expected="Session events model_run"
-        )
+        why = "no finished run in it"
+        raise FormatError(document.source, why=why, expected="Session events model_run")
     source, notices = document.source, [*document.notices, *times.notices]
     if unfinished:
         message = f"{source} ends within a run; its {unfinished} node events are skipped"

@@ -194,9 +194,8 @@ def _plan(
     reader = LayerReader()
     layers = tuple(one for raw in raw_layers if (one := reader.read(raw)) is not None)
     if reader.entries and not layers:
-        raise FormatError(
-            source, where="Layers", why="no entry is a layer", expected="names or objects"
-        )
+        why = "no entry is a layer"
+        raise FormatError(source, where="Layers", why=why, expected="names or objects")
     if any(layer.profile_index is not None for layer in layers):
         # where some names carry ``[profile N]``, those without one belong to profile 0
         layers = tuple(replace(layer, profile_index=layer.profile_index or 0) for layer in layers)
@@ -227,9 +226,8 @@ def _root(document: Document) -> tuple[dict[str, Any], list[Any]]:
         return {}, value
     if isinstance(value, dict) and isinstance(value.get("Layers"), list):
         return value, value["Layers"]
-    raise FormatError(
-        document.source, where="the root", why="there are no layers", expected="a list of Layers"
-    )
+    why = "there are no layers"
+    raise FormatError(document.source, where="the root", why=why, expected="a list of Layers")
 
 
 def _notices(source: str, reader: LayerReader, plan: Plan, *, is_deduced: bool) -> Iterator[Notice]:

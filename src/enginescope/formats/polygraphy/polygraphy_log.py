@@ -54,11 +54,9 @@ def parse_polygraphy_logs(
     text, notices = log_lines.log_text(data, source)
     logs = [log for first, part in _commands(text) for log in _of_command(part, first, source)]
     if not logs:
-        raise FormatError(
-            source,
-            why="a log of polygraphy in which no runner finished an inference",
-            hint="polygraphy run MODEL --trt --onnxrt prints inference times",
-        )
+        why = "a log of polygraphy in which no runner finished an inference"
+        hint = "polygraphy run MODEL --trt --onnxrt prints inference times"
+        raise FormatError(source, why=why, hint=hint)
     return tuple((log, (*notices, *own)) for log, own in logs)
 
 

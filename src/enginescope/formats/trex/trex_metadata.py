@@ -45,9 +45,8 @@ def metadata_of(document: Document) -> tuple[ToolReport, tuple[Notice, ...]]:
     """Return the facts in a file already read; see `parse_trex_metadata`."""
     root = document.value
     if not is_trex_metadata(root):
-        raise FormatError(
-            document.source, why="none of trex's sections in it", expected="performance_summary, …"
-        )
+        why = "none of trex's sections in it"
+        raise FormatError(document.source, why=why, expected="performance_summary, …")
     if isinstance(root, list):
         return _device_dump(root[0]), document.notices
     performance = _section(root, _PERFORMANCE)

@@ -70,9 +70,8 @@ def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the layer times in a file already read; see `parse_profile`."""
     items = _records(document.value)
     if items is None:
-        raise FormatError(
-            document.source, why="no layer times in it", expected="a list with name and averageMs"
-        )
+        why = "no layer times in it"
+        raise FormatError(document.source, why=why, expected="a list with name and averageMs")
     read = [(item, _row_columns(item)) for item in items]
     rows = [(item, columns) for item, columns in read if columns is not None]
     others = [item for item, columns in read if columns is None]

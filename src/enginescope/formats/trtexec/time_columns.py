@@ -120,12 +120,9 @@ def time_columns(document: Document) -> tuple[dict[str, Array], int]:
             return found, left_out
         without_unit = without_unit or _nameless(key, items)
     if without_unit is not None:
-        raise FormatError(
-            document.source,
-            where=without_unit,
-            why="the unit of the times is unknown",
-            expected="a unit in the field's name, such as latencyMs or time_us",
-        )
+        why = "the unit of the times is unknown"
+        expected = "a unit in the field's name, such as latencyMs or time_us"
+        raise FormatError(document.source, where=without_unit, why=why, expected=expected)
     raise FormatError(document.source, why="no times in it", expected="a list with latencyMs")
 
 

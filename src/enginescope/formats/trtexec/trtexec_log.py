@@ -79,9 +79,8 @@ def parse_trtexec_logs(
     """Return the facts of each process in a log, in its order, with their notices."""
     text, notices = log_text(data, source)
     if IS_LOG.search(text) is None:
-        raise FormatError(
-            source, why="no line of trtexec's in it", expected="trtexec's own log, 7.x or later"
-        )
+        why = "no line of trtexec's in it"
+        raise FormatError(source, why=why, expected="trtexec's own log, 7.x or later")
     logs = []
     for first, part in _processes(text, source):
         log, own = read_part(part, "trtexec", source, first=first)
@@ -90,11 +89,9 @@ def parse_trtexec_logs(
     is_told = any(one.options or one.messages or one.device or one.command for one in reports)
     if not is_told and not any(log.has_figures for log, _ in logs):
         unread = [notice.message for _, told in logs for notice in told if notice.code == _UNREAD]
-        raise FormatError(
-            source,
-            why="trtexec wrote it, and no figure in it can be read",
-            hint=unread[0] if unread else "log the whole run, down to its summary",
-        )
+        why = "trtexec wrote it, and no figure in it can be read"
+        hint = unread[0] if unread else "log the whole run, down to its summary"
+        raise FormatError(source, why=why, hint=hint)
     return tuple(logs)
 
 
@@ -315,11 +312,9 @@ def parse_script_logs(
         report = replace(log.report, **version)
         logs.append((replace(log, report=report, backend="trt"), (*notices, *own)))
     if not any(log.has_figures for log, _ in logs):
-        raise FormatError(
-            source,
-            why="TensorRT's logger wrote it, and it holds neither a built engine nor layers",
-            hint="print the inspector's layers, or log a build: trt.Logger(trt.Logger.VERBOSE)",
-        )
+        why = "TensorRT's logger wrote it, and it holds neither a built engine nor layers"
+        hint = "print the inspector's layers, or log a build: trt.Logger(trt.Logger.VERBOSE)"
+        raise FormatError(source, why=why, hint=hint)
     return tuple(logs)
 
 

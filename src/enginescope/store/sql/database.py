@@ -224,11 +224,9 @@ class Database:
         version = connection.execute(sa.text("SELECT version_num FROM alembic_version"))
         found: str | None = version.scalar()
         if found is not None and found > HEAD:
-            raise NewerIndexError(
-                self.what,
-                why=f"it is of version {found}, this enginescope knows up to {HEAD}",
-                hint="install a newer enginescope, or make it again: enginescope runs reindex",
-            )
+            why = f"it is of version {found}, this enginescope knows up to {HEAD}"
+            hint = "install a newer enginescope, or make it again: enginescope runs reindex"
+            raise NewerIndexError(self.what, why=why, hint=hint)
         return found
 
     def is_sound(self) -> bool:

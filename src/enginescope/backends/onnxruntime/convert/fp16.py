@@ -164,11 +164,8 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
     constants_as_initializers(source)
     counts = _counts(source, operators, nodes)
     if not _holds_fp32(source):
-        raise UnsupportedError(
-            f"{model.name} cannot be converted to fp16",
-            why="it holds no FP32 tensor",
-            hint="measure it as it is, without :fp16",
-        )
+        what, why = f"{model.name} cannot be converted to fp16", "it holds no FP32 tensor"
+        raise UnsupportedError(what, why=why, hint="measure it as it is, without :fp16")
     casts_before = _cast_count(source)
     made = _converted(source, operators, nodes, options, model)
     write_model(made, target, like=model)
@@ -198,11 +195,8 @@ def _converted(
     except (EnginescopeError, MemoryError):
         raise
     except Exception as error:  # the converter asserts, and raises whatever it runs into
-        raise BackendError(
-            f"{model.name} cannot be converted to fp16",
-            why=(reason := innermost_reason(error, TOOL)),
-            hint=blocking_hint(reason, kinds),
-        ) from error
+        what, why = f"{model.name} cannot be converted to fp16", innermost_reason(error, TOOL)
+        raise BackendError(what, why=why, hint=blocking_hint(why, kinds)) from error
 
 
 def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str], list[str]]:
@@ -217,11 +211,9 @@ def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str],
             raise UsageError(f"{model.name} has no node {name!r}", hint=hint)
     lacking = without_fp16(source, exempt=frozenset(float16.ALWAYS_FLOAT_INPUTS))
     if lacking & _QUANTISING:
-        raise UnsupportedError(
-            f"{model.name} cannot be converted to fp16",
-            why="it is quantized, and QuantizeLinear has no FP16 form below opset 19",
-            hint="export it again at opset 19 or later, or convert the model before quantization",
-        )
+        why = "it is quantized, and QuantizeLinear has no FP16 form below opset 19"
+        hint = "export it again at opset 19 or later, or convert the model before quantization"
+        raise UnsupportedError(f"{model.name} cannot be converted to fp16", why=why, hint=hint)
     operators = {*float16.DEFAULT_OP_BLOCK_LIST, *lacking, *options.op_block_list}
     return sorted(operators), sorted(options.node_block_list)
 

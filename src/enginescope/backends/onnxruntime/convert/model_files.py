@@ -248,9 +248,8 @@ def read_model(path: Path) -> Any:
     try:
         model = onnx.shape_inference.infer_shapes(model)
     except Exception as error:  # C++ exceptions, with no common base
-        raise BackendError(
-            f"the shapes in {path.name} cannot be inferred", why=str(error)
-        ) from error
+        what = f"the shapes in {path.name} cannot be inferred"
+        raise BackendError(what, why=str(error)) from error
     _load_weights(model, path, below=None)
     return model
 
@@ -334,11 +333,8 @@ def write_model(model: Any, target: Path, like: Path) -> None:
         return
     why = " ".join(str(error).split())
     kinds = {node.op_type for graph in graphs_of(model.graph) for node in graph.node}
-    raise BackendError(
-        f"{like.name} cannot be converted",
-        why=f"ONNX's checker rejects the result: {why}",
-        hint=blocking_hint(why, kinds),
-    ) from error
+    what, why = f"{like.name} cannot be converted", f"ONNX's checker rejects the result: {why}"
+    raise BackendError(what, why=why, hint=blocking_hint(why, kinds)) from error
 
 
 def _rejection(path: Path) -> Exception | None:
@@ -426,10 +422,8 @@ def _infer(model: Path, target: Path) -> dict[str, int]:
             source, int_max=_LARGEST, auto_merge=True, guess_output_rank=False, verbose=0
         )
     except Exception as error:  # it raises whatever it runs into
-        raise BackendError(
-            f"the shapes in {model.name} cannot be inferred",
-            why=innermost_reason(error, SHAPE_TOOL),
-            hint="infer_shapes=never, or a model exported with its shapes",
-        ) from error
+        what = f"the shapes in {model.name} cannot be inferred"
+        hint = "infer_shapes=never, or a model exported with its shapes"
+        raise BackendError(what, why=innermost_reason(error, SHAPE_TOOL), hint=hint) from error
     write_model(made, target, like=model)
     return {"shapes_before": before, "shapes": len(made.graph.value_info)}

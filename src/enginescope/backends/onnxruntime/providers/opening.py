@@ -85,11 +85,9 @@ def newer_ir(what: str, text: str, version: str) -> UnsupportedError | None:
     match = _NEWER.search(text)
     if match is None:
         return None
-    return UnsupportedError(
-        what,
-        why=f"its IR version is {match[1]}; onnxruntime {version} reads up to {match[2]}",
-        hint=f"a newer onnxruntime, or save the model with ir_version = {match[2]}",
-    )
+    why = f"its IR version is {match[1]}; onnxruntime {version} reads up to {match[2]}"
+    hint = f"a newer onnxruntime, or save the model with ir_version = {match[2]}"
+    return UnsupportedError(what, why=why, hint=hint)
 
 
 #: What ONNX Runtime says, in one wording or another, when a provider's libraries do not load.
@@ -146,11 +144,8 @@ def _leftover(ort: Any, job: Job, provider: Provider) -> tuple[str, ...]:
         return ()
     there = CUDA_NAME in ort.get_available_providers()
     if wanted == "cuda" and not there:
-        raise UnsupportedError(
-            f"{provider.name} with leftover=cuda",
-            why="this ONNX Runtime was built without CUDA",
-            hint="leftover=cpu",
-        )
+        why = "this ONNX Runtime was built without CUDA"
+        raise UnsupportedError(f"{provider.name} with leftover=cuda", why=why, hint="leftover=cpu")
     return (CUDA_NAME,) if there else ()
 
 
@@ -215,11 +210,8 @@ def raise_if_unsupported(ort: Any, provider: Provider, error: Exception) -> None
     """Raise `UnsupportedError` if `error` says that provider or mode cannot be had here."""
     text = str(error).lower()
     if any(words in text for words in _GRAPH_WORDS):
-        raise UnsupportedError(
-            "the model cannot be captured as a CUDA graph",
-            why=str(error).splitlines()[0],
-            hint="remove --graph",
-        ) from error
+        what, hint = "the model cannot be captured as a CUDA graph", "remove --graph"
+        raise UnsupportedError(what, why=str(error).splitlines()[0], hint=hint) from error
     is_of_library = isinstance(error, RuntimeError)
     if is_of_library and not provider.is_cpu and any(words in text for words in _LIBRARY_WORDS):
         raise did_not_start(ort, provider) from error
@@ -237,9 +229,8 @@ def add_provider(ort: Any, setup: Setup, options: Any) -> None:
     devices = devices_of(ort, provider, library)
     index = int(setup.provider_options.get("device_id", "0"))
     if not 0 <= index < len(devices):
-        raise UnsupportedError(
-            f"{provider.name}: device_id={index}", why=f"it finds {len(devices)} here, from 0"
-        )
+        what = f"{provider.name}: device_id={index}"
+        raise UnsupportedError(what, why=f"it finds {len(devices)} here, from 0")
     own = {k: v for k, v in setup.provider_options.items() if k != "device_id"}
     options.add_provider_for_devices([devices[index]], own)
 

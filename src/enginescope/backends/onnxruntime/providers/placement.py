@@ -115,11 +115,8 @@ def require_work(
 
 
 def _took_nothing(provider: Provider, why: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"{provider.name} took no node of this model",
-        why=why,
-        hint=f"measure it with the backend that runs it, such as --on {CPU_BACKEND}",
-    )
+    hint = f"measure it with the backend that runs it, such as --on {CPU_BACKEND}"
+    return UnsupportedError(f"{provider.name} took no node of this model", why=why, hint=hint)
 
 
 def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...]:

@@ -120,14 +120,10 @@ def _flag(libraries: Libraries, name: str, part: str) -> Any:
     if found is not None:
         return found
     if libraries.version >= STRONGLY_TYPED_ONLY:
-        raise UnsupportedError(
-            f"trt:{part} on {libraries.title}",
-            why="it builds strongly typed networks only: the model must carry its precision",
-            hint=_way_to(part),
-        )
-    raise UnsupportedError(
-        f"trt:{part}", why=f"{libraries.title} has no {part}", hint="a newer TensorRT"
-    )
+        why = "it builds strongly typed networks only: the model must carry its precision"
+        raise UnsupportedError(f"trt:{part} on {libraries.title}", why=why, hint=_way_to(part))
+    what = f"trt:{part}"
+    raise UnsupportedError(what, why=f"{libraries.title} has no {part}", hint="a newer TensorRT")
 
 
 def _way_to(part: str) -> str:
@@ -164,11 +160,9 @@ def build_engine(libraries: Libraries, job: Job, progress: ProgressSink) -> Meas
         BackendError: The model cannot be parsed or built.
     """
     if libraries.runtime not in ("full", "rtx"):
-        raise UnsupportedError(
-            f"the {libraries.runtime} runtime cannot build",
-            why="it only runs version-compatible plans",
-            hint="pip install tensorrt, or give it an engine built with version_compatible=1",
-        )
+        what = f"the {libraries.runtime} runtime cannot build"
+        hint = "pip install tensorrt, or give it an engine built with version_compatible=1"
+        raise UnsupportedError(what, why="it only runs version-compatible plans", hint=hint)
     options = read_options(job.backend.options)
     cuda = _gpu(libraries, options.get("device", 0))
     try:
@@ -260,14 +254,11 @@ class _Building:
         job, options, libraries = self._job, self._options, self._libraries
         parts = read_precision(job.backend.precision)
         if parts and options.get("strongly_typed") and libraries.version < (11,):
-            raise UsageError(
-                f"trt:{job.backend.precision} with strongly_typed=1",
-                why="a strongly typed network has the precision of the model",
-            )
+            what = f"trt:{job.backend.precision} with strongly_typed=1"
+            raise UsageError(what, why="a strongly typed network has the precision of the model")
         if "calibration_cache" in options and not {"int8", "best"} & set(parts):
-            raise UsageError(
-                "trt: calibration_cache", why="only INT8 is calibrated", hint="--on trt:int8"
-            )
+            what = "trt: calibration_cache"
+            raise UsageError(what, why="only INT8 is calibrated", hint="--on trt:int8")
         set_precision(libraries, target.config, parts, self._capability or "0.0")
         self._check_refit()
         apply_options(target, options)
@@ -296,11 +287,9 @@ class _Building:
         """Refuse what TensorRT for RTX compiles on a GPU where there is none."""
         asked = next((key for key in _REFIT if self._options.get(key)), None)
         if asked is not None and self._device is None:
-            raise UnsupportedError(
-                f"trt: {asked}=1 without a GPU",
-                why=f"{self._libraries.title} compiles engines that can be refitted on the GPU",
-                hint="omit it, or build on a machine with a GPU",
-            )
+            what = f"trt: {asked}=1 without a GPU"
+            why = f"{self._libraries.title} compiles engines that can be refitted on the GPU"
+            raise UnsupportedError(what, why=why, hint="omit it, or build on a machine with a GPU")
 
     def _timing_cache(self, config: Any) -> Path | None:
         """Load the timing cache; return where it lies."""

@@ -72,10 +72,8 @@ def _set_flag(target: Target, key: str, name: str, *, on: bool) -> None:
         return
     (target.config.set_flag if on else target.config.clear_flag)(flag)
     if target.config.get_flag(flag) != on:  # TensorRT logs an error and goes on without
-        raise UsageError(
-            f"trt: {key}={int(on)}",
-            why=f"TensorRT refused the flag {name}; its error is in the log",
-        )
+        what = f"trt: {key}={int(on)}"
+        raise UsageError(what, why=f"TensorRT refused the flag {name}; its error is in the log")
 
 
 def _set_attribute(config: Any, key: str, value: int) -> None:
@@ -83,9 +81,8 @@ def _set_attribute(config: Any, key: str, value: int) -> None:
         raise UnsupportedError(f"trt: {key}={value}", why="this TensorRT has no such setting")
     setattr(config, key, value)
     if getattr(config, key) != value:  # TensorRT logs an error and keeps the old value
-        raise UsageError(
-            f"trt: {key}={value}", why=f"TensorRT refused it and stays at {getattr(config, key)}"
-        )
+        what = f"trt: {key}={value}"
+        raise UsageError(what, why=f"TensorRT refused it and stays at {getattr(config, key)}")
 
 
 def _lacking(target: Target, key: str, instead: str | None = None) -> UnsupportedError:
@@ -116,11 +113,9 @@ def _preview_features(target: Target, changes: tuple[tuple[str, bool], ...]) -> 
 
 def _sparsity(target: Target, value: str) -> None:
     if value == "force":
-        raise UnsupportedError(
-            "trt: sparsity=force",
-            why="it overwrites weights, and then another model would be measured",
-            hint="sparsity=enable, with a model that was pruned",
-        )
+        what = "trt: sparsity=force"
+        why = "it overwrites weights, and then another model would be measured"
+        raise UnsupportedError(what, why=why, hint="sparsity=enable, with a model that was pruned")
     _set_flag(target, "sparsity", "SPARSE_WEIGHTS", on=value == "enable")
 
 
@@ -204,11 +199,9 @@ def _keep_fp32(target: Target, names: tuple[str, ...]) -> None:
     flag = getattr(trt.BuilderFlag, "OBEY_PRECISION_CONSTRAINTS", None)
     layers = [network.get_layer(index) for index in range(network.num_layers)]
     if flag is None or (layers and not hasattr(layers[0], "precision")):
-        raise UnsupportedError(
-            "trt: keep_fp32",
-            why=f"TensorRT {trt.__version__} builds strongly typed networks only",
-            hint="convert the model, and keep these nodes in FP32",
-        )
+        why = f"TensorRT {trt.__version__} builds strongly typed networks only"
+        hint = "convert the model, and keep these nodes in FP32"
+        raise UnsupportedError("trt: keep_fp32", why=why, hint=hint)
     exact = frozenset(names)
     matching = [
         layer

@@ -57,9 +57,8 @@ def make_network(libraries: Libraries, builder: Any, *, strongly_typed: bool) ->
     if strongly_typed and libraries.version < (11,):
         flag = getattr(flags, "STRONGLY_TYPED", None)
         if flag is None:
-            raise UnsupportedError(
-                "trt: strongly_typed=1", why=f"{libraries.title} has no such networks"
-            )
+            what = "trt: strongly_typed=1"
+            raise UnsupportedError(what, why=f"{libraries.title} has no such networks")
         wanted |= 1 << int(flag)
     return builder.create_network(wanted)
 
@@ -87,9 +86,8 @@ def parse_onnx(
 def _set_flag(trt: Any, parser: Any, key: str, name: str, *, on: bool) -> None:
     flag = getattr(getattr(trt, "OnnxParserFlag", None), name, None)
     if flag is None:
-        raise UnsupportedError(
-            f"{key}={int(on)}", why=f"TensorRT {trt.__version__} has no such parser flag"
-        )
+        what = f"{key}={int(on)}"
+        raise UnsupportedError(what, why=f"TensorRT {trt.__version__} has no such parser flag")
     (parser.set_flag if on else parser.clear_flag)(flag)
 
 
@@ -134,9 +132,8 @@ def set_io_formats(target: Target, key: str, specs: tuple[str, ...]) -> None:
     inputs = key == "input_formats"
     count = network.num_inputs if inputs else network.num_outputs
     if len(specs) not in (1, count):
-        raise UsageError(
-            f"{key}", why=f"{len(specs)} given for {count} tensors", hint="one, or all"
-        )
+        what = f"{key}"
+        raise UsageError(what, why=f"{len(specs)} given for {count} tensors", hint="one, or all")
     for index in range(count):
         tensor = network.get_input(index) if inputs else network.get_output(index)
         _set(target, key, tensor, specs[index if len(specs) > 1 else 0])
@@ -148,11 +145,8 @@ def _set(target: Target, key: str, tensor: Any, spec: str) -> None:
         word, formats = "", spec
     if word:
         if target.libraries.version >= (11,):
-            raise UnsupportedError(
-                f"{key}={spec}",
-                why=f"{target.libraries.title} takes types from the model",
-                hint=f"{key}={formats}",
-            )
+            why = f"{target.libraries.title} takes types from the model"
+            raise UnsupportedError(f"{key}={spec}", why=why, hint=f"{key}={formats}")
         tensor.dtype = type_called(target.trt, word)
     mask = 0
     for one in formats.split("+"):
@@ -238,11 +232,9 @@ def _random_inputs(cuda: Cuda, network: Any, spans: dict[str, Span]) -> dict[str
 def _random_values(tensor: Any, span: Span | None, generator: np.random.Generator) -> Any:
     known = dtype_of(tensor.dtype)
     if known not in NUMPY:
-        raise UnsupportedError(
-            f"calibration with input {tensor.name} of type {tensor.dtype.name}",
-            why="it cannot be filled at random",
-            hint="calibration_cache=FILE, or a model with Q/DQ nodes",
-        )
+        what = f"calibration with input {tensor.name} of type {tensor.dtype.name}"
+        hint = "calibration_cache=FILE, or a model with Q/DQ nodes"
+        raise UnsupportedError(what, why="it cannot be filled at random", hint=hint)
     kind = np.dtype(NUMPY[known])
     if span is not None and tensor.is_shape_tensor:
         return np.array(span.opt, kind)

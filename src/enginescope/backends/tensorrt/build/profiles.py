@@ -102,9 +102,8 @@ def _of_profile(shapes: _Shapes, index: int) -> dict[str, tuple[int, ...]]:
     if not shapes:
         return {}
     if index >= len(shapes):
-        raise UsageError(
-            f"optimization profile {index}", why="min, opt and max name unequal numbers of them"
-        )
+        what = f"optimization profile {index}"
+        raise UsageError(what, why="min, opt and max name unequal numbers of them")
     return {one.name: one.dims for one in shapes[index]}
 
 
@@ -157,34 +156,28 @@ def _assumed(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Notice, ...]:
         return ()
     inputs = ", ".join(f"{name} {dims_text(dims)}" for name, dims in shapes.items())
     first = next(iter(shapes))
-    return (
-        Notice(
-            "W-BUILD-SHAPE",
-            f"using size 1 for dynamic dimensions: the engine is built for {inputs} only; "
-            f"to set a size: --dim NAME=SIZE, --shape {first}:DIMS or --opt-shape {first}:DIMS",
-            {"shapes": {name: list(dims) for name, dims in shapes.items()}},
-        ),
+    message = (
+        f"using size 1 for dynamic dimensions: the engine is built for {inputs} only; "
+        f"to set a size: --dim NAME=SIZE, --shape {first}:DIMS or --opt-shape {first}:DIMS"
     )
+    evidence = {"shapes": {name: list(dims) for name, dims in shapes.items()}}
+    return (Notice("W-BUILD-SHAPE", message, evidence),)
 
 
 def _check_names(inputs: Sequence[NetworkInput], shapes: _Shapes) -> None:
     names = [one.name for one in inputs]
     for shape in (one for group in shapes for one in group):
         if shape.name not in names:
-            raise UsageError(
-                f"the model has no input called {shape.name!r}",
-                hint=did_you_mean(shape.name, names),
-            )
+            what = f"the model has no input called {shape.name!r}"
+            raise UsageError(what, hint=did_you_mean(shape.name, names))
 
 
 def _check_shape(one: NetworkInput, dims: tuple[int, ...]) -> None:
     if one.is_shape_tensor:
         count = one.shape[0] if one.shape else 1
         if count is not None and len(dims) != count:
-            raise UsageError(
-                f"shape {dims_text(dims)} for input {one.name}",
-                why=f"it holds {count} values, which are dimensions",
-            )
+            what = f"shape {dims_text(dims)} for input {one.name}"
+            raise UsageError(what, why=f"it holds {count} values, which are dimensions")
         return
     what = f"shape {dims_text(dims)} for input {one.name}"
     wanted = "x".join("?" if size is None else str(size) for size in one.shape)

@@ -276,19 +276,16 @@ def load_engine(
     engine = runtime.deserialize_cuda_engine(data)
     if engine is not None:
         if getattr(engine, "has_implicit_batch_dimension", False):  # until TensorRT 10
-            raise UnsupportedError(
-                f"running {path}",
-                why="it has an implicit batch dimension, which is not run by tensor names",
-                hint="build it again from the ONNX model, which has an explicit batch",
-            )
+            why = "it has an implicit batch dimension, which is not run by tensor names"
+            hint = "build it again from the ONNX model, which has an explicit batch"
+            raise UnsupportedError(f"running {path}", why=why, hint=hint)
         return runtime, engine
     why = log.why("TensorRT gave no reason")
     what = f"loading {path}"
     if is_out_of_memory(why):
         raise MemoryError(f"{what}: {why}")
-    raise UnsupportedError(
-        f"{libraries.title} cannot load {path}", why=why, hint=_hint(libraries, Path(path), why)
-    )
+    what = f"{libraries.title} cannot load {path}"
+    raise UnsupportedError(what, why=why, hint=_hint(libraries, Path(path), why))
 
 
 def _hint(libraries: Libraries, path: Path, why: str) -> str:
@@ -311,15 +308,12 @@ def _configure(libraries: Libraries, runtime: Any, options: Mapping[str, Any]) -
     if "tempfile_controls" in options:
         flags, mask = getattr(libraries.trt, "TempfileControlFlag", None), 0
         if flags is None:
-            raise UnsupportedError(
-                "trt: tempfile_controls", why=f"the {libraries.runtime} runtime has none"
-            )
+            what = "trt: tempfile_controls"
+            raise UnsupportedError(what, why=f"the {libraries.runtime} runtime has none")
         for name, word in options["tempfile_controls"]:
             if name not in _TEMPORARY or word not in ("allow", "deny"):
-                raise UsageError(
-                    f"trt: tempfile_controls={name}:{word}",
-                    hint="in_memory:allow,temporary:deny and the like",
-                )
+                what = f"trt: tempfile_controls={name}:{word}"
+                raise UsageError(what, hint="in_memory:allow,temporary:deny and the like")
             if word == "allow":
                 mask |= 1 << int(member(flags, _TEMPORARY[name], "tempfile_controls"))
         runtime.tempfile_control_flags = mask
@@ -362,9 +356,8 @@ def choose_profile(engine: Any, context: Any, index: int, stream: int) -> None:
     """Switch a context to an optimization profile."""
     count = engine.num_optimization_profiles
     if not 0 <= index < count:
-        raise UsageError(
-            f"profile_index={index}", why=f"the engine has {count} optimization profiles, from 0"
-        )
+        what = f"profile_index={index}"
+        raise UsageError(what, why=f"the engine has {count} optimization profiles, from 0")
     if index and not context.set_optimization_profile_async(index, stream):
         raise BackendError(f"optimization profile {index}", why="TensorRT refused it")
 
@@ -377,11 +370,9 @@ def set_weight_budget(engine: Any, budget: str) -> None:
     """
     total = getattr(engine, "streamable_weights_size", None)
     if not total:
-        raise UnsupportedError(
-            f"weight_streaming_budget={budget}",
-            why="the engine has no streamable weights" if total == 0 else "this TensorRT is older",
-            hint="build with weight_streaming=1 and strongly_typed=1, on TensorRT 10 or later",
-        )
+        why = "the engine has no streamable weights" if total == 0 else "this TensorRT is older"
+        hint = "build with weight_streaming=1 and strongly_typed=1, on TensorRT 10 or later"
+        raise UnsupportedError(f"weight_streaming_budget={budget}", why=why, hint=hint)
     if budget == "auto":
         wanted = engine.get_weight_streaming_automatic_budget()
     elif budget == "off":

@@ -278,11 +278,10 @@ class InferenceStream:
 
     def set_shape(self, name: str, shape: tuple[int, ...]) -> None:
         if not self._context.set_input_shape(name, shape):
-            raise UsageError(
-                f"shape {'x'.join(map(str, shape))} for input {name}",
-                why=self._parts.log.why("the engine's optimization profile does not allow it"),
-                hint="build it for that shape: --min-shape, --opt-shape, --max-shape",
-            )
+            what = f"shape {'x'.join(map(str, shape))} for input {name}"
+            why = self._parts.log.why("the engine's optimization profile does not allow it")
+            hint = "build it for that shape: --min-shape, --opt-shape, --max-shape"
+            raise UsageError(what, why=why, hint=hint)
 
     def launch_eagerly(self) -> None:
         """Let every launch be the enqueue itself."""

@@ -51,11 +51,8 @@ def resolved(asked: Mode) -> Mode:
         raise UsageError("call client", why="TensorRT is given memory, which the caller fills")
     streams = asked.streams or 1
     if kind == "latency" and streams > 1:
-        raise UsageError(
-            f"{streams} streams in latency mode",
-            why="it has one request in flight",
-            hint="--mode throughput",
-        )
+        what = f"{streams} streams in latency mode"
+        raise UsageError(what, why="it has one request in flight", hint="--mode throughput")
     if asked.decode is not None:
         asked = replace(asked, cuda_graph=_decoding_without(asked))
     return replace(
@@ -82,11 +79,9 @@ def _decoding_without(asked: Mode) -> bool:
     }
     for option, is_asked in refused.items():
         if is_asked:
-            raise UsageError(
-                f"trt: --decode with {option}",
-                why="tokens are generated one after another, and each chooses the next",
-                hint=f"omit {option.split()[0]}",
-            )
+            what = f"trt: --decode with {option}"
+            why = "tokens are generated one after another, and each chooses the next"
+            raise UsageError(what, why=why, hint=f"omit {option.split()[0]}")
     return False
 
 
@@ -276,25 +271,18 @@ class TrtSession:
         found = []
         if self.why_no_graph:
             level = "W" if self.asked_for_graph else "I"
-            found.append(
-                Notice(
-                    f"{level}-NO-CUDA-GRAPH",
-                    f"measured without a CUDA graph: {self.why_no_graph}",
-                    {"asked": self.asked_for_graph},
-                )
-            )
+            message = f"measured without a CUDA graph: {self.why_no_graph}"
+            found.append(Notice(f"{level}-NO-CUDA-GRAPH", message, {"asked": self.asked_for_graph}))
         found += [self._python_notice] if self._python_notice else []
         strange = [one for one in self._tensors if not is_known(one.layout)]
         if strange:
             names = ", ".join(one.name for one in strange)
-            found.append(
-                Notice(
-                    "W-RAW-LAYOUT",
-                    f"{names}: values are passed to and from the engine's memory format "
-                    "without reordering, so times are valid and outputs are not",
-                    {one.name: one.format_text for one in strange},
-                )
+            message = (
+                f"{names}: values are passed to and from the engine's memory format "
+                "without reordering, so times are valid and outputs are not"
             )
+            evidence = {one.name: one.format_text for one in strange}
+            found.append(Notice("W-RAW-LAYOUT", message, evidence))
         stripped = stripped_notice(self.libraries.trt, self.engine, self._options)
         if stripped is not None:
             found.append(stripped)
@@ -315,9 +303,8 @@ class TrtSession:
 def must_be_runnable(job: Job) -> None:
     """Raise unless there is an engine to run."""
     if job.subject.kind not in ("onnx", "engine"):
-        raise UnsupportedError(
-            f"trt cannot run {job.subject.name}", why="it is neither a model nor a plan"
-        )
+        what = f"trt cannot run {job.subject.name}"
+        raise UnsupportedError(what, why="it is neither a model nor a plan")
     if job.subject.kind == "onnx" and job.engine is None:
         raise BackendError(f"running {job.subject.name}", why="its engine was not built")
 

@@ -228,11 +228,8 @@ class TrtDecodeSession(TrtSession):
     def _take(self, tensor: EngineTensor, shapes: list[Shape]) -> Buffer:
         """Return memory for the largest of these shapes, bound."""
         if any(size < 0 for shape in shapes for size in shape):
-            raise UnsupportedError(
-                f"{self._name} cannot generate tokens",
-                why=f"the size of {tensor.name} depends on the values",
-                hint="omit decode",
-            )
+            why, hint = f"the size of {tensor.name} depends on the values", "omit decode"
+            raise UnsupportedError(f"{self._name} cannot generate tokens", why=why, hint=hint)
         buffer = Buffer(self.cuda, tensor, max(shapes, key=tensor.nbytes))
         self._lane.set_address(tensor.name, buffer.address)
         return buffer

@@ -305,9 +305,8 @@ def layer_info_json(inspector: str | None) -> bytes:
 def inspector_values(inspector: str | None) -> Any:
     """Return the inspector's text as values; see `layer_info_json`."""
     if inspector is None:
-        raise UnsupportedError(
-            "layer information", why="TensorRT's inspector gave none for this engine"
-        )
+        what = "layer information"
+        raise UnsupportedError(what, why="TensorRT's inspector gave none for this engine")
     return read_json(inspector.encode(), "the inspector's JSON").value
 
 
