@@ -148,10 +148,11 @@ class GpuWatch(GpuLook):
             recorder = make_recorder()
             with Sampling(address, rule.interval_ms) as self._sampling:
                 self._idle()
-                issued = _Issuing(recorder, progress, rule)
-                issued.run_for(rule.settle_ms)
+                whole_from_ms = now_ms() - rule.settle_ms - rule.idle_ms
+                issue = partial(_issue, recorder, progress, rule, whole_from_ms)
+                issue(rule.settle_ms)
                 before, begun_ms = recorder.issued, now_ms()
-                issued.run_for(rule.duration_ms)
+                issue(rule.duration_ms)
                 self._requests = recorder.issued - before
                 self._spans.append(Span(kind="load", from_ms=begun_ms, to_ms=now_ms()))
         except (EnginescopeError, MemoryError) as error:
@@ -187,28 +188,17 @@ class GpuWatch(GpuLook):
             self._readings.append(self._sampler.clock())
 
 
-class _Issuing:
-    """Runs requests for a time."""
-
-    def __init__(self, recorder: Recorder, progress: ProgressSink, rule: TelemetryRule) -> None:
-        self._recorder = recorder
-        self._progress = progress
-        self._whole_ms = rule.whole_ms
-        self._begun_ms = now_ms() - rule.settle_ms - rule.idle_ms
-
-    def run_for(self, duration_ms: float) -> None:
-        until = now_ms() + duration_ms
-        count = 1
-        while (left_ms := until - now_ms()) > 0:
-            begun_ms = now_ms()
-            self._recorder.run(count)
-            each_ms = max((now_ms() - begun_ms) / count, 1e-4)
-            count = max(1, int(min(CHUNK_MS, left_ms) / each_ms))
-            self._progress(
-                Progress(
-                    phase="telemetry", elapsed_ms=now_ms() - self._begun_ms, limit_ms=self._whole_ms
-                )
-            )
+def _issue(
+    recorder: Recorder, progress: ProgressSink, rule: TelemetryRule, from_ms: float, for_ms: float
+) -> None:
+    until, count = now_ms() + for_ms, 1
+    while (left_ms := until - now_ms()) > 0:
+        begun_ms = now_ms()
+        recorder.run(count)
+        each_ms = max((now_ms() - begun_ms) / count, 1e-4)
+        count = max(1, int(min(CHUNK_MS, left_ms) / each_ms))
+        elapsed_ms = now_ms() - from_ms
+        progress(Progress(phase="telemetry", elapsed_ms=elapsed_ms, limit_ms=rule.whole_ms))
 
 
 T = TypeVar("T")

@@ -148,17 +148,6 @@ def record_of(job: Job, key: str) -> Path:
     return Path(job.engine_cache or ".") / _FOLDER / key / RECORD
 
 
-def write(part: Path, made: Preparation) -> None:
-    """Write the record: last, so that an entry without it is none."""
-    write_atomic(part / RECORD, encode(made))
-
-
-def kept_in(part: Path) -> tuple[int, int]:
-    """Return how many files the provider has left in its caches, and their size."""
-    sizes = [one.stat().st_size for one in (part / _CACHES).rglob("*") if one.is_file()]
-    return len(sizes), sum(sizes)
-
-
 _INTERVAL_S = 1.0
 
 
@@ -200,7 +189,7 @@ def make_ready(
             ready = _ready(job, key, made)
             lost = fp16_notice(ort, job, setup_of(ort, job, provider, ready))
             ready = replace(ready, notices=lost)
-        write(part, ready)
+        write_atomic(part / RECORD, encode(ready))  # last, so that an entry without it is none
     found = read(record_of(job, key), job, provider)
     return Measured(preparation=found or ready)
 
@@ -291,7 +280,7 @@ class _Building:
             finally:
                 session.close()
         del session  # some providers write their caches when they are released
-        files, size = kept_in(part)
+        sizes = [one.stat().st_size for one in (part / _CACHES).rglob("*") if one.is_file()]
         return _ready(
             self._job,
             key,
@@ -301,8 +290,8 @@ class _Building:
                 Phase(name="cold_load", duration_ms=load_ms),
                 Phase(name="cold_first_inference", duration_ms=first_ms),
             ),
-            cache_files=files,
-            cache_bytes=size,
+            cache_files=len(sizes),
+            cache_bytes=sum(sizes),
             peak_device_bytes=memory.process_peak_bytes if memory else None,
         )
 

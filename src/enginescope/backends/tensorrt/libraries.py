@@ -13,7 +13,7 @@ import time
 from importlib import import_module, metadata
 from typing import Any
 
-from enginescope.backends.tensorrt.cuda import DeviceFacts, Driver
+from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.core.errors import FormatError, MissingDependencyError, UnsupportedError
 from enginescope.core.optional import is_installed, require
 from enginescope.core.record import Record
@@ -22,6 +22,7 @@ from enginescope.formats.plan.engine_file import capability_numbers
 from enginescope.formats.plan.plan_json import plan_of
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import probe_devices
+from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Plan
 
 #: runtime -> (modules it may be in, distributions that bring them)
@@ -318,7 +319,7 @@ def require_served_gpu(libraries: Libraries, device: int) -> None:
         raise MissingDependencyError(what, why=why, hint=_BUILDS)
 
 
-def _gpu(libraries: Libraries, device: int) -> tuple[DeviceFacts | None, str]:
+def _gpu(libraries: Libraries, device: int) -> tuple[Device | None, str]:
     """Return the GPU; or ``None`` and why there is none."""
     if libraries.cuda is None:
         if probe_devices():

@@ -55,7 +55,9 @@ def profile_layers(
             try:
                 return _gated(session, profiler), notices
             except UnsupportedError as error:
-                notices = (*notices, _ungated(str(error)))
+                cause = "layer times include time in which the GPU waited for the host"
+                ungated = Notice("W-UNGATED", f"{cause}: {error}", {"why": str(error)})
+                notices = (*notices, ungated)
         return profile_of(*_collect(session, profiler)), notices
     finally:
         session.close()
@@ -175,11 +177,6 @@ def profile_of(
         batch_sums_ms=batch_sums(times),
         resolution_ms=(half_step, half_step),
     )
-
-
-def _ungated(why: str) -> Notice:
-    message = f"layer times include time in which the GPU waited for the host: {why}"
-    return Notice("W-UNGATED", message, {"why": why})
 
 
 def _parallel(engine: Any) -> tuple[Notice, ...]:

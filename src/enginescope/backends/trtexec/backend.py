@@ -74,7 +74,10 @@ class TrtexecBackend:
         version = version_of(binary)
         with temporary_folder() as folder:
             command = command_for(binary, version, job, feeds, folder)
-            with GpuBeside(job.telemetry, _device(command.arguments)) as gpu:
+            named = [one for one in command.arguments if one.startswith("--device=")]
+            # in CUDA's count
+            device = named[-1].partition("=")[2] if named else "0"
+            with GpuBeside(job.telemetry, device) as gpu:
                 ended = run(
                     command.arguments,
                     command.expected_ms,
@@ -93,12 +96,6 @@ class TrtexecBackend:
             gpu=seen,
             notices=(*measured.notices, *gpu.notices),
         )
-
-
-def _device(arguments: tuple[str, ...]) -> str:
-    """Return the number of the GPU that trtexec uses, in CUDA's count."""
-    given = [one.partition("=")[2] for one in arguments if one.startswith("--device=")]
-    return given[-1] if given else "0"
 
 
 #: Between two looks at the clock alone.
@@ -173,7 +170,12 @@ class GpuBeside(GpuLook):
         begun_ms = max(self._begun_ms, self._ended_ms - lasted_ms)
         around = self._series().between(begun_ms - _AROUND_MS, self._ended_ms + _AROUND_MS)
         if self._is_full:
-            self._say_beside()
+            message = (
+                "the GPU was sampled during the timed loop, because trtexec runs it "
+                "once; the idle power is unknown"
+            )
+            evidence = {"interval_ms": self._rule.interval_ms}
+            self.notices.append(Notice("I-SAMPLED-BESIDE", message, evidence))
         kinds: tuple[SpanKind, ...] = ("timed", "load") if self._is_full else ("timed",)
         return GpuTelemetry(
             gpu=self._sampler.gpu,
@@ -193,11 +195,3 @@ class GpuBeside(GpuLook):
         at = now_ms()
         self._readings.append(sampler.sample(self._pid) if self._is_full else sampler.clock())
         self._times_ms.append(at)
-
-    def _say_beside(self) -> None:
-        message = (
-            "the GPU was sampled during the timed loop, because trtexec runs it "
-            "once; the idle power is unknown"
-        )
-        evidence = {"interval_ms": self._rule.interval_ms}
-        self.notices.append(Notice("I-SAMPLED-BESIDE", message, evidence))

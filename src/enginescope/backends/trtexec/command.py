@@ -50,20 +50,15 @@ def write_options(flags: Flags, spec: BackendSpec, subject: Subject) -> None:
     else:
         _write_precision(flags, spec)
         _write_profiles(flags, spec.options)
-    for key, value in _one_pool_list(spec.options).items():
+    options = dict(spec.options)
+    if "workspace" in options:  # trtexec takes one list of all pools
+        pools = (f"workspace:{options.pop('workspace')}", options.get("memory_pools"))
+        options["memory_pools"] = ",".join(filter(None, pools))
+    for key, value in options.items():
         if key not in OWN:
             write_option(flags, key, value)
     if subject.kind != "engine" and "profiling_verbosity" not in spec.options:
         flags.add("profilingVerbosity", "detailed")
-
-
-def _one_pool_list(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options, the workspace among the other pools: trtexec takes one list of them."""
-    found = dict(options)
-    if "workspace" in found:
-        pools = (f"workspace:{found.pop('workspace')}", found.get("memory_pools"))
-        found["memory_pools"] = ",".join(filter(None, pools))
-    return found
 
 
 def _refuse_build(spec: BackendSpec, subject: Subject) -> None:

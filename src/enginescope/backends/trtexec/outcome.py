@@ -14,6 +14,7 @@ from enginescope.backends.trtexec.process import (
     Ended,
     Version,
     bindings,
+    last_line,
     mode_notices,
     printed_mode,
     warm_up_report,
@@ -45,10 +46,10 @@ def read_log(ended: Ended, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]
     try:
         log, notices = parse_trtexec_log(ended.log.encode(), source)
     except FormatError as error:
-        raise BackendError(_end(ended), why=_last_line(ended.log)) from error
+        raise BackendError(_end(ended), why=last_line(ended.log, "it printed nothing")) from error
     if ended.status != 0 or log.report.passed is False:
         errors = [one.text for one in log.report.messages if one.level != "warning"]
-        why = "; ".join(errors[:_SHOWN]) or _last_line(ended.log)
+        why = "; ".join(errors[:_SHOWN]) or last_line(ended.log, "it printed nothing")
         raise BackendError(_end(ended), why=why, hint=_hint(log.report))
     return log, notices
 
@@ -67,11 +68,6 @@ def _hint(report: ToolReport) -> str | None:
     if "unknown option" in text:
         return "check --trtexec-args and the arguments after --: trtexec gets them unchanged"
     return build_failure_hint(one.text for one in report.messages)
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it printed nothing"
 
 
 T = TypeVar("T")

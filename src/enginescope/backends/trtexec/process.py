@@ -91,7 +91,7 @@ def version_of(binary: Path) -> Version:
             hint = "a newer TensorRT; files of older ones can be read: enginescope import"
             raise UnsupportedError(f"{binary} is of TensorRT {version}", why=why, hint=hint)
     what = f"{binary} is not a known version of trtexec"
-    raise UnsupportedError(what, why=f"it says {_last_line(said)!r} instead of a version")
+    raise UnsupportedError(what, why=f"it says {last_line(said)!r} instead of a version")
 
 
 def dotted(version: Version) -> str:
@@ -118,7 +118,7 @@ def _answer(binary: Path, question: str) -> str:
     if ended.returncode < 0:
         raise _does_not_start(binary, f"it dies of signal {-ended.returncode}")
     if "error while loading shared libraries" in ended.stdout:
-        raise _does_not_start(binary, _last_line(ended.stdout))
+        raise _does_not_start(binary, last_line(ended.stdout))
     return ended.stdout
 
 
@@ -127,9 +127,9 @@ def _does_not_start(binary: Path, why: str) -> UnsupportedError:
     return UnsupportedError(f"{binary} does not start", why=why, hint=hint)
 
 
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "nothing"
+def last_line(text: str, otherwise: str = "nothing") -> str:
+    """Return the last line of a text with something in it."""
+    return next((line.strip() for line in text.splitlines()[::-1] if line.strip()), otherwise)
 
 
 #: Verbose lines beyond so many characters are left out of the kept log: a build can write hundreds

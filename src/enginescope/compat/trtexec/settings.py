@@ -16,7 +16,7 @@ from enginescope.compat.trtexec.arguments import (
 )
 from enginescope.compat.trtexec.build_settings import options_of, precision_of
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied
 from enginescope.formats.trtexec.trtexec_flags import newer_release_text
 from enginescope.records.run.job import (
     BackendSpec,
@@ -355,13 +355,11 @@ def job_of(settings: Settings, subject: Subject) -> Job:
             ),
             warmup=warmup,
             stop=stop,
-            mode=Mode(
+            mode=copied(
+                Mode,
+                timing,
                 kind="throughput",
                 in_flight=1 if timing.expose_dma else 2,
-                transfers=timing.transfers,
-                cuda_graph=timing.cuda_graph,
-                spin_wait=timing.spin_wait,
-                streams=timing.streams,
                 idle_ms=timing.idle_ms or None,
             ),
         ),

@@ -162,7 +162,10 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
     name_apart(source)
     operators, nodes = _staying(source, options, model)
     constants_as_initializers(source)
-    counts = _counts(source, operators, nodes)
+    every = [node for graph in graphs_of(source.graph) for node in graph.node]
+    in_fp32 = sum(node.op_type in operators or node.name in nodes for node in every)
+    counts = {"nodes": len(every), "nodes_in_fp32": in_fp32}
+    del every  # the conversion uses the nodes up
     if not _holds_fp32(source):
         what, why = f"{model.name} cannot be converted to fp16", "it holds no FP32 tensor"
         raise UnsupportedError(what, why=why, hint="measure it as it is, without :fp16")
@@ -238,13 +241,6 @@ def _holds_fp32(source: Any) -> bool:
         kinds |= {one.data_type for one in graph.initializer}
         kinds |= {one.type.tensor_type.elem_type for one in values}
     return onnx.TensorProto.FLOAT in kinds
-
-
-def _counts(source: Any, operators: list[str], names: list[str]) -> dict[str, int]:
-    kinds, staying = frozenset(operators), frozenset(names)
-    nodes = [node for graph in graphs_of(source.graph) for node in graph.node]
-    in_fp32 = sum(node.op_type in kinds or node.name in staying for node in nodes)
-    return {"nodes": len(nodes), "nodes_in_fp32": in_fp32}
 
 
 def _cast_count(model: Any) -> int:

@@ -153,9 +153,11 @@ def lacking_operators(model: Path, operators: Sequence[str]) -> tuple[Notice, ..
         return ()
     present = {node.op_type for node in _nodes(model)}
     missing = [operator for operator in operators if operator not in present]
+    onnx = require("onnx", purpose="asking for operators", install="onnx")
     for name in missing:
         near = closest(name, sorted(present))
-        if near is not None and not _is_known(name):
+        is_known = any(one.name == name for one in onnx.defs.get_all_schemas())
+        if near is not None and not is_known:
             raise UsageError(f"{model.name} has no operator {name!r}", hint=f"did you mean {near}?")
     return _notice(model, "op_block_list", "operator", missing, sorted(present))
 
@@ -182,11 +184,6 @@ def _nodes(model: Path) -> Iterable[Any]:
     for outer in (proto.graph, *proto.functions):
         for graph in graphs_of(outer):
             yield from graph.node
-
-
-def _is_known(name: str) -> bool:
-    onnx = require("onnx", purpose="asking for operators", install="onnx")
-    return any(one.name == name for one in onnx.defs.get_all_schemas())
 
 
 def _notice(

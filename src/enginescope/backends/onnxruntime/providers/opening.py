@@ -166,11 +166,13 @@ def open_session(ort: Any, setup: Setup, options: Any, notices: list[Notice] | N
     device = {k: v for k, v in setup.provider_options.items() if k == "device_id"}
     others = [(one, device if one == CUDA_NAME else {}) for one in setup.leftover]
     providers = [(provider.name, _spelled(setup)), *others]
+
+    def opened(model: str | bytes) -> Any:
+        return ort.InferenceSession(model, options, providers=providers, enable_fallback=0)
+
     with translated(f"loading {name}"):
         try:
-            return ort.InferenceSession(
-                setup.model, options, providers=providers, enable_fallback=0
-            )
+            return opened(setup.model)
         except Exception as error:  # its exceptions have no common base of their own
             lowered = lowered_model(setup.model, error, options)
             if lowered is not None:
@@ -178,9 +180,7 @@ def open_session(ort: Any, setup: Setup, options: Any, notices: list[Notice] | N
                 if notices is not None:
                     notices.append(notice)
                 try:
-                    return ort.InferenceSession(
-                        model, options, providers=providers, enable_fallback=0
-                    )
+                    return opened(model)
                 except Exception:  # noqa: BLE001 - the same
                     known = newer_ir(f"loading {name}", str(error), ort.__version__)
                     assert known is not None

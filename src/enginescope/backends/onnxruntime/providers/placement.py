@@ -58,7 +58,9 @@ def read_placement(session: Any) -> tuple[ProviderShare, ...]:
     subgraphs: Counter[str] = Counter()
     for part in ask():
         taken = operators.setdefault(part.ep_name, Counter())
-        taken.update(_operator(node) for node in part.get_nodes())
+        for node in part.get_nodes():
+            domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
+            taken[f"{domain}{node.op_type}"] += 1
         subgraphs[part.ep_name] += 1
     shares = (
         ProviderShare(
@@ -144,11 +146,6 @@ def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...
             )
         )
     return tuple(found)
-
-
-def _operator(node: Any) -> str:
-    domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
-    return f"{domain}{node.op_type}"
 
 
 _TIMEOUT_S = 60

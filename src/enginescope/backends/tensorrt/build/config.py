@@ -10,6 +10,7 @@ from enginescope.backends.tensorrt.libraries import Libraries, compute_capabilit
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.formats.trtexec.trtexec_flags import OPTIONS
+from enginescope.records.tensor import DataType
 
 
 class Target(Record, frozen=True, kw_only=True, eq=False):
@@ -33,18 +34,14 @@ ATTRIBUTES = tuple(key for key, option in OPTIONS.items() if option.sets == "att
 #: Attributes of the configuration that are a member of an enumeration.
 _MEMBERS = {"runtime_platform": "RuntimePlatform", "profiling_verbosity": "ProfilingVerbosity"}
 _LAST = ("exclude_lean_runtime", "keep_fp32")
-_TYPES = {
-    "fp32": "FLOAT",
-    "fp16": "HALF",
-    "bf16": "BF16",
-    "fp8": "FP8",
-    "int64": "INT64",
-    "int32": "INT32",
-    "int8": "INT8",
-    "uint8": "UINT8",
-    "int4": "INT4",
-    "bool": "BOOL",
+#: TensorRT's name of a type -> ours. An option cannot ask for the last two.
+TYPES = {
+    "FLOAT": DataType.FP32,
+    "HALF": DataType.FP16,
+    **{name: DataType[name] for name in ("BF16", "FP8", "INT64", "INT32", "INT8", "UINT8")},
+    **{name: DataType[name] for name in ("INT4", "BOOL", "FP4", "E8M0")},
 }
+_WORDS = {dtype.value.lower(): name for name, dtype in list(TYPES.items())[:-2]}
 
 
 def apply_options(target: Target, values: dict[str, Any]) -> None:
@@ -254,9 +251,9 @@ def _matching(
 
 def type_called(trt: Any, word: str) -> Any:
     """Return TensorRT's type for ``fp16``."""
-    name = _TYPES.get(word.lower())
+    name = _WORDS.get(word.lower())
     if name is None:
-        raise UsageError(f"type {word!r}", hint=", ".join(_TYPES))
+        raise UsageError(f"type {word!r}", hint=", ".join(_WORDS))
     return member(trt.DataType, name, f"type {word}")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.backends.tensorrt.build.config import Target, type_called
+from enginescope.backends.tensorrt.build.config import TYPES, Target, type_called
 from enginescope.backends.tensorrt.build.profiles import Span
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries, member
@@ -111,18 +111,8 @@ def _name(code: Any) -> str:
 
 _FORMATS = {
     "chw": "LINEAR",
-    "chw2": "CHW2",
-    "chw4": "CHW4",
-    "hwc8": "HWC8",
-    "hwc16": "HWC16",
-    "chw16": "CHW16",
-    "chw32": "CHW32",
-    "dhwc8": "DHWC8",
-    "cdhw32": "CDHW32",
-    "hwc": "HWC",
-    "dhwc": "DHWC",
-    "dla_linear": "DLA_LINEAR",
-    "dla_hwc4": "DLA_HWC4",
+    **{name: name.upper() for name in ("chw2", "chw4", "hwc8", "hwc16", "chw16", "chw32")},
+    **{name: name.upper() for name in ("dhwc8", "cdhw32", "hwc", "dhwc", "dla_linear", "dla_hwc4")},
 }
 
 
@@ -169,25 +159,9 @@ def load_plugins(libraries: Libraries, logger: Any, paths: tuple[str, ...]) -> N
             raise BackendError(f"plugin library {path}", why="TensorRT could not load it")
 
 
-_BY_NAME = {
-    "FLOAT": DataType.FP32,
-    "HALF": DataType.FP16,
-    "BF16": DataType.BF16,
-    "FP8": DataType.FP8,
-    "FP4": DataType.FP4,
-    "E8M0": DataType.E8M0,
-    "INT64": DataType.INT64,
-    "INT32": DataType.INT32,
-    "INT8": DataType.INT8,
-    "INT4": DataType.INT4,
-    "UINT8": DataType.UINT8,
-    "BOOL": DataType.BOOL,
-}
-
-
 def dtype_of(trt_type: Any) -> DataType | None:
     """Return the type; ``None`` for one this program does not know."""
-    return _BY_NAME.get(trt_type.name)
+    return TYPES.get(trt_type.name)
 
 
 def set_calibrator(
@@ -209,7 +183,11 @@ def set_calibrator(
     batches = [] if data else [_random_inputs(cuda, network, spans)]
     made = _calibrator(base, data, batches)
     config.int8_calibrator = made
-    return made, () if data else (_random_notice(),)
+    message = (
+        "INT8 ranges come from one random batch: times are valid, "
+        "outputs are not; give calibration_cache=FILE or a model with Q/DQ nodes"
+    )
+    return made, () if data else (Notice("W-RANDOM-CALIBRATION", message),)
 
 
 def _random_inputs(cuda: Cuda, network: Any, spans: dict[str, Span]) -> dict[str, int]:
@@ -263,11 +241,3 @@ def _calibrator(base: Any, cache: bytes | None, batches: list[dict[str, int]]) -
             """Ranges of random inputs are not worth keeping."""
 
     return Calibrator()
-
-
-def _random_notice() -> Notice:
-    return Notice(
-        "W-RANDOM-CALIBRATION",
-        "INT8 ranges come from one random batch: times are valid, "
-        "outputs are not; give calibration_cache=FILE or a model with Q/DQ nodes",
-    )

@@ -24,7 +24,7 @@ from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.backends.tensorrt.libraries import Libraries, Log, is_out_of_memory, member
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError, os_errors_as
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied
 from enginescope.core.units import parse_bytes
 from enginescope.formats.plan.engine_file import ENGINE_TAGS, header_of
 from enginescope.judge.samples import Array
@@ -154,14 +154,7 @@ def input_spec(engine: Any, tensor: EngineTensor, profile: int) -> InputSpec:
     if dynamic and not tensor.on_host:
         optimum = tuple(engine.get_tensor_profile_shape(tensor.name, profile)[1])
     values = _optimal_values(engine, tensor, profile) if tensor.on_host else None
-    return InputSpec(
-        name=tensor.name,
-        dtype=tensor.dtype,
-        shape=tensor.shape,
-        type_text=tensor.type_text,
-        default_shape=optimum,
-        default_values=values,
-    )
+    return copied(InputSpec, tensor, default_shape=optimum, default_values=values)
 
 
 def _optimal_values(engine: Any, tensor: EngineTensor, profile: int) -> tuple[int, ...] | None:
@@ -386,11 +379,9 @@ def set_weight_budget(engine: Any, budget: str) -> None:
 
 def activation_bytes(engine: Any) -> int | None:
     """Return scratch and activation memory of one context, as TensorRT states it."""
-    for name in ("device_memory_size_v2", "device_memory_size"):
-        found = getattr(engine, name, None)
-        if found is not None:
-            return int(found)
-    return None
+    names = ("device_memory_size_v2", "device_memory_size")
+    sizes = (getattr(engine, name, None) for name in names)
+    return next((int(size) for size in sizes if size is not None), None)
 
 
 def refit_from_onnx(libraries: Libraries, logger: Any, engine: Any, path: str, log: Log) -> None:

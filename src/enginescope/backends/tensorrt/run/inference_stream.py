@@ -57,7 +57,12 @@ class Gate:
         watchdog = Timer(LIMIT_S, self._open_late)
         watchdog.start()
         try:
-            self._wait_on_gpu()
+            address = self._driver.CUdeviceptr(self._word.ctypes.data)
+            (error,) = self._driver.cuStreamWaitValue32(
+                self._stream, address, self._generation, _GREATER_OR_EQUAL
+            )
+            if error:
+                raise UnsupportedError("holding back a CUDA stream", why=error.name)
             yield
         finally:
             self._word[0] = self._generation
@@ -71,15 +76,6 @@ class Gate:
                 why=f"an inference was not enqueued within {LIMIT_S:g} s: the engine waits for the "
                 "GPU in between, or has more launches than the driver's queue holds",
             )
-
-    def _wait_on_gpu(self) -> None:
-        driver = self._driver
-        address = driver.CUdeviceptr(self._word.ctypes.data)
-        (error,) = driver.cuStreamWaitValue32(
-            self._stream, address, self._generation, _GREATER_OR_EQUAL
-        )
-        if error:
-            raise UnsupportedError("holding back a CUDA stream", why=error.name)
 
     def _open_late(self) -> None:
         self.was_late = True

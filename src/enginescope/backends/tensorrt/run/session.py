@@ -155,14 +155,12 @@ class TrtSession:
         made = make_context(self.libraries, self.engine, self.log, options.get("allocation"))
         ratio = options.get("persistent_cache_ratio", 0.0)
         if ratio:
-            made.persistent_cache_limit = int(ratio * self._persisting_bytes())
+            rt = self.cuda.runtime
+            kind = rt.cudaDeviceAttr.cudaDevAttrMaxPersistingL2CacheSize
+            asked = rt.cudaDeviceGetAttribute(kind, self.cuda.device)
+            nbytes = int(self.cuda.check(asked, "asking for the persisting L2 cache"))
+            made.persistent_cache_limit = int(ratio * nbytes)
         return made
-
-    def _persisting_bytes(self) -> int:
-        rt = self.cuda.runtime
-        kind = rt.cudaDeviceAttr.cudaDevAttrMaxPersistingL2CacheSize
-        asked = rt.cudaDeviceGetAttribute(kind, self.cuda.device)
-        return int(self.cuda.check(asked, "asking for the persisting L2 cache"))
 
     @property
     def gpu(self) -> str:
@@ -342,7 +340,10 @@ class TrtAnswers:
         decides = any(one.default_values is not None for one in self.input_specs)
         is_worn = bool(lane.grown) and self._answered >= _MOST_GROWN
         if self._shapes is not None and (shapes != self._shapes or decides or is_worn):
-            self._reopen()
+            self._keep_notices()
+            self._session.close()
+            self._session = TrtSession(self._libraries, self._job, _MODE)
+            self._shapes, self._answered = None, 0
             lane = self._session.lanes[0]
         if self._shapes is None:
             self._session.bind(feeds)
@@ -355,12 +356,6 @@ class TrtAnswers:
             lane.settle()
         self._answered += 1
         return self._session.answers()
-
-    def _reopen(self) -> None:
-        self._keep_notices()
-        self._session.close()
-        self._session = TrtSession(self._libraries, self._job, _MODE)
-        self._shapes, self._answered = None, 0
 
     def _keep_notices(self) -> None:
         self._said += [one for one in self._session.notices() if one not in self._said]
