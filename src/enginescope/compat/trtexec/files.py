@@ -73,12 +73,13 @@ def exported(settings: Settings) -> Iterator[tuple[str, Content]]:
 
 
 def raw_files(
-    inputs: tuple[TensorValues, ...], outputs: tuple[TensorValues, ...]
+    settings: Settings, inputs: tuple[TensorValues, ...], outputs: tuple[TensorValues, ...]
 ) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of ``--dumpRawBindingsToFile``: little-endian values, no header."""
-    for role, tensors in (("input", inputs), ("output", outputs)):
-        for one in tensors:
-            yield raw_file_name(one, role), one.data.tobytes()
+    if settings.arguments.has("--dumpRawBindingsToFile") and not settings.skip_inference:
+        for role, tensors in (("input", inputs), ("output", outputs)):
+            for tensor in tensors:
+                yield raw_file_name(tensor, role), tensor.data.tobytes()
 
 
 def written_paths(settings: Settings) -> tuple[str, ...]:
