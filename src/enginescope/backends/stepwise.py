@@ -267,7 +267,11 @@ def measure(
     """Run all passes of `job` over one session and return what they gave."""
     progress(Progress(phase="load"))
     watch = GpuWatch(job.telemetry)
-    job = _under_load(job)
+    mode = job.workload.mode
+    if job.load is not None and mode.transfers is None:
+        # a query brings its inputs and takes its outputs: a session then has one step
+        workload = replace(job.workload, mode=replace(mode, transfers=True))
+        job = replace(job, workload=workload)
     session, load_ms = clocked(lambda: open_session(job))
     watched = _Watched(session, watch, [])
     try:
@@ -379,18 +383,6 @@ def _recorder(job: Job, watched: _Watched, warming: Recorder) -> Recorder:
     return LoadRecorder(recorders, rule, steady)
 
 
-def _under_load(job: Job) -> Job:
-    """Return a job whose queries bring their inputs and take their outputs, if it is a load test.
-
-    A session then has one step, which is what a query does.
-    """
-    workload = job.workload
-    if job.load is None or workload.mode.transfers is not None:
-        return job
-    mode = replace(workload.mode, transfers=True)
-    return replace(job, workload=replace(workload, mode=mode))
-
-
 def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> Measured:
     """Repeat the loop under sampling, if that was asked for, and add what the GPU has reported."""
     session, watch = watched.session, watched.watch
@@ -423,8 +415,7 @@ def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measu
 def clocked(work: Callable[[], T]) -> tuple[T, float]:
     """Return what `work` returns, and its time in ms."""
     begin = perf_counter_ns()
-    result = work()
-    return result, (perf_counter_ns() - begin) / 1e6
+    return work(), (perf_counter_ns() - begin) / 1e6
 
 
 def _first_step(session: Session, fed: Feeds) -> None:

@@ -222,7 +222,11 @@ def _job_line(
     own = [gates[run] for one in history.points for run in one.runs if run in gates]
     gate = next((one for one in own if one[2]), own[-1] if own else None)
     state, word, why = _state(job, failed, gate)
-    change = _change_pct(job)
+    change: tuple[float, float, float] | None = None
+    if (estimate := job.standing.estimate) is not None:
+        ends = estimate.interval
+        low, high = (ends.low, ends.high) if ends else (estimate.ratio, estimate.ratio)
+        change = 100 * (low - 1), 100 * (estimate.ratio - 1), 100 * (high - 1)
     inputs = history.inputs if history.inputs and history.inputs not in history.case else None
     return JobLine(
         key=hashlib.sha256(f"{history.model} {anchor(history)}".encode()).hexdigest()[:10],
@@ -294,15 +298,6 @@ def _state(
         few = counted(len(history.points) - history.levels[-1].first, "session")
         return "unknown", f"too few: {few}", "a change is told from sessions of the same level"
     return "unknown", "too noisy", f"sessions vary too much to tell a change of {limit}"
-
-
-def _change_pct(job: OverviewJob) -> tuple[float, float, float] | None:
-    estimate = job.standing.estimate
-    if estimate is None:
-        return None
-    ends = estimate.interval
-    low, high = (ends.low, ends.high) if ends else (estimate.ratio, estimate.ratio)
-    return (100 * (low - 1), 100 * (estimate.ratio - 1), 100 * (high - 1))
 
 
 def _spark(history: JobHistory) -> Spark | None:

@@ -112,7 +112,8 @@ class KeptPages:
                         page = self._find(of_content) if holds is not None else None
                         if page is None:
                             response = await run_in_threadpool(make, request)
-                            if not _may_be_kept(response):
+                            is_kept = response.headers.get("cache-control") != NO_STORE
+                            if response.status_code != HTTPStatus.OK or not is_kept:
                                 return response
                             page = await run_in_threadpool(_packed, response)
                         if state(request) == shown:  # nothing has changed meanwhile
@@ -136,11 +137,6 @@ class KeptPages:
 def _key(request: Request, state: Hashable) -> bytes:
     address = (request.scope["path"], request.scope["query_string"])
     return sha256(repr((address, shows_pushes(request), state)).encode()).digest()
-
-
-def _may_be_kept(response: Response) -> bool:
-    cache = response.headers.get("cache-control")
-    return response.status_code == HTTPStatus.OK and cache != NO_STORE
 
 
 def _packed(response: Response) -> Packed:

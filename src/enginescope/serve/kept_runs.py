@@ -116,8 +116,7 @@ class KeptRuns:
         """Whether a file that a run names is kept; ``None``: only fetching would tell."""
         if isinstance(self.store.place, DatabaseUrl):
             return None
-        folder = self.store.folder_of_id(run.id)
-        return _inside(folder, path) is not None
+        return _inside(self.store.folder_of_id(run.id), path) is not None
 
     def artifact(self, run_id: str, path: str) -> tuple[Artifact, Path]:
         """Return a file that a run names, by the path in its record."""

@@ -132,7 +132,11 @@ class RemoteStore:
                 why=reason_of_http(error),
                 hint="is it running there: enginescope serve",
             ) from error
-        answer = _decoded(response.data)
+        try:
+            decoded = msgspec.json.decode(response.data)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            decoded = None
+        answer: dict[str, Any] = decoded if isinstance(decoded, dict) else {}
         if response.status // 100 == 2:
             return answer
         why = answer.get("error") or f"it returned {response.status} {response.reason}"
@@ -148,11 +152,3 @@ class RemoteStore:
             raise SuiteRunsError(f"server {self}", why=str(why), hint=WAIT)
         kind_of_error = UnreachableError if response.status == _BUSY else StoreError
         raise kind_of_error(f"server {self}", why=str(why), hint=hint)
-
-
-def _decoded(data: bytes) -> dict[str, Any]:
-    try:
-        answer = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return {}
-    return answer if isinstance(answer, dict) else {}

@@ -252,7 +252,12 @@ def unpack(file: Path, folder: Path, *, most_bytes: int | None = None) -> None:
         StoreError: There is no space for it.
     """
     with opened_zip(file, expected="a zip file of one run") as packed:
-        members = _below_top(safe_members(packed, str(file)), file)
+        every = safe_members(packed, str(file))
+        tops = {member.path.parts[0] for member in every}
+        members = [Member(one.info, PurePosixPath(*one.path.parts[1:])) for one in every]
+        if len(tops) != 1 or PurePosixPath(DOCUMENT) not in {member.path for member in members}:
+            why = f"not one folder with a {DOCUMENT} in it"
+            raise FormatError(str(file), why=why, expected="a zip file of one run")
         needed = sum(member.info.file_size for member in members)
         if most_bytes is not None and needed > most_bytes:
             why = f"it would take {needed:,} bytes; at most {most_bytes:,} are accepted"
@@ -265,15 +270,6 @@ def unpack(file: Path, folder: Path, *, most_bytes: int | None = None) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as out:
                 copy_member(packed, member, out)
-
-
-def _below_top(members: list[Member], file: Path) -> list[Member]:
-    tops = {member.path.parts[0] for member in members}
-    below = [Member(member.info, PurePosixPath(*member.path.parts[1:])) for member in members]
-    if len(tops) != 1 or PurePosixPath(DOCUMENT) not in {one.path for one in below}:
-        why = f"not one folder with a {DOCUMENT} in it"
-        raise FormatError(str(file), why=why, expected="a zip file of one run")
-    return below
 
 
 class Broken(Record, frozen=True, kw_only=True):

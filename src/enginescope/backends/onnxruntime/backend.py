@@ -159,7 +159,11 @@ class ProfilePass:
 
     def __init__(self, ort: Any, setup: Setup) -> None:
         self._ort = ort
-        self._setup = _without_graph(setup)
+        option = setup.provider.graph_option
+        if option is not None and option in setup.provider_options:
+            # what a CUDA graph replays has no nodes to be timed
+            setup = replace(setup, provider_options={**setup.provider_options, option: "0"})
+        self._setup = setup
         self.arenas: tuple[ArenaUse, ...] = ()
         self.reasons: dict[str, str] = {}
         self.plan: Plan | None = None
@@ -226,15 +230,6 @@ class ProfilePass:
             self._ort, job.backend.options, job.conditions.pinned_cores, severity=1
         )
         return reasons_of(self._ort, self._setup, options, names)
-
-
-def _without_graph(setup: Setup) -> Setup:
-    """Return the setup without a CUDA graph: what is replayed has no nodes to be timed."""
-    option = setup.provider.graph_option
-    if option is None or option not in setup.provider_options:
-        return setup
-    told = {**setup.provider_options, option: "0"}
-    return replace(setup, provider_options=told)
 
 
 _CONVERT = "enginescope[convert]"

@@ -91,7 +91,10 @@ def check_spec(spec: BackendSpec, provider: Provider) -> None:
                 what = f"{provider.backend}: {key}={value}"
                 raise UsageError(what, hint=did_you_mean(value, choices))
         elif not is_session_option(key):
-            _check_provider_value(provider, key, value)
+            if provider.is_cpu:  # it takes none
+                what = f"{provider.backend} has no option {key!r}"
+                raise UsageError(what, hint=did_you_mean(key, (*SESSION_OPTIONS, *_OWN)))
+            check_value(provider.backend, key, value, provider.options)
     _check_conversion(spec, provider)
 
 
@@ -113,13 +116,6 @@ def _check_session_value(backend: str, key: str, value: str) -> None:
         raise UsageError(f"{backend}: {key}={value}", hint="0 or 1")
     if key in _ENUMS and value not in _ENUMS[key]:
         raise UsageError(f"{backend}: {key}={value}", hint=did_you_mean(value, _ENUMS[key]))
-
-
-def _check_provider_value(provider: Provider, key: str, value: str) -> None:
-    if provider.is_cpu:  # it takes none
-        what = f"{provider.backend} has no option {key!r}"
-        raise UsageError(what, hint=did_you_mean(key, (*SESSION_OPTIONS, *_OWN)))
-    check_value(provider.backend, key, value, provider.options)
 
 
 def _check_conversion(spec: BackendSpec, provider: Provider) -> None:

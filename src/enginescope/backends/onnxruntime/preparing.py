@@ -173,7 +173,10 @@ def make_ready(
     ort: Any, job: Job, provider: Provider, feeds: FeedSource, progress: ProgressSink
 ) -> Measured:
     """Make `job` ready and keep what was made."""
-    _require_built_in(ort, job, provider)
+    plugin = job.backend.options.get("plugin")
+    is_built_in = provider.name in ort.get_available_providers() and plugin is None
+    if not is_built_in and library_of(provider, plugin) is None:  # before anything is converted
+        raise not_built_in(ort, provider)
     key = preparation_key(job, provider)
     made = [*_conversions(job, provider, progress)]
     if job.backend.options.get(STORED_GRAPH) == "1":
@@ -202,15 +205,6 @@ def options_of_conversion(job: Job) -> Fp16Options:
     )
     keeps = options.get("keep_io_types", "1") == "1"
     return Fp16Options(keep_io_types=keeps, op_block_list=operators, node_block_list=nodes)
-
-
-def _require_built_in(ort: Any, job: Job, provider: Provider) -> None:
-    """Raise before anything is converted for a provider that is not there."""
-    given = job.backend.options.get("plugin")
-    if provider.name in ort.get_available_providers() and given is None:
-        return
-    if library_of(provider, given) is None:
-        raise not_built_in(ort, provider)
 
 
 def _conversions(job: Job, provider: Provider, progress: ProgressSink) -> list[MadeModel]:

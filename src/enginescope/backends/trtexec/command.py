@@ -140,7 +140,12 @@ def command_for(
     mode = _write_mode(flags, job.workload.mode)
     rule, seconds = _write_stop(flags, job.workload.stop, mode.streams or 1)
     flags.add("warmUp", _plain(job.workload.warmup.time_ms))
-    _write_exports(flags, job, folder)
+    flags.add("exportTimes", folder / TIMES)
+    flags.add("exportLayerInfo", folder / GRAPH)
+    if job.layer_profile:
+        flags.add("exportProfile", folder / PROFILE)
+        flags.add("dumpProfile")
+        flags.add("separateProfileRun")  # else up to 10 the profiler sits in the timed run
     users = split_arguments(job.backend.options.get(ARGUMENTS, ""))
     return Command(
         arguments=(str(binary), *merged(flags.arguments, users)),
@@ -220,15 +225,6 @@ def _write_stop(
     flags.add("iterations", max(1, math.ceil(queries / streams)))
     flags.add("duration", _plain(duration_ms / 1e3))
     return ended_by, duration_ms / 1e3
-
-
-def _write_exports(flags: Flags, job: Job, folder: Path) -> None:
-    flags.add("exportTimes", folder / TIMES)
-    flags.add("exportLayerInfo", folder / GRAPH)
-    if job.layer_profile:
-        flags.add("exportProfile", folder / PROFILE)
-        flags.add("dumpProfile")
-        flags.add("separateProfileRun")  # else up to 10 the profiler sits in the timed run
 
 
 def _notices(version: Version, job: Job) -> Iterator[Notice]:

@@ -122,17 +122,12 @@ def _raw(spec: InputSpec, array: Any, flags: Flags) -> bytes:
     if spec.dtype is DataType.FP64:
         values = values.astype(np.float32)
     if spec.dtype is DataType.INT64 and flags.version < (10, 0):
-        values = _narrowed(spec.name, values)
+        bounds = np.iinfo(np.int32)
+        if values.size and (values.min() < bounds.min or values.max() > bounds.max):
+            why = "TensorRT before 10 has no INT64, and a value needs it"
+            raise UnsupportedError(f"input {spec.name}", why=why)
+        values = values.astype(np.int32)
     return values.astype(values.dtype.newbyteorder("<")).tobytes()
-
-
-def _narrowed(name: str, values: Any) -> Any:
-    """INT64 as the INT32 that TensorRT had in its place up to version 9."""
-    bounds = np.iinfo(np.int32)
-    if values.size and (values.min() < bounds.min or values.max() > bounds.max):
-        what = f"input {name}"
-        raise UnsupportedError(what, why="TensorRT before 10 has no INT64, and a value needs it")
-    return values.astype(np.int32)
 
 
 def _for_engine(flags: Flags, job: Job, folder: Path) -> Fed:

@@ -400,8 +400,7 @@ def check(arguments: Sequence[str], version: Version) -> CheckedLine:
 def check_known(arguments: Sequence[str]) -> None:
     """Raise what is wrong with a command line in every version: it needs no TensorRT."""
     for argument in arguments:
-        name = argument.partition("=")[0]
-        flag = all_flags().get(name)
+        flag = all_flags().get(argument.partition("=")[0])
         release = (flag.last if flag else None) or NEWEST
         if flag is not None and flag.first > release:
             release = flag.first

@@ -121,7 +121,12 @@ def _filled(index: int, roles: dict[str, Shapes]) -> tuple[ProfileSpec | None, t
     profile = ProfileSpec(
         minimum=roles[sources["min"]], optimum=roles[sources["opt"]], maximum=roles[sources["max"]]
     )
-    _check_same_inputs(index, profile)
+    names = [{shape.name for shape in shapes} for shapes in profile.roles]
+    missing = names[0].union(*names) - names[0].intersection(*names)
+    if missing:
+        why = "minShapes, optShapes and maxShapes do not name the same inputs: "
+        why += ", ".join(sorted(missing))
+        raise UsageError(f"the shapes of profile {index}", why=why)
     remarks = tuple(
         f"{source}Shapes is being broadcasted to {role}Shapes for tensor {one.name}"
         for role, source in sources.items()
@@ -129,15 +134,6 @@ def _filled(index: int, roles: dict[str, Shapes]) -> tuple[ProfileSpec | None, t
         for one in roles[source]
     )
     return profile, remarks
-
-
-def _check_same_inputs(index: int, profile: ProfileSpec) -> None:
-    names = [{shape.name for shape in shapes} for shapes in profile.roles]
-    missing = names[0].union(*names) - names[0].intersection(*names)
-    if missing:
-        why = "minShapes, optShapes and maxShapes do not name the same inputs: "
-        why += ", ".join(sorted(missing))
-        raise UsageError(f"the shapes of profile {index}", why=why)
 
 
 def _shape(flag: str, part: str) -> InputShape:

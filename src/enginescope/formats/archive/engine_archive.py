@@ -219,7 +219,11 @@ def extract_tea(
         members = [
             member for member in safe_members(packed, str(file)) if member.path.as_posix() in chosen
         ]
-        _check_space(members, file, folder)
+        there = next(one for one in (folder, *folder.absolute().parents) if one.is_dir())
+        needed = sum(member.info.file_size for member in members)
+        if needed > (free := shutil.disk_usage(there).free):
+            why = f"it needs {needed:,} bytes, {free:,} are free in {there}"
+            raise UsageError(f"cannot unpack {file}", why=why)
         return tuple(
             _extract(packed, member, folder, chosen[member.path.as_posix()]) for member in members
         )
@@ -245,14 +249,6 @@ def _manifest(packed: zipfile.ZipFile, members: list[Member], file: Path) -> Man
     if found.file_size > _MOST_MANIFEST_BYTES:
         raise FormatError(str(file), where=MANIFEST, why=f"it has {found.file_size:,} bytes")
     return parse_manifest(packed.read(found), str(file))
-
-
-def _check_space(members: list[Member], file: Path, folder: Path) -> None:
-    there = next(one for one in (folder, *folder.absolute().parents) if one.is_dir())
-    needed, free = sum(member.info.file_size for member in members), shutil.disk_usage(there).free
-    if needed > free:
-        why = f"it needs {needed:,} bytes, {free:,} are free in {there}"
-        raise UsageError(f"cannot unpack {file}", why=why)
 
 
 def _extract(packed: zipfile.ZipFile, member: Member, folder: Path, entry: TeaEntry) -> Path:
@@ -408,7 +404,11 @@ def check_folder(folder: Path) -> FolderArchive:
         wrong = [
             *(f"{name} is missing" for name in listed if name not in here),
             *(f"{name} was added" for name in here if name not in listed),
-            *(f"{name} was changed" for name in here if not _is_same(here, listed, name)),
+            *(
+                f"{name} was changed"
+                for name in here
+                if name in listed and not _is_same(here[name], listed[name])
+            ),
         ]
     except OSError as error:
         why = f"cannot be read: {error.strerror or error}"
@@ -422,11 +422,7 @@ def check_folder(folder: Path) -> FolderArchive:
 _COPY = "copy the folder again from its source"
 
 
-def _is_same(here: dict[str, Path], listed: dict[str, TeaEntry], name: str) -> bool:
-    """Whether a file is as its entry says; a file without entry is added, not changed."""
-    entry, path = listed.get(name), here[name]
-    if entry is None:
-        return True
+def _is_same(path: Path, entry: TeaEntry) -> bool:
     if path.is_symlink() or path.stat().st_size != entry.size_bytes:
         return False
     return sha256_of(path) == entry.sha256

@@ -200,8 +200,7 @@ def read_plan_files(given: PlanFiles) -> ReadPlan:
     """
     reader = _Reader(given.plan)
     plan = reader.plan()
-    beside = reader.neighbours(given)
-    return copied(ReadPlan, beside, plan=plan)
+    return copied(ReadPlan, reader.neighbours(given), plan=plan)
 
 
 def read_beside_engine(engine: Path, given: PlanFiles) -> ReadBeside:

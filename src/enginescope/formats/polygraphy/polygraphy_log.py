@@ -78,7 +78,9 @@ def _of_command(
     versions = dict(_MODULE.findall(text))
     shared = _shared(text, first, versions.get("polygraphy"))
     runners = [(match[1], match) for match in _INFERENCE.finditer(text)]
-    for name, match in runners or ((_last_runner(text), None),):
+    # without an inference, the runner at work when the command ended
+    activated = _ACTIVATION.findall(text) or ["trt-runner" if _BUILD.search(text) else "polygraphy"]
+    for name, match in runners or ((activated[-1], None),):
         backend, library = _backend(name, text)
         end = match.end() if match else len(text)
         starts = [one.start() for one in _ACTIVATION.finditer(text, 0, end) if one[1] == name]
@@ -90,12 +92,6 @@ def _of_command(
         log = TrtexecLog(report=report, backend=backend, versions=of_library)
         if log.has_figures or report.passed is False:
             yield log, tuple(_notices(source, name, int(match[2]) if match else _FEW, report))
-
-
-def _last_runner(text: str) -> str:
-    """Return the runner at work when a command without an inference ended."""
-    activated = _ACTIVATION.findall(text)
-    return activated[-1] if activated else "trt-runner" if _BUILD.search(text) else "polygraphy"
 
 
 def _shared(text: str, first: int, version: str | None) -> dict[str, Any]:

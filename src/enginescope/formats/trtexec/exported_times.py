@@ -183,7 +183,12 @@ def times_of(
     columns, is_swapped = _with_meanings(named)
     rows = len(next(iter(columns.values())))
     is_counted = warmup_queries is not None and queries and rows == warmup_queries + queries
-    begin = warmup_queries if is_counted and warmup_queries else _first_kept(columns, warmup_ms)
+    started = columns.get("startcompute")
+    begin = 0
+    if is_counted and warmup_queries:
+        begin = warmup_queries
+    elif warmup_ms is not None and started is not None:
+        begin = int(np.argmax(started >= warmup_ms))  # 0 where none is that late
     times = _assemble(columns, begin)
     notices = list(document.notices)
     if left_out:
@@ -236,14 +241,6 @@ def _with_meanings(columns: dict[str, Array]) -> tuple[dict[str, Array], bool]:
 
 def _are_equal(mine: Array, theirs: Array, tolerance: float) -> bool:
     return bool(np.all(np.abs(mine - theirs) <= tolerance))
-
-
-def _first_kept(columns: dict[str, Array], warmup_ms: float | None) -> int:
-    started = columns.get("startcompute")
-    if warmup_ms is None or started is None:
-        return 0
-    late = started >= warmup_ms
-    return int(np.argmax(late)) if bool(late.any()) else 0
 
 
 def _assemble(columns: dict[str, Array], begin: int) -> ExportedTimes:

@@ -260,7 +260,11 @@ class _Building:
             what = "trt: calibration_cache"
             raise UsageError(what, why="only INT8 is calibrated", hint="--on trt:int8")
         set_precision(libraries, target.config, parts, self._capability or "0.0")
-        self._check_refit()
+        refit = next((key for key in _REFIT if options.get(key)), None)
+        if refit is not None and self._device is None:
+            what = f"trt: {refit}=1 without a GPU"
+            why = f"{libraries.title} compiles engines that can be refitted on the GPU"
+            raise UnsupportedError(what, why=why, hint="omit it, or build on a machine with a GPU")
         apply_options(target, options)
         for key in ("input_formats", "output_formats"):
             if key in options:
@@ -282,14 +286,6 @@ class _Building:
     @property
     def _capability(self) -> str | None:
         return self._device.compute_capability if self._device else None
-
-    def _check_refit(self) -> None:
-        """Refuse what TensorRT for RTX compiles on a GPU where there is none."""
-        asked = next((key for key in _REFIT if self._options.get(key)), None)
-        if asked is not None and self._device is None:
-            what = f"trt: {asked}=1 without a GPU"
-            why = f"{self._libraries.title} compiles engines that can be refitted on the GPU"
-            raise UnsupportedError(what, why=why, hint="omit it, or build on a machine with a GPU")
 
     def _timing_cache(self, config: Any) -> Path | None:
         """Load the timing cache; return where it lies."""

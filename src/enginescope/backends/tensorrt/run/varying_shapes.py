@@ -101,20 +101,18 @@ class TrtChanges:
         """Switch the profile if the shape needs another one; bind inputs and outputs."""
         parts: dict[str, float] = {}
         profile = self.choice(feeds).profile
-        if profile is not None and profile != self._active:
-            parts["profile"] = self._switch(profile)
         begin = perf_counter_ns()
+        if profile is not None and profile != self._active:
+            stream = self._lane.compute_stream
+            if not self._context.set_optimization_profile_async(profile, int(stream)):
+                raise BackendError(f"optimization profile {profile}", why="TensorRT refused it")
+            self._session.cuda.wait(stream, "switching the optimization profile")
+            self._active = profile
+            parts["profile"] = (perf_counter_ns() - begin) / 1e6
+            begin = perf_counter_ns()
         memory = self._memory.get(point)
         self._memory[point] = self._lane.bind(feeds.arrays, feeds.shapes, memory)
         return {**parts, "bind": (perf_counter_ns() - begin) / 1e6}
-
-    def _switch(self, profile: int) -> float:
-        stream, begin = self._lane.compute_stream, perf_counter_ns()
-        if not self._context.set_optimization_profile_async(profile, int(stream)):
-            raise BackendError(f"optimization profile {profile}", why="TensorRT refused it")
-        self._session.cuda.wait(stream, "switching the optimization profile")
-        self._active = profile
-        return (perf_counter_ns() - begin) / 1e6
 
     def first(self) -> float:
         """Answer the first request, without a CUDA graph."""

@@ -70,8 +70,14 @@ def performance_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
         for metric, one in series.items()
     }
     wall_ms = wall_ms_of(run)
+    prolog = []
+    if run.warmup is not None:
+        warm_up = number(settings.timing.warm_up_ms)
+        prolog.append(f"Warmup completed {run.warmup.iterations} queries over {warm_up} ms")
+    if wall_ms is not None:
+        prolog.append(f"Timing trace has {len(compute)} queries over {number(wall_ms / 1e3)} s")
     return (
-        *_prolog(run, settings, len(compute), wall_ms),
+        *info(*prolog),
         *_trace(run, settings),
         *_summary(statistics, len(compute), wall_ms),
         *_warnings(statistics, compute, settings),
@@ -90,14 +96,6 @@ def wall_ms_of(run: Run) -> float | None:
 def unstable_from_pct(version: Version) -> float:
     """Return the coefficient of variance above which trtexec calls compute times unstable."""
     return 2.5 if version.at_least(10, 13, 2) else 1.0
-
-
-def _prolog(run: Run, settings: Settings, n: int, wall_ms: float | None) -> Iterator[Line]:
-    if run.warmup is not None:
-        warm_up = number(settings.timing.warm_up_ms)
-        yield from info(f"Warmup completed {run.warmup.iterations} queries over {warm_up} ms")
-    if wall_ms is not None:
-        yield from info(f"Timing trace has {n} queries over {number(wall_ms / 1e3)} s")
 
 
 def _trace(run: Run, settings: Settings) -> Iterator[Line]:
@@ -129,18 +127,18 @@ def _summary(
     if wall_ms:
         yield from info(f"Throughput: {number(1e3 * n / wall_ms)} qps")
     for metric, heading in HEADINGS.items():
-        if metric in statistics:
-            yield from info(f"{heading}: {_statistics(statistics[metric])}")
+        if (summary := statistics.get(metric)) is not None:
+            names = {f"p{p:g}": f"percentile({p:g}%)" for p, _ in summary.percentiles}
+            figures = ", ".join(
+                f"{names.get(name, name)} = {number(value)} ms"
+                for name, value in summary.figures.items()
+                if value is not None
+            )
+            yield from info(f"{heading}: {figures}")
     if wall_ms is not None:
         yield from info(f"Total Host Walltime: {number(wall_ms / 1e3)} s")
     compute = statistics["gpu_compute"].mean_ms or 0.0
     yield from info(f"Total GPU Compute Time: {number(compute * n / 1e3)} s")
-
-
-def _statistics(one: ReportedSummary) -> str:
-    names = {f"p{p:g}": f"percentile({p:g}%)" for p, _ in one.percentiles}
-    pairs = ((names.get(name, name), value) for name, value in one.figures.items())
-    return ", ".join(f"{name} = {number(value)} ms" for name, value in pairs if value is not None)
 
 
 def _warnings(
