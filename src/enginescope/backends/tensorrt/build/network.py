@@ -109,11 +109,9 @@ def _name(code: Any) -> str:
     return str(code).rpartition(".")[2]  # its name is a method in 8.6, and a text later
 
 
-_FORMATS = {
-    "chw": "LINEAR",
-    **{name: name.upper() for name in ("chw2", "chw4", "hwc8", "hwc16", "chw16", "chw32")},
-    **{name: name.upper() for name in ("dhwc8", "cdhw32", "hwc", "dhwc", "dla_linear", "dla_hwc4")},
-}
+_SAME = ("CHW2", "CHW4", "HWC8", "HWC16", "CHW16", "CHW32", "DHWC8", "CDHW32", "HWC", "DHWC")
+_FORMATS = {"chw": "LINEAR"}
+_FORMATS |= {name.lower(): name for name in (*_SAME, "DLA_LINEAR", "DLA_HWC4")}
 
 
 def set_io_formats(target: Target, key: str, specs: tuple[str, ...]) -> None:
@@ -122,8 +120,7 @@ def set_io_formats(target: Target, key: str, specs: tuple[str, ...]) -> None:
     inputs = key == "input_formats"
     count = network.num_inputs if inputs else network.num_outputs
     if len(specs) not in (1, count):
-        what = f"{key}"
-        raise UsageError(what, why=f"{len(specs)} given for {count} tensors", hint="one, or all")
+        raise UsageError(key, why=f"{len(specs)} given for {count} tensors", hint="one, or all")
     for index in range(count):
         tensor = network.get_input(index) if inputs else network.get_output(index)
         _set(target, key, tensor, specs[index if len(specs) > 1 else 0])
