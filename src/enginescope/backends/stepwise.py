@@ -388,11 +388,9 @@ def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> 
     session, watch = watched.session, watched.watch
     repeated, duration_ms = clocked(partial(watch.repeat, session.recorder, progress))
     phase = Phase(name="telemetry", duration_ms=duration_ms)
+    phases = (*measured.phases, phase) if repeated else measured.phases
     return replace(
-        measured,
-        gpu=watch.result(),
-        phases=(*measured.phases, phase) if repeated else measured.phases,
-        notices=(*measured.notices, *watch.notices),
+        measured, gpu=watch.result(), phases=phases, notices=(*measured.notices, *watch.notices)
     )
 
 
@@ -404,12 +402,8 @@ def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measu
         message = f"the pass that times the layers failed: {error}"
         failure = Notice("W-NO-LAYERS", message, {"error": type(error).__name__})
         return replace(measured, notices=(*measured.notices, failure))
-    return replace(
-        measured,
-        profile=profile,
-        phases=(*measured.phases, Phase(name="layer_profile", duration_ms=duration_ms)),
-        notices=(*measured.notices, *remarks),
-    )
+    phases = (*measured.phases, Phase(name="layer_profile", duration_ms=duration_ms))
+    return replace(measured, profile=profile, phases=phases, notices=(*measured.notices, *remarks))
 
 
 def clocked(work: Callable[[], T]) -> tuple[T, float]:

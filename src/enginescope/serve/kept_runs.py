@@ -161,10 +161,8 @@ class Warnings(Record, frozen=True, kw_only=True):
 def warnings_of(notices: Iterable[Notice]) -> Warnings:
     """Return the warnings among notices, each code once."""
     found = {one.code: one for one in notices if one.level == "warning"}.values()
-    return Warnings(
-        texts=tuple(f"{one.message} ({one.code})" for one in found),
-        is_unstable=any(map(is_unstable, found)),
-    )
+    texts = tuple(f"{one.message} ({one.code})" for one in found)
+    return Warnings(texts=texts, is_unstable=any(map(is_unstable, found)))
 
 
 class KeptWarnings:

@@ -191,14 +191,8 @@ def framed(
     head = page_template("head.html.j2", package=_HERE).render(
         links=links, live=live, here=here, pages=_pages(request), style=top_style()
     )
-    return Response(
-        data.replace(_HEAD, head.encode(), 1),
-        media_type="text/html",
-        headers={
-            "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",
-            **_keeping(problems),
-        },
-    )
+    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'", **_keeping(problems)}
+    return Response(data.replace(_HEAD, head.encode(), 1), media_type="text/html", headers=headers)
 
 
 def failure(request: Request, error: Exception) -> Response:

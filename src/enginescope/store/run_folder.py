@@ -201,12 +201,8 @@ def _copy(artifact: Artifact, origin: Path, folder: Path) -> Artifact | None:
     except OSError:  # the notice on the run says so
         target.unlink(missing_ok=True)
         return None
-    return replace(
-        artifact,
-        path=f"{ARTIFACTS}/{target.name}",
-        sha256=sha256_of(target),
-        size_bytes=target.stat().st_size,
-    )
+    path = f"{ARTIFACTS}/{target.name}"
+    return replace(artifact, path=path, sha256=sha256_of(target), size_bytes=target.stat().st_size)
 
 
 def _unused(path: Path) -> Path:

@@ -226,12 +226,9 @@ def _conversions(job: Job, provider: Provider, progress: ProgressSink) -> list[M
 
 
 def _ready(job: Job, key: str, made: list[MadeModel], **more: Any) -> Preparation:
+    model = made[-1].path if made else job.subject.path or ""
     return Preparation(
-        key=key,
-        model=made[-1].path if made else job.subject.path or "",
-        made=tuple(made),
-        peak_host_bytes=peak_rss_bytes(),
-        **more,
+        key=key, model=model, made=tuple(made), peak_host_bytes=peak_rss_bytes(), **more
     )
 
 

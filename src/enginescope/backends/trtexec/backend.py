@@ -90,11 +90,9 @@ class TrtexecBackend:
             except BackendError as error:
                 raise with_range_hint(error, command.fed.random_integers) from error
         seen = gpu.result()
+        notices = (*measured.notices, *gpu.notices)
         return replace(
-            measured,
-            peak_memory_bytes=peak_of_children_bytes(),
-            gpu=seen,
-            notices=(*measured.notices, *gpu.notices),
+            measured, peak_memory_bytes=peak_of_children_bytes(), gpu=seen, notices=notices
         )
 
 

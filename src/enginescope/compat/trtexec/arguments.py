@@ -54,12 +54,8 @@ def parse_version(text: str) -> Version | None:
     match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?(?:\.(\d+))?", text)
     if match is None:
         return None
-    return Version(
-        major=int(match[1]),
-        minor=int(match[2]),
-        patch=int(match[3] or 0),
-        build=int(match[4]) if match[4] else None,
-    )
+    build = int(match[4]) if match[4] else None
+    return Version(major=int(match[1]), minor=int(match[2]), patch=int(match[3] or 0), build=build)
 
 
 #: Ours, beside trtexec's own.
@@ -412,12 +408,9 @@ def _checked_flag(argument: str, version: Version) -> CheckedFlag:
         read = read_arguments([argument], version)
     except UsageError as error:
         others = tuple(_renamed(argument, version))
+        state: State = "accepted" if others else "refused"
         return CheckedFlag(
-            argument=argument,
-            state="accepted" if others else "refused",
-            why=str(error),
-            instead=error.hint,
-            written=others,
+            argument=argument, state=state, why=str(error), instead=error.hint, written=others
         )
     name, equals, value = argument.partition("=")
     if name == STORE_FLAG or not read.given:
@@ -425,11 +418,9 @@ def _checked_flag(argument: str, version: Version) -> CheckedFlag:
     if all_flags()[name].is_optional and not value:
         return CheckedFlag(argument=argument, state="without effect", why=read.warnings[-1])
     target = read.given[0].name
+    why = f"{name} is another name of {target}" if target != name else None
     return CheckedFlag(
-        argument=argument,
-        state="accepted",
-        why=f"{name} is another name of {target}" if target != name else None,
-        written=(f"{target}{equals}{value}",),
+        argument=argument, state="accepted", why=why, written=(f"{target}{equals}{value}",)
     )
 
 

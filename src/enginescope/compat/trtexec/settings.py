@@ -331,15 +331,15 @@ def job_of(settings: Settings, subject: Subject) -> Job:
             name.
     """
     timing, has = settings.timing, settings.arguments.has
-    stop = StopRule(
-        duration_ms=timing.duration_s * 1e3,
-        min_iterations=timing.iterations * timing.streams,
-        precision_pct=None,
-    )
+    min_iterations = timing.iterations * timing.streams
+    duration_ms = timing.duration_s * 1e3
+    stop = StopRule(duration_ms=duration_ms, min_iterations=min_iterations, precision_pct=None)
     if settings.skip_inference:  # an engine is only loaded, and run once to be sure of it
         stop = StopRule(iterations=1, precision_pct=None)
     wants_layers = has("--dumpProfile") or has("--exportProfile")
     warmup = WarmUp(time_ms=timing.warm_up_ms, iterations=0, limit_ms=timing.warm_up_ms)
+    in_flight = 1 if timing.expose_dma else 2
+    idle_ms = timing.idle_ms or None
     return Job(
         subject=subject,
         backend=BackendSpec(name="trt", precision=settings.precision, options=settings.options),
@@ -351,13 +351,7 @@ def job_of(settings: Settings, subject: Subject) -> Job:
             ),
             warmup=warmup,
             stop=stop,
-            mode=copied(
-                Mode,
-                timing,
-                kind="throughput",
-                in_flight=1 if timing.expose_dma else 2,
-                idle_ms=timing.idle_ms or None,
-            ),
+            mode=copied(Mode, timing, kind="throughput", in_flight=in_flight, idle_ms=idle_ms),
         ),
         layer_profile=wants_layers and not settings.skip_inference,
         profile_mode="trtexec",

@@ -321,11 +321,9 @@ def write_tea(
 
 
 def _manifest_of(entries: tuple[TeaEntry, ...], subjects: Sequence[TeaSubject]) -> Manifest:
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return Manifest(
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        enginescope=__version__,
-        subjects=tuple(subjects),
-        files=entries,
+        created=created, enginescope=__version__, subjects=tuple(subjects), files=entries
     )
 
 

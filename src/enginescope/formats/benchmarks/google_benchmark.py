@@ -70,6 +70,7 @@ def _result(
         raise FormatError(source, where=name, why=why, expected="real_time of a run or of a mean")
     messages = (entry.get("error_message") or entry.get("skip_message") for entry in errors)
     has_samples = len(values) > 1
+    cores_logical = whole_number(context.get("num_cpus"))
     return BenchmarkResult(
         name=name,
         samples=Samples(metric="latency", values_ms=frozen(values)) if has_samples else None,
@@ -83,10 +84,7 @@ def _result(
             messages=tuple(LogMessage(level="error", text=str(text)) for text in messages if text),
         ),
         notices=(*document.notices, *_notices(each, source)),
-        host=Host(
-            name=_text(context.get("host_name")),
-            cores_logical=whole_number(context.get("num_cpus")),
-        ),
+        host=Host(name=_text(context.get("host_name")), cores_logical=cores_logical),
     )
 
 

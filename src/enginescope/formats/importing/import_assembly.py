@@ -327,13 +327,10 @@ def _operator_run(group: Group, parts: _Parts) -> Run | None:
     if profile is None:
         return None
     parts.used += [one for one in group.items if one.kind is ArtifactKind.OUTPUT_DIFF]
+    subject = Subject(name=group.name, kind="unknown" if name == "torch" else "onnx")
     return Run(
         **new_identity(),
-        job=Job(
-            subject=Subject(name=group.name, kind="unknown" if name == "torch" else "onnx"),
-            backend=BackendSpec(name=name),
-            workload=workload_of(None, None),
-        ),
+        job=Job(subject=subject, backend=BackendSpec(name=name), workload=workload_of(None, None)),
         environment=environment,
         providers=providers,
         profile=profile,

@@ -99,15 +99,12 @@ def workload_of(report: ToolReport | None, plan: Plan | None) -> Workload:
     options = inference_options(report)
     duration, warmup = _durations(options)
     iterations = _whole(options.get("Iterations"))
+    min_samples = iterations if iterations is not None else 0
     return Workload(
         batch=_batch(options.get("Batch"), plan),
         shapes=_shapes(options),
         warmup=WarmUp(time_ms=warmup if warmup is not None else 0.0, iterations=0),
-        stop=StopRule(
-            duration_ms=duration,
-            precision_pct=None,
-            min_samples=iterations if iterations is not None else 0,
-        ),
+        stop=StopRule(duration_ms=duration, precision_pct=None, min_samples=min_samples),
         mode=Mode(
             in_flight=None,
             transfers=_switch(options.get("Data transfers")),

@@ -112,14 +112,12 @@ def read_onnx_inputs(path: Path) -> OnnxInputs:
     graph = load_onnx(path).graph
     weights = {one.name for one in graph.initializer}
     fed = [one for one in graph.input if one.name not in weights]
-    return OnnxInputs(
-        dims={
-            one.name: tuple(map(dim_of, one.type.tensor_type.shape.dim))
-            for one in fed
-            if one.type.HasField("tensor_type")
-        },
-        tables=_Tables(graph).of_inputs({one.name for one in fed}),
-    )
+    dims = {
+        one.name: tuple(map(dim_of, one.type.tensor_type.shape.dim))
+        for one in fed
+        if one.type.HasField("tensor_type")
+    }
+    return OnnxInputs(dims=dims, tables=_Tables(graph).of_inputs({one.name for one in fed}))
 
 
 class _Tables:

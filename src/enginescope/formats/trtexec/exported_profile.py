@@ -215,20 +215,18 @@ def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]
         "TensorRT's IProfiler reports them",
         {"file": document.source},
     )
-    profile = Profile(
-        source="iprofiler",
-        layers=tuple(
-            LayerTiming(
-                index=index,
-                name=name,
-                mean_ms=fmean(values),
-                median_ms=median(values) if len(values) > 1 else None,
-                total_ms=sum(values),
-            )
-            for index, (name, values) in enumerate(times.items())
-        ),
-        iterations=counts.pop() if len(counts) == 1 else None,
+    layers = tuple(
+        LayerTiming(
+            index=index,
+            name=name,
+            mean_ms=fmean(values),
+            median_ms=median(values) if len(values) > 1 else None,
+            total_ms=sum(values),
+        )
+        for index, (name, values) in enumerate(times.items())
     )
+    iterations = counts.pop() if len(counts) == 1 else None
+    profile = Profile(source="iprofiler", layers=layers, iterations=iterations)
     return profile, (*document.notices, notice)
 
 

@@ -400,13 +400,8 @@ def inferred_model(model: Path, folder: Path) -> MadeModel:
     """
     require("sympy", purpose=_PURPOSE, install="enginescope[convert]")
     versions = versions_of("onnxruntime", "onnxruntime-gpu", "onnx", "sympy")
-    made = MadeModel(
-        path="",
-        kind="shapes",
-        tool=SHAPE_TOOL,
-        key=key_of(digest_of(str(model)), SHAPE_TOOL, versions),
-        versions=versions,
-    )
+    key = key_of(digest_of(str(model)), SHAPE_TOOL, versions)
+    made = MadeModel(path="", kind="shapes", tool=SHAPE_TOOL, key=key, versions=versions)
     return kept(folder, made, f"{model.stem}.shapes.onnx", lambda target: _infer(model, target))
 
 
