@@ -129,19 +129,17 @@ class RepairedIndex:
         return row_of(run, size_bytes=size_of(self._runs / run.id))
 
     def _with_index(self, action: Callable[[Index], T]) -> T:
-        try:
-            self._index.prepare()
-            return action(self._index)
-        except DamagedIndexError as error:
-            self._say("W-INDEX-DAMAGED", f"The index was damaged ({error.why}) and is made again.")
-            self._index.set_aside()
-        try:
-            self._index.prepare()
-            return action(self._index)
-        except DamagedIndexError:  # damage that a look at the whole file does not find
-            self._index.set_aside(in_any_case=True)
-            self._index.prepare()
-            return action(self._index)
+        # in any case: damage that a look at the whole file does not find
+        for in_any_case in (False, True):
+            try:
+                self._index.prepare()
+                return action(self._index)
+            except DamagedIndexError as error:
+                message = f"The index was damaged ({error.why}) and is made again."
+                self._say("W-INDEX-DAMAGED", message)
+                self._index.set_aside(in_any_case=in_any_case)
+        self._index.prepare()
+        return action(self._index)
 
     def _mended(self, index: Index, names: tuple[str, ...]) -> Index:
         stale = self._store / _STALE
