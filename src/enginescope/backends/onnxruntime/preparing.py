@@ -41,7 +41,7 @@ from enginescope.core.optional import versions_of
 from enginescope.core.process_control import PeriodicThread
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import probe_device
 from enginescope.records.plan.build import MadeModel, Preparation
@@ -287,9 +287,7 @@ class _Building:
         )
 
 
-def precision_notices(
-    job: Job, provider: Provider, found: Preparation | None
-) -> tuple[Notice, ...]:
+def precision_notices(job: Job, provider: Provider, found: Preparation | None) -> Notices:
     """Return what was done for the precision, and to the model besides."""
     made = found.made if found else ()
     said = [notice for one in made for notice in (_conversion_notice(one), *one.notices)]

@@ -18,7 +18,7 @@ from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.run.inference_stream import Gate, refused
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.judge.samples import Interval
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.series import quantum
@@ -41,9 +41,7 @@ class Whole(NamedTuple):
     interval: Interval | None
 
 
-def profile_layers(
-    libraries: Libraries, job: Job, feeds: Feeds
-) -> tuple[Profile, tuple[Notice, ...]]:
+def profile_layers(libraries: Libraries, job: Job, feeds: Feeds) -> tuple[Profile, Notices]:
     """Return the times of every layer over a number of inferences, without copies or graphs."""
     session = TrtSession(libraries, job, Mode(kind="latency", cuda_graph=False))
     profiler = _profiler(libraries.trt)  # lives longer than the context that calls it
@@ -179,7 +177,7 @@ def profile_of(
     )
 
 
-def _parallel(engine: Any) -> tuple[Notice, ...]:
+def _parallel(engine: Any) -> Notices:
     streams = getattr(engine, "num_aux_streams", 0)
     if not streams:
         return ()

@@ -30,7 +30,7 @@ from enginescope.formats.trtexec.exported_times import (
     summary_mismatches,
 )
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.records.plan.build import DeviceMemory, ToolReport
 from enginescope.records.plan.plan import Plan, Profile
@@ -41,7 +41,7 @@ from enginescope.records.tensor import Tensor
 _SHOWN = 3
 
 
-def read_log(ended: Ended, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]:
+def read_log(ended: Ended, source: str) -> tuple[TrtexecLog, Notices]:
     """Return the log of a run that ended well."""
     try:
         log, notices = parse_trtexec_log(ended.log.encode(), source)
@@ -137,9 +137,7 @@ class _Files:
         self.texts[kept] = data.decode("utf-8", errors="replace")
         return data, kept
 
-    def read(
-        self, name: str, parse: Callable[[bytes, str], tuple[T, tuple[Notice, ...]]]
-    ) -> T | None:
+    def read(self, name: str, parse: Callable[[bytes, str], tuple[T, Notices]]) -> T | None:
         """Return what `parse` gives; a file that is missing or refused becomes a notice."""
         found = self.data(name)
         if found is None:

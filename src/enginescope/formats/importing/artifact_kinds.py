@@ -41,7 +41,7 @@ from enginescope.formats.trtexec.trtexec_log import (
     parse_script_logs,
     parse_trtexec_logs,
 )
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notices
 
 #: Where a value may begin: at the start of a line, or right behind the value before.
 _START = re.compile(r"(?:^|(?<=[\]}]))[ \t,]*(?=[{\[])", re.MULTILINE)
@@ -173,9 +173,7 @@ _LOG_KINDS: tuple[tuple[ArtifactKind, Callable[[str], Any]], ...] = (
     (ArtifactKind.SCRIPT_LOG, is_script_log),
 )
 #: Kind -> reader of a log; it returns the facts of each process with their notices.
-LOG_READERS: dict[
-    ArtifactKind, Callable[[bytes, str], tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]]
-] = {
+LOG_READERS: dict[ArtifactKind, Callable[[bytes, str], tuple[tuple[TrtexecLog, Notices], ...]]] = {
     ArtifactKind.TRTEXEC_LOG: parse_trtexec_logs,
     ArtifactKind.POLYGRAPHY_LOG: parse_polygraphy_logs,
     ArtifactKind.SCRIPT_LOG: parse_script_logs,
@@ -337,7 +335,7 @@ class Item(Record, frozen=True, kw_only=True):
     log: TrtexecLog | None = None
     benchmark: BenchmarkResult | None = None
     reader: str | None = None
-    notices: tuple[Notice, ...] = ()
+    notices: Notices = ()
     process: int | None = None
     suffix: str = ""
 

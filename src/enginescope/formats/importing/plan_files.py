@@ -29,7 +29,7 @@ from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_profile import is_profile, parse_profile
 from enginescope.formats.trtexec.exported_times import ExportedTimes, summary_mismatches, times_of
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.run.run import Artifact
@@ -118,7 +118,7 @@ class ReadBeside(Record, frozen=True, kw_only=True):
     profile: Profile | None
     times: ExportedTimes | None
     report: ToolReport | None
-    notices: tuple[Notice, ...]
+    notices: Notices
     artifacts: tuple[Artifact, ...]
 
     @property
@@ -271,9 +271,7 @@ class _Reader:
             )
         )
 
-    def _taken(
-        self, read: tuple[Plan, tuple[Notice, ...]], kind: ArtifactKind = ArtifactKind.PLAN
-    ) -> Plan:
+    def _taken(self, read: tuple[Plan, Notices], kind: ArtifactKind = ArtifactKind.PLAN) -> Plan:
         self.notices += read[1]
         self._keep(self._plan, kind)
         return read[0]
@@ -300,7 +298,7 @@ class _Reader:
         if role is None:
             return None
 
-        def parse(data: bytes, source: str) -> tuple[ExportedTimes, tuple[Notice, ...]]:
+        def parse(data: bytes, source: str) -> tuple[ExportedTimes, Notices]:
             document = read_json(data, source)
             if is_profile(document.value):
                 raise FormatError(source, why="it holds layer times", expected="times of requests")
@@ -312,7 +310,7 @@ class _Reader:
         self,
         named: Path | None,
         role: str,
-        parse: Callable[[bytes, str], tuple[T, tuple[Notice, ...]]],
+        parse: Callable[[bytes, str], tuple[T, Notices]],
         beside: Path | None = None,
     ) -> T | None:
         path = named or neighbour(beside or self._plan, role)

@@ -30,7 +30,7 @@ from enginescope.formats.onnx.onnx_precision import (
     node_name,
     type_name,
 )
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.plan import (
     EXECUTED,
     PACKED,
@@ -85,7 +85,7 @@ class NodeTimes(NamedTuple):
 
     document: Document
     mode: Literal["gpu", "host"] | None = None
-    notices: tuple[Notice, ...] = ()
+    notices: Notices = ()
 
 
 class _Span(NamedTuple):
@@ -189,9 +189,7 @@ class _Run(NamedTuple):
     unplaced: set[_Node]
 
 
-def ort_profile_of(
-    document: Document, trace: GpuTrace | None = None
-) -> tuple[Profile, tuple[Notice, ...]]:
+def ort_profile_of(document: Document, trace: GpuTrace | None = None) -> tuple[Profile, Notices]:
     """Return the time of each node in a profile.
 
     Times are summed within a run, since a node in the body of a loop runs several times; mean and

@@ -22,7 +22,7 @@ from enginescope.core.record import replace
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.plan.plan_layer import LayerReader
 from enginescope.formats.plan.tensor_format import as_json, parse_shape, parse_tensor
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.plan import IOTensor, Layer, Plan, ProfileShapes
 from enginescope.records.tensor import Tensor
 
@@ -150,9 +150,7 @@ _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.json.Decoder()
 
 
-def parse_plan(
-    data: bytes, source: str, *, name: str | None = None
-) -> tuple[Plan, tuple[Notice, ...]]:
+def parse_plan(data: bytes, source: str, *, name: str | None = None) -> tuple[Plan, Notices]:
     """Return the plan in a JSON file.
 
     Args:
@@ -169,7 +167,7 @@ def parse_plan(
             return plan_of(read_json(data, source), name=name)
 
 
-def plan_of(document: Document, *, name: str | None = None) -> tuple[Plan, tuple[Notice, ...]]:
+def plan_of(document: Document, *, name: str | None = None) -> tuple[Plan, Notices]:
     """Return the plan in a file already read; see `parse_plan`."""
     root, layers = _root(document)
     plan, notices = _plan(document.source, root, map(as_json, layers), name=name)
@@ -190,7 +188,7 @@ def _layer_by_layer(data: bytes) -> tuple[dict[str, Any], list[msgspec.Raw]]:
 
 def _plan(
     source: str, root: dict[str, Any], raw_layers: Iterable[Any], *, name: str | None
-) -> tuple[Plan, tuple[Notice, ...]]:
+) -> tuple[Plan, Notices]:
     reader = LayerReader()
     layers = tuple(one for raw in raw_layers if (one := reader.read(raw)) is not None)
     if reader.entries and not layers:

@@ -10,7 +10,7 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.formats import log_facts, log_lines
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.samples import ReportedSummary
@@ -44,9 +44,7 @@ _ORT_BACKENDS = {"CPU": CPU_BACKEND, "CUDA": "ort-cuda", "Tensorrt": "ort-trt"}
 _FEW = 10
 
 
-def parse_polygraphy_logs(
-    data: bytes, source: str
-) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
+def parse_polygraphy_logs(data: bytes, source: str) -> tuple[tuple[TrtexecLog, Notices], ...]:
     """Return the facts of each runner of each command in a log, with their notices.
 
     A command without a runner counts if it states its build, or that it failed.
@@ -72,9 +70,7 @@ def _commands(text: str) -> list[tuple[int, str]]:
     return log_lines.parts_at(text, cuts)
 
 
-def _of_command(
-    text: str, first: int, source: str
-) -> Iterator[tuple[TrtexecLog, tuple[Notice, ...]]]:
+def _of_command(text: str, first: int, source: str) -> Iterator[tuple[TrtexecLog, Notices]]:
     versions = dict(_MODULE.findall(text))
     shared = _shared(text, first, versions.get("polygraphy"))
     runners = [(match[1], match) for match in _INFERENCE.finditer(text)]

@@ -21,7 +21,7 @@ import numpy as np
 from enginescope.core.record import Record, replace
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.trtexec.time_columns import METRICS, time_columns
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Profile
@@ -95,7 +95,7 @@ def as_trtexec_prints(samples: Samples, percentiles: tuple[float, ...]) -> Repor
 
 def resolution_notices(
     source: str, samples: Sequence[Samples], enqueue_start_ms: Array | None
-) -> tuple[float | None, tuple[Notice, ...]]:
+) -> tuple[float | None, Notices]:
     """Return the step of the clock, in milliseconds, and what to say of it.
 
     Args:
@@ -152,7 +152,7 @@ class ExportedTimes(Record, frozen=True, kw_only=True, eq=False):
 
 def parse_times(
     data: bytes, source: str, *, warmup_ms: float | None = None
-) -> tuple[ExportedTimes, tuple[Notice, ...]]:
+) -> tuple[ExportedTimes, Notices]:
     """Return the series in a JSON file of times.
 
     Args:
@@ -171,7 +171,7 @@ def times_of(
     warmup_ms: float | None = None,
     warmup_queries: int | None = None,
     queries: int | None = None,
-) -> tuple[ExportedTimes, tuple[Notice, ...]]:
+) -> tuple[ExportedTimes, Notices]:
     """Return the series in a file already read; see `parse_times`.
 
     Args:
@@ -286,9 +286,7 @@ _MEAN_TOLERANCE = 5e-5
 _ROUNDING_OF_AN_ADDITION = 2.0**-25
 
 
-def summary_mismatches(
-    times: ExportedTimes, printed: Sequence[ReportedSummary]
-) -> tuple[Notice, ...]:
+def summary_mismatches(times: ExportedTimes, printed: Sequence[ReportedSummary]) -> Notices:
     """Return a notice for each metric whose printed statistics are not those of its samples.
 
     Compared to the printed digit, by trtexec's own rules; enqueue times, which are differences of
@@ -335,7 +333,7 @@ def _agree(mine: float, theirs: float, relative: float) -> bool:
     return abs(mine - theirs) <= max(1.01 * digit, relative * largest)
 
 
-def report_mismatches(reports: Sequence[ToolReport]) -> tuple[Notice, ...]:
+def report_mismatches(reports: Sequence[ToolReport]) -> Notices:
     """Return a notice for each metric, and for the GPU, of which two reports state another thing.
 
     The run has the figures of the first.
@@ -360,7 +358,7 @@ def report_mismatches(reports: Sequence[ToolReport]) -> tuple[Notice, ...]:
     return tuple(notices)
 
 
-def query_mismatch(times: ExportedTimes, queries: int | None) -> tuple[Notice, ...]:
+def query_mismatch(times: ExportedTimes, queries: int | None) -> Notices:
     """Return a notice if a log counts other queries than the exported times have."""
     count = len(times.samples[0]) if times.samples else 0
     if queries is None or count == queries:
@@ -372,7 +370,7 @@ def query_mismatch(times: ExportedTimes, queries: int | None) -> tuple[Notice, .
 _TABLE_MS = 1e-4
 
 
-def profile_mismatch(exported: Profile, printed: Profile) -> tuple[Notice, ...]:
+def profile_mismatch(exported: Profile, printed: Profile) -> Notices:
     """Return a notice if a log prints other means of layers than the exported profile has."""
     means = {layer.name: layer.mean_ms for layer in exported.layers}
     repeated = len(means) < len(exported.layers)

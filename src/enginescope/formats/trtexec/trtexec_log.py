@@ -24,7 +24,7 @@ from enginescope.formats.log_lines import (
     parts_at,
 )
 from enginescope.formats.plan.plan_json import IS_LAYER, inspected_plan
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.plan.plan import Profile
 from enginescope.records.samples import ReportedSummary
@@ -65,7 +65,7 @@ class TrtexecLog(Record, frozen=True, kw_only=True):
         return any(printed) or any(figure is not None for figure in stated)
 
 
-def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]:
+def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, Notices]:
     """Return the facts in a log of one trtexec; of several processes those of the last.
 
     Lines are taken with or without the prefix of time and level; verbose ones are passed over.
@@ -73,9 +73,7 @@ def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notic
     return parse_trtexec_logs(data, source)[-1]
 
 
-def parse_trtexec_logs(
-    data: bytes, source: str
-) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
+def parse_trtexec_logs(data: bytes, source: str) -> tuple[tuple[TrtexecLog, Notices], ...]:
     """Return the facts of each process in a log, in its order, with their notices."""
     text, notices = log_text(data, source)
     if IS_LOG.search(text) is None:
@@ -95,9 +93,7 @@ def parse_trtexec_logs(
     return tuple(logs)
 
 
-def read_part(
-    text: str, tool: str, source: str, *, first: int = 1
-) -> tuple[TrtexecLog, tuple[Notice, ...]]:
+def read_part(text: str, tool: str, source: str, *, first: int = 1) -> tuple[TrtexecLog, Notices]:
     """Return the facts of one process, or of one engine of a script.
 
     Args:
@@ -299,9 +295,7 @@ def is_script_log(head: str) -> bool:
     return IS_SCRIPT_LOG.search(head) is not None or IS_LAYER.search(head) is not None
 
 
-def parse_script_logs(
-    data: bytes, source: str
-) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
+def parse_script_logs(data: bytes, source: str) -> tuple[tuple[TrtexecLog, Notices], ...]:
     """Return the facts of each engine in a script's log, in its order, with their notices."""
     text, notices = log_text(data, source)
     library = _LIBRARY.search(text)
