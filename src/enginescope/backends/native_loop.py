@@ -132,11 +132,9 @@ def python_notice(why: UnsupportedError, cost: str, wanted: str | None) -> Notic
 
 def cuda_context(driver: str = _DRIVER) -> int:
     """Find the CUDA driver; return the context that is current in this thread."""
-    why = library().loop_driver(driver.encode())
-    if why is not None:
+    if (why := library().loop_driver(driver.encode())) is not None:
         raise UnsupportedError("no native loop", why=f"the CUDA driver: {why.decode()}")
-    context = library().loop_context()
-    if context is None:
+    if (context := library().loop_context()) is None:
         raise UnsupportedError("no native loop", why="the CUDA driver shows no context")
     return int(context)
 

@@ -177,8 +177,7 @@ def _visit(
     recorder.run(_LEAST_LATER)
     each_ms = 1e3 * (perf_counter() - begin) / _LEAST_LATER
     fitting = int(rule.visit_ms / max(each_ms, 1e-6))
-    more = max(0, min(rule.requests - 1, fitting) - _LEAST_LATER)
-    if more:
+    if more := max(0, min(rule.requests - 1, fitting) - _LEAST_LATER):
         recorder.run(more)
     times = recorder.times_ms(_LEAST_LATER + more)
     pause()

@@ -31,8 +31,7 @@ def read_trace(
         text = line.partition("#")[0].strip()
         if not text:
             continue
-        value = parse(text)
-        if value is None:
+        if (value := parse(text)) is None:
             where = f"line {at}"
             raise FormatError(str(path), where=where, why=f"{text!r}", expected=expected)
         values.append(value)

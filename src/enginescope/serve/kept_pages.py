@@ -51,8 +51,7 @@ class KeptRows:
 
     def select(self, wanted: Filter) -> tuple[RunRow, ...]:
         """Return the rows that fit, as `Store.select` does."""
-        state = self._store.state()
-        if state is None:
+        if (state := self._store.state()) is None:
             return self._store.select(wanted)
         with self._reading:
             if state != self._state:
@@ -97,16 +96,13 @@ class KeptPages:
         """
 
         async def respond(request: Request) -> Response:
-            shown = state(request)
-            if shown is None:
+            if (shown := state(request)) is None:
                 return await run_in_threadpool(make, request)
             key = _key(request, shown)
-            page = self._find(key)
-            if page is None:
+            if (page := self._find(key)) is None:
                 lock = self._making.setdefault(key, asyncio.Lock())
                 async with lock:  # who asks for the same page waits for it
-                    page = self._find(key)
-                    if page is None:
+                    if (page := self._find(key)) is None:
                         holds = await run_in_threadpool(content, request) if content else None
                         of_content = key if holds is None else _key(request, holds)
                         page = self._find(of_content) if holds is not None else None

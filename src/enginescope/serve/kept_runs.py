@@ -95,8 +95,7 @@ class KeptRuns:
         key = None if series is not None else self.state(run_id)
         if key is None:
             return self.store.load_id(run_id, series=series)
-        run = self._runs.get(key)
-        if run is None:
+        if (run := self._runs.get(key)) is None:
             run = self.store.load_id(run_id)
             folder = self.store.runs_folder / run_id
             text = folder / DOCUMENT
@@ -123,8 +122,7 @@ class KeptRuns:
         run = self.run(run_id)
         for artifact in run.artifacts:
             if artifact.path == path:
-                file = _inside(self.store.folder_of_id(run_id), path)
-                if file is None:
+                if (file := _inside(self.store.folder_of_id(run_id), path)) is None:
                     raise NotHereError(f"{path} of run {run_id}", why="it is not in the store")
                 return artifact, file
         raise NotHereError(f"run {run_id}", why="it has no such file")

@@ -104,8 +104,7 @@ def history(request: Request) -> Response:
     if not read.figures:
         why = f"none can be read; {read.notices[-1].message}"
         raise FormatError(f"the runs of {model}", why=why)
-    found = histories_in(read.figures, metric)
-    if not found:
+    if not (found := histories_in(read.figures, metric)):
         why = f"{len(read.figures)} runs have none"
         raise UsageError(f"no {metric} in the runs of {model}", why=why)
     runs = {row.id: f"/runs/{quote(row.id)}" for row in chosen}
@@ -113,8 +112,7 @@ def history(request: Request) -> Response:
         found, model=model, notices=read.notices, runs=runs, script_address=script_address()
     )
     links: tuple[tuple[str, str], ...] = ((f"/runs?{urlencode({'model': model})}", "Its runs"),)
-    pair = across_change(found)
-    if pair is not None:
+    if (pair := across_change(found)) is not None:
         across = f"/compare?{urlencode({'run': pair}, doseq=True)}"
         links = ((across, "Compare across the change"), *links)
     return framed(request, data, links, here="home", problems=read.notices)

@@ -173,8 +173,7 @@ class Store:
         if isinstance(self.place, DatabaseUrl) and "_shelf" not in vars(self):
             from enginescope.store.sql.quick_rows import quick_database_rows
 
-            rows = quick_database_rows(self.place, wanted)
-            if rows is not None:
+            if (rows := quick_database_rows(self.place, wanted)) is not None:
                 return rows
         return self._shelf.rows(wanted)
 
@@ -258,8 +257,7 @@ class Store:
         return self._shelf.reindex()
 
     def _find(self, name: str) -> _Found:
-        back = steps_back(name)
-        if back is not None:
+        if (back := steps_back(name)) is not None:
             return self._latest(name, back), None
         if is_id(name) and self._shelf.has(name):
             return name, None

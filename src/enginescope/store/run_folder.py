@@ -172,8 +172,7 @@ def _document(data: bytes, source: str) -> Document:
 def _series(run: Run) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     for sample in run.samples:
         for name in ("values_ms", "warmup_ms", "start_ms"):
-            array = getattr(sample, name)
-            if array is not None:
+            if (array := getattr(sample, name)) is not None:
                 yield f"samples of {sample.metric}, {name}", array
     gpu = run.gpu
     for name, series in (

@@ -262,8 +262,7 @@ class OrtBackend:
 
     def require(self, spec: BackendSpec) -> None:
         """Say what a conversion that `spec` asks for needs; providers are asked in the worker."""
-        given = spec.options.get("plugin")
-        if given is not None:
+        if (given := spec.options.get("plugin")) is not None:
             library_of(self.provider, given)
         if fp16_way(spec, self.provider) == "converter":
             _must_be_installed("onnx-ir", f"{spec.name}:{spec.precision}")

@@ -187,8 +187,7 @@ def write_graph(options: Any, target: Path) -> None:
 
 def _member(enum: Any, key: str, value: str) -> Any:
     name = _ENUMS[key][value]
-    found = getattr(enum, name, None)
-    if found is None:
+    if (found := getattr(enum, name, None)) is None:
         raise UsageError(f"{key}={value}", why=f"this ONNX Runtime has no {name}")
     return found
 

@@ -157,8 +157,7 @@ def _find(runtime: str | None) -> tuple[str, str] | None:
 
 def member(enum: Any, name: str, doing: str) -> Any:
     """Return the enum member called `name`: by name, since their numbers differ by version."""
-    found = getattr(enum, name, None)
-    if found is None:
+    if (found := getattr(enum, name, None)) is None:
         raise UnsupportedError(doing, why=f"this TensorRT has no {enum.__name__}.{name}")
     return found
 
@@ -178,13 +177,11 @@ def inspect(
     # the lean bindings have the method and not the class of what it gives: calling it raises
     if not hasattr(libraries.trt, "EngineInspector"):
         return None, None, (_silent(f"the {libraries.runtime} runtime has no inspector"),)
-    inspector = engine.create_engine_inspector()
-    if inspector is None:
+    if (inspector := engine.create_engine_inspector()) is None:
         return None, None, (_silent(f"TensorRT has no inspector for this plan, {_COMPATIBLE}"),)
     inspector.execution_context = context
     kind = libraries.trt.LayerInformationFormat.JSON
-    text = inspector.get_engine_information(kind)
-    if not text:
+    if not (text := inspector.get_engine_information(kind)):
         return None, None, (_silent(f"TensorRT cannot read this plan, {_COMPATIBLE}"),)
     try:
         plan, notices = plan_of(read_json(text.encode(), f"{name}.graph.json"), name=name)

@@ -178,8 +178,7 @@ def profile_of(
 
 
 def _parallel(engine: Any) -> Notices:
-    streams = getattr(engine, "num_aux_streams", 0)
-    if not streams:
+    if not (streams := getattr(engine, "num_aux_streams", 0)):
         return ()
     message = (
         f"the engine uses {streams} auxiliary streams: layers may run at the same "

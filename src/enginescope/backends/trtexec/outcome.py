@@ -139,8 +139,7 @@ class _Files:
 
     def read(self, name: str, parse: Callable[[bytes, str], tuple[T, Notices]]) -> T | None:
         """Return what `parse` gives; a file that is missing or refused becomes a notice."""
-        found = self.data(name)
-        if found is None:
+        if (found := self.data(name)) is None:
             self._complain(name, "trtexec wrote none")
             return None
         try:
@@ -158,8 +157,7 @@ class _Files:
 
 
 def _times(files: _Files, job: Job) -> ExportedTimes:
-    found = files.data(TIMES)
-    if found is None:
+    if (found := files.data(TIMES)) is None:
         what, why = "trtexec exported no times", "it reported PASSED and did not write the file"
         raise BackendError(what, why=why, hint="its log is kept with the run")
     try:

@@ -47,8 +47,7 @@ def find_binary(asked: str | None = None) -> Path:
     for source, text in (("the option binary", asked), (f"${VARIABLE}", os.environ.get(VARIABLE))):
         if text:
             return _given(text, source)
-    found = shutil.which("trtexec")
-    if found:
+    if found := shutil.which("trtexec"):
         return Path(found)
     if _is_executable(USUAL):
         return USUAL
@@ -324,8 +323,7 @@ def mode_notices(report: ToolReport, meant: Mode | None) -> list[Notice]:
 
 def warm_up_report(log: str) -> WarmUpReport | None:
     """Return the warm-up as trtexec counted it."""
-    match = _WARM_UP.search(log)
-    if match is None:
+    if (match := _WARM_UP.search(log)) is None:
         return None
     return WarmUpReport(iterations=int(match[1]), duration_ms=float(match[2]), ended_by="fixed")
 
@@ -337,8 +335,7 @@ def bindings(log: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """
     sides: dict[str, dict[str, Tensor]] = {"Input": {}, "Output": {}}
     for line in log_lines(log):
-        match = _BINDING.match(line.text)
-        if match is None:
+        if (match := _BINDING.match(line.text)) is None:
             continue
         side, name, dims, word = match.groups()
         shape = None if dims is None else tuple(int(one) for one in dims.split("x") if one)

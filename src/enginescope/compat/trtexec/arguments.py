@@ -66,8 +66,7 @@ CHECK_FLAG, VERSION_FLAG = "--check", "--for"
 def flag_for(name: str, version: Version) -> Flag:
     """Return the flag `name` as trtexec of `version` has it."""
     flags = all_flags()
-    flag = flags.get(name)
-    if flag is None:
+    if (flag := flags.get(name)) is None:
         known = [one.name for one in flags.values() if one.is_in(version.release)]
         near = closest(name, [*known, STORE_FLAG])
         hint = f"did you mean {near}?" if near else "enginescope trtexec --help lists the flags"
@@ -114,8 +113,7 @@ def help_text(version: Version | None) -> str:
     newer = newer_release_text(version.parts) if version else None
     lines += textwrap.wrap(f"{newer}.", 100) if newer else []
     for group, title in _TITLES.items():
-        mine = [flag for flag in flags if flag.group == group and not flag.is_refused]
-        if mine:
+        if mine := [flag for flag in flags if flag.group == group and not flag.is_refused]:
             lines += ["", f"=== {title} ===", *_listed(mine)]
     lines += ["", "=== enginescope ===", f"  {STORE_FLAG + '=<dir>':<36} {_STORE}"]
     lines += [

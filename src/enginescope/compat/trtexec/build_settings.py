@@ -71,8 +71,7 @@ def size_bytes(name: str, text: str, arguments: Arguments) -> int:
 
     ``4096MiB`` is what it says: before TensorRT 10 trtexec reads the number as MiB.
     """
-    match = _SIZE.match(text)
-    if match is None:
+    if (match := _SIZE.match(text)) is None:
         raise UsageError(f"{name}: {text!r} is not a size", hint="MiB, as in 1024, or 1G, 512M")
     suffix = match[2] or match[3]
     if suffix and match[3] != "M" and arguments.version.major < 10:

@@ -191,8 +191,7 @@ def read_tea(file: Path) -> TeaContents:
                 entry = TeaEntry(name=name, kind=kind, size_bytes=member.info.file_size)
             entries.append(entry)
     names = {entry.name for entry in entries}
-    missing = [one for one in listed if one not in names]
-    if missing:
+    if missing := [one for one in listed if one not in names]:
         raise FormatError(str(file), where=missing[0], why="the manifest has it, the archive not")
     unlisted = tuple(sorted(names - listed.keys())) if manifest else ()
     return TeaContents(manifest=manifest, entries=tuple(entries), unlisted=unlisted)

@@ -188,8 +188,7 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
     The run is ``None`` if nothing of the group could be used.
     """
     parts = _Parts()
-    benchmark = group.items[0].benchmark
-    if benchmark is not None:
+    if (benchmark := group.items[0].benchmark) is not None:
         return _benchmark_run(group, benchmark), ()
     if group.items[0].kind in OPERATOR_KINDS:
         return _operator_run(group, parts), tuple(parts.damaged)

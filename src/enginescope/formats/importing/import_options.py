@@ -68,8 +68,7 @@ def _options(
         for title, section in one.options.items():
             options.setdefault(title, section)
     for title in _BUILD_SECTIONS:
-        stated = [one.options[title] for one in built if title in one.options]
-        if stated:
+        if stated := [one.options[title] for one in built if title in one.options]:
             options[title] = stated[0]
     return options
 

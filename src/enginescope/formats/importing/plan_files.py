@@ -66,8 +66,7 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
             hint=f"enginescope explore {path} measures it, shows its layers, and stores the run; "
             "enginescope build makes an engine and its plan; with a plan, use --onnx",
         )
-    known = _FOREIGN_KINDS.get(kind_of(data, path.name))
-    if known is None:
+    if (known := _FOREIGN_KINDS.get(kind_of(data, path.name))) is None:
         return None
     return UsageError(f"{path} is not a plan", why=f"it holds {known[0]}", hint=known[1])
 

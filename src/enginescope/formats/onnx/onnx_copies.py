@@ -409,8 +409,7 @@ def _link(words: list[str], line: int, source: str) -> ModelLink:
     sha256: str | None = None
     name: str | None = None
     for word in words[1:]:
-        digest = _SHA256.fullmatch(word)
-        if digest:
+        if digest := _SHA256.fullmatch(word):
             sha256 = digest[1].lower()
         elif _NAME.fullmatch(word) and name is None:
             name = word

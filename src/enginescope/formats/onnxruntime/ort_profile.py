@@ -274,8 +274,7 @@ def _runs(document: Document) -> tuple[list[_Run], int]:
         duration = finite_number(event.get("dur"))
         if duration is None or duration < 0:
             continue
-        node = _node(event)
-        if node is not None:
+        if (node := _node(event)) is not None:
             events += 1
             sums[node] = sums.get(node, 0.0) + duration * _MS_PER_US
             at = finite_number(event.get("ts"))

@@ -101,8 +101,7 @@ def _deduced(layers: Sequence[Layer]) -> Iterable[IOTensor]:
 def _io_tensor(raw: Any, flow: _Flow) -> IOTensor | None:
     if isinstance(raw, str) and raw:
         return IOTensor(tensor=flow.tensor(raw), mode=flow.mode(raw))
-    tensor = parse_tensor(raw)
-    if tensor is None:
+    if (tensor := parse_tensor(raw)) is None:
         return None
     mode = raw.get("IOMode")
     said = mode.lower().rpartition(".")[2].lstrip("k") if isinstance(mode, str) else None
@@ -137,8 +136,7 @@ def _profiles(raw: Any) -> Iterable[ProfileShapes]:
 
 
 def _static(raw: Any) -> tuple[int, ...] | None:
-    shape = parse_shape(raw)
-    if shape is None:
+    if (shape := parse_shape(raw)) is None:
         return None
     dims = tuple(dim for dim in shape if dim is not None)
     return dims if len(dims) == len(shape) else None

@@ -68,8 +68,7 @@ def parse_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]
 
 def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the layer times in a file already read; see `parse_profile`."""
-    items = _records(document.value)
-    if items is None:
+    if (items := _records(document.value)) is None:
         why = "no layer times in it"
         raise FormatError(document.source, why=why, expected="a list with name and averageMs")
     read = [(item, _row_columns(item)) for item in items]

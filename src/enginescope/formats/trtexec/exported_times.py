@@ -296,12 +296,10 @@ def summary_mismatches(times: ExportedTimes, printed: Sequence[ReportedSummary])
     by_metric = {sample.metric: sample for sample in times.samples if len(sample)}
     found = []
     for one in printed:
-        series = by_metric.get(one.metric)
-        if series is None:
+        if (series := by_metric.get(one.metric)) is None:
             continue
         step = times.enqueue_step_ms if one.metric == "enqueue" else None
-        differing = dict(_differences(series, one, 2.01 * (step or 0.0)))
-        if differing:
+        if differing := dict(_differences(series, one, 2.01 * (step or 0.0))):
             message = (
                 f"the printed {one.metric} summary is not that of the exported times "
                 f"({', '.join(differing)} differ)"

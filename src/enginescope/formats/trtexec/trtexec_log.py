@@ -182,21 +182,18 @@ class _LogReader:
 
     def _own(self, line: LogLine) -> None:
         text = line.text
-        title = self.sections.header(text)
-        if title is not None:
+        if (title := self.sections.header(text)) is not None:
             self.table = ProfileTable(title) if is_profile_title(title) else self.table
             return
         if self.sections.current is not None and is_profile_title(self.sections.current):
             assert self.table is not None
             self.table.add(text)
             return
-        version = log_facts.printed_version(text)
-        if version is not None:
+        if (version := log_facts.printed_version(text)) is not None:
             self.fields["tool_version"] = version
             self.sections.current = None
             return
-        block = log_facts.block(text)
-        if block is not None:
+        if (block := log_facts.block(text)) is not None:
             self.blocks.append(block)
             self.sections.current = None
         elif not (self.blocks and self.blocks[-1].add(text)):
@@ -227,8 +224,7 @@ class _LogReader:
         return True
 
     def _status(self, text: str) -> None:
-        found = log_facts.status(text)
-        if found is None:
+        if (found := log_facts.status(text)) is None:
             return
         word, version, command = found
         self.has_started |= word == "RUNNING"
@@ -272,8 +268,7 @@ class _LogReader:
             )
             evidence = {"file": source, "layers": len(self.table.layers)}
             yield Notice("W-TRUNCATED", message, evidence)
-        lines = [line for line in self.unread if not self.summaries or "min = " in line.text]
-        if lines:
+        if lines := [line for line in self.unread if not self.summaries or "min = " in line.text]:
             first = lines[:_SHOWN_LINES]
             shown = "; ".join(f"line {line.number}: {line.text.strip()[:80]}" for line in first)
             left = len(lines) - len(first)

@@ -274,8 +274,7 @@ def select_rows(connection: sa.Connection, wanted: Filter) -> tuple[RunRow, ...]
 
 
 def put_rows(connection: sa.Connection, rows: Iterable[RunRow]) -> None:
-    unique = {row.id: row for row in rows}
-    if not unique:
+    if not (unique := {row.id: row for row in rows}):
         return
     forget_rows(connection, list(unique))
     connection.execute(RUNS.insert(), [row_values(row) for row in unique.values()])

@@ -67,8 +67,7 @@ class RepairedIndex:
         Runs that the index lacks are taken up, those that are gone are dropped. If it cannot be
         used at all, the folders are read instead: slower, and as right.
         """
-        names = run_names(self._runs)
-        if not names:
+        if not (names := run_names(self._runs)):
             self._name_broken(())
             return ()
         if self._url is None and not (self._store / _STALE).exists():
@@ -147,8 +146,7 @@ class RepairedIndex:
             index.replace(())
             stale.unlink(missing_ok=True)  # before the scan: a later change marks it again
         known = index.ids()
-        gone = known.difference(names)
-        if gone:
+        if gone := known.difference(names):
             index.remove(gone)
         found = self._scan([name for name in names if name not in known])
         if found.rows:

@@ -82,8 +82,7 @@ def newer_ir(what: str, text: str, version: str) -> UnsupportedError | None:
         text: The runtime's own words.
         version: Of the runtime.
     """
-    match = _NEWER.search(text)
-    if match is None:
+    if (match := _NEWER.search(text)) is None:
         return None
     why = f"its IR version is {match[1]}; onnxruntime {version} reads up to {match[2]}"
     hint = f"a newer onnxruntime, or save the model with ir_version = {match[2]}"
@@ -174,8 +173,7 @@ def open_session(ort: Any, setup: Setup, options: Any, notices: list[Notice] | N
         try:
             return opened(setup.model)
         except Exception as error:  # its exceptions have no common base of their own
-            lowered = lowered_model(setup.model, error, options)
-            if lowered is not None:
+            if (lowered := lowered_model(setup.model, error, options)) is not None:
                 model, notice = lowered
                 if notices is not None:
                     notices.append(notice)
@@ -223,8 +221,7 @@ def add_provider(ort: Any, setup: Setup, options: Any) -> None:
     if _is_built_in(ort, setup):
         options.add_provider(provider.name, _spelled(setup))
         return
-    library = library_of(provider, setup.plugin)
-    if library is None:
+    if (library := library_of(provider, setup.plugin)) is None:
         raise not_built_in(ort, provider)
     devices = devices_of(ort, provider, library)
     index = int(setup.provider_options.get("device_id", "0"))
@@ -293,8 +290,7 @@ def parse_reasons(text: str, names: dict[str, str], provider: str) -> dict[str, 
     for match in _PARSER.finditer(text):
         found.setdefault(match[1], f"TensorRT's parser: {match[2].strip()}")
     for match in _CHEAPER.finditer(text):
-        operator = names.get(match[1])
-        if operator is not None:
+        if (operator := names.get(match[1])) is not None:
             found.setdefault(
                 operator, "on shapes, not on data: ONNX Runtime deems the CPU cheaper than copying"
             )

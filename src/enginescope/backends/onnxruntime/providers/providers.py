@@ -367,8 +367,7 @@ def library_hint(library: str, cuda: int | None) -> str:
 
 def library_hint_for(ort: Any, failure: str) -> str:
     """Return what to install for what a provider's start said."""
-    named = _NAMED.match(failure)
-    if named is None:
+    if (named := _NAMED.match(failure)) is None:
         return "the libraries it was built for: onnxruntime.print_debug_info() names them"
     return library_hint(named[1], _cuda_of(ort))
 

@@ -116,8 +116,7 @@ def set_precision(libraries: Libraries, config: Any, parts: tuple[str, ...], dev
 
 def _flag(libraries: Libraries, name: str, part: str) -> Any:
     flags = libraries.trt.BuilderFlag
-    found = getattr(flags, name, None)
-    if found is not None:
+    if (found := getattr(flags, name, None)) is not None:
         return found
     if libraries.version >= STRONGLY_TYPED_ONLY:
         why = "it builds strongly typed networks only: the model must carry its precision"
@@ -322,8 +321,7 @@ class _Building:
         return spans
 
     def _build(self, target: Target) -> tuple[memoryview, float]:
-        monitor = make_monitor(self._libraries.trt, self._progress)
-        if monitor is not None:
+        if (monitor := make_monitor(self._libraries.trt, self._progress)) is not None:
             self._alive.append(monitor)
             target.config.progress_monitor = monitor
         self._progress(Progress(phase="build"))
@@ -367,8 +365,7 @@ class _Building:
         """Return what the build said of the engine's layers, in the inspector's keys."""
         gpu = f"this GPU has {self._capability}" if self._device else "this machine has no GPU"
         why = f"{served_text(self._libraries)}; {gpu}"
-        layers = inspected_plan(self._log.layers)
-        if layers is None:
+        if (layers := inspected_plan(self._log.layers)) is None:
             message = f"the engine is built, but cannot be loaded for inspection: {why}"
             self._notices.append(Notice("W-NO-PLAN", message, {"why": why}))
             return None, None

@@ -62,8 +62,7 @@ def apply_options(target: Target, values: dict[str, Any]) -> None:
 
 
 def _set_flag(target: Target, key: str, name: str, *, on: bool) -> None:
-    flag = getattr(target.trt.BuilderFlag, name, None)
-    if flag is None:
+    if (flag := getattr(target.trt.BuilderFlag, name, None)) is None:
         if on:
             raise _lacking(target, key)
         return
@@ -124,13 +123,11 @@ def _hardware(target: Target, value: str) -> None:
 
 
 def _capabilities(target: Target, values: tuple[str, ...]) -> None:
-    known = getattr(target.trt, "ComputeCapability", None)
-    if known is None:
+    if (known := getattr(target.trt, "ComputeCapability", None)) is None:
         raise _lacking(target, "compute_capabilities", "--on trt-rtx")
     target.config.num_compute_capabilities = len(values)
     for index, value in enumerate(values):
-        kind = getattr(known, f"SM{value.replace('.', '')}", None)
-        if kind is None:
+        if (kind := getattr(known, f"SM{value.replace('.', '')}", None)) is None:
             listed = ", ".join(compute_capabilities(target.trt))
             why = f"{target.libraries.title} builds for {listed}"
             raise UnsupportedError(f"trt: compute_capabilities={value}", why=why)
@@ -243,16 +240,14 @@ def _matching(
         if pattern is not None:
             used.add(pattern)
             found.append((layer, exact[pattern]))
-    missing = [pattern for pattern in exact if pattern not in used]
-    if missing:
+    if missing := [pattern for pattern in exact if pattern not in used]:
         raise UsageError(f"{key}={missing[0]}", why="the network has no layer of this name")
     return found
 
 
 def type_called(trt: Any, word: str) -> Any:
     """Return TensorRT's type for ``fp16``."""
-    name = _WORDS.get(word.lower())
-    if name is None:
+    if (name := _WORDS.get(word.lower())) is None:
         raise UsageError(f"type {word!r}", hint=", ".join(_WORDS))
     return member(trt.DataType, name, f"type {word}")
 

@@ -55,8 +55,7 @@ def make_network(libraries: Libraries, builder: Any, *, strongly_typed: bool) ->
     if explicit is not None and libraries.version < (10,):
         wanted |= 1 << int(explicit)
     if strongly_typed and libraries.version < (11,):
-        flag = getattr(flags, "STRONGLY_TYPED", None)
-        if flag is None:
+        if (flag := getattr(flags, "STRONGLY_TYPED", None)) is None:
             what = "trt: strongly_typed=1"
             raise UnsupportedError(what, why=f"{libraries.title} has no such networks")
         wanted |= 1 << int(flag)
@@ -172,8 +171,7 @@ def set_calibrator(
     layers = (network.get_layer(index) for index in range(network.num_layers))
     if cache is None and any(layer.type == trt.LayerType.QUANTIZE for layer in layers):
         return None, ()
-    base = getattr(trt, "IInt8EntropyCalibrator2", None)
-    if base is None:
+    if (base := getattr(trt, "IInt8EntropyCalibrator2", None)) is None:
         raise UnsupportedError("calibration", why=f"TensorRT {trt.__version__} does not calibrate")
     with os_errors_as(UsageError, f"calibration cache {cache}"):
         data = Path(cache).read_bytes() if cache else None

@@ -266,8 +266,7 @@ def load_engine(
     # a version-compatible plan carries its own runtime as code of the host; running an engine is
     # running its code anyhow
     runtime.engine_host_code_allowed = True
-    engine = runtime.deserialize_cuda_engine(data)
-    if engine is not None:
+    if (engine := runtime.deserialize_cuda_engine(data)) is not None:
         if getattr(engine, "has_implicit_batch_dimension", False):  # until TensorRT 10
             why = "it has an implicit batch dimension, which is not run by tensor names"
             hint = "build it again from the ONNX model, which has an explicit batch"
@@ -361,8 +360,7 @@ def set_weight_budget(engine: Any, budget: str) -> None:
     Args:
         budget: ``auto``, ``off``, a share such as ``50%`` of the streamable weights, or bytes.
     """
-    total = getattr(engine, "streamable_weights_size", None)
-    if not total:
+    if not (total := getattr(engine, "streamable_weights_size", None)):
         why = "the engine has no streamable weights" if total == 0 else "this TensorRT is older"
         hint = "build with weight_streaming=1 and strongly_typed=1, on TensorRT 10 or later"
         raise UnsupportedError(f"weight_streaming_budget={budget}", why=why, hint=hint)
@@ -396,8 +394,7 @@ def refit_from_onnx(libraries: Libraries, logger: Any, engine: Any, path: str, l
     if not Path(path).is_file():
         raise UsageError(f"refit_from={path}", why="no such file")
     trt = libraries.trt
-    make = getattr(trt, "OnnxParserRefitter", None)
-    if make is None:
+    if (make := getattr(trt, "OnnxParserRefitter", None)) is None:
         raise UnsupportedError("refit_from", why=f"TensorRT {trt.__version__} cannot do it")
     if not engine.refittable:
         raise UnsupportedError("refit_from", why="the engine is not refittable", hint="refit=1")

@@ -261,8 +261,7 @@ class InferenceStream:
                 self.set_shape(one.name, shapes[one.name])
             # the values of a shape tensor are read when the other shapes are inferred
             self.set_address(one.name, self.sets[0][one.name].address)
-        missing = context.infer_shapes()
-        if missing:
+        if missing := context.infer_shapes():
             raise BackendError("inferring shapes", why=f"nothing is known of {', '.join(missing)}")
         self._bind_outputs()
         for group in self.sets:

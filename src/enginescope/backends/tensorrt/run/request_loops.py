@@ -291,8 +291,7 @@ class ThroughputRecorder:
         return float(np.median(times))
 
     def _failure(self, lane: InferenceStream, event: Any) -> BaseException:
-        error = self._cuda.runtime.cudaEventSynchronize(event)[0]
-        if error:
+        if error := self._cuda.runtime.cudaEventSynchronize(event)[0]:
             return BackendError("running the engine", why=self._cuda.error_name(error))
         return lane.failure()
 

@@ -153,8 +153,7 @@ class TrtSession:
 
     def _context(self, options: dict[str, Any]) -> Any:
         made = make_context(self.libraries, self.engine, self.log, options.get("allocation"))
-        ratio = options.get("persistent_cache_ratio", 0.0)
-        if ratio:
+        if ratio := options.get("persistent_cache_ratio", 0.0):
             rt = self.cuda.runtime
             kind = rt.cudaDeviceAttr.cudaDevAttrMaxPersistingL2CacheSize
             asked = rt.cudaDeviceGetAttribute(kind, self.cuda.device)
@@ -272,8 +271,7 @@ class TrtSession:
             message = f"measured without a CUDA graph: {self.why_no_graph}"
             found.append(Notice(f"{level}-NO-CUDA-GRAPH", message, {"asked": self.asked_for_graph}))
         found += [self._python_notice] if self._python_notice else []
-        strange = [one for one in self._tensors if not is_known(one.layout)]
-        if strange:
+        if strange := [one for one in self._tensors if not is_known(one.layout)]:
             names = ", ".join(one.name for one in strange)
             message = (
                 f"{names}: values are passed to and from the engine's memory format "

@@ -249,8 +249,7 @@ class TrtDecodeSession(TrtSession):
             values = self._prompt.values_after(number, no_tokens, values)
         self._fill(values)  # the values of a shape tensor are read when shapes are inferred
         self._set_shapes(fed)
-        missing = self._execution.infer_shapes()
-        if missing:
+        if missing := self._execution.infer_shapes():
             raise BackendError("inferring shapes", why=f"nothing is known of {', '.join(missing)}")
         return self._shapes_now()
 

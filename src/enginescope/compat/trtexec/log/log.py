@@ -242,8 +242,7 @@ def _later_build_keys(settings: Settings) -> Iterator[str]:
 def _formats(arguments: Arguments) -> Iterator[str]:
     default = "CHW" if arguments.version.major >= 11 else "fp32:CHW"
     for title, flag in (("Input(s)", "--inputIOFormats"), ("Output(s)", "--outputIOFormats")):
-        given = [one for one in arguments.text(flag).split(",") if one]
-        if not given:
+        if not (given := [one for one in arguments.text(flag).split(",") if one]):
             yield f"{title}s format: {default}"
         for one in given:
             yield f"{title}: {one}"
@@ -275,8 +274,7 @@ def _inference(settings: Settings) -> Iterator[str]:
     version = arguments.version
     yield "=== Inference Options ==="
     yield f"Batch: {_batch(settings, 'Explicit')}"
-    shapes = run_shapes(settings)
-    if not shapes:
+    if not (shapes := run_shapes(settings)):
         yield "Input inference shapes: model"
     for shape in shapes:
         yield f"Input inference shape : {shape.name}={dims_text(shape.dims)}"

@@ -40,8 +40,7 @@ def engine_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
         texts += _build(run, settings)
     elif loaded is not None and settings.arguments.version.at_least(9):
         texts.append(f"Loaded engine with size: {number(loaded / 2**20)} MiB")
-    deserialized = run.phase_ms("load")
-    if deserialized is not None:
+    if (deserialized := run.phase_ms("load")) is not None:
         texts.append(f"Engine deserialized in {number(deserialized / 1e3)} sec.")
     context = run.device_memory.activation_bytes if run.device_memory else None
     if context is not None and settings.arguments.version.at_least(9, 3):
