@@ -43,7 +43,7 @@ from enginescope.backends.onnxruntime.requests import (
     RAW,
     DeviceRequest,
     Request,
-    host_value,
+    host_values,
     request_for,
 )
 from enginescope.core.errors import EnginescopeError, UnsupportedError
@@ -397,11 +397,7 @@ class OrtAnswers:
             if all(spec.dtype not in RAW for spec in self.input_specs):
                 values = self._session.run(None, dict(feeds.arrays))
             else:
-                types = {spec.name: spec.type_text for spec in self.input_specs}
-                given = {
-                    name: host_value(self._ort, array, types[name], feeds.shapes.get(name))
-                    for name, array in feeds.arrays.items()
-                }
+                given = host_values(self._ort, self.input_specs, feeds.arrays, feeds.shapes)
                 values = [one.numpy() for one in self._session.run_with_ort_values(None, given)]
         flat = [
             part for name, value in zip(names, values, strict=True) for part in _parts(name, value)

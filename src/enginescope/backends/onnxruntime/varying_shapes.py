@@ -14,7 +14,7 @@ from enginescope.backends.loop import Recorder, StepRecorder
 from enginescope.backends.onnxruntime.options import dtype_of
 from enginescope.backends.onnxruntime.providers.opening import Setup
 from enginescope.backends.onnxruntime.providers.providers import Provider, translated
-from enginescope.backends.onnxruntime.requests import Request, host_value, request_for
+from enginescope.backends.onnxruntime.requests import Request, host_values, request_for
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.varying_shapes import (
     Choice,
@@ -139,11 +139,9 @@ class DecodeSession(OrtSession):
         """Keep the prompt, the past before it included."""
         self._arrays = feeds.arrays
         with translated("binding the inputs"):
-            types = {spec.name: spec.type_text for spec in self.input_specs}
-            self._first_values = {
-                name: host_value(self._ort, values, types[name], feeds.shapes.get(name))
-                for name, values in feeds.arrays.items()
-            }
+            self._first_values = host_values(
+                self._ort, self.input_specs, feeds.arrays, feeds.shapes
+            )
         shapes = {name: values.shape for name, values in feeds.arrays.items()}
         integers = (name for name, values in feeds.arrays.items() if values.dtype.kind == "i")
         self._prompt = prompt_of(shapes, integers)
