@@ -144,7 +144,7 @@ class _Session:
             return
         for path, content in exported(self._settings):
             self._write(path, partial(content, run, texts))
-        for name, data in raw_files(self._settings, _fed(run), run.answers):
+        for name, data in raw_files(self._settings, partial(_fed, run), run.answers):
             self._write(name, partial(bytes, data))
 
     def _write(self, path: str, content: Callable[[], bytes]) -> None:

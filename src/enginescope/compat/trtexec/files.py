@@ -52,6 +52,7 @@ def _texts(run: Run, kind: str) -> Iterator[str]:
 
 
 Content: TypeAlias = Callable[[Run, KeptTexts], bytes]
+Values: TypeAlias = tuple[TensorValues, ...]
 
 _CONTENTS: dict[str, Content] = {
     "--exportLayerInfo": lambda _run, texts: layer_info_json(texts.inspector),
@@ -73,11 +74,15 @@ def exported(settings: Settings) -> Iterator[tuple[str, Content]]:
 
 
 def raw_files(
-    settings: Settings, inputs: tuple[TensorValues, ...], outputs: tuple[TensorValues, ...]
+    settings: Settings, inputs: Callable[[], Values], outputs: Values
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of ``--dumpRawBindingsToFile``: little-endian values, no header."""
+    """Yield name and content of ``--dumpRawBindingsToFile``: little-endian values, no header.
+
+    Args:
+        inputs: Makes them: only where they are asked for.
+    """
     if settings.arguments.has("--dumpRawBindingsToFile") and not settings.skip_inference:
-        for role, tensors in (("input", inputs), ("output", outputs)):
+        for role, tensors in (("input", inputs()), ("output", outputs)):
             for tensor in tensors:
                 yield raw_file_name(tensor, role), tensor.data.tobytes()
 

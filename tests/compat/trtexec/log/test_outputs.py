@@ -64,7 +64,7 @@ def test_raw_files_are_named_as_trtexec_names_them() -> None:
     arguments = read_arguments(
         ["--onnx=m.onnx", "--dumpRawBindingsToFile"], Version(major=10, minor=0)
     )
-    assert dict(raw_files(settings_of(arguments), (x,), (y,))) == {
+    assert dict(raw_files(settings_of(arguments), lambda: (x,), (y,))) == {
         "in_put_0.input.1.2.fp32.raw": bytes(8),
         "y.output.1.int64.raw": (3).to_bytes(8, "little"),
     }
