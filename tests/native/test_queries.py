@@ -32,7 +32,7 @@ def cuda_of(driver: FakeDriver) -> Any:
         error_name=lambda number: f"cudaError{number}",
         wait=lambda stream, doing: check(driver.runtime().cudaStreamSynchronize(stream), doing),
         device_buffer=lambda nbytes: 1 << 20,
-        facts=lambda device: SimpleNamespace(l2_bytes=1 << 20),
+        l2_bytes=lambda device: 1 << 20,
     )
 
 

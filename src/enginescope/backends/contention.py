@@ -190,10 +190,8 @@ def _within(window: Window, samples: tuple[Samples, ...], cores: float | None) -
         duration_ms=to_ms - from_ms,
         half_width_pct=interval.half_width_pct if interval else None,
     )
+    after = int((is_after & ~is_before).sum())
     outcome = ContentionOutcome(
-        window_ms=to_ms - from_ms,
-        before=int(is_before.sum()),
-        after=int((is_after & ~is_before).sum()),
-        cores=cores,
+        window_ms=to_ms - from_ms, before=int(is_before.sum()), after=after, cores=cores
     )
     return SharedLoop(cut, stop, outcome)

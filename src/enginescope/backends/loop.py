@@ -297,18 +297,13 @@ class _StopWatch:
             return "duration" if enough else None
         if done >= self._next_look and elapsed_ms >= rule.min_time_ms:
             self._next_look = int(done * LOOK_AGAIN) + 1
-            if self._is_precise(series):
+            interval = quantile_interval(series.times_ms(), 0.5) if rule.precision_pct else None
+            self.half_width_pct = interval.half_width_pct if interval else None
+            if self.half_width_pct is not None and self.half_width_pct <= (rule.precision_pct or 0):
                 return "precision"
         if elapsed_ms >= rule.max_time_ms and done >= rule.min_samples:
             return "max_time"
         return "hard_limit" if elapsed_ms >= rule.hard_limit_ms else None
-
-    def _is_precise(self, series: Recorder) -> bool:
-        if self.rule.precision_pct is None:
-            return False
-        interval = quantile_interval(series.times_ms(), 0.5)
-        self.half_width_pct = interval.half_width_pct if interval else None
-        return self.half_width_pct is not None and self.half_width_pct <= self.rule.precision_pct
 
 
 def next_chunk(series: Recorder, remaining: int | None = None) -> tuple[int, int]:
@@ -407,8 +402,5 @@ def _faults(values: Any, before: Any | None) -> Iterator[str]:
 def _notice(fault: str, names: Sequence[str]) -> Notice:
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     outputs = "output" if len(names) == 1 else "outputs"
-    return Notice(
-        "W-OUTPUTS",
-        f"{outputs} {shown}: {_TEXTS[fault]}; check the model with enginescope validate",
-        {"fault": fault, "outputs": list(names)},
-    )
+    message = f"{outputs} {shown}: {_TEXTS[fault]}; check the model with enginescope validate"
+    return Notice("W-OUTPUTS", message, {"fault": fault, "outputs": list(names)})

@@ -100,9 +100,8 @@ def library() -> Any:
     except (OSError, AttributeError) as error:
         raise UnsupportedError("no native loop", why=f"{LIBRARY}: {error}") from error
     if version != _VERSION:
-        raise UnsupportedError(
-            "no native loop", why=f"{LIBRARY.name} has version {version}, not {_VERSION}: build it"
-        )
+        why = f"{LIBRARY.name} has version {version}, not {_VERSION}: build it"
+        raise UnsupportedError("no native loop", why=why)
     loaded.loop_run.argtypes = [ctypes.POINTER(_Chunk)]
     loaded.loop_run.restype = ctypes.c_int64
     loaded.loop_driver.restype = ctypes.c_char_p
@@ -127,20 +126,15 @@ def python_notice(why: UnsupportedError, cost: str, wanted: str | None) -> Notic
     """Say that the interpreter makes the calls, why, and what that costs."""
     if wanted == "native":
         raise why
-    return Notice(
-        "I-PYTHON-LOOP",
-        f"timed from Python: {why.why}; {cost}" + (f"; {why.hint}" if why.hint else ""),
-        {"why": why.why},
-    )
+    message = f"timed from Python: {why.why}; {cost}" + (f"; {why.hint}" if why.hint else "")
+    return Notice("I-PYTHON-LOOP", message, {"why": why.why})
 
 
 def cuda_context(driver: str = _DRIVER) -> int:
     """Find the CUDA driver; return the context that is current in this thread."""
-    why = library().loop_driver(driver.encode())
-    if why is not None:
+    if (why := library().loop_driver(driver.encode())) is not None:
         raise UnsupportedError("no native loop", why=f"the CUDA driver: {why.decode()}")
-    context = library().loop_context()
-    if context is None:
+    if (context := library().loop_context()) is None:
         raise UnsupportedError("no native loop", why="the CUDA driver shows no context")
     return int(context)
 

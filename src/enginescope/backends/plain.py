@@ -119,13 +119,9 @@ class PlainBackend(ABC):
         """Load the model of a job."""
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
+        complete = partial(_complete, job)
         return measure(
-            job,
-            self.open_for_answers,
-            feeds,
-            progress,
-            self.profile_pass,
-            complete=partial(_complete, job),
+            job, self.open_for_answers, feeds, progress, self.profile_pass, complete=complete
         )
 
 

@@ -24,9 +24,8 @@ def check_bounds(options: Mapping[str, str]) -> None:
     given = {key: read_shapes(options[key]) for key in _KEYS if key in options}
     if len({len(one) for one in given.values()}) > 1:
         counts = ", ".join(f"{key} {len(one)}" for key, one in given.items())
-        raise UsageError(
-            "optimization profiles", why=f"min, opt and max name unequal numbers of them: {counts}"
-        )
+        what = "optimization profiles"
+        raise UsageError(what, why=f"min, opt and max name unequal numbers of them: {counts}")
     for of_profile in zip(*given.values(), strict=True):
         dims = [{shape.name: shape.dims for shape in shapes} for shapes in of_profile]
         for name in dict.fromkeys(name for dim in dims for name in dim):
@@ -38,11 +37,9 @@ def check_index(options: Mapping[str, str], index: int | None) -> None:
     count = max((len(read_shapes(options[key])) for key in _KEYS if key in options), default=1)
     if index is not None and index >= count:
         has = "one optimization profile" if count == 1 else f"{count} optimization profiles"
-        raise UsageError(
-            f"profile_index={index}",
-            why=f"the engine is built with {has}, from 0",
-            hint="min_shapes, opt_shapes and max_shapes name more, with ; between them",
-        )
+        what = f"profile_index={index}"
+        hint = "min_shapes, opt_shapes and max_shapes name more, with ; between them"
+        raise UsageError(what, why=f"the engine is built with {has}, from 0", hint=hint)
 
 
 def is_in_order(bounds: Sequence[tuple[int, ...]]) -> bool:

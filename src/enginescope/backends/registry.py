@@ -74,11 +74,9 @@ def parse_backend(text: str) -> BackendSpec:
     """
     spec = read_spec(text)
     if spec.environment is not None:
-        raise UsageError(
-            f"backend {text!r}",
-            why=f"@{spec.environment} names another Python, and only cells of a suite run in one",
-            hint="enginescope suite, with [environments] in its file; or enginescope upgrade",
-        )
+        why = f"@{spec.environment} names another Python, and only cells of a suite run in one"
+        hint = "enginescope suite, with [environments] in its file; or enginescope upgrade"
+        raise UsageError(f"backend {text!r}", why=why, hint=hint)
     load_backend(spec.name).check(spec)
     return spec
 
@@ -103,11 +101,9 @@ def read_spec(text: str) -> BackendSpec:
     if not name or (colon and not precision):
         raise UsageError(f"backend {text!r}", why="it is not NAME or NAME:PRECISION")
     if at and not is_environment(environment):
-        raise UsageError(
-            f"backend {text!r}",
-            why=f"{environment!r} after the @ is not an environment name",
-            hint="NAME[:PRECISION]@ENVIRONMENT[?KEY=VALUE], as trt:fp16@trt86",
-        )
+        why = f"{environment!r} after the @ is not an environment name"
+        hint = "NAME[:PRECISION]@ENVIRONMENT[?KEY=VALUE], as trt:fp16@trt86"
+        raise UsageError(f"backend {text!r}", why=why, hint=hint)
     name, implied = SHORT_NAMES.get(name, (name, {}))
     for key in implied.keys() & options.keys():
         raise UsageError(f"backend {text!r}", why=f"its name says {key}={implied[key]}")

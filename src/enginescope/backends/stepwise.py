@@ -148,10 +148,11 @@ class GpuWatch(GpuLook):
             recorder = make_recorder()
             with Sampling(address, rule.interval_ms) as self._sampling:
                 self._idle()
-                issued = _Issuing(recorder, progress, rule)
-                issued.run_for(rule.settle_ms)
+                whole_from_ms = now_ms() - rule.settle_ms - rule.idle_ms
+                issue = partial(_issue, recorder, progress, rule, whole_from_ms)
+                issue(rule.settle_ms)
                 before, begun_ms = recorder.issued, now_ms()
-                issued.run_for(rule.duration_ms)
+                issue(rule.duration_ms)
                 self._requests = recorder.issued - before
                 self._spans.append(Span(kind="load", from_ms=begun_ms, to_ms=now_ms()))
         except (EnginescopeError, MemoryError) as error:
@@ -187,28 +188,17 @@ class GpuWatch(GpuLook):
             self._readings.append(self._sampler.clock())
 
 
-class _Issuing:
-    """Runs requests for a time."""
-
-    def __init__(self, recorder: Recorder, progress: ProgressSink, rule: TelemetryRule) -> None:
-        self._recorder = recorder
-        self._progress = progress
-        self._whole_ms = rule.whole_ms
-        self._begun_ms = now_ms() - rule.settle_ms - rule.idle_ms
-
-    def run_for(self, duration_ms: float) -> None:
-        until = now_ms() + duration_ms
-        count = 1
-        while (left_ms := until - now_ms()) > 0:
-            begun_ms = now_ms()
-            self._recorder.run(count)
-            each_ms = max((now_ms() - begun_ms) / count, 1e-4)
-            count = max(1, int(min(CHUNK_MS, left_ms) / each_ms))
-            self._progress(
-                Progress(
-                    phase="telemetry", elapsed_ms=now_ms() - self._begun_ms, limit_ms=self._whole_ms
-                )
-            )
+def _issue(
+    recorder: Recorder, progress: ProgressSink, rule: TelemetryRule, from_ms: float, for_ms: float
+) -> None:
+    until, count = now_ms() + for_ms, 1
+    while (left_ms := until - now_ms()) > 0:
+        begun_ms = now_ms()
+        recorder.run(count)
+        each_ms = max((now_ms() - begun_ms) / count, 1e-4)
+        count = max(1, int(min(CHUNK_MS, left_ms) / each_ms))
+        elapsed_ms = now_ms() - from_ms
+        progress(Progress(phase="telemetry", elapsed_ms=elapsed_ms, limit_ms=rule.whole_ms))
 
 
 T = TypeVar("T")
@@ -277,7 +267,11 @@ def measure(
     """Run all passes of `job` over one session and return what they gave."""
     progress(Progress(phase="load"))
     watch = GpuWatch(job.telemetry)
-    job = _under_load(job)
+    mode = job.workload.mode
+    if job.load is not None and mode.transfers is None:
+        # a query brings its inputs and takes its outputs: a session then has one step
+        workload = replace(job.workload, mode=replace(mode, transfers=True))
+        job = replace(job, workload=workload)
     session, load_ms = clocked(lambda: open_session(job))
     watched = _Watched(session, watch, [])
     try:
@@ -389,28 +383,14 @@ def _recorder(job: Job, watched: _Watched, warming: Recorder) -> Recorder:
     return LoadRecorder(recorders, rule, steady)
 
 
-def _under_load(job: Job) -> Job:
-    """Return a job whose queries bring their inputs and take their outputs, if it is a load test.
-
-    A session then has one step, which is what a query does.
-    """
-    workload = job.workload
-    if job.load is None or workload.mode.transfers is not None:
-        return job
-    mode = replace(workload.mode, transfers=True)
-    return replace(job, workload=replace(workload, mode=mode))
-
-
 def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> Measured:
     """Repeat the loop under sampling, if that was asked for, and add what the GPU has reported."""
     session, watch = watched.session, watched.watch
     repeated, duration_ms = clocked(partial(watch.repeat, session.recorder, progress))
     phase = Phase(name="telemetry", duration_ms=duration_ms)
+    phases = (*measured.phases, phase) if repeated else measured.phases
     return replace(
-        measured,
-        gpu=watch.result(),
-        phases=(*measured.phases, phase) if repeated else measured.phases,
-        notices=(*measured.notices, *watch.notices),
+        measured, gpu=watch.result(), phases=phases, notices=(*measured.notices, *watch.notices)
     )
 
 
@@ -419,25 +399,17 @@ def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measu
     try:
         (profile, remarks), duration_ms = clocked(run_pass)
     except (EnginescopeError, MemoryError) as error:
-        failure = Notice(
-            "W-NO-LAYERS",
-            f"the pass that times the layers failed: {error}",
-            {"error": type(error).__name__},
-        )
+        message = f"the pass that times the layers failed: {error}"
+        failure = Notice("W-NO-LAYERS", message, {"error": type(error).__name__})
         return replace(measured, notices=(*measured.notices, failure))
-    return replace(
-        measured,
-        profile=profile,
-        phases=(*measured.phases, Phase(name="layer_profile", duration_ms=duration_ms)),
-        notices=(*measured.notices, *remarks),
-    )
+    phases = (*measured.phases, Phase(name="layer_profile", duration_ms=duration_ms))
+    return replace(measured, profile=profile, phases=phases, notices=(*measured.notices, *remarks))
 
 
 def clocked(work: Callable[[], T]) -> tuple[T, float]:
     """Return what `work` returns, and its time in ms."""
     begin = perf_counter_ns()
-    result = work()
-    return result, (perf_counter_ns() - begin) / 1e6
+    return work(), (perf_counter_ns() - begin) / 1e6
 
 
 def _first_step(session: Session, fed: Feeds) -> None:

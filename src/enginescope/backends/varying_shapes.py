@@ -177,8 +177,7 @@ def _visit(
     recorder.run(_LEAST_LATER)
     each_ms = 1e3 * (perf_counter() - begin) / _LEAST_LATER
     fitting = int(rule.visit_ms / max(each_ms, 1e-6))
-    more = max(0, min(rule.requests - 1, fitting) - _LEAST_LATER)
-    if more:
+    if more := max(0, min(rule.requests - 1, fitting) - _LEAST_LATER):
         recorder.run(more)
     times = recorder.times_ms(_LEAST_LATER + more)
     pause()
@@ -293,11 +292,8 @@ def require_presents(
     lacking = [name for name in pasts if name not in presents]
     if lacking or not presents:
         named = f"no present output for {lacking[0]}" if lacking else "no past_* input"
-        raise UnsupportedError(
-            f"{model} cannot generate tokens",
-            why=f"it has {named}",
-            hint="export the decoder with past keys and values, or omit decode",
-        )
+        hint = "export the decoder with past keys and values, or omit decode"
+        raise UnsupportedError(f"{model} cannot generate tokens", why=f"it has {named}", hint=hint)
     rest = [name for name in outputs if name not in presents.values()]
     return presents, "logits" if "logits" in rest else rest[0]
 

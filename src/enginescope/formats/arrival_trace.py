@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.formats.log_facts import number
 
 T = TypeVar("T")
 
@@ -27,13 +27,12 @@ def read_trace(
         why = getattr(error, "strerror", None) or "it is not text"
         raise UsageError(f"trace {path}", why=why) from None
     values = []
-    for number, line in enumerate(lines, start=1):
+    for at, line in enumerate(lines, start=1):
         text = line.partition("#")[0].strip()
         if not text:
             continue
-        value = parse(text)
-        if value is None:
-            where = f"line {number}"
+        if (value := parse(text)) is None:
+            where = f"line {at}"
             raise FormatError(str(path), where=where, why=f"{text!r}", expected=expected)
         values.append(value)
     if not values:
@@ -47,14 +46,6 @@ def read_arrival_trace(path: Path) -> tuple[float, ...]:
 
     A line has one time in seconds, of any origin.
     """
-    times = read_trace(path, _time_s, noun="time in seconds", expected="a time in seconds")
+    times = read_trace(path, number, noun="time in seconds", expected="a time in seconds")
     first = min(times)
     return tuple(1e3 * (time_s - first) for time_s in sorted(times))
-
-
-def _time_s(text: str) -> float | None:
-    try:
-        time_s = float(text)
-    except ValueError:
-        return None
-    return time_s if math.isfinite(time_s) else None

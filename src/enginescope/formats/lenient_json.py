@@ -37,11 +37,9 @@ def decode_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
         return data.decode(encoding), ()
     except UnicodeDecodeError as error:
         text = data.decode(encoding, errors="replace")
-        notice = Notice(
-            "I-ENCODING",
-            f"{source} has bytes that are not {encoding}; they were replaced",
-            {"file": source, "first_byte": error.start, "count": text.count("\ufffd")},
-        )
+        message = f"{source} has bytes that are not {encoding}; they were replaced"
+        evidence = {"file": source, "first_byte": error.start, "count": text.count("\ufffd")}
+        notice = Notice("I-ENCODING", message, evidence)
         return text, (notice,)
 
 
@@ -237,11 +235,8 @@ _REPAIRS: dict[str, Callable[[str], tuple[str, int]]] = {
 
 
 def _cut_notice(source: str, end: int, size: int) -> Notice:
-    return Notice(
-        "W-TRUNCATED",
-        f"{source} is cut off or damaged at byte {end:,}; enginescope uses the part before",
-        {"file": source, "byte": end, "size_bytes": size},
-    )
+    message = f"{source} is cut off or damaged at byte {end:,}; enginescope uses the part before"
+    return Notice("W-TRUNCATED", message, {"file": source, "byte": end, "size_bytes": size})
 
 
 _MAX_DEPTH = 8
@@ -325,7 +320,10 @@ def sound_part(text: str) -> str | None:
             return text[: match.end()]
         elif mark == "," and stack:
             safe[-1] = match.start()
-    return _closed(text, stack, safe)
+    if not stack:
+        return None
+    depth = stack.index("[") if "[" in stack else 0
+    return text[: safe[depth]] + "".join(_CLOSES[one] for one in reversed(stack[: depth + 1]))
 
 
 def end_of_value(text: str, start: int) -> int | None:
@@ -342,10 +340,3 @@ def end_of_value(text: str, start: int) -> int | None:
         if not stack and mark[-1] in "]}":
             return match.end()
     return None
-
-
-def _closed(text: str, stack: list[str], safe: list[int]) -> str | None:
-    if not stack:
-        return None
-    depth = stack.index("[") if "[" in stack else 0
-    return text[: safe[depth]] + "".join(_CLOSES[one] for one in reversed(stack[: depth + 1]))

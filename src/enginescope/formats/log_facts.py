@@ -70,8 +70,7 @@ _VERSION = re.compile(r"^\s*TensorRT version: (\S+)")
 
 def status(text: str) -> tuple[str, str | None, str | None] | None:
     """Return (RUNNING | PASSED | FAILED, version, command line) of a ``&&&&`` line."""
-    match = _STATUS.match(text)
-    if match is None:
+    if (match := _STATUS.match(text)) is None:
         return None
     version = version_text(match[2]) if match[2] else None
     return match[1], version, (match[3] or "").strip() or None
@@ -120,8 +119,7 @@ class Block:
 
     def add(self, text: str) -> bool:
         """Take a line; ``False`` if it is not a statistic."""
-        match = _BLOCK_STATISTIC.match(text)
-        if match is None:
+        if (match := _BLOCK_STATISTIC.match(text)) is None:
             return False
         name, raw, share, whole, whole_share = match.groups()
         self._rows.setdefault(self._metric, []).append((name, share or "", raw))
@@ -172,8 +170,7 @@ def has_figure(text: str) -> bool:
 def engine_size(text: str) -> tuple[int, int] | None:
     """Return (rank, bytes) of a line with the engine's size; the lowest rank is the best."""
     for rank, pattern in enumerate(_ENGINE_SIZES):
-        size = _size(pattern.search(text))
-        if size is not None:
+        if (size := _size(pattern.search(text))) is not None:
             return rank, size
     return None
 
@@ -185,8 +182,7 @@ def context_size(text: str) -> int | None:
 
 def memory(text: str) -> dict[str, int]:
     """Return the named totals of memory in a line, bytes."""
-    peak = _PEAK.search(text)
-    if peak:
+    if peak := _PEAK.search(text):
         sizes = {"Peak TRT CPU allocators": peak[1], "Peak TRT GPU allocators": peak[2]}
         known = {name: number(raw) for name, raw in sizes.items()}
         return {name: int(value * 2**20) for name, value in known.items() if value is not None}
@@ -200,8 +196,7 @@ _QUERIES = re.compile(r"(Warmup completed|Timing trace has) (\d{1,12}) queries o
 
 def queries(text: str) -> dict[str, int]:
     """Return the count of queries that a line states: of the warm-up, or of the measurement."""
-    match = _QUERIES.search(text)
-    if match is None:
+    if (match := _QUERIES.search(text)) is None:
         return {}
     return {"warmup_queries" if match[1].startswith("Warmup") else "queries": int(match[2])}
 
@@ -229,8 +224,7 @@ def _size(match: re.Match[str] | None, first: int = 1) -> int | None:
 
 def device_of(facts: Mapping[str, str]) -> Device | None:
     """Return the device of a ``Device Information`` section, or ``None`` if it names none."""
-    name = facts.get("Selected Device")
-    if not name:
+    if not (name := facts.get("Selected Device")):
         return None
     units = number(facts.get("SMs", ""))
     return Device(

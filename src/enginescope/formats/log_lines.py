@@ -238,8 +238,7 @@ class SectionReader:
 
     def header(self, text: str) -> str | None:
         """Return the title if `text` is a header, and open its section."""
-        match = _HEADER.match(text)
-        if match is None:
+        if (match := _HEADER.match(text)) is None:
             return None
         self.current, self._last_key = match[1].strip(), None
         return self.current

@@ -388,12 +388,10 @@ class Journal:
             path.write_text("", encoding="utf-8")
             self.append(header)
             return
-        rows = list(_lines(path))
-        if not rows:
+        if not (rows := list(_lines(path))):
             raise UsageError(f"{path} is not a file of an experiment", hint="name another file")
         first = rows[0]
-        differing = [key for key in header if first.get(key) != header[key]]
-        if differing:
+        if differing := [key for key in header if first.get(key) != header[key]]:
             key = differing[0]
             raise UsageError(
                 f"{path} has another experiment",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +25,6 @@ class Notice:
     def __post_init__(self) -> None:
         if self.code.startswith("I-"):
             object.__setattr__(self, "level", "info")
+
+
+Notices: TypeAlias = tuple[Notice, ...]

@@ -170,11 +170,8 @@ class Guard:
             needed: TokenScope = "admin" if path == ADMIN_PATH else "read"
             return None if is_api or holder.allows(needed) else lacks(holder, needed)
         if is_api or path.endswith(_FOR_PROGRAMS):
-            return JSONResponse(
-                {"error": "a token is needed"},
-                status_code=401,
-                headers={"WWW-Authenticate": "Bearer"},
-            )
+            headers = {"WWW-Authenticate": "Bearer"}
+            return JSONResponse({"error": "a token is needed"}, status_code=401, headers=headers)
         return RedirectResponse(LOGIN, status_code=303)
 
     def _is_open(self, path: str) -> bool:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.serve import gates, home, kept_pages, result_pages, uploads
+from enginescope.serve import gates, home, kept_pages, uploads
 from enginescope.serve import list_views as browsing
 from enginescope.serve import result_pages as looking
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
@@ -66,7 +66,7 @@ def application(
     runs, rows = KeptRuns(store), KeptRows(store)
     figures = KeptFigures(runs)
     keep, lists = KeptPages().endpoint, kept_pages.of_lists
-    suite = keep(result_pages.suite, kept_pages.of_suite, kept_pages.suite_content)
+    suite = keep(looking.suite, kept_pages.of_suite, kept_pages.suite_content)
     hooks = [Webhook(one, store, rows, figures, say) for one in configuration.webhook]
     app = Starlette(
         routes=[
@@ -79,10 +79,10 @@ def application(
             Route("/runs/{run_id}/archive", looking.archive),
             Route("/history", keep(looking.history, lists, rows_of(looking.history_rows))),
             Route("/compare", keep(looking.compare, kept_pages.of_comparison)),
-            Route("/suites", keep(result_pages.suites, kept_pages.of_suites)),
+            Route("/suites", keep(looking.suites, kept_pages.of_suites)),
             Route("/suites/{name}", suite),
-            Route("/suites/{name}/progress", result_pages.progress),
-            Route("/suites/{name}/{file}", result_pages.table),
+            Route("/suites/{name}/progress", looking.progress),
+            Route("/suites/{name}/{file}", looking.table),
             Route("/gate", gates.gates),
             Route("/gate/{name}.json", gates.gate_document),
             Route("/gate/{name}.svg", gates.badge),

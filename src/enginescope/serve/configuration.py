@@ -12,7 +12,7 @@ import msgspec
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import prepared, read_bytes
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.core.toml import TOMLDecodeError, parse_toml
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
@@ -51,12 +51,9 @@ class GatePart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """What the gate is checked against."""
         limits = self.max_regression
         by_metric = limits if isinstance(limits, dict) else {"latency": limits}
-        return GateTerms(
-            limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in by_metric.items()),
-            inconclusive=self.inconclusive,
-            across=self.across,
-            confidence=self.confidence,
-        )
+        pairs = by_metric.items()
+        terms = tuple(Limit(metric=name, regression_pct=pct) for name, pct in pairs)
+        return copied(GateTerms, self, limits=terms)
 
 
 class WebhookPart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -95,8 +95,7 @@ class KeptGates:
 
     def result(self, name: str) -> GateResult:
         """Return what a gate comes to; while it is computed, what it came to before."""
-        gate = self.gates.get(name)
-        if gate is None:
+        if (gate := self.gates.get(name)) is None:
             raise NotHereError("this gate", why="no gate with that name")
         key, (known, result) = self._key(gate), self._results.get(name, (None, None))
         if result is not None and key is not None and key == known:
@@ -122,8 +121,7 @@ class KeptGates:
         path = self._store.path
         states: list[Hashable | None] = [changed_at(path / FLOORS.file, path / SPREADS.file)]
         for name in (*gate.baseline, *gate.current):
-            suite = suite_named(name, home)
-            if suite is not None:
+            if (suite := suite_named(name, home)) is not None:
                 states.append(suite.state())
             elif Path(name).exists():  # files that are not of the store
                 return None

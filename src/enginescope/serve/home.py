@@ -45,6 +45,8 @@ _LEAST_RANGE = 0.04
 State = Literal["look", "better", "unknown", "same"]
 #: When it was asked, its text, its page, its runs, and the answer.
 QuestionLine: TypeAlias = tuple[str, str, str, str, str]
+#: Name, outcome, and whether it fails.
+Gate: TypeAlias = tuple[str, str, bool]
 #: What is said of a machine on the first page.
 _MACHINE_FACTS = ("GPU", "Processor", "Cores", "CPU governor", "Load average, 1 min", "Other load")
 
@@ -61,7 +63,6 @@ class JobLine(Record, frozen=True, kw_only=True):
         why: Of the state, in a sentence.
         place: GPU or processor.
         change_pct: Low end, estimate and high end; without an interval all alike.
-        gate: Name, outcome, and whether it fails.
         links: Address and text of pages on it.
         command: The newest run's, without folders.
         unusable: A second state, if the newest run is not usable.
@@ -85,7 +86,7 @@ class JobLine(Record, frozen=True, kw_only=True):
     p99: str = ""
     memory: str = ""
     headroom: str = ""
-    gate: tuple[str, str, bool] | None = None
+    gate: Gate | None = None
     warnings: Warnings = Warnings()
     command: str = ""
     unusable: Literal["unusable", ""] = ""
@@ -214,15 +215,17 @@ def _lines(overview: Overview, rows: Iterable[RunRow]) -> Iterator[JobLine]:
         )
 
 
-def _job_line(
-    job: OverviewJob, failed: RunRow | None, gates: dict[str, tuple[str, str, bool]]
-) -> JobLine:
+def _job_line(job: OverviewJob, failed: RunRow | None, gates: dict[str, Gate]) -> JobLine:
     history, where = job.history, job.newest.environment
     point = history.points[-1]
     own = [gates[run] for one in history.points for run in one.runs if run in gates]
     gate = next((one for one in own if one[2]), own[-1] if own else None)
     state, word, why = _state(job, failed, gate)
-    change = _change_pct(job)
+    change: tuple[float, float, float] | None = None
+    if (estimate := job.standing.estimate) is not None:
+        ends = estimate.interval
+        low, high = (ends.low, ends.high) if ends else (estimate.ratio, estimate.ratio)
+        change = 100 * (low - 1), 100 * (estimate.ratio - 1), 100 * (high - 1)
     inputs = history.inputs if history.inputs and history.inputs not in history.case else None
     return JobLine(
         key=hashlib.sha256(f"{history.model} {anchor(history)}".encode()).hexdigest()[:10],
@@ -270,9 +273,7 @@ def _runs_link(model: str) -> tuple[str, str]:
     return f"/runs?{urlencode({'model': model})}", "All runs"
 
 
-def _state(
-    job: OverviewJob, failed: RunRow | None, gate: tuple[str, str, bool] | None
-) -> tuple[State, str, str]:
+def _state(job: OverviewJob, failed: RunRow | None, gate: Gate | None) -> tuple[State, str, str]:
     history, standing = job.history, job.standing
     change = standing.change
     if failed is not None and failed.created > job.newest.created:
@@ -294,15 +295,6 @@ def _state(
         few = counted(len(history.points) - history.levels[-1].first, "session")
         return "unknown", f"too few: {few}", "a change is told from sessions of the same level"
     return "unknown", "too noisy", f"sessions vary too much to tell a change of {limit}"
-
-
-def _change_pct(job: OverviewJob) -> tuple[float, float, float] | None:
-    estimate = job.standing.estimate
-    if estimate is None:
-        return None
-    ends = estimate.interval
-    low, high = (ends.low, ends.high) if ends else (estimate.ratio, estimate.ratio)
-    return (100 * (low - 1), 100 * (estimate.ratio - 1), 100 * (high - 1))
 
 
 def _spark(history: JobHistory) -> Spark | None:
@@ -362,9 +354,9 @@ def _counts(
     return counts
 
 
-def _gate_rows(overview: Overview) -> dict[str, tuple[str, str, bool]]:
-    """Return name, outcome and whether it fails, of the gate that each current run is part of."""
-    found: dict[str, tuple[str, str, bool]] = {}
+def _gate_rows(overview: Overview) -> dict[str, Gate]:
+    """Return the gate that each current run is part of."""
+    found: dict[str, Gate] = {}
     for name, result in overview.gates.items():
         for row in result.report.rows if result.report else ():
             fails = result.report is not None and result.report.fails(row)

@@ -51,8 +51,7 @@ class KeptRows:
 
     def select(self, wanted: Filter) -> tuple[RunRow, ...]:
         """Return the rows that fit, as `Store.select` does."""
-        state = self._store.state()
-        if state is None:
+        if (state := self._store.state()) is None:
             return self._store.select(wanted)
         with self._reading:
             if state != self._state:
@@ -97,22 +96,20 @@ class KeptPages:
         """
 
         async def respond(request: Request) -> Response:
-            shown = state(request)
-            if shown is None:
+            if (shown := state(request)) is None:
                 return await run_in_threadpool(make, request)
             key = _key(request, shown)
-            page = self._find(key)
-            if page is None:
+            if (page := self._find(key)) is None:
                 lock = self._making.setdefault(key, asyncio.Lock())
                 async with lock:  # who asks for the same page waits for it
-                    page = self._find(key)
-                    if page is None:
+                    if (page := self._find(key)) is None:
                         holds = await run_in_threadpool(content, request) if content else None
                         of_content = key if holds is None else _key(request, holds)
                         page = self._find(of_content) if holds is not None else None
                         if page is None:
                             response = await run_in_threadpool(make, request)
-                            if not _may_be_kept(response):
+                            is_kept = response.headers.get("cache-control") != NO_STORE
+                            if response.status_code != HTTPStatus.OK or not is_kept:
                                 return response
                             page = await run_in_threadpool(_packed, response)
                         if state(request) == shown:  # nothing has changed meanwhile
@@ -136,11 +133,6 @@ class KeptPages:
 def _key(request: Request, state: Hashable) -> bytes:
     address = (request.scope["path"], request.scope["query_string"])
     return sha256(repr((address, shows_pushes(request), state)).encode()).digest()
-
-
-def _may_be_kept(response: Response) -> bool:
-    cache = response.headers.get("cache-control")
-    return response.status_code == HTTPStatus.OK and cache != NO_STORE
 
 
 def _packed(response: Response) -> Packed:

@@ -95,8 +95,7 @@ class KeptRuns:
         key = None if series is not None else self.state(run_id)
         if key is None:
             return self.store.load_id(run_id, series=series)
-        run = self._runs.get(key)
-        if run is None:
+        if (run := self._runs.get(key)) is None:
             run = self.store.load_id(run_id)
             folder = self.store.runs_folder / run_id
             text = folder / DOCUMENT
@@ -116,16 +115,14 @@ class KeptRuns:
         """Whether a file that a run names is kept; ``None``: only fetching would tell."""
         if isinstance(self.store.place, DatabaseUrl):
             return None
-        folder = self.store.folder_of_id(run.id)
-        return _inside(folder, path) is not None
+        return _inside(self.store.folder_of_id(run.id), path) is not None
 
     def artifact(self, run_id: str, path: str) -> tuple[Artifact, Path]:
         """Return a file that a run names, by the path in its record."""
         run = self.run(run_id)
         for artifact in run.artifacts:
             if artifact.path == path:
-                file = _inside(self.store.folder_of_id(run_id), path)
-                if file is None:
+                if (file := _inside(self.store.folder_of_id(run_id), path)) is None:
                     raise NotHereError(f"{path} of run {run_id}", why="it is not in the store")
                 return artifact, file
         raise NotHereError(f"run {run_id}", why="it has no such file")
@@ -162,10 +159,8 @@ class Warnings(Record, frozen=True, kw_only=True):
 def warnings_of(notices: Iterable[Notice]) -> Warnings:
     """Return the warnings among notices, each code once."""
     found = {one.code: one for one in notices if one.level == "warning"}.values()
-    return Warnings(
-        texts=tuple(f"{one.message} ({one.code})" for one in found),
-        is_unstable=any(map(is_unstable, found)),
-    )
+    texts = tuple(f"{one.message} ({one.code})" for one in found)
+    return Warnings(texts=texts, is_unstable=any(map(is_unstable, found)))
 
 
 class KeptWarnings:
@@ -238,7 +233,9 @@ class KeptFigures:
                     message += f"; {error.hint}"
                 notices.append(Notice(code="W-BROKEN-RUN", message=message))
             else:
-                known[row] = self._keep(row, metric, figure)
+                with self._lock:
+                    known[row], size = self._shared(figure)
+                self._figures.put((row, metric), known[row], size, MOST_FIGURE_BYTES)
         self._file.keep(computed)
         figures = tuple(known[row] for row in rows if row in known)
         return ReadFigures(figures=figures, notices=tuple(notices))
@@ -249,12 +246,6 @@ class KeptFigures:
         if state is None:
             return None
         return sha256(msgspec.json.encode((__version__, metric, state, row))).hexdigest()
-
-    def _keep(self, row: RunRow, metric: str, figure: RunFigure) -> RunFigure:
-        with self._lock:
-            figure, size = self._shared(figure)
-        self._figures.put((row, metric), figure, size, MOST_FIGURE_BYTES)
-        return figure
 
     def _shared(self, figure: RunFigure) -> tuple[RunFigure, int]:
         """Return a figure that shares parts of its run with others, and the bytes it adds."""

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from enginescope._version import __version__
-from enginescope.core.errors import EnginescopeError, FormatError, StoreError, UsageError
+from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.units import format_significant
@@ -37,8 +37,6 @@ _OWN = {
 #: A name without a hash is asked for again after an hour; one with a hash never changes.
 _FOR_AN_HOUR = "max-age=3600"
 _FOR_EVER = "public, max-age=31536000, immutable"
-#: Level of compression of what is compressed once.
-_BEST = 9
 
 
 class Packed(Record, frozen=True, kw_only=True):
@@ -66,7 +64,7 @@ class Packed(Record, frozen=True, kw_only=True):
         return Response(self.data, media_type=self.kind, headers=every)
 
 
-def packed(data: bytes, kind: str, headers: dict[str, str], level: int = _BEST) -> Packed:
+def packed(data: bytes, kind: str, headers: dict[str, str], level: int = 9) -> Packed:
     """Return content compressed; `level` as zlib's, 0…9."""
     small = gzip.compress(data, level, mtime=0)
     return Packed(data=small, digest=_digest(data), kind=kind, headers=headers)
@@ -103,12 +101,6 @@ def _asset(name: str) -> Packed:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
-
-
-def asset_response(request: Request, name: str) -> Response | None:
-    """Return a file, or 304 to a browser that has it; ``None``: there is no such file."""
-    is_there = name in {script_name(), "page.css", *_OWN}
-    return _asset(name).response(request) if is_there else None
 
 
 _HERE = "enginescope.serve"
@@ -199,26 +191,15 @@ def framed(
     head = page_template("head.html.j2", package=_HERE).render(
         links=links, live=live, here=here, pages=_pages(request), style=top_style()
     )
-    return Response(
-        data.replace(_HEAD, head.encode(), 1),
-        media_type="text/html",
-        headers={
-            "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",
-            **_keeping(problems),
-        },
-    )
+    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'", **_keeping(problems)}
+    return Response(data.replace(_HEAD, head.encode(), 1), media_type="text/html", headers=headers)
 
 
 def failure(request: Request, error: Exception) -> Response:
     """Return the page of an error: what, why, and the next step."""
-    assert isinstance(error, EnginescopeError)
-    return page(request, "failure", status=_status(error), error=error)
-
-
-def _status(error: EnginescopeError) -> int:
-    if isinstance(error, NotHereError):
-        return 404
-    return 500 if isinstance(error, (StoreError, FormatError)) else 400
+    is_broken = isinstance(error, (StoreError, FormatError))
+    status = 404 if isinstance(error, NotHereError) else 500 if is_broken else 400
+    return page(request, "failure", status=status, error=error)
 
 
 def not_found(request: Request, error: Exception) -> Response:
@@ -226,18 +207,15 @@ def not_found(request: Request, error: Exception) -> Response:
     del error
     if request.scope["path"].startswith("/api"):
         return JSONResponse({"error": "there is nothing here"}, status_code=404)
-    return page(
-        request,
-        "failure",
-        status=404,
-        error=NotHereError("this address", why="there is nothing here"),
-    )
+    missing = NotHereError("this address", why="there is nothing here")
+    return page(request, "failure", status=404, error=missing)
 
 
 def static_file(request: Request) -> Response:
-    """Answer with a file that our pages load."""
-    answer = asset_response(request, request.path_params["name"])
-    return not_found(request, LookupError()) if answer is None else answer
+    """Answer with a file that our pages load, or with 304 to a browser that has it."""
+    name = request.path_params["name"]
+    is_there = name in {script_name(), "page.css", *_OWN}
+    return _asset(name).response(request) if is_there else not_found(request, LookupError())
 
 
 #: Rows of a page.
@@ -284,8 +262,11 @@ def run_rows(request: Request) -> tuple[RunRow, ...]:
     terms, number = _asked(request), page_number(request)
     _check_choice("outcome", terms.get("outcome"), [one.value for one in OutcomeKind])
     _check_choice("order", terms.get("sort"), get_args(RunOrder))
-    for name in ("since", "until"):
-        _check_day(terms.get(name))
+    for day in filter(None, (terms.get("since"), terms.get("until"))):
+        try:
+            date.fromisoformat(day)
+        except ValueError as error:
+            raise UsageError(f"{day!r} is not a day", hint="2026-11-21") from error
     wanted = Filter(
         model=terms.get("model"),
         backend=terms.get("on"),
@@ -327,13 +308,6 @@ def _sort_link(
 def _check_choice(what: str, value: str | None, choices: Sequence[str]) -> None:
     if value is not None and value not in choices:
         raise UsageError(f"there is no {what} {value!r}", hint=did_you_mean(value, choices))
-
-
-def _check_day(text: str | None) -> None:
-    try:
-        date.fromisoformat(text or "2000-01-01")
-    except ValueError as error:
-        raise UsageError(f"{text!r} is not a day", hint="2026-11-21") from error
 
 
 def _median(row: RunRow) -> str:

@@ -187,11 +187,9 @@ class Overview:
             own = (one for one in row.tags if one in suites or one.startswith(COMPARISON_TAG))
             tag, command = next(own, None), commands.get(row.id)
             one = groups.get(tag or command or row.id)
+            runs = (*one.runs, row) if one else (row,)
             groups[tag or command or row.id] = Question(
-                runs=(*one.runs, row) if one else (row,),
-                tag=tag,
-                is_suite=tag in suites,
-                command=one.command if one else command,
+                runs=runs, tag=tag, is_suite=tag in suites, command=one.command if one else command
             )
         return [*groups.values()][:_FEED_GROUPS]
 

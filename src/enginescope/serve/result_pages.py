@@ -59,14 +59,9 @@ def files(request: Request) -> Response:
     kept: KeptRuns = request.app.state.kept
     found = kept.run(request.path_params["run_id"])
     lines = [(one, kept.has_file(found, one.path) is not False) for one in found.artifacts]
+    subject = subject_line(found)
     return page(
-        request,
-        "files",
-        here="runs",
-        run=found,
-        subject=subject_line(found),
-        lines=lines,
-        size_of=format_bytes,
+        request, "files", here="runs", run=found, subject=subject, lines=lines, size_of=format_bytes
     )
 
 
@@ -88,11 +83,9 @@ def archive(request: Request) -> Response:
     except BaseException:  # whatever ends it: no temporary folder stays
         held.close()
         raise
+    background = BackgroundTask(held.close)
     return FileResponse(
-        made,
-        media_type="application/zip",
-        filename=made.name,
-        background=BackgroundTask(held.close),
+        made, media_type="application/zip", filename=made.name, background=background
     )
 
 
@@ -111,20 +104,15 @@ def history(request: Request) -> Response:
     if not read.figures:
         why = f"none can be read; {read.notices[-1].message}"
         raise FormatError(f"the runs of {model}", why=why)
-    found = histories_in(read.figures, metric)
-    if not found:
+    if not (found := histories_in(read.figures, metric)):
         why = f"{len(read.figures)} runs have none"
         raise UsageError(f"no {metric} in the runs of {model}", why=why)
+    runs = {row.id: f"/runs/{quote(row.id)}" for row in chosen}
     data = history_page(
-        found,
-        model=model,
-        notices=read.notices,
-        runs={row.id: f"/runs/{quote(row.id)}" for row in chosen},
-        script_address=script_address(),
+        found, model=model, notices=read.notices, runs=runs, script_address=script_address()
     )
     links: tuple[tuple[str, str], ...] = ((f"/runs?{urlencode({'model': model})}", "Its runs"),)
-    pair = across_change(found)
-    if pair is not None:
+    if (pair := across_change(found)) is not None:
         across = f"/compare?{urlencode({'run': pair}, doseq=True)}"
         links = ((across, "Compare across the change"), *links)
     return framed(request, data, links, here="home", problems=read.notices)
@@ -163,9 +151,8 @@ def compare(request: Request) -> Response:
         other = f"/compare?{urlencode({'run': names[::-1]}, doseq=True)}"
         links = (*sides, (other, "The other way round"))
     else:
-        raise UsageError(
-            f"{len(set(names))} runs to compare", hint="choose two in the list of runs"
-        )
+        what = f"{len(set(names))} runs to compare"
+        raise UsageError(what, hint="choose two in the list of runs")
     chosen = Chosen(only=None, top=10, threshold_pct=THRESHOLD_PCT)
     data = compare_page(
         found.plans, chosen, None, measured=found.measured, script_address=script_address()

@@ -263,10 +263,7 @@ async def _put_run(request: Request, run_id: str) -> JSONResponse:
 
 
 async def _body(request: Request, most_bytes: int) -> bytes:
-    body = bytearray()
-    async for block in _blocks(request, most_bytes):
-        body += block
-    return bytes(body)
+    return b"".join([block async for block in _blocks(request, most_bytes)])
 
 
 async def _blocks(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
@@ -314,8 +311,7 @@ def pushed(endpoint: Endpoint) -> Endpoint:
     async def admit(request: Request) -> Response:
         if not request.app.state.accepts:
             return _error(403, "this server accepts no runs: it was started without --accept-push")
-        token = request.app.state.access.bearer(request.headers)
-        if token is None:
+        if (token := request.app.state.access.bearer(request.headers)) is None:
             return _error(401, "a token is needed")
         return await endpoint(request) if token.allows("push") else lacks(token, "push")
 

@@ -144,9 +144,8 @@ class _Session:
             return
         for path, content in exported(self._settings):
             self._write(path, partial(content, run, texts))
-        if self._settings.reporting.raw and not self._settings.skip_inference:
-            for name, data in raw_files(_fed(run), run.answers):
-                self._write(name, partial(bytes, data))
+        for name, data in raw_files(self._settings, partial(_fed, run), run.answers):
+            self._write(name, partial(bytes, data))
 
     def _write(self, path: str, content: Callable[[], bytes]) -> None:
         """Write a file that was asked for; one that cannot be written fails the call."""

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from enginescope.core.errors import FormatError, StoreError, reason_of
 from enginescope.core.process_control import deferred_signals
@@ -29,11 +29,8 @@ _DOCUMENT = "run.json"
 _SHOWN = 8
 
 
-class _Found(NamedTuple):
-    """What a name means: a run of the store, or a run's folder elsewhere."""
-
-    run_id: str | None
-    folder: Path | None
+#: What a name means: the id of a run of the store, or the folder of a run elsewhere.
+_Found: TypeAlias = tuple[str | None, Path | None]
 
 
 class Store:
@@ -109,11 +106,11 @@ class Store:
                 or a newer enginescope wrote it.
             FormatError: It is damaged.
         """
-        found = self._find(name)
-        if found.run_id is not None:
-            with _way_out_of(found.run_id):
-                return self._shelf.read(found.run_id)
-        return load_path(self._folder(found))
+        run_id, folder = self._find(name)
+        if run_id is not None:
+            with _way_out_of(run_id):
+                return self._shelf.read(run_id)
+        return load_path(folder or Path())
 
     def has(self, run_id: str) -> bool:
         """Whether there is a run of just that id, damaged or not."""
@@ -151,11 +148,12 @@ class Store:
 
         Of a run in a database it is a copy.
         """
-        return self._folder(self._find(name))
+        run_id, folder = self._find(name)
+        return folder or self._shelf.folder(run_id or "")
 
     def id_of(self, name: str) -> str:
         """Return the id of the run of this store that `name` means; see `load`."""
-        run_id = self._find(name).run_id
+        run_id, _ = self._find(name)
         if run_id is None:
             raise StoreError(f"run {name}", why=f"it is not in the store {self._shelf}")
         return run_id
@@ -175,8 +173,7 @@ class Store:
         if isinstance(self.place, DatabaseUrl) and "_shelf" not in vars(self):
             from enginescope.store.sql.quick_rows import quick_database_rows
 
-            rows = quick_database_rows(self.place, wanted)
-            if rows is not None:
+            if (rows := quick_database_rows(self.place, wanted)) is not None:
                 return rows
         return self._shelf.rows(wanted)
 
@@ -259,22 +256,16 @@ class Store:
         """Make the index again from the runs; damaged runs are named and left out."""
         return self._shelf.reindex()
 
-    def _folder(self, found: _Found) -> Path:
-        if found.folder is not None:
-            return found.folder
-        return self._shelf.folder(found.run_id or "")
-
     def _find(self, name: str) -> _Found:
-        back = steps_back(name)
-        if back is not None:
-            return _Found(self._latest(name, back), None)
+        if (back := steps_back(name)) is not None:
+            return self._latest(name, back), None
         if is_id(name) and self._shelf.has(name):
-            return _Found(name, None)
+            return name, None
         tagged = self.rows(tag=name, limit=1) if is_tag(name) else ()
         if tagged:
-            return _Found(tagged[0].id, None)
+            return tagged[0].id, None
         by_prefix = self._by_prefix(name)
-        return _Found(by_prefix, None) if by_prefix else self._by_path(name)
+        return (by_prefix, None) if by_prefix else self._by_path(name)
 
     def _latest(self, name: str, back: int) -> str:
         rows = self.rows(limit=back + 1)
@@ -300,7 +291,7 @@ class Store:
             hint = f"did you mean {near}?" if near else "enginescope runs lists them"
             raise StoreError(f"run {name!r}", why=f"there is none in {self._shelf}", hint=hint)
         resolved = folder.resolve()
-        return _Found(self._shelf.id_at(resolved), resolved)
+        return self._shelf.id_at(resolved), resolved
 
 
 def load_path(path: Path) -> Run:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from enginescope.records.run.run import Run
     from enginescope.records.suite.suite import Lease, SuiteChange
     from enginescope.store.run_folder import ReindexReport
+    from enginescope.store.suite_folder import SuiteFolder
 
 
 class FolderStore:
@@ -75,9 +76,9 @@ class FolderStore:
         return self._store
 
     def put_suite(self, name: str, change: SuiteChange) -> None:
-        from enginescope.store.suite_folder import WRITING_S, suite_at, unknown_suite
+        from enginescope.store.suite_folder import WRITING_S, unknown_suite
 
-        folder = suite_at(self._store, name)
+        folder = self._suite(name)
         if change.plan is None and not folder.exists:
             raise unknown_suite(name)
         if folder.has(change):  # also if the session that sends it runs in this very folder
@@ -86,15 +87,15 @@ class FolderStore:
             folder.put(change)
 
     def suite_lease(self, name: str) -> Lease | None:
-        from enginescope.store.suite_folder import suite_at
-
-        return suite_at(self._store, name).lease()
+        return self._suite(name).lease()
 
     def suite_ended(self, name: str) -> dict[str, str]:
+        return {key: row.ended for key, row in self._suite(name).rows().items()}
+
+    def _suite(self, name: str) -> SuiteFolder:
         from enginescope.store.suite_folder import suite_at
 
-        rows = suite_at(self._store, name).rows()
-        return {key: row.ended for key, row in rows.items()}
+        return suite_at(self._store, name)
 
     @contextmanager
     def new_part(self) -> Iterator[Path]:

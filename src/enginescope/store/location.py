@@ -39,11 +39,9 @@ class DatabaseUrl:
         if scheme in ("postgresql", "postgres"):
             url, scheme = f"{_SCHEMES[0]}{url[len(scheme) :]}", _SCHEMES[0]
         if scheme not in _SCHEMES:
-            raise UsageError(
-                f"store {without_password(url)}",
-                why="it is neither a folder nor a database of runs",
-                hint=f"a folder, or a URL as {' and '.join(f'{one}://' for one in _SCHEMES)}",
-            )
+            what = f"store {without_password(url)}"
+            hint = f"a folder, or a URL as {' and '.join(f'{one}://' for one in _SCHEMES)}"
+            raise UsageError(what, why="it is neither a folder nor a database of runs", hint=hint)
         self.secret_url, self.artifacts = _parted(url)
 
     @property
@@ -101,7 +99,12 @@ def store_place(explicit: StorePlace | None = None) -> StorePlace:
         place = parse_place(os.environ[VARIABLE])
     if place is None:
         return _default()
-    return place if isinstance(place, DatabaseUrl) else _resolved(place)
+    if isinstance(place, DatabaseUrl):
+        return place
+    try:
+        return place.expanduser().resolve()
+    except RuntimeError as error:  # no such user, or no home to expand
+        raise UsageError(f"store {place}", why=str(error), hint="give the folder in full") from None
 
 
 def store_folder(explicit: StorePlace | None = None) -> Path:
@@ -114,10 +117,3 @@ def _default() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("enginescope", appauthor=False)).resolve()
-
-
-def _resolved(path: Path) -> Path:
-    try:
-        return path.expanduser().resolve()
-    except RuntimeError as error:  # no such user, or no home to expand
-        raise UsageError(f"store {path}", why=str(error), hint="give the folder in full") from None

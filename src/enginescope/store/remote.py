@@ -44,9 +44,8 @@ class RemoteStore:
         if self._parts.scheme not in ("http", "https") or not self._parts.hostname:
             raise UsageError(f"server {url}", why="it is not an http:// or https:// address")
         if self._parts.username or self._parts.password:
-            raise UsageError(
-                "the server's address holds credentials", hint="omit them; the token is enough"
-            )
+            what = "the server's address holds credentials"
+            raise UsageError(what, hint="omit them; the token is enough")
         self._token = token
 
     def __str__(self) -> str:
@@ -65,11 +64,8 @@ class RemoteStore:
         """Raise `StoreError` unless the server takes runs from who has this token."""
         answer = self._ask("GET", "/api")
         if not answer.get("accepts_runs"):
-            raise StoreError(
-                f"server {self}",
-                why="it accepts no runs",
-                hint="start it with enginescope serve --accept-push",
-            )
+            hint = "start it with enginescope serve --accept-push"
+            raise StoreError(f"server {self}", why="it accepts no runs", hint=hint)
 
     def missing(self, ids: Sequence[str]) -> tuple[str, ...]:
         """Return those of `ids` that the server does not have."""
@@ -136,7 +132,11 @@ class RemoteStore:
                 why=reason_of_http(error),
                 hint="is it running there: enginescope serve",
             ) from error
-        answer = _decoded(response.data)
+        try:
+            decoded = msgspec.json.decode(response.data)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            decoded = None
+        answer: dict[str, Any] = decoded if isinstance(decoded, dict) else {}
         if response.status // 100 == 2:
             return answer
         why = answer.get("error") or f"it returned {response.status} {response.reason}"
@@ -152,11 +152,3 @@ class RemoteStore:
             raise SuiteRunsError(f"server {self}", why=str(why), hint=WAIT)
         kind_of_error = UnreachableError if response.status == _BUSY else StoreError
         raise kind_of_error(f"server {self}", why=str(why), hint=hint)
-
-
-def _decoded(data: bytes) -> dict[str, Any]:
-    try:
-        answer = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return {}
-    return answer if isinstance(answer, dict) else {}

@@ -164,19 +164,15 @@ def _document(data: bytes, source: str) -> Document:
     if version < SCHEMA_VERSION:
         raise FormatError(source, where="schema_version", why=f"there is no schema {version}")
     if version > SCHEMA_VERSION:
-        raise StoreError(
-            source,
-            why=f"it has schema {version}, this enginescope reads up to {SCHEMA_VERSION}",
-            hint="install a newer enginescope",
-        )
+        why = f"it has schema {version}, this enginescope reads up to {SCHEMA_VERSION}"
+        raise StoreError(source, why=why, hint="install a newer enginescope")
     return document
 
 
 def _series(run: Run) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     for sample in run.samples:
         for name in ("values_ms", "warmup_ms", "start_ms"):
-            array = getattr(sample, name)
-            if array is not None:
+            if (array := getattr(sample, name)) is not None:
                 yield f"samples of {sample.metric}, {name}", array
     gpu = run.gpu
     for name, series in (
@@ -204,12 +200,8 @@ def _copy(artifact: Artifact, origin: Path, folder: Path) -> Artifact | None:
     except OSError:  # the notice on the run says so
         target.unlink(missing_ok=True)
         return None
-    return replace(
-        artifact,
-        path=f"{ARTIFACTS}/{target.name}",
-        sha256=sha256_of(target),
-        size_bytes=target.stat().st_size,
-    )
+    path = f"{ARTIFACTS}/{target.name}"
+    return replace(artifact, path=path, sha256=sha256_of(target), size_bytes=target.stat().st_size)
 
 
 def _unused(path: Path) -> Path:
@@ -255,7 +247,12 @@ def unpack(file: Path, folder: Path, *, most_bytes: int | None = None) -> None:
         StoreError: There is no space for it.
     """
     with opened_zip(file, expected="a zip file of one run") as packed:
-        members = _below_top(safe_members(packed, str(file)), file)
+        every = safe_members(packed, str(file))
+        tops = {member.path.parts[0] for member in every}
+        members = [Member(one.info, PurePosixPath(*one.path.parts[1:])) for one in every]
+        if len(tops) != 1 or PurePosixPath(DOCUMENT) not in {member.path for member in members}:
+            why = f"not one folder with a {DOCUMENT} in it"
+            raise FormatError(str(file), why=why, expected="a zip file of one run")
         needed = sum(member.info.file_size for member in members)
         if most_bytes is not None and needed > most_bytes:
             why = f"it would take {needed:,} bytes; at most {most_bytes:,} are accepted"
@@ -268,15 +265,6 @@ def unpack(file: Path, folder: Path, *, most_bytes: int | None = None) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as out:
                 copy_member(packed, member, out)
-
-
-def _below_top(members: list[Member], file: Path) -> list[Member]:
-    tops = {member.path.parts[0] for member in members}
-    below = [Member(member.info, PurePosixPath(*member.path.parts[1:])) for member in members]
-    if len(tops) != 1 or PurePosixPath(DOCUMENT) not in {one.path for one in below}:
-        why = f"not one folder with a {DOCUMENT} in it"
-        raise FormatError(str(file), why=why, expected="a zip file of one run")
-    return below
 
 
 class Broken(Record, frozen=True, kw_only=True):

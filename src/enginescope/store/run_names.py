@@ -76,10 +76,8 @@ def is_id(name: str) -> bool:
 
 def check_id(run_id: str) -> None:
     if not is_id(run_id):
-        raise StoreError(
-            f"run id {run_id!r}",
-            why="an id is up to 64 letters, digits, '.', '_' and '-', and not latest",
-        )
+        why = "an id is up to 64 letters, digits, '.', '_' and '-', and not latest"
+        raise StoreError(f"run id {run_id!r}", why=why)
 
 
 def is_tag(name: str) -> bool:
@@ -89,10 +87,8 @@ def is_tag(name: str) -> bool:
 
 def check_tag(tag: str) -> None:
     if not is_tag(tag):
-        raise StoreError(
-            f"tag {tag!r}",
-            why="a tag has no spaces or slashes, and does not start with '-' or latest",
-        )
+        why = "a tag has no spaces or slashes, and does not start with '-' or latest"
+        raise StoreError(f"tag {tag!r}", why=why)
 
 
 def steps_back(name: str) -> int | None:

@@ -95,9 +95,8 @@ class ServerTokens:
             lifetime: From now on; ``None``: it has no end.
         """
         if _NAME.fullmatch(name) is None:
-            raise UsageError(
-                f"token name {name!r}", why="a name is up to 64 letters, digits, '.', '_', '@', '-'"
-            )
+            what = f"token name {name!r}"
+            raise UsageError(what, why="a name is up to 64 letters, digits, '.', '_', '@', '-'")
         token = _PREFIX + secrets.token_urlsafe(_BYTES)
         now = datetime.now(timezone.utc)
         added = AccessToken(
@@ -110,10 +109,8 @@ class ServerTokens:
         with locked(self._folder, "tokens"):
             document = self._read() or _Document(cookie_key=secrets.token_urlsafe(_BYTES))
             if any(token.name == name for token in document.tokens):
-                raise UsageError(
-                    f"there is a token {name!r}",
-                    hint=f"choose another name, or first: enginescope serve tokens revoke {name}",
-                )
+                hint = f"choose another name, or first: enginescope serve tokens revoke {name}"
+                raise UsageError(f"there is a token {name!r}", hint=hint)
             self._write((*document.tokens, added), document.cookie_key)
         return token
 

@@ -52,11 +52,8 @@ def next_lease(
     """
     if current is not None and current.token not in (claim.token, void) and current.expires > now:
         until = datetime.fromtimestamp(current.expires, timezone.utc)
-        raise SuiteRunsError(
-            f"suite {name}",
-            why=f"{current.owner} is running it, with a lease until {until:%Y-%m-%d %H:%M:%S} UTC",
-            hint=WAIT,
-        )
+        why = f"{current.owner} is running it, with a lease until {until:%Y-%m-%d %H:%M:%S} UTC"
+        raise SuiteRunsError(f"suite {name}", why=why, hint=WAIT)
     return Lease(owner=claim.owner, token=claim.token, renewed=now, expires=now + claim.seconds)
 
 
@@ -221,11 +218,9 @@ class SuiteFolder:
                     if time.monotonic() < end:
                         time.sleep(0.02)
                         continue
-                    raise SuiteRunsError(
-                        f"suite folder {self.path}",
-                        why="another process is running this suite",
-                        hint="wait for it, or --name another",
-                    ) from error
+                    why = "another process is running this suite"
+                    hint = "wait for it, or --name another"
+                    raise SuiteRunsError(f"suite folder {self.path}", why=why, hint=hint) from error
             yield
 
     def _data(self) -> bytes:

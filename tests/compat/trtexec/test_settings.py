@@ -52,10 +52,10 @@ def test_timing_and_reporting_are_read() -> None:
     assert found.timing.idle_ms == 2
     assert found.timing.streams == 3
     assert found.timing.expose_dma
-    assert found.reporting.average_runs == 5
-    assert found.reporting.percentiles == (50.0, 99.9)
-    assert found.reporting.times_file == "t.json"
-    assert found.reporting.profile
+    assert found.average_runs == 5
+    assert found.percentiles == (50.0, 99.9)
+    assert found.arguments.text("--exportTimes") == "t.json"
+    assert found.arguments.has("--dumpProfile")
     assert found.options["stamps"] == "1"
 
 

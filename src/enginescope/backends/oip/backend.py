@@ -104,9 +104,7 @@ class OipBackend:
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
         if job.subject.kind != "endpoint":
-            raise UnsupportedError(
-                f"oip cannot run {job.subject.name}",
-                why="it is a file, not the address of an endpoint",
-                hint="enginescope load http://localhost:8000/v2/models/NAME",
-            )
+            why = "it is a file, not the address of an endpoint"
+            hint = "enginescope load http://localhost:8000/v2/models/NAME"
+            raise UnsupportedError(f"oip cannot run {job.subject.name}", why=why, hint=hint)
         return measure(job, EndpointSession, feeds, progress)

@@ -94,11 +94,9 @@ def declared(document: Mapping[str, Any], key: str) -> list[tuple[Tensor, str]]:
             for entry in document[key]
         ]
     except (KeyError, TypeError, ValueError) as error:
-        raise BackendError(
-            "model metadata",
-            why=f"its {key} are not the protocol's: {type(error).__name__}: {error}",
-            hint="the address of a model, as http://localhost:8000/v2/models/NAME",
-        ) from error
+        why = f"its {key} are not the protocol's: {type(error).__name__}: {error}"
+        hint = "the address of a model, as http://localhost:8000/v2/models/NAME"
+        raise BackendError("model metadata", why=why, hint=hint) from error
 
 
 def header(spec: InputSpec, feeds: Feeds) -> dict[str, Any]:
@@ -147,11 +145,9 @@ def encoded(specs: tuple[InputSpec, ...], feeds: Feeds, *, binary: bool) -> Mess
             entry["parameters"] = {"binary_data_size": len(data)}
             tail += data
         elif spec.dtype in _BINARY_ONLY:
-            raise UnsupportedError(
-                f"input {spec.name}",
-                why=f"{spec.type_text} cannot be sent as JSON",
-                hint="a server with the binary tensor extension, or gRPC",
-            )
+            what = f"input {spec.name}"
+            hint = "a server with the binary tensor extension, or gRPC"
+            raise UnsupportedError(what, why=f"{spec.type_text} cannot be sent as JSON", hint=hint)
         else:
             entry["data"] = _plain(array, spec.dtype)
         tensors.append(entry)
@@ -186,10 +182,8 @@ def output_tensors(body: bytes, headers: Mapping[str, str]) -> tuple[Tensor, ...
     except (ValueError, AttributeError) as error:
         raise BackendError("the endpoint's answer", why=str(error)) from error
     if length is not None and int(length) + sum(sizes) != len(body):
-        raise BackendError(
-            "the endpoint's answer",
-            why=f"{len(body):,} bytes came, {int(length) + sum(sizes):,} were declared",
-        )
+        why = f"{len(body):,} bytes came, {int(length) + sum(sizes):,} were declared"
+        raise BackendError("the endpoint's answer", why=why)
     return tensors
 
 
@@ -233,11 +227,9 @@ class HttpConnection:
         except ValueError:
             document = None
         if not isinstance(document, dict):
-            raise BackendError(
-                f"endpoint {self._url}",
-                why="it does not describe a model as the Open Inference Protocol does",
-                hint="the address of a model, as http://localhost:8000/v2/models/NAME",
-            )
+            why = "it does not describe a model as the Open Inference Protocol does"
+            hint = "the address of a model, as http://localhost:8000/v2/models/NAME"
+            raise BackendError(f"endpoint {self._url}", why=why, hint=hint)
         return document
 
     def _server(self) -> dict[str, Any]:

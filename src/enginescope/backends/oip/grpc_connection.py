@@ -118,10 +118,8 @@ def output_tensors(answer: bytes) -> tuple[Tensor, ...]:
         raise BackendError("the endpoint's answer", why=str(error)) from error
     count = len(response.raw_output_contents)
     if count not in (0, len(response.outputs)):
-        raise BackendError(
-            "the endpoint's answer",
-            why=f"it declares {len(response.outputs)} outputs and has the values of {count}",
-        )
+        why = f"it declares {len(response.outputs)} outputs and has the values of {count}"
+        raise BackendError("the endpoint's answer", why=why)
     return tuple(
         tensor for tensor, _ in declared({"outputs": _entries(response.outputs)}, "outputs")
     )
@@ -205,11 +203,8 @@ class GrpcConnection:
         return described(metadata)
 
     def _not_ready(self, subject: str) -> BackendError:
-        return BackendError(
-            f"endpoint {self._url}",
-            why=f"{subject} is not ready",
-            hint="wait until the server has loaded its models",
-        )
+        hint = "wait until the server has loaded its models"
+        return BackendError(f"endpoint {self._url}", why=f"{subject} is not ready", hint=hint)
 
     def _ask(self, call: str, **fields: str) -> Any:
         method = self._channel.unary_unary(

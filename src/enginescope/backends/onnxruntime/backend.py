@@ -159,7 +159,11 @@ class ProfilePass:
 
     def __init__(self, ort: Any, setup: Setup) -> None:
         self._ort = ort
-        self._setup = _without_graph(setup)
+        option = setup.provider.graph_option
+        if option is not None and option in setup.provider_options:
+            # what a CUDA graph replays has no nodes to be timed
+            setup = replace(setup, provider_options={**setup.provider_options, option: "0"})
+        self._setup = setup
         self.arenas: tuple[ArenaUse, ...] = ()
         self.reasons: dict[str, str] = {}
         self.plan: Plan | None = None
@@ -228,15 +232,6 @@ class ProfilePass:
         return reasons_of(self._ort, self._setup, options, names)
 
 
-def _without_graph(setup: Setup) -> Setup:
-    """Return the setup without a CUDA graph: what is replayed has no nodes to be timed."""
-    option = setup.provider.graph_option
-    if option is None or option not in setup.provider_options:
-        return setup
-    told = {**setup.provider_options, option: "0"}
-    return replace(setup, provider_options=told)
-
-
 _CONVERT = "enginescope[convert]"
 
 
@@ -267,8 +262,7 @@ class OrtBackend:
 
     def require(self, spec: BackendSpec) -> None:
         """Say what a conversion that `spec` asks for needs; providers are asked in the worker."""
-        given = spec.options.get("plugin")
-        if given is not None:
+        if (given := spec.options.get("plugin")) is not None:
             library_of(self.provider, given)
         if fp16_way(spec, self.provider) == "converter":
             _must_be_installed("onnx-ir", f"{spec.name}:{spec.precision}")
@@ -360,11 +354,9 @@ class OrtBackend:
     def _setup(self, ort: Any, job: Job) -> tuple[Setup, Preparation | None]:
         found = preparing.read(Path(job.engine), job, self.provider) if job.engine else None
         if found is None and (job.engine or preparing.needs_another_model(job, self.provider)):
-            raise BackendError(
-                f"{job.subject.name} is not made ready for {self.name}",
-                why=f"{job.engine} is gone or not whole" if job.engine else "nothing was prepared",
-                hint="measure again with --rebuild",
-            )
+            what = f"{job.subject.name} is not made ready for {self.name}"
+            why = f"{job.engine} is gone or not whole" if job.engine else "nothing was prepared"
+            raise BackendError(what, why=why, hint="measure again with --rebuild")
         return setup_of(ort, job, self.provider, found), found
 
     def _must_be_onnx(self, job: Job) -> None:
@@ -391,11 +383,8 @@ def _complete(job: Job, measured: Measured, session: Any, recorder: Recorder) ->
 
 def _must_be_installed(package: str, asker: str) -> None:
     if not is_installed(package.replace("-", "_")):
-        raise MissingDependencyError(
-            f"Python package {package} is not available",
-            why=f"{asker} needs it",
-            hint=f"pip install '{_CONVERT}'",
-        )
+        what, why = f"Python package {package} is not available", f"{asker} needs it"
+        raise MissingDependencyError(what, why=why, hint=f"pip install '{_CONVERT}'")
 
 
 def cpu() -> OrtBackend:

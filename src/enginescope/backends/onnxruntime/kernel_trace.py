@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import time
-from types import TracebackType
 from typing import Any
 
 from enginescope.core.errors import MissingDependencyError
@@ -46,12 +45,7 @@ class KernelTrace:
             self._why = f"CUPTI does not start: {type(error).__name__}: {error}"
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         if self._cupti is None:
             return
         try:

@@ -120,11 +120,8 @@ def runtime_library(ort: Any) -> Path:
     for pattern in ("libonnxruntime.so.*", "libonnxruntime.*.dylib"):
         for found in sorted(folder.glob(pattern)):
             return found
-    raise UnsupportedError(
-        "no native loop",
-        why=f"onnxruntime {ort.__version__} has no library for C",
-        hint="pip install 'onnxruntime>=1.19'",
-    )
+    why = f"onnxruntime {ort.__version__} has no library for C"
+    raise UnsupportedError("no native loop", why=why, hint="pip install 'onnxruntime>=1.19'")
 
 
 def _bytes_of(model: str) -> int:

@@ -88,11 +88,13 @@ def check_spec(spec: BackendSpec, provider: Provider) -> None:
         if key in _OWN:
             choices = _OWN[key]
             if choices is not None and value not in choices:
-                raise UsageError(
-                    f"{provider.backend}: {key}={value}", hint=did_you_mean(value, choices)
-                )
+                what = f"{provider.backend}: {key}={value}"
+                raise UsageError(what, hint=did_you_mean(value, choices))
         elif not is_session_option(key):
-            _check_provider_value(provider, key, value)
+            if provider.is_cpu:  # it takes none
+                what = f"{provider.backend} has no option {key!r}"
+                raise UsageError(what, hint=did_you_mean(key, (*SESSION_OPTIONS, *_OWN)))
+            check_value(provider.backend, key, value, provider.options)
     _check_conversion(spec, provider)
 
 
@@ -116,15 +118,6 @@ def _check_session_value(backend: str, key: str, value: str) -> None:
         raise UsageError(f"{backend}: {key}={value}", hint=did_you_mean(value, _ENUMS[key]))
 
 
-def _check_provider_value(provider: Provider, key: str, value: str) -> None:
-    if provider.is_cpu:  # it takes none
-        raise UsageError(
-            f"{provider.backend} has no option {key!r}",
-            hint=did_you_mean(key, (*SESSION_OPTIONS, *_OWN)),
-        )
-    check_value(provider.backend, key, value, provider.options)
-
-
 def _check_conversion(spec: BackendSpec, provider: Provider) -> None:
     """Raise for options of a conversion that does not take place, or a way that is not there."""
     way = fp16_way(spec, provider)
@@ -132,30 +125,20 @@ def _check_conversion(spec: BackendSpec, provider: Provider) -> None:
     if "fp16_by" in spec.options and spec.precision != "fp16":
         raise UsageError(f"{named}: fp16_by", hint=f"--on {provider.backend}:fp16")
     if way == "switch" and spec.precision not in provider.switches:
-        raise UsageError(
-            f"{named}: fp16_by=switch",
-            why="this provider has no such switch",
-            hint="fp16_by=converter converts the model",
-        )
+        what, why = f"{named}: fp16_by=switch", "this provider has no such switch"
+        raise UsageError(what, why=why, hint="fp16_by=converter converts the model")
     for key in sorted(_OF_CONVERSION & spec.options.keys()):
         if way in (None, "switch"):
-            raise UsageError(
-                f"{named}: {key}",
-                why="the model is not converted",
-                hint=f"{provider.backend}:fp16?fp16_by=converter",
-            )
+            hint = f"{provider.backend}:fp16?fp16_by=converter"
+            raise UsageError(f"{named}: {key}", why="the model is not converted", hint=hint)
     if way == "autocast" and "autocast_python" not in spec.options:
-        raise UsageError(
-            f"{named}: fp16_by=autocast",
-            why="ModelOpt needs a separate environment",
-            hint="autocast_python=/path/to/its/bin/python",
-        )
+        what, why = f"{named}: fp16_by=autocast", "ModelOpt needs a separate environment"
+        raise UsageError(what, why=why, hint="autocast_python=/path/to/its/bin/python")
     wanted = provider.switches.get(spec.precision or "", {}) if way == "switch" else {}
     for key, value in wanted.items():
         if spec.options.get(key, value).lower() not in (value, "true"):
-            raise UsageError(
-                f"{named}: {key}={spec.options[key]}", why="they contradict each other"
-            )
+            what = f"{named}: {key}={spec.options[key]}"
+            raise UsageError(what, why="they contradict each other")
 
 
 def session_options(
@@ -204,8 +187,7 @@ def write_graph(options: Any, target: Path) -> None:
 
 def _member(enum: Any, key: str, value: str) -> Any:
     name = _ENUMS[key][value]
-    found = getattr(enum, name, None)
-    if found is None:
+    if (found := getattr(enum, name, None)) is None:
         raise UsageError(f"{key}={value}", why=f"this ONNX Runtime has no {name}")
     return found
 

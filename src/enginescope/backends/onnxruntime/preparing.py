@@ -41,7 +41,7 @@ from enginescope.core.optional import versions_of
 from enginescope.core.process_control import PeriodicThread
 from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import probe_device
 from enginescope.records.plan.build import MadeModel, Preparation
@@ -148,17 +148,6 @@ def record_of(job: Job, key: str) -> Path:
     return Path(job.engine_cache or ".") / _FOLDER / key / RECORD
 
 
-def write(part: Path, made: Preparation) -> None:
-    """Write the record: last, so that an entry without it is none."""
-    write_atomic(part / RECORD, encode(made))
-
-
-def kept_in(part: Path) -> tuple[int, int]:
-    """Return how many files the provider has left in its caches, and their size."""
-    sizes = [one.stat().st_size for one in (part / _CACHES).rglob("*") if one.is_file()]
-    return len(sizes), sum(sizes)
-
-
 _INTERVAL_S = 1.0
 
 
@@ -184,7 +173,10 @@ def make_ready(
     ort: Any, job: Job, provider: Provider, feeds: FeedSource, progress: ProgressSink
 ) -> Measured:
     """Make `job` ready and keep what was made."""
-    _require_built_in(ort, job, provider)
+    plugin = job.backend.options.get("plugin")
+    is_built_in = provider.name in ort.get_available_providers() and plugin is None
+    if not is_built_in and library_of(provider, plugin) is None:  # before anything is converted
+        raise not_built_in(ort, provider)
     key = preparation_key(job, provider)
     made = [*_conversions(job, provider, progress)]
     if job.backend.options.get(STORED_GRAPH) == "1":
@@ -200,7 +192,7 @@ def make_ready(
             ready = _ready(job, key, made)
             lost = fp16_notice(ort, job, setup_of(ort, job, provider, ready))
             ready = replace(ready, notices=lost)
-        write(part, ready)
+        write_atomic(part / RECORD, encode(ready))  # last, so that an entry without it is none
     found = read(record_of(job, key), job, provider)
     return Measured(preparation=found or ready)
 
@@ -213,15 +205,6 @@ def options_of_conversion(job: Job) -> Fp16Options:
     )
     keeps = options.get("keep_io_types", "1") == "1"
     return Fp16Options(keep_io_types=keeps, op_block_list=operators, node_block_list=nodes)
-
-
-def _require_built_in(ort: Any, job: Job, provider: Provider) -> None:
-    """Raise before anything is converted for a provider that is not there."""
-    given = job.backend.options.get("plugin")
-    if provider.name in ort.get_available_providers() and given is None:
-        return
-    if library_of(provider, given) is None:
-        raise not_built_in(ort, provider)
 
 
 def _conversions(job: Job, provider: Provider, progress: ProgressSink) -> list[MadeModel]:
@@ -243,12 +226,9 @@ def _conversions(job: Job, provider: Provider, progress: ProgressSink) -> list[M
 
 
 def _ready(job: Job, key: str, made: list[MadeModel], **more: Any) -> Preparation:
+    model = made[-1].path if made else job.subject.path or ""
     return Preparation(
-        key=key,
-        model=made[-1].path if made else job.subject.path or "",
-        made=tuple(made),
-        peak_host_bytes=peak_rss_bytes(),
-        **more,
+        key=key, model=model, made=tuple(made), peak_host_bytes=peak_rss_bytes(), **more
     )
 
 
@@ -291,7 +271,7 @@ class _Building:
             finally:
                 session.close()
         del session  # some providers write their caches when they are released
-        files, size = kept_in(part)
+        sizes = [one.stat().st_size for one in (part / _CACHES).rglob("*") if one.is_file()]
         return _ready(
             self._job,
             key,
@@ -301,15 +281,13 @@ class _Building:
                 Phase(name="cold_load", duration_ms=load_ms),
                 Phase(name="cold_first_inference", duration_ms=first_ms),
             ),
-            cache_files=files,
-            cache_bytes=size,
+            cache_files=len(sizes),
+            cache_bytes=sum(sizes),
             peak_device_bytes=memory.process_peak_bytes if memory else None,
         )
 
 
-def precision_notices(
-    job: Job, provider: Provider, found: Preparation | None
-) -> tuple[Notice, ...]:
+def precision_notices(job: Job, provider: Provider, found: Preparation | None) -> Notices:
     """Return what was done for the precision, and to the model besides."""
     made = found.made if found else ()
     said = [notice for one in made for notice in (_conversion_notice(one), *one.notices)]

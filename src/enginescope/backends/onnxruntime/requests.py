@@ -86,12 +86,7 @@ def request_for(
             return ArraysRequest(session, arrays, is_copied=call == "client")
         if any(spec.dtype is DataType.STRING for spec in specs):
             return PlainRequest(session, arrays)
-        types = {spec.name: spec.type_text for spec in specs}
-        inputs = {
-            name: host_value(ort, array, types[name], shapes.get(name))
-            for name, array in arrays.items()
-        }
-        return BoundRequest(session, inputs, ("cpu",))
+        return BoundRequest(session, host_values(ort, specs, arrays, shapes), ("cpu",))
 
 
 class BoundRequest:
@@ -219,24 +214,31 @@ class ArraysRequest(PlainRequest):
         return ()
 
 
-def host_value(ort: Any, array: Any, type_text: str, shape: tuple[int, ...] | None = None) -> Any:
-    """Return an array as ONNX Runtime's own value in host memory.
+def host_values(
+    ort: Any, specs: Sequence[InputSpec], arrays: Arrays, shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, Any]:
+    """Return arrays as ONNX Runtime's own values in host memory.
 
     Args:
-        type_text: The input's, such as ``tensor(float)``.
-        shape: Of the value, where the array holds raw bits, several elements to a byte.
+        shapes: Of values whose arrays hold raw bits, several elements to a byte.
     """
+    types = {spec.name: spec.type_text for spec in specs}
+    return {
+        name: _host_value(ort, array, types[name], shapes.get(name))
+        for name, array in arrays.items()
+    }
+
+
+def _host_value(ort: Any, array: Any, type_text: str, shape: tuple[int, ...] | None) -> Any:
     number = _RAW_NUMBERS.get(type_text.removeprefix("tensor(").removesuffix(")"))
     if number is None or array.dtype.kind != "u":
         return ort.OrtValue.ortvalue_from_numpy(array)
     try:
         value = ort.OrtValue.ortvalue_from_shape_and_type(list(shape or array.shape), number)
     except (AttributeError, TypeError, ValueError, RuntimeError) as error:
-        raise UnsupportedError(
-            f"{type_text} cannot be fed",
-            why=f"onnxruntime {ort.__version__} cannot create values of that type",
-            hint="pip install 'onnxruntime>=1.20'",
-        ) from error
+        what = f"{type_text} cannot be fed"
+        why = f"onnxruntime {ort.__version__} cannot create values of that type"
+        raise UnsupportedError(what, why=why, hint="pip install 'onnxruntime>=1.20'") from error
     raw = np.ascontiguousarray(array)
     ctypes.memmove(value.data_ptr(), raw.ctypes.data, raw.nbytes)
     return value

@@ -43,7 +43,7 @@ from enginescope.backends.onnxruntime.requests import (
     RAW,
     DeviceRequest,
     Request,
-    host_value,
+    host_values,
     request_for,
 )
 from enginescope.core.errors import EnginescopeError, UnsupportedError
@@ -243,9 +243,8 @@ class OrtSession:
             )
         except EnginescopeError as error:
             if self._asked.transfers is False or self._is_graph:
-                raise UnsupportedError(
-                    "tensors cannot lie in device memory", why=str(error), hint="--transfers"
-                ) from error
+                what = "tensors cannot lie in device memory"
+                raise UnsupportedError(what, why=str(error), hint="--transfers") from error
             message = f"only timed with copies: {error}"
             self._notices.append(Notice("W-NO-DEVICE-TENSORS", message))
             return None
@@ -398,11 +397,7 @@ class OrtAnswers:
             if all(spec.dtype not in RAW for spec in self.input_specs):
                 values = self._session.run(None, dict(feeds.arrays))
             else:
-                types = {spec.name: spec.type_text for spec in self.input_specs}
-                given = {
-                    name: host_value(self._ort, array, types[name], feeds.shapes.get(name))
-                    for name, array in feeds.arrays.items()
-                }
+                given = host_values(self._ort, self.input_specs, feeds.arrays, feeds.shapes)
                 values = [one.numpy() for one in self._session.run_with_ort_values(None, given)]
         flat = [
             part for name, value in zip(names, values, strict=True) for part in _parts(name, value)

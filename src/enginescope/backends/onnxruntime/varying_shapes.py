@@ -14,7 +14,7 @@ from enginescope.backends.loop import Recorder, StepRecorder
 from enginescope.backends.onnxruntime.options import dtype_of
 from enginescope.backends.onnxruntime.providers.opening import Setup
 from enginescope.backends.onnxruntime.providers.providers import Provider, translated
-from enginescope.backends.onnxruntime.requests import Request, host_value, request_for
+from enginescope.backends.onnxruntime.requests import Request, host_values, request_for
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.varying_shapes import (
     Choice,
@@ -45,11 +45,9 @@ class OrtChanges:
         self._session = self._opened.session
         if self._opened.mode.cuda_graph:
             self.close()
-            raise UnsupportedError(
-                "changing shapes with a CUDA graph of ONNX Runtime",
-                why="it replays the shape that it captured",
-                hint="omit the option of the CUDA graph",
-            )
+            what = "changing shapes with a CUDA graph of ONNX Runtime"
+            why = "it replays the shape that it captured"
+            raise UnsupportedError(what, why=why, hint="omit the option of the CUDA graph")
         self.input_specs = self._opened.input_specs
         self.providers = self._opened.providers
         self._requests: dict[int, Request] = {}
@@ -130,11 +128,8 @@ class DecodeSession(OrtSession):
         if self._in_flight > 1 or self._asked.call:
             raise UnsupportedError("generating tokens", why="one request at a time generates them")
         if self._is_graph:
-            raise UnsupportedError(
-                "a CUDA graph cannot generate tokens",
-                why="shapes grow with each",
-                hint="--graph off",
-            )
+            what = "a CUDA graph cannot generate tokens"
+            raise UnsupportedError(what, why="shapes grow with each", hint="--graph off")
 
     @property
     def mode(self) -> Mode:
@@ -144,11 +139,9 @@ class DecodeSession(OrtSession):
         """Keep the prompt, the past before it included."""
         self._arrays = feeds.arrays
         with translated("binding the inputs"):
-            types = {spec.name: spec.type_text for spec in self.input_specs}
-            self._first_values = {
-                name: host_value(self._ort, values, types[name], feeds.shapes.get(name))
-                for name, values in feeds.arrays.items()
-            }
+            self._first_values = host_values(
+                self._ort, self.input_specs, feeds.arrays, feeds.shapes
+            )
         shapes = {name: values.shape for name, values in feeds.arrays.items()}
         integers = (name for name, values in feeds.arrays.items() if values.dtype.kind == "i")
         self._prompt = prompt_of(shapes, integers)

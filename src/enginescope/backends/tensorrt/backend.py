@@ -90,13 +90,9 @@ def _fix_shapes(session: TrtSession) -> tuple[Notice, ...]:
     if not shapes:
         return ()
     told = ", ".join(f"{name} {'x'.join(map(str, dims))}" for name, dims in shapes.items())
-    return (
-        Notice(
-            "I-OPTIMUM-SHAPES",
-            f"shapes come from the profile's optimum: {told}",
-            {name: list(dims) for name, dims in shapes.items()},
-        ),
-    )
+    message = f"shapes come from the profile's optimum: {told}"
+    evidence = {name: list(dims) for name, dims in shapes.items()}
+    return (Notice("I-OPTIMUM-SHAPES", message, evidence),)
 
 
 #: Options that name a file to read.
@@ -130,10 +126,8 @@ class TrtBackend:
         check_bounds(spec.options)
         cache = options.get("timing_cache", "none")
         if options.get("runtime", self._runtime) == "rtx" and cache != "none":
-            raise UsageError(
-                f"trt-rtx: timing_cache={cache}",
-                why="TensorRT for RTX times no tactics and keeps no timing cache",
-            )
+            why = "TensorRT for RTX times no tactics and keeps no timing cache"
+            raise UsageError(f"trt-rtx: timing_cache={cache}", why=why)
 
     def require(self, spec: BackendSpec) -> None:
         """Say in one line if a file, TensorRT, the CUDA runtime or a GPU is missing."""
@@ -147,17 +141,12 @@ class TrtBackend:
         except UnsupportedError as error:
             visible = os.environ.get("CUDA_VISIBLE_DEVICES")
             hidden = "" if visible is None else f"CUDA_VISIBLE_DEVICES is '{visible}'; "
-            raise MissingDependencyError(
-                "no NVIDIA GPU can be used here",
-                why=str(error),
-                hint=f"{hidden}nvidia-smi; --on {CPU_BACKEND}",
-            ) from error
+            what = "no NVIDIA GPU can be used here"
+            hint = f"{hidden}nvidia-smi; --on {CPU_BACKEND}"
+            raise MissingDependencyError(what, why=str(error), hint=hint) from error
         if not 0 <= device < count:
-            raise UsageError(
-                f"trt: device={device}",
-                why=f"CUDA shows {count} on this machine, from 0",
-                hint="nvidia-smi -L; CUDA_VISIBLE_DEVICES hides some",
-            )
+            what, why = f"trt: device={device}", f"CUDA shows {count} on this machine, from 0"
+            raise UsageError(what, why=why, hint="nvidia-smi -L; CUDA_VISIBLE_DEVICES hides some")
 
     def require_for_build(self, spec: BackendSpec) -> None:
         """Say what is missing to build: TensorRT for RTX needs no GPU."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.core.record import Record, replace
+from enginescope.core.record import replace
 from enginescope.judge.samples import Array
 from enginescope.probe.nvml import probe_device
 from enginescope.records.environment import Device
@@ -25,20 +25,6 @@ _NO_DEVICE = (
 )
 
 
-class DeviceFacts(Record, frozen=True, kw_only=True):
-    """What a GPU is."""
-
-    index: int
-    name: str
-    compute_capability: str
-    memory_bytes: int
-    l2_bytes: int
-    sm_count: int
-    shared_per_sm_bytes: int
-    memory_bus_bits: int
-    has_ecc: bool
-
-
 class Driver:
     """The CUDA runtime, asked without taking a device: that alone would fill some of its memory."""
 
@@ -50,24 +36,29 @@ class Driver:
         try:
             asked = self.runtime.cudaGetDeviceCount()
         except RuntimeError as error:  # cuda-bindings before 13, where there is no libcuda
-            raise UnsupportedError(
-                "looking for a GPU", why=str(error), hint="enginescope doctor"
-            ) from error
+            what = "looking for a GPU"
+            raise UnsupportedError(what, why=str(error), hint="enginescope doctor") from error
         count = int(self.check(asked, "looking for a GPU"))
         if count == 0:
             raise UnsupportedError("looking for a GPU", why="there is none")
         return count
 
-    def facts(self, device: int = 0) -> DeviceFacts:
+    def _properties(self, device: int) -> Any:
         asked = self.runtime.cudaGetDeviceProperties(device)
-        properties = self.check(asked, f"asking GPU {device} for its properties")
+        return self.check(asked, f"asking GPU {device} for its properties")
+
+    def l2_bytes(self, device: int) -> int:
+        """Return the size of the L2 cache."""
+        return int(self._properties(device).l2CacheSize)
+
+    def facts(self, device: int = 0) -> Device:
+        """Return what CUDA's properties say of a GPU, without its clocks and its driver."""
+        properties = self._properties(device)
         name = properties.name
-        return DeviceFacts(
-            index=device,
+        return Device(
             name=name.decode().rstrip("\0") if isinstance(name, bytes) else str(name),
             compute_capability=f"{properties.major}.{properties.minor}",
             memory_bytes=int(properties.totalGlobalMem),
-            l2_bytes=int(properties.l2CacheSize),
             sm_count=int(properties.multiProcessorCount),
             shared_per_sm_bytes=int(properties.sharedMemPerMultiprocessor),
             memory_bus_bits=int(properties.memoryBusWidth),
@@ -81,22 +72,12 @@ class Driver:
         it says of another model than CUDA's is of another GPU.
         """
         facts, known = self.facts(device), probe_device(device)
-        clocks = [self._clock_mhz(name, device) for name in ("ClockRate", "MemoryClockRate")]
-        plain = Device(
-            name=facts.name,
-            compute_capability=facts.compute_capability,
-            memory_bytes=facts.memory_bytes,
-            sm_count=facts.sm_count,
-            shared_per_sm_bytes=facts.shared_per_sm_bytes,
-            memory_bus_bits=facts.memory_bus_bits,
-            has_ecc=facts.has_ecc,
-            clock_mhz=clocks[0],
-            memory_clock_mhz=clocks[1],
-            driver=known.driver if known else None,
-        )
-        if known is None or known.name != facts.name:
-            return plain
-        return replace(plain, uuid=known.uuid)
+        core, memory = (self._clock_mhz(name, device) for name in ("ClockRate", "MemoryClockRate"))
+        clocked = replace(facts, clock_mhz=core, memory_clock_mhz=memory)
+        if known is None:
+            return clocked
+        uuid = known.uuid if known.name == facts.name else None
+        return replace(clocked, driver=known.driver, uuid=uuid)
 
     def _clock_mhz(self, name: str, device: int) -> float:
         kind = getattr(self.runtime.cudaDeviceAttr, f"cudaDevAttr{name}")

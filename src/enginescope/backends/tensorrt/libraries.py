@@ -13,7 +13,7 @@ import time
 from importlib import import_module, metadata
 from typing import Any
 
-from enginescope.backends.tensorrt.cuda import DeviceFacts, Driver
+from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.core.errors import FormatError, MissingDependencyError, UnsupportedError
 from enginescope.core.optional import is_installed, require
 from enginescope.core.record import Record
@@ -22,6 +22,7 @@ from enginescope.formats.plan.engine_file import capability_numbers
 from enginescope.formats.plan.plan_json import plan_of
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import probe_devices
+from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Plan
 
 #: runtime -> (modules it may be in, distributions that bring them)
@@ -128,20 +129,16 @@ def load(runtime: str | None = None) -> Libraries:
     package = _INSTALL[runtime or "full"]
     backend = "trt-rtx" if runtime == "rtx" else "trt"
     if found is None:
-        raise MissingDependencyError(
-            f"TensorRT{f' ({runtime} runtime)' if runtime else ''} is not installed",
-            why=f"the backend {backend} needs it",
-            hint=f"pip install {package} 'enginescope[trt]'",
-        )
+        what = f"TensorRT{f' ({runtime} runtime)' if runtime else ''} is not installed"
+        hint = f"pip install {package} 'enginescope[trt]'"
+        raise MissingDependencyError(what, why=f"the backend {backend} needs it", hint=hint)
     name, module = found
     try:
         trt = require(module, purpose=f"the backend {backend}", install=package.partition(" ")[0])
     except (OSError, RuntimeError) as error:  # it loads its libraries by itself
-        raise MissingDependencyError(
-            f"TensorRT ({module}) does not load",
-            why=str(error),
-            hint=f"pip install --force-reinstall {package}, of the CUDA version of your driver",
-        ) from error
+        what = f"TensorRT ({module}) does not load"
+        hint = f"pip install --force-reinstall {package}, of the CUDA version of your driver"
+        raise MissingDependencyError(what, why=str(error), hint=hint) from error
     if name == "rtx" and not is_installed(_CUDA):
         return Libraries(trt=trt, cuda=None, driver=None, runtime=name)
     return Libraries(trt=trt, cuda=load_cuda("runtime"), driver=load_cuda("driver"), runtime=name)
@@ -160,8 +157,7 @@ def _find(runtime: str | None) -> tuple[str, str] | None:
 
 def member(enum: Any, name: str, doing: str) -> Any:
     """Return the enum member called `name`: by name, since their numbers differ by version."""
-    found = getattr(enum, name, None)
-    if found is None:
+    if (found := getattr(enum, name, None)) is None:
         raise UnsupportedError(doing, why=f"this TensorRT has no {enum.__name__}.{name}")
     return found
 
@@ -181,13 +177,11 @@ def inspect(
     # the lean bindings have the method and not the class of what it gives: calling it raises
     if not hasattr(libraries.trt, "EngineInspector"):
         return None, None, (_silent(f"the {libraries.runtime} runtime has no inspector"),)
-    inspector = engine.create_engine_inspector()
-    if inspector is None:
+    if (inspector := engine.create_engine_inspector()) is None:
         return None, None, (_silent(f"TensorRT has no inspector for this plan, {_COMPATIBLE}"),)
     inspector.execution_context = context
     kind = libraries.trt.LayerInformationFormat.JSON
-    text = inspector.get_engine_information(kind)
-    if not text:
+    if not (text := inspector.get_engine_information(kind)):
         return None, None, (_silent(f"TensorRT cannot read this plan, {_COMPATIBLE}"),)
     try:
         plan, notices = plan_of(read_json(text.encode(), f"{name}.graph.json"), name=name)
@@ -314,18 +308,15 @@ def require_served_gpu(libraries: Libraries, device: int) -> None:
     served = served_text(libraries)
     facts, why = _gpu(libraries, device)
     if facts is None:
-        raise MissingDependencyError(
-            "no NVIDIA GPU can be used here", why=f"{served}; {why}", hint=_BUILDS
-        )
+        what = "no NVIDIA GPU can be used here"
+        raise MissingDependencyError(what, why=f"{served}; {why}", hint=_BUILDS)
     if not is_served(libraries.trt, facts.compute_capability):
-        raise MissingDependencyError(
-            f"{facts.name} cannot run engines of TensorRT for RTX",
-            why=f"{served}; this GPU has {facts.compute_capability}",
-            hint=_BUILDS,
-        )
+        what = f"{facts.name} cannot run engines of TensorRT for RTX"
+        why = f"{served}; this GPU has {facts.compute_capability}"
+        raise MissingDependencyError(what, why=why, hint=_BUILDS)
 
 
-def _gpu(libraries: Libraries, device: int) -> tuple[DeviceFacts | None, str]:
+def _gpu(libraries: Libraries, device: int) -> tuple[Device | None, str]:
     """Return the GPU; or ``None`` and why there is none."""
     if libraries.cuda is None:
         if probe_devices():

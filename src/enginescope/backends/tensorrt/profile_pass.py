@@ -18,7 +18,7 @@ from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.run.inference_stream import Gate, refused
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.judge.samples import Interval
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.series import quantum
@@ -41,9 +41,7 @@ class Whole(NamedTuple):
     interval: Interval | None
 
 
-def profile_layers(
-    libraries: Libraries, job: Job, feeds: Feeds
-) -> tuple[Profile, tuple[Notice, ...]]:
+def profile_layers(libraries: Libraries, job: Job, feeds: Feeds) -> tuple[Profile, Notices]:
     """Return the times of every layer over a number of inferences, without copies or graphs."""
     session = TrtSession(libraries, job, Mode(kind="latency", cuda_graph=False))
     profiler = _profiler(libraries.trt)  # lives longer than the context that calls it
@@ -55,7 +53,9 @@ def profile_layers(
             try:
                 return _gated(session, profiler), notices
             except UnsupportedError as error:
-                notices = (*notices, _ungated(str(error)))
+                cause = "layer times include time in which the GPU waited for the host"
+                ungated = Notice("W-UNGATED", f"{cause}: {error}", {"why": str(error)})
+                notices = (*notices, ungated)
         return profile_of(*_collect(session, profiler)), notices
     finally:
         session.close()
@@ -143,9 +143,8 @@ def profile_of(
     """
     names = [name for name, _ in rows[0]] if rows else []
     if any([name for name, _ in row] != names for row in rows):
-        raise BackendError(
-            "profiling the layers", why="TensorRT reported other layers from one run to the next"
-        )
+        what = "profiling the layers"
+        raise BackendError(what, why="TensorRT reported other layers from one run to the next")
     times = np.array([[ms for _, ms in row] for row in rows], dtype=np.float64)
     times = times.reshape(len(rows), len(names))
     totals = times.sum(axis=0)
@@ -178,23 +177,11 @@ def profile_of(
     )
 
 
-def _ungated(why: str) -> Notice:
-    return Notice(
-        "W-UNGATED",
-        f"layer times include time in which the GPU waited for the host: {why}",
-        {"why": why},
-    )
-
-
-def _parallel(engine: Any) -> tuple[Notice, ...]:
-    streams = getattr(engine, "num_aux_streams", 0)
-    if not streams:
+def _parallel(engine: Any) -> Notices:
+    if not (streams := getattr(engine, "num_aux_streams", 0)):
         return ()
-    return (
-        Notice(
-            "W-PARALLEL-LAYERS",
-            f"the engine uses {streams} auxiliary streams: layers may run at the same "
-            "time, and their times then add up to more than the whole",
-            {"aux_streams": streams},
-        ),
+    message = (
+        f"the engine uses {streams} auxiliary streams: layers may run at the same "
+        "time, and their times then add up to more than the whole"
     )
+    return (Notice("W-PARALLEL-LAYERS", message, {"aux_streams": streams}),)

@@ -68,15 +68,16 @@ class TrtexecBackend:
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
         """Build where needed, measure, profile and inspect: all in one run of trtexec."""
         if job.subject.kind not in ("onnx", "engine") or job.subject.path is None:
-            raise UnsupportedError(
-                f"trtexec cannot run {job.subject.name}",
-                why="it is neither an ONNX model nor an engine",
-            )
+            what = f"trtexec cannot run {job.subject.name}"
+            raise UnsupportedError(what, why="it is neither an ONNX model nor an engine")
         binary = find_binary(job.backend.options.get("binary"))
         version = version_of(binary)
         with temporary_folder() as folder:
             command = command_for(binary, version, job, feeds, folder)
-            with GpuBeside(job.telemetry, _device(command.arguments)) as gpu:
+            named = [one for one in command.arguments if one.startswith("--device=")]
+            # in CUDA's count
+            device = named[-1].partition("=")[2] if named else "0"
+            with GpuBeside(job.telemetry, device) as gpu:
                 ended = run(
                     command.arguments,
                     command.expected_ms,
@@ -89,18 +90,10 @@ class TrtexecBackend:
             except BackendError as error:
                 raise with_range_hint(error, command.fed.random_integers) from error
         seen = gpu.result()
+        notices = (*measured.notices, *gpu.notices)
         return replace(
-            measured,
-            peak_memory_bytes=peak_of_children_bytes(),
-            gpu=seen,
-            notices=(*measured.notices, *gpu.notices),
+            measured, peak_memory_bytes=peak_of_children_bytes(), gpu=seen, notices=notices
         )
-
-
-def _device(arguments: tuple[str, ...]) -> str:
-    """Return the number of the GPU that trtexec uses, in CUDA's count."""
-    given = [one.partition("=")[2] for one in arguments if one.startswith("--device=")]
-    return given[-1] if given else "0"
 
 
 #: Between two looks at the clock alone.
@@ -175,7 +168,12 @@ class GpuBeside(GpuLook):
         begun_ms = max(self._begun_ms, self._ended_ms - lasted_ms)
         around = self._series().between(begun_ms - _AROUND_MS, self._ended_ms + _AROUND_MS)
         if self._is_full:
-            self._say_beside()
+            message = (
+                "the GPU was sampled during the timed loop, because trtexec runs it "
+                "once; the idle power is unknown"
+            )
+            evidence = {"interval_ms": self._rule.interval_ms}
+            self.notices.append(Notice("I-SAMPLED-BESIDE", message, evidence))
         kinds: tuple[SpanKind, ...] = ("timed", "load") if self._is_full else ("timed",)
         return GpuTelemetry(
             gpu=self._sampler.gpu,
@@ -195,13 +193,3 @@ class GpuBeside(GpuLook):
         at = now_ms()
         self._readings.append(sampler.sample(self._pid) if self._is_full else sampler.clock())
         self._times_ms.append(at)
-
-    def _say_beside(self) -> None:
-        self.notices.append(
-            Notice(
-                "I-SAMPLED-BESIDE",
-                "the GPU was sampled during the timed loop, because trtexec runs it "
-                "once; the idle power is unknown",
-                {"interval_ms": self._rule.interval_ms},
-            )
-        )

@@ -35,10 +35,8 @@ def check_options(spec: BackendSpec) -> None:
     """Raise `UsageError` for a precision, key or value that no version of trtexec takes."""
     read_precision(spec.precision, NAME)
     if spec.precision and spec.options.get("strongly_typed") == "1":
-        raise UsageError(
-            f"precision {spec.precision} with strongly_typed=1",
-            why="a strongly typed network computes in the types of the model",
-        )
+        what = f"precision {spec.precision} with strongly_typed=1"
+        raise UsageError(what, why="a strongly typed network computes in the types of the model")
     for key, value in spec.options.items():
         check_option(key, value)
     check_bounds(spec.options)
@@ -52,20 +50,15 @@ def write_options(flags: Flags, spec: BackendSpec, subject: Subject) -> None:
     else:
         _write_precision(flags, spec)
         _write_profiles(flags, spec.options)
-    for key, value in _one_pool_list(spec.options).items():
+    options = dict(spec.options)
+    if "workspace" in options:  # trtexec takes one list of all pools
+        pools = (f"workspace:{options.pop('workspace')}", options.get("memory_pools"))
+        options["memory_pools"] = ",".join(filter(None, pools))
+    for key, value in options.items():
         if key not in OWN:
             write_option(flags, key, value)
     if subject.kind != "engine" and "profiling_verbosity" not in spec.options:
         flags.add("profilingVerbosity", "detailed")
-
-
-def _one_pool_list(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options, the workspace among the other pools: trtexec takes one list of them."""
-    found = dict(options)
-    if "workspace" in found:
-        pools = (f"workspace:{found.pop('workspace')}", found.get("memory_pools"))
-        found["memory_pools"] = ",".join(filter(None, pools))
-    return found
 
 
 def _refuse_build(spec: BackendSpec, subject: Subject) -> None:
@@ -75,11 +68,9 @@ def _refuse_build(spec: BackendSpec, subject: Subject) -> None:
     if spec.precision:
         of_build.insert(0, f"precision {spec.precision}")
     if of_build:
-        raise UnsupportedError(
-            f"{', '.join(of_build)} for {subject.name}",
-            why="an engine is already built, and these options are for a build",
-            hint="pass the ONNX model, or omit them",
-        )
+        what = f"{', '.join(of_build)} for {subject.name}"
+        why = "an engine is already built, and these options are for a build"
+        raise UnsupportedError(what, why=why, hint="pass the ONNX model, or omit them")
 
 
 def _write_precision(flags: Flags, spec: BackendSpec) -> None:
@@ -149,7 +140,12 @@ def command_for(
     mode = _write_mode(flags, job.workload.mode)
     rule, seconds = _write_stop(flags, job.workload.stop, mode.streams or 1)
     flags.add("warmUp", _plain(job.workload.warmup.time_ms))
-    _write_exports(flags, job, folder)
+    flags.add("exportTimes", folder / TIMES)
+    flags.add("exportLayerInfo", folder / GRAPH)
+    if job.layer_profile:
+        flags.add("exportProfile", folder / PROFILE)
+        flags.add("dumpProfile")
+        flags.add("separateProfileRun")  # else up to 10 the profiler sits in the timed run
     users = split_arguments(job.backend.options.get(ARGUMENTS, ""))
     return Command(
         arguments=(str(binary), *merged(flags.arguments, users)),
@@ -190,23 +186,17 @@ def _write_mode(flags: Flags, asked: Mode) -> Mode:
 
 def _chosen(asked: Mode) -> Mode:
     if asked.kind == "latency":
-        raise UnsupportedError(
-            "mode latency on trtexec",
-            why="it enqueues ahead and times on the GPU's clock only",
-            hint="--mode throughput, or --on trt",
-        )
+        what = "mode latency on trtexec"
+        why = "it enqueues ahead and times on the GPU's clock only"
+        raise UnsupportedError(what, why=why, hint="--mode throughput, or --on trt")
     if asked.cold or (asked.rotate or 1) > 1:
-        raise UnsupportedError(
-            f"mode {'cold' if asked.cold else 'rotate'} on trtexec",
-            why="trtexec has no flag for it",
-            hint="--on trt",
-        )
+        what = f"mode {'cold' if asked.cold else 'rotate'} on trtexec"
+        raise UnsupportedError(what, why="trtexec has no flag for it", hint="--on trt")
     # without a kind, one in flight is what a mode starts with, not what somebody asked for
     in_flight = 2 if asked.kind is None else asked.in_flight or 2
     if in_flight not in (1, 2):
-        raise UnsupportedError(
-            f"{in_flight} requests in flight on trtexec", why="it has one or two slots a stream"
-        )
+        what = f"{in_flight} requests in flight on trtexec"
+        raise UnsupportedError(what, why="it has one or two slots a stream")
     return Mode(
         kind="throughput",
         in_flight=in_flight,
@@ -235,15 +225,6 @@ def _write_stop(
     flags.add("iterations", max(1, math.ceil(queries / streams)))
     flags.add("duration", _plain(duration_ms / 1e3))
     return ended_by, duration_ms / 1e3
-
-
-def _write_exports(flags: Flags, job: Job, folder: Path) -> None:
-    flags.add("exportTimes", folder / TIMES)
-    flags.add("exportLayerInfo", folder / GRAPH)
-    if job.layer_profile:
-        flags.add("exportProfile", folder / PROFILE)
-        flags.add("dumpProfile")
-        flags.add("separateProfileRun")  # else up to 10 the profiler sits in the timed run
 
 
 def _notices(version: Version, job: Job) -> Iterator[Notice]:

@@ -122,29 +122,22 @@ def _raw(spec: InputSpec, array: Any, flags: Flags) -> bytes:
     if spec.dtype is DataType.FP64:
         values = values.astype(np.float32)
     if spec.dtype is DataType.INT64 and flags.version < (10, 0):
-        values = _narrowed(spec.name, values)
+        bounds = np.iinfo(np.int32)
+        if values.size and (values.min() < bounds.min or values.max() > bounds.max):
+            why = "TensorRT before 10 has no INT64, and a value needs it"
+            raise UnsupportedError(f"input {spec.name}", why=why)
+        values = values.astype(np.int32)
     return values.astype(values.dtype.newbyteorder("<")).tobytes()
-
-
-def _narrowed(name: str, values: Any) -> Any:
-    """INT64 as the INT32 that TensorRT had in its place up to version 9."""
-    bounds = np.iinfo(np.int32)
-    if values.size and (values.min() < bounds.min or values.max() > bounds.max):
-        raise UnsupportedError(
-            f"input {name}", why="TensorRT before 10 has no INT64, and a value needs it"
-        )
-    return values.astype(np.int32)
 
 
 def _for_engine(flags: Flags, job: Job, folder: Path) -> Fed:
     """Feed what the user gave; the rest trtexec fills itself."""
     workload = job.workload
     if workload.ranges or workload.batch is not None:
-        raise UnsupportedError(
-            f"a {'range' if workload.ranges else 'batch'} for {job.subject.name} on trtexec",
-            why="the inputs of an engine are unknown before trtexec loads it",
-            hint="--input NAME:FILE" if workload.ranges else "--shape NAME:DIMS",
-        )
+        what = f"a {'range' if workload.ranges else 'batch'} for {job.subject.name} on trtexec"
+        why = "the inputs of an engine are unknown before trtexec loads it"
+        hint = "--input NAME:FILE" if workload.ranges else "--shape NAME:DIMS"
+        raise UnsupportedError(what, why=why, hint=hint)
     _add_shapes(flags, {shape.name: shape.dims for shape in workload.shapes})
     _add_files(
         flags, {file.name: _engine_file(file.name, file.path) for file in workload.files}, folder
@@ -185,9 +178,8 @@ def _add_files(flags: Flags, files: dict[str, bytes], folder: Path) -> None:
 def _plain(name: str) -> str:
     """Return `name` if trtexec can read it in a list: it splits at commas, quoted or not."""
     if "," in name or "'" in name:
-        raise UnsupportedError(
-            f"input {name!r}", why="trtexec does not accept a name with a comma or a quotation mark"
-        )
+        why = "trtexec does not accept a name with a comma or a quotation mark"
+        raise UnsupportedError(f"input {name!r}", why=why)
     return name
 
 

@@ -50,9 +50,8 @@ class Flags:
         self.arguments.append(f"--{name}" if value is None else f"--{name}={value}")
 
     def _lacking(self, name: str, why: str) -> UnsupportedError:
-        return UnsupportedError(
-            f"trtexec of TensorRT {dotted(self.version)} has no --{name}", why=why
-        )
+        what = f"trtexec of TensorRT {dotted(self.version)} has no --{name}"
+        return UnsupportedError(what, why=why)
 
 
 def name_of(argument: str) -> str:
@@ -98,10 +97,8 @@ def split_arguments(text: str) -> tuple[str, ...]:
         raise UsageError(f"arguments for trtexec: {text}", why=str(error)) from None
     for part in parts:
         if not part.startswith("--") or not name_of(part):
-            raise UsageError(
-                f"{part!r} is not an argument of trtexec",
-                hint="they are written --name or --name=value",
-            )
+            what = f"{part!r} is not an argument of trtexec"
+            raise UsageError(what, hint="they are written --name or --name=value")
         name = name_of(part)
         if name in _OURS:
             raise UsageError(f"--{name} for trtexec", why="enginescope sets it to read the result")
@@ -128,11 +125,9 @@ def with_arguments(jobs: Sequence[Job], arguments: Sequence[str]) -> tuple[Job, 
         return tuple(jobs)
     split_arguments(shlex.join(arguments))
     if all(job.backend.name != NAME for job in jobs):
-        raise UsageError(
-            f"arguments for trtexec: {shlex.join(arguments)}",
-            why="no --on is trtexec",
-            hint="--on trtexec, or remove --trtexec-args and what follows --",
-        )
+        what = f"arguments for trtexec: {shlex.join(arguments)}"
+        hint = "--on trtexec, or remove --trtexec-args and what follows --"
+        raise UsageError(what, why="no --on is trtexec", hint=hint)
     return tuple(_with(job, arguments) if job.backend.name == NAME else job for job in jobs)
 
 
@@ -194,11 +189,8 @@ def _check_version(flags: Flags, key: str, text: str) -> None:
     if flags.is_strongly_typed and (key, text) == ("strongly_typed", "0"):
         raise UnsupportedError("strongly_typed=0", why="TensorRT 11 builds nothing else")
     if flags.is_strongly_typed and key in ("input_formats", "output_formats") and ":" in text:
-        raise UnsupportedError(
-            f"{key}={text}",
-            why="TensorRT 11 accepts formats only; the model has the types",
-            hint="chw+hwc8 in place of fp16:chw+hwc8",
-        )
+        why = "TensorRT 11 accepts formats only; the model has the types"
+        raise UnsupportedError(f"{key}={text}", why=why, hint="chw+hwc8 in place of fp16:chw+hwc8")
 
 
 def _write_switch(flags: Flags, rows: Iterable[Flag], text: str) -> None:

@@ -14,6 +14,7 @@ from enginescope.backends.trtexec.process import (
     Ended,
     Version,
     bindings,
+    last_line,
     mode_notices,
     printed_mode,
     warm_up_report,
@@ -29,7 +30,7 @@ from enginescope.formats.trtexec.exported_times import (
     summary_mismatches,
 )
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.records.plan.build import DeviceMemory, ToolReport
 from enginescope.records.plan.plan import Plan, Profile
@@ -40,15 +41,15 @@ from enginescope.records.tensor import Tensor
 _SHOWN = 3
 
 
-def read_log(ended: Ended, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]:
+def read_log(ended: Ended, source: str) -> tuple[TrtexecLog, Notices]:
     """Return the log of a run that ended well."""
     try:
         log, notices = parse_trtexec_log(ended.log.encode(), source)
     except FormatError as error:
-        raise BackendError(_end(ended), why=_last_line(ended.log)) from error
+        raise BackendError(_end(ended), why=last_line(ended.log, "it printed nothing")) from error
     if ended.status != 0 or log.report.passed is False:
         errors = [one.text for one in log.report.messages if one.level != "warning"]
-        why = "; ".join(errors[:_SHOWN]) or _last_line(ended.log)
+        why = "; ".join(errors[:_SHOWN]) or last_line(ended.log, "it printed nothing")
         raise BackendError(_end(ended), why=why, hint=_hint(log.report))
     return log, notices
 
@@ -67,11 +68,6 @@ def _hint(report: ToolReport) -> str | None:
     if "unknown option" in text:
         return "check --trtexec-args and the arguments after --: trtexec gets them unchanged"
     return build_failure_hint(one.text for one in report.messages)
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it printed nothing"
 
 
 T = TypeVar("T")
@@ -141,12 +137,9 @@ class _Files:
         self.texts[kept] = data.decode("utf-8", errors="replace")
         return data, kept
 
-    def read(
-        self, name: str, parse: Callable[[bytes, str], tuple[T, tuple[Notice, ...]]]
-    ) -> T | None:
+    def read(self, name: str, parse: Callable[[bytes, str], tuple[T, Notices]]) -> T | None:
         """Return what `parse` gives; a file that is missing or refused becomes a notice."""
-        found = self.data(name)
-        if found is None:
+        if (found := self.data(name)) is None:
             self._complain(name, "trtexec wrote none")
             return None
         try:
@@ -158,23 +151,15 @@ class _Files:
         return value
 
     def _complain(self, name: str, reason: str) -> None:
-        self.notices.append(
-            Notice(
-                "W-DAMAGED-FILE",
-                f"{self._stem}.{_KEPT[name]} could not be used: {reason}",
-                {"file": f"{self._stem}.{_KEPT[name]}", "reason": reason},
-            )
-        )
+        message = f"{self._stem}.{_KEPT[name]} could not be used: {reason}"
+        evidence = {"file": f"{self._stem}.{_KEPT[name]}", "reason": reason}
+        self.notices.append(Notice("W-DAMAGED-FILE", message, evidence))
 
 
 def _times(files: _Files, job: Job) -> ExportedTimes:
-    found = files.data(TIMES)
-    if found is None:
-        raise BackendError(
-            "trtexec exported no times",
-            why="it reported PASSED and did not write the file",
-            hint="its log is kept with the run",
-        )
+    if (found := files.data(TIMES)) is None:
+        what, why = "trtexec exported no times", "it reported PASSED and did not write the file"
+        raise BackendError(what, why=why, hint="its log is kept with the run")
     try:
         times, notices = parse_times(*found, warmup_ms=job.workload.warmup.time_ms)
     except FormatError as error:
@@ -187,13 +172,10 @@ def _profile(files: _Files, log: TrtexecLog) -> Profile | None:
     profile = files.read(PROFILE, parse_profile)
     if profile is not None or log.profile is None:
         return profile
-    files.notices.append(
-        Notice(
-            "I-PRINTED-PROFILE",
-            "layer times are those printed in the log: rounded, and without layers that "
-            "took no time",
-        )
+    message = (
+        "layer times are those printed in the log: rounded, and without layers that took no time"
     )
+    files.notices.append(Notice("I-PRINTED-PROFILE", message))
     return log.profile
 
 

@@ -47,8 +47,7 @@ def find_binary(asked: str | None = None) -> Path:
     for source, text in (("the option binary", asked), (f"${VARIABLE}", os.environ.get(VARIABLE))):
         if text:
             return _given(text, source)
-    found = shutil.which("trtexec")
-    if found:
+    if found := shutil.which("trtexec"):
         return Path(found)
     if _is_executable(USUAL):
         return USUAL
@@ -87,15 +86,11 @@ def version_of(binary: Path) -> Version:
             numbers = tuple(map(int, version.split(".")))
             if numbers >= OLDEST:
                 return numbers
-            raise UnsupportedError(
-                f"{binary} is of TensorRT {version}",
-                why="older than 8.6, whose flags and figures are known here",
-                hint="a newer TensorRT; files of older ones can be read: enginescope import",
-            )
-    raise UnsupportedError(
-        f"{binary} is not a known version of trtexec",
-        why=f"it says {_last_line(said)!r} instead of a version",
-    )
+            why = "older than 8.6, whose flags and figures are known here"
+            hint = "a newer TensorRT; files of older ones can be read: enginescope import"
+            raise UnsupportedError(f"{binary} is of TensorRT {version}", why=why, hint=hint)
+    what = f"{binary} is not a known version of trtexec"
+    raise UnsupportedError(what, why=f"it says {last_line(said)!r} instead of a version")
 
 
 def dotted(version: Version) -> str:
@@ -122,21 +117,18 @@ def _answer(binary: Path, question: str) -> str:
     if ended.returncode < 0:
         raise _does_not_start(binary, f"it dies of signal {-ended.returncode}")
     if "error while loading shared libraries" in ended.stdout:
-        raise _does_not_start(binary, _last_line(ended.stdout))
+        raise _does_not_start(binary, last_line(ended.stdout))
     return ended.stdout
 
 
 def _does_not_start(binary: Path, why: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"{binary} does not start",
-        why=why,
-        hint="LD_LIBRARY_PATH must name the folder of its libnvinfer, and the CUDA libraries",
-    )
+    hint = "LD_LIBRARY_PATH must name the folder of its libnvinfer, and the CUDA libraries"
+    return UnsupportedError(f"{binary} does not start", why=why, hint=hint)
 
 
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "nothing"
+def last_line(text: str, otherwise: str = "nothing") -> str:
+    """Return the last line of a text with something in it."""
+    return next((line.strip() for line in text.splitlines()[::-1] if line.strip()), otherwise)
 
 
 #: Verbose lines beyond so many characters are left out of the kept log: a build can write hundreds
@@ -199,9 +191,8 @@ def run(
             errors="replace",
         )
     except OSError as error:
-        raise UnsupportedError(
-            f"{arguments[0]} does not start", why=error.strerror or str(error)
-        ) from error
+        what = f"{arguments[0]} does not start"
+        raise UnsupportedError(what, why=error.strerror or str(error)) from error
     with process:
         try:
             assert process.stdout is not None
@@ -332,8 +323,7 @@ def mode_notices(report: ToolReport, meant: Mode | None) -> list[Notice]:
 
 def warm_up_report(log: str) -> WarmUpReport | None:
     """Return the warm-up as trtexec counted it."""
-    match = _WARM_UP.search(log)
-    if match is None:
+    if (match := _WARM_UP.search(log)) is None:
         return None
     return WarmUpReport(iterations=int(match[1]), duration_ms=float(match[2]), ended_by="fixed")
 
@@ -345,8 +335,7 @@ def bindings(log: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """
     sides: dict[str, dict[str, Tensor]] = {"Input": {}, "Output": {}}
     for line in log_lines(log):
-        match = _BINDING.match(line.text)
-        if match is None:
+        if (match := _BINDING.match(line.text)) is None:
             continue
         side, name, dims, word = match.groups()
         shape = None if dims is None else tuple(int(one) for one in dims.split("x") if one)

@@ -46,7 +46,7 @@ class Version(Record, frozen=True, kw_only=True):
         return self.major * base + self.minor * 100 + self.patch
 
     def at_least(self, major: int, minor: int = 0, patch: int = 0) -> bool:
-        return (self.major, self.minor, self.patch) >= (major, minor, patch)
+        return self.parts >= (major, minor, patch)
 
 
 def parse_version(text: str) -> Version | None:
@@ -54,12 +54,8 @@ def parse_version(text: str) -> Version | None:
     match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?(?:\.(\d+))?", text)
     if match is None:
         return None
-    return Version(
-        major=int(match[1]),
-        minor=int(match[2]),
-        patch=int(match[3] or 0),
-        build=int(match[4]) if match[4] else None,
-    )
+    build = int(match[4]) if match[4] else None
+    return Version(major=int(match[1]), minor=int(match[2]), patch=int(match[3] or 0), build=build)
 
 
 #: Ours, beside trtexec's own.
@@ -70,32 +66,22 @@ CHECK_FLAG, VERSION_FLAG = "--check", "--for"
 def flag_for(name: str, version: Version) -> Flag:
     """Return the flag `name` as trtexec of `version` has it."""
     flags = all_flags()
-    flag = flags.get(name)
-    if flag is None:
+    if (flag := flags.get(name)) is None:
         known = [one.name for one in flags.values() if one.is_in(version.release)]
         near = closest(name, [*known, STORE_FLAG])
         hint = f"did you mean {near}?" if near else "enginescope trtexec --help lists the flags"
-        raise UsageError(
-            f"trtexec has no flag {name}", why=newer_release_text(version.parts), hint=hint
-        )
+        what = f"trtexec has no flag {name}"
+        raise UsageError(what, why=newer_release_text(version.parts), hint=hint)
     if flag.first > version.release:
-        raise UsageError(
-            f"{name} was added in TensorRT {_text(flag.first)}", why=f"installed is {version}"
-        )
+        first = ".".join(map(str, flag.first))
+        raise UsageError(f"{name} was added in TensorRT {first}", why=f"installed is {version}")
     if not flag.is_in(version.release):
         assert flag.last is not None
-        raise UsageError(
-            f"{name} is gone in TensorRT {version}",
-            why=f"TensorRT {_text(flag.last)} was the last to have it",
-            hint=flag.instead,
-        )
+        why = f"TensorRT {'.'.join(map(str, flag.last))} was the last to have it"
+        raise UsageError(f"{name} is gone in TensorRT {version}", why=why, hint=flag.instead)
     if flag.is_refused:
         raise UsageError(f"{name} is not supported", why=flag.meaning, hint=flag.instead)
     return flag
-
-
-def _text(release: tuple[int, int]) -> str:
-    return f"{release[0]}.{release[1]}"
 
 
 _TITLES = {
@@ -127,8 +113,7 @@ def help_text(version: Version | None) -> str:
     newer = newer_release_text(version.parts) if version else None
     lines += textwrap.wrap(f"{newer}.", 100) if newer else []
     for group, title in _TITLES.items():
-        mine = [flag for flag in flags if flag.group == group and not flag.is_refused]
-        if mine:
+        if mine := [flag for flag in flags if flag.group == group and not flag.is_refused]:
             lines += ["", f"=== {title} ===", *_listed(mine)]
     lines += ["", "=== enginescope ===", f"  {STORE_FLAG + '=<dir>':<36} {_STORE}"]
     lines += [
@@ -268,11 +253,9 @@ def _needed(name: str, equals: str, value: str) -> str:
 def _checked(flag: Flag, equals: str, value: str) -> str:
     if flag.kind == "flag":
         if equals and value.lower() not in _TRUE:
-            raise UsageError(
-                f"{flag.name}={value}",
-                why="it is a switch without a value, and trtexec would read this as on",
-                hint=f"leave {flag.name} out to have it off",
-            )
+            what = f"{flag.name}={value}"
+            why = "it is a switch without a value, and trtexec would read this as on"
+            raise UsageError(what, why=why, hint=f"leave {flag.name} out to have it off")
         return ""
     if flag.is_optional and not value:
         return ""
@@ -321,12 +304,14 @@ def _is_idle(name: str, arguments: Arguments) -> bool:
         return arguments.has("--shapes") or not arguments.has("--optShapes")
     if name == "--runtimePlatform" and arguments.text(name).lower() == "windowsamd64":
         return False  # the inference is skipped
-    if name == STORE_FLAG:
-        return False
-    return all_flags()[name].decides_build
+    return name != STORE_FLAG and all_flags()[name].decides_build
 
 
 State = Literal["accepted", "without effect", "refused"]
+_OTHER_DEFAULTS = (
+    "TensorRT 11 measures with CUDA graph and busy-wait, and without data transfers: "
+    "--noCudaGraph, --noSpinWait and --includeDataTransfers measure as 8 to 10 do"
+)
 
 
 class CheckedFlag(Record, frozen=True, kw_only=True):
@@ -402,15 +387,14 @@ def check(arguments: Sequence[str], version: Version) -> CheckedLine:
     return CheckedLine(
         version=f"{version.major}.{version.minor}",
         flags=tuple(_without_effect(flag, idle) for flag in flags),
-        notes=tuple(_notes(version)),
+        notes=(_OTHER_DEFAULTS,) if version.major >= 11 else (),
     )
 
 
 def check_known(arguments: Sequence[str]) -> None:
     """Raise what is wrong with a command line in every version: it needs no TensorRT."""
     for argument in arguments:
-        name = argument.partition("=")[0]
-        flag = all_flags().get(name)
+        flag = all_flags().get(argument.partition("=")[0])
         release = (flag.last if flag else None) or NEWEST
         if flag is not None and flag.first > release:
             release = flag.first
@@ -422,12 +406,9 @@ def _checked_flag(argument: str, version: Version) -> CheckedFlag:
         read = read_arguments([argument], version)
     except UsageError as error:
         others = tuple(_renamed(argument, version))
+        state: State = "accepted" if others else "refused"
         return CheckedFlag(
-            argument=argument,
-            state="accepted" if others else "refused",
-            why=str(error),
-            instead=error.hint,
-            written=others,
+            argument=argument, state=state, why=str(error), instead=error.hint, written=others
         )
     name, equals, value = argument.partition("=")
     if name == STORE_FLAG or not read.given:
@@ -435,11 +416,9 @@ def _checked_flag(argument: str, version: Version) -> CheckedFlag:
     if all_flags()[name].is_optional and not value:
         return CheckedFlag(argument=argument, state="without effect", why=read.warnings[-1])
     target = read.given[0].name
+    why = f"{name} is another name of {target}" if target != name else None
     return CheckedFlag(
-        argument=argument,
-        state="accepted",
-        why=f"{name} is another name of {target}" if target != name else None,
-        written=(f"{target}{equals}{value}",),
+        argument=argument, state="accepted", why=why, written=(f"{target}{equals}{value}",)
     )
 
 
@@ -472,11 +451,3 @@ def _without_effect(flag: CheckedFlag, idle: Sequence[str]) -> CheckedFlag:
     if said is None or flag.state != "accepted":
         return flag
     return CheckedFlag(argument=flag.argument, state="without effect", why=said)
-
-
-def _notes(version: Version) -> Iterator[str]:
-    if version.major >= 11:
-        yield (
-            "TensorRT 11 measures with CUDA graph and busy-wait, and without data transfers: "
-            "--noCudaGraph, --noSpinWait and --includeDataTransfers measure as 8 to 10 do"
-        )

@@ -71,21 +71,14 @@ def size_bytes(name: str, text: str, arguments: Arguments) -> int:
 
     ``4096MiB`` is what it says: before TensorRT 10 trtexec reads the number as MiB.
     """
-    match = _SIZE.match(text)
-    if match is None:
+    if (match := _SIZE.match(text)) is None:
         raise UsageError(f"{name}: {text!r} is not a size", hint="MiB, as in 1024, or 1G, 512M")
     suffix = match[2] or match[3]
     if suffix and match[3] != "M" and arguments.version.major < 10:
-        raise UsageError(
-            f"{name}: {text!r} has a suffix",
-            why="before TensorRT 10 trtexec ignores it and reads the number as MiB",
-            hint=f"the size in MiB: {float(match[1]) * _UNITS[suffix] / 2**20:g}",
-        )
+        why = "before TensorRT 10 trtexec ignores it and reads the number as MiB"
+        hint = f"the size in MiB: {float(match[1]) * _UNITS[suffix] / 2**20:g}"
+        raise UsageError(f"{name}: {text!r} has a suffix", why=why, hint=hint)
     return int(float(match[1]) * _UNITS[suffix or "M"])
-
-
-def _workspace(given: Given, _arguments: Arguments) -> str:
-    return f"workspace:{whole_number(given.name, given.value) * 2**20}B"
 
 
 def _pools(given: Given, arguments: Arguments) -> str:
@@ -100,11 +93,7 @@ def _pools(given: Given, arguments: Arguments) -> str:
 
 def _plugins(arguments: Arguments) -> dict[str, str]:
     serialized = arguments.texts("--setPluginsToSerialize")
-    loaded = (
-        *arguments.texts("--staticPlugins"),
-        *arguments.texts("--dynamicPlugins"),
-        *serialized,
-    )
+    loaded = arguments.texts("--staticPlugins") + arguments.texts("--dynamicPlugins") + serialized
     if any("," in path for path in loaded):
         raise UsageError("plugin libraries", why="a comma in a path cannot be passed on")
     found = {"plugins": dict.fromkeys(filter(None, loaded)), "serialize_plugins": serialized}
@@ -116,9 +105,8 @@ def _preview(given: Given, _arguments: Arguments) -> str:
     for part in given.value.split(","):
         sign, name = part[:1], part[1:]
         if sign not in ("+", "-") or name not in _PREVIEW:
-            raise UsageError(
-                f"--preview: {part!r}", hint=f"{did_you_mean(name, _PREVIEW)} with + or -"
-            )
+            what = f"--preview: {part!r}"
+            raise UsageError(what, hint=f"{did_you_mean(name, _PREVIEW)} with + or -")
         parts.append(sign + _PREVIEW[name])
     return ",".join(parts)
 
@@ -127,10 +115,8 @@ def _weights(arguments: Arguments) -> dict[str, str]:
     """Return what stripped weights imply; streamed ones need a strongly typed network."""
     streams = arguments.has("--allowWeightStreaming")
     if streams and arguments.version.major < 11 and not arguments.has("--stronglyTyped"):
-        raise UsageError(
-            "--allowWeightStreaming without --stronglyTyped",
-            why="only a strongly typed network can stream its weights",
-        )
+        what = "--allowWeightStreaming without --stronglyTyped"
+        raise UsageError(what, why="only a strongly typed network can stream its weights")
     if arguments.has("--stripAllWeights"):
         return {"refit": "1"}
     strips = arguments.has("--stripWeights") and not arguments.has("--refit")
@@ -153,7 +139,7 @@ def _budget(given: Given, arguments: Arguments) -> str:
 
 #: How an option is read -> the value of its flag as the option has it.
 _VALUES: dict[str, Callable[[Given, Arguments], str]] = {
-    "size": _workspace,
+    "size": lambda given, _: f"workspace:{whole_number(given.name, given.value) * 2**20}B",
     "pools": _pools,
     "features": _preview,
     "budget": _budget,

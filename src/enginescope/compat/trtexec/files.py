@@ -52,12 +52,13 @@ def _texts(run: Run, kind: str) -> Iterator[str]:
 
 
 Content: TypeAlias = Callable[[Run, KeptTexts], bytes]
+Values: TypeAlias = tuple[TensorValues, ...]
 
 _CONTENTS: dict[str, Content] = {
-    "layers_file": lambda _run, texts: layer_info_json(texts.inspector),
-    "times_file": lambda run, _texts: times_json(run),
-    "output_file": lambda run, _texts: output_json(run.answers),
-    "profile_file": lambda run, _texts: profile_json(run),
+    "--exportLayerInfo": lambda _run, texts: layer_info_json(texts.inspector),
+    "--exportTimes": lambda run, _texts: times_json(run),
+    "--exportOutput": lambda run, _texts: output_json(run.answers),
+    "--exportProfile": lambda run, _texts: profile_json(run),
 }
 
 
@@ -66,19 +67,24 @@ def exported(settings: Settings) -> Iterator[tuple[str, Content]]:
 
     Where the inference is skipped, that is the layers' alone, as with trtexec.
     """
-    for field, content in _CONTENTS.items():
-        path = getattr(settings.reporting, field)
-        if path is not None and (field == "layers_file" or not settings.skip_inference):
+    for flag, content in _CONTENTS.items():
+        path = settings.arguments.text(flag)
+        if path and (flag == "--exportLayerInfo" or not settings.skip_inference):
             yield path, content
 
 
 def raw_files(
-    inputs: tuple[TensorValues, ...], outputs: tuple[TensorValues, ...]
+    settings: Settings, inputs: Callable[[], Values], outputs: Values
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of ``--dumpRawBindingsToFile``: little-endian values, no header."""
-    for role, tensors in (("input", inputs), ("output", outputs)):
-        for one in tensors:
-            yield raw_file_name(one, role), one.data.tobytes()
+    """Yield name and content of ``--dumpRawBindingsToFile``: little-endian values, no header.
+
+    Args:
+        inputs: Makes them: only where they are asked for.
+    """
+    if settings.arguments.has("--dumpRawBindingsToFile") and not settings.skip_inference:
+        for role, tensors in (("input", inputs()), ("output", outputs)):
+            for tensor in tensors:
+                yield raw_file_name(tensor, role), tensor.data.tobytes()
 
 
 def written_paths(settings: Settings) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from enginescope.compat.trtexec.arguments import (
 )
 from enginescope.compat.trtexec.build_settings import options_of, precision_of
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied
 from enginescope.formats.trtexec.trtexec_flags import newer_release_text
 from enginescope.records.run.job import (
     BackendSpec,
@@ -92,10 +92,8 @@ def profiles_of(arguments: Arguments) -> tuple[tuple[ProfileSpec, ...], tuple[st
                 raise UsageError(f"{one.name} is given twice for profile {current}")
             roles[_ROLES[one.name]] = parse_shapes(one.name, one.value)
     if sorted(found) != list(range(len(found))):
-        raise UsageError(
-            f"--profile={','.join(map(str, sorted(found)))}",
-            why="the indices must be 0, 1, 2, … without a gap",
-        )
+        what = f"--profile={','.join(map(str, sorted(found)))}"
+        raise UsageError(what, why="the indices must be 0, 1, 2, … without a gap")
     filled = [_filled(index, found[index]) for index in sorted(found)]
     remarks = tuple(remark for _, remarks in filled for remark in remarks)
     return tuple(profile for profile, _ in filled if profile is not None), remarks
@@ -123,7 +121,12 @@ def _filled(index: int, roles: dict[str, Shapes]) -> tuple[ProfileSpec | None, t
     profile = ProfileSpec(
         minimum=roles[sources["min"]], optimum=roles[sources["opt"]], maximum=roles[sources["max"]]
     )
-    _check_same_inputs(index, profile)
+    names = [{shape.name for shape in shapes} for shapes in profile.roles]
+    missing = names[0].union(*names) - names[0].intersection(*names)
+    if missing:
+        why = "minShapes, optShapes and maxShapes do not name the same inputs: "
+        why += ", ".join(sorted(missing))
+        raise UsageError(f"the shapes of profile {index}", why=why)
     remarks = tuple(
         f"{source}Shapes is being broadcasted to {role}Shapes for tensor {one.name}"
         for role, source in sources.items()
@@ -133,26 +136,14 @@ def _filled(index: int, roles: dict[str, Shapes]) -> tuple[ProfileSpec | None, t
     return profile, remarks
 
 
-def _check_same_inputs(index: int, profile: ProfileSpec) -> None:
-    names = [{shape.name for shape in shapes} for shapes in profile.roles]
-    missing = names[0].union(*names) - names[0].intersection(*names)
-    if missing:
-        why = "minShapes, optShapes and maxShapes do not name the same inputs: "
-        why += ", ".join(sorted(missing))
-        raise UsageError(f"the shapes of profile {index}", why=why)
-
-
 def _shape(flag: str, part: str) -> InputShape:
     name, colon, dims = part.rpartition(":")
     name = name[1:-1] if len(name) > 1 and name[0] == name[-1] == "'" else name
     if not colon or not name:
         raise UsageError(f"{flag}: {part!r} is not NAME:DIMS", hint="as in image:1x3x224x224")
     if "*" in name:
-        raise UsageError(
-            f"{flag}: {name!r} has a wildcard",
-            why="the inputs' names are not known before the model is parsed",
-            hint="name each input",
-        )
+        why = "the inputs' names are not known before the model is parsed"
+        raise UsageError(f"{flag}: {name!r} has a wildcard", why=why, hint="name each input")
     if "," in name or ";" in name:
         raise UsageError(f"{flag}: {name!r}", why="a name with , or ; cannot be passed on")
     if dims in ("", "scalar"):
@@ -185,28 +176,6 @@ class Timing(Record, frozen=True, kw_only=True):
     cuda_graph: bool = False
 
 
-class Reporting(Record, frozen=True, kw_only=True):
-    """What is printed and written.
-
-    Attributes:
-        profile, layer_info, output, raw, shapes: The ``--dump…`` flags.
-        times_file, profile_file, layers_file, output_file: The ``--export…`` flags.
-    """
-
-    verbose: bool = False
-    average_runs: int = 10
-    percentiles: tuple[float, ...] = (90.0, 95.0, 99.0)
-    profile: bool = False
-    layer_info: bool = False
-    output: bool = False
-    raw: bool = False
-    shapes: bool = False
-    times_file: str | None = None
-    profile_file: str | None = None
-    layers_file: str | None = None
-    output_file: str | None = None
-
-
 class Settings(Record, frozen=True, kw_only=True):
     """A command line, understood.
 
@@ -228,7 +197,8 @@ class Settings(Record, frozen=True, kw_only=True):
     precision: str | None = None
     options: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
     timing: Timing = Timing()
-    reporting: Reporting = Reporting()
+    average_runs: int = 10
+    percentiles: tuple[float, ...] = (90.0, 95.0, 99.0)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -267,7 +237,8 @@ def settings_of(arguments: Arguments) -> Settings:
         precision=precision,
         options={**options_of(arguments), **_shape_options(profiles)},
         timing=_timing(arguments),
-        reporting=_reporting(arguments),
+        average_runs=arguments.integer("--avgRuns", 10, least=1),
+        percentiles=_percentiles(arguments.text("--percentile", "90,95,99")),
         warnings=(
             *filter(None, [newer_release_text(arguments.version.parts)]),
             *arguments.warnings,
@@ -300,10 +271,8 @@ def _check_model(arguments: Arguments, onnx: str | None, load: str | None) -> No
         if arguments.has(name) and load is None:
             raise UsageError(f"{name} without --loadEngine", why="it needs a loaded engine")
     if arguments.text("--useRuntime", "full") != "full" and load is None:
-        raise UsageError(
-            f"--useRuntime={arguments.text('--useRuntime')} without --loadEngine",
-            why="only the full runtime builds engines",
-        )
+        what = f"--useRuntime={arguments.text('--useRuntime')} without --loadEngine"
+        raise UsageError(what, why="only the full runtime builds engines")
 
 
 def _optimum(profiles: tuple[ProfileSpec, ...], arguments: Arguments) -> Shapes:
@@ -326,38 +295,17 @@ def _timing(arguments: Arguments) -> Timing:
     duration, warm_up = arguments.number("--duration", 3), arguments.number("--warmUp", 200)
     if duration + warm_up / 1e3 > _LONGEST_S:
         raise UsageError(f"--duration={duration:g}", why=f"{_LONGEST_S:g} s is the most")
-    flipped = arguments.version.major >= 11
+    has, flipped = arguments.has, arguments.version.major >= 11
     return Timing(
         iterations=arguments.integer("--iterations", 10, least=0),
         warm_up_ms=warm_up,
         duration_s=duration,
         idle_ms=arguments.number("--idleTime", 0),
         streams=arguments.integer("--infStreams", 1, least=1),
-        expose_dma=arguments.has("--exposeDMA"),
-        transfers=arguments.has("--includeDataTransfers")
-        if flipped
-        else not arguments.has("--noDataTransfers"),
-        spin_wait=not arguments.has("--noSpinWait") if flipped else arguments.has("--useSpinWait"),
-        cuda_graph=not arguments.has("--noCudaGraph")
-        if flipped
-        else arguments.has("--useCudaGraph"),
-    )
-
-
-def _reporting(arguments: Arguments) -> Reporting:
-    return Reporting(
-        verbose=arguments.has("--verbose"),
-        average_runs=arguments.integer("--avgRuns", 10, least=1),
-        percentiles=_percentiles(arguments.text("--percentile", "90,95,99")),
-        profile=arguments.has("--dumpProfile"),
-        layer_info=arguments.has("--dumpLayerInfo"),
-        output=arguments.has("--dumpOutput"),
-        raw=arguments.has("--dumpRawBindingsToFile"),
-        shapes=arguments.has("--dumpOptimizationProfile"),
-        times_file=arguments.text("--exportTimes") or None,
-        profile_file=arguments.text("--exportProfile") or None,
-        layers_file=arguments.text("--exportLayerInfo") or None,
-        output_file=arguments.text("--exportOutput") or None,
+        expose_dma=has("--exposeDMA"),
+        transfers=has("--includeDataTransfers") if flipped else not has("--noDataTransfers"),
+        spin_wait=not has("--noSpinWait") if flipped else has("--useSpinWait"),
+        cuda_graph=not has("--noCudaGraph") if flipped else has("--useCudaGraph"),
     )
 
 
@@ -382,15 +330,16 @@ def job_of(settings: Settings, subject: Subject) -> Job:
         subject: The model or engine; its kind is what the command line says, whatever the file's
             name.
     """
-    reporting, timing = settings.reporting, settings.timing
-    stop = StopRule(
-        duration_ms=timing.duration_s * 1e3,
-        min_iterations=timing.iterations * timing.streams,
-        precision_pct=None,
-    )
+    timing, has = settings.timing, settings.arguments.has
+    min_iterations = timing.iterations * timing.streams
+    duration_ms = timing.duration_s * 1e3
+    stop = StopRule(duration_ms=duration_ms, min_iterations=min_iterations, precision_pct=None)
     if settings.skip_inference:  # an engine is only loaded, and run once to be sure of it
         stop = StopRule(iterations=1, precision_pct=None)
+    wants_layers = has("--dumpProfile") or has("--exportProfile")
     warmup = WarmUp(time_ms=timing.warm_up_ms, iterations=0, limit_ms=timing.warm_up_ms)
+    in_flight = 1 if timing.expose_dma else 2
+    idle_ms = timing.idle_ms or None
     return Job(
         subject=subject,
         backend=BackendSpec(name="trt", precision=settings.precision, options=settings.options),
@@ -402,19 +351,10 @@ def job_of(settings: Settings, subject: Subject) -> Job:
             ),
             warmup=warmup,
             stop=stop,
-            mode=Mode(
-                kind="throughput",
-                in_flight=1 if timing.expose_dma else 2,
-                transfers=timing.transfers,
-                cuda_graph=timing.cuda_graph,
-                spin_wait=timing.spin_wait,
-                streams=timing.streams,
-                idle_ms=timing.idle_ms or None,
-            ),
+            mode=copied(Mode, timing, kind="throughput", in_flight=in_flight, idle_ms=idle_ms),
         ),
-        layer_profile=(reporting.profile or reporting.profile_file is not None)
-        and not settings.skip_inference,
+        layer_profile=wants_layers and not settings.skip_inference,
         profile_mode="trtexec",
         limits=Limits(timeout_s=NO_TIMEOUT_S),
-        keep_outputs=reporting.output or reporting.raw or reporting.output_file is not None,
+        keep_outputs=any(map(has, ("--dumpOutput", "--dumpRawBindingsToFile", "--exportOutput"))),
     )

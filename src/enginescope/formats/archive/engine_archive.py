@@ -185,10 +185,13 @@ def read_tea(file: Path) -> TeaContents:
             name = member.path.as_posix()
             if manifest is not None and name == MANIFEST:
                 continue
-            entries.append(listed.get(name) or _entry(packed, member))
+            if (entry := listed.get(name)) is None:
+                with packed.open(member.info) as source:
+                    kind = kind_in(source, name, member.info.file_size)
+                entry = TeaEntry(name=name, kind=kind, size_bytes=member.info.file_size)
+            entries.append(entry)
     names = {entry.name for entry in entries}
-    missing = [one for one in listed if one not in names]
-    if missing:
+    if missing := [one for one in listed if one not in names]:
         raise FormatError(str(file), where=missing[0], why="the manifest has it, the archive not")
     unlisted = tuple(sorted(names - listed.keys())) if manifest else ()
     return TeaContents(manifest=manifest, entries=tuple(entries), unlisted=unlisted)
@@ -215,7 +218,11 @@ def extract_tea(
         members = [
             member for member in safe_members(packed, str(file)) if member.path.as_posix() in chosen
         ]
-        _check_space(members, file, folder)
+        there = next(one for one in (folder, *folder.absolute().parents) if one.is_dir())
+        needed = sum(member.info.file_size for member in members)
+        if needed > (free := shutil.disk_usage(there).free):
+            why = f"it needs {needed:,} bytes, {free:,} are free in {there}"
+            raise UsageError(f"cannot unpack {file}", why=why)
         return tuple(
             _extract(packed, member, folder, chosen[member.path.as_posix()]) for member in members
         )
@@ -241,21 +248,6 @@ def _manifest(packed: zipfile.ZipFile, members: list[Member], file: Path) -> Man
     if found.file_size > _MOST_MANIFEST_BYTES:
         raise FormatError(str(file), where=MANIFEST, why=f"it has {found.file_size:,} bytes")
     return parse_manifest(packed.read(found), str(file))
-
-
-def _entry(packed: zipfile.ZipFile, member: Member) -> TeaEntry:
-    name, info = member.path.as_posix(), member.info
-    with packed.open(info) as source:
-        kind = kind_in(source, name, info.file_size)
-    return TeaEntry(name=name, kind=kind, size_bytes=info.file_size)
-
-
-def _check_space(members: list[Member], file: Path, folder: Path) -> None:
-    there = next(one for one in (folder, *folder.absolute().parents) if one.is_dir())
-    needed, free = sum(member.info.file_size for member in members), shutil.disk_usage(there).free
-    if needed > free:
-        why = f"it needs {needed:,} bytes, {free:,} are free in {there}"
-        raise UsageError(f"cannot unpack {file}", why=why)
 
 
 def _extract(packed: zipfile.ZipFile, member: Member, folder: Path, entry: TeaEntry) -> Path:
@@ -328,11 +320,9 @@ def write_tea(
 
 
 def _manifest_of(entries: tuple[TeaEntry, ...], subjects: Sequence[TeaSubject]) -> Manifest:
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return Manifest(
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        enginescope=__version__,
-        subjects=tuple(subjects),
-        files=entries,
+        created=created, enginescope=__version__, subjects=tuple(subjects), files=entries
     )
 
 
@@ -411,7 +401,11 @@ def check_folder(folder: Path) -> FolderArchive:
         wrong = [
             *(f"{name} is missing" for name in listed if name not in here),
             *(f"{name} was added" for name in here if name not in listed),
-            *(f"{name} was changed" for name in here if not _is_same(here, listed, name)),
+            *(
+                f"{name} was changed"
+                for name in here
+                if name in listed and not _is_same(here[name], listed[name])
+            ),
         ]
     except OSError as error:
         why = f"cannot be read: {error.strerror or error}"
@@ -425,11 +419,7 @@ def check_folder(folder: Path) -> FolderArchive:
 _COPY = "copy the folder again from its source"
 
 
-def _is_same(here: dict[str, Path], listed: dict[str, TeaEntry], name: str) -> bool:
-    """Whether a file is as its entry says; a file without entry is added, not changed."""
-    entry, path = listed.get(name), here[name]
-    if entry is None:
-        return True
+def _is_same(path: Path, entry: TeaEntry) -> bool:
     if path.is_symlink() or path.stat().st_size != entry.size_bytes:
         return False
     return sha256_of(path) == entry.sha256

@@ -66,11 +66,11 @@ def _result(
     values = [_time_ms(entry, source) for entry in each]
     summary = _summary(entries, values, source)
     if not errors and not values and summary is None:
-        raise FormatError(
-            source, where=name, why="it has no time", expected="real_time of a run or of a mean"
-        )
+        why = "it has no time"
+        raise FormatError(source, where=name, why=why, expected="real_time of a run or of a mean")
     messages = (entry.get("error_message") or entry.get("skip_message") for entry in errors)
     has_samples = len(values) > 1
+    cores_logical = whole_number(context.get("num_cpus"))
     return BenchmarkResult(
         name=name,
         samples=Samples(metric="latency", values_ms=frozen(values)) if has_samples else None,
@@ -84,10 +84,7 @@ def _result(
             messages=tuple(LogMessage(level="error", text=str(text)) for text in messages if text),
         ),
         notices=(*document.notices, *_notices(each, source)),
-        host=Host(
-            name=_text(context.get("host_name")),
-            cores_logical=whole_number(context.get("num_cpus")),
-        ),
+        host=Host(name=_text(context.get("host_name")), cores_logical=cores_logical),
     )
 
 

@@ -60,9 +60,8 @@ def _result(result: dict[str, Any], document: Document) -> BenchmarkResult:
     known = [value for value in times if value is not None]
     summary = reported("latency", result, _MS)
     if len(known) < len(times) or (not known and summary.mean_ms is None):
-        raise FormatError(
-            source, why=f"no times of {result['command']}", expected="hyperfine's JSON"
-        )
+        why = f"no times of {result['command']}"
+        raise FormatError(source, why=why, expected="hyperfine's JSON")
     text = f"hyperfine timed whole commands in {source}: the start of each process counts"
     whole = file_notice(text, source)
     parameters = result.get("parameters")

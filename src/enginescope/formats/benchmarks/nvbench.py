@@ -92,7 +92,11 @@ def _result(
 ) -> BenchmarkResult:
     name = " ".join((str(bench.get("name")), *_axes(bench, state)))
     stated = {
-        one["tag"]: _data(one)
+        one["tag"]: {
+            pair["name"]: pair.get("value")
+            for pair in one.get("data") or ()
+            if isinstance(pair, dict)
+        }
         for one in state.get("summaries") or ()
         if isinstance(one, dict) and "tag" in one
     }
@@ -140,11 +144,6 @@ def _axes(bench: dict[str, Any], state: dict[str, Any]) -> Iterator[str]:
     for one in state.get("axis_values") or ():
         if isinstance(one, dict):
             yield f"{one.get('name')}={one.get('value')}"
-
-
-def _data(summary: dict[str, Any]) -> dict[str, Any]:
-    pairs = summary.get("data") or ()
-    return {one["name"]: one.get("value") for one in pairs if isinstance(one, dict)}
 
 
 def _version(meta: dict[str, Any]) -> str | None:

@@ -41,8 +41,7 @@ class LayerListReader:
 
     def short(self, text: str, line: int) -> bool:
         """Take a line of ``Layer(type): name, Tactic: …``."""
-        match = _SHORT.match(text)
-        if match is None:
+        if (match := _SHORT.match(text)) is None:
             return False
         if self._lists > 1:
             return True
@@ -132,8 +131,7 @@ def _shape(text: str) -> tuple[tuple[int | None, ...] | None, int | None, int | 
     shape: list[int | None] = []
     width = axis = None
     for part in text.split(",") if text.strip() else ():
-        match = _DIMENSION.match(part)
-        if match is None:
+        if (match := _DIMENSION.match(part)) is None:
             return None, None, None
         size = int(match[1])
         shape.append(size if size >= 0 else None)
@@ -164,8 +162,7 @@ def story_lines(text: str) -> Iterator[tuple[int, str | None, str]]:
         line = raw.strip()
         match = _PREFIX.match(line)
         assert match is not None  # every part of it is optional
-        rest = line[match.end() :].strip()
-        if rest:
+        if rest := line[match.end() :].strip():
             yield number, match[1] or _WORDS.get(match[2] or ""), rest
 
 

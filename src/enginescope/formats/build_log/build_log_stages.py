@@ -62,15 +62,13 @@ class StageReader:
         self._cache: dict[str, int] = {}
 
     def take_memory(self, text: str, line: int) -> bool:
-        match = _CHANGE.match(text)
-        if match is not None:
+        if (match := _CHANGE.match(text)) is not None:
             names = ("host_change_bytes", "device_change_bytes", "host_bytes", "device_bytes")
             sizes = (int(group) * _MIB for group in match.groups()[1:])
             stage = MemoryStage(name=match[1], line=line, **dict(zip(names, sizes, strict=True)))
             self.memory.append(stage)
             return True
-        match = _SNAPSHOT.match(text)
-        if match is not None:
+        if (match := _SNAPSHOT.match(text)) is not None:
             host, device = int(match[2]) * _MIB, int(match[3]) * _MIB
             stage = MemoryStage(name=match[1], host_bytes=host, device_bytes=device, line=line)
             self.memory.append(stage)
@@ -80,8 +78,7 @@ class StageReader:
         return bool(totals)
 
     def layer(self, text: str, line: int) -> bool:
-        match = _LAYER.match(text)
-        if match is None:
+        if (match := _LAYER.match(text)) is None:
             return False
         host, device, scratch = (int(group) for group in match.groups()[1:])
         self.layer_memory.append(
@@ -97,8 +94,7 @@ class StageReader:
 
     def stage(self, text: str, line: int) -> bool:
         for name, pattern in _SECONDS:
-            match = pattern.match(text)
-            if match is not None:
+            if (match := pattern.match(text)) is not None:
                 seconds = log_facts.number(match[1])
                 if seconds is not None and seconds >= 0:
                     self.seconds.append(TimedStage(name=name, seconds=seconds, line=line))
@@ -107,8 +103,7 @@ class StageReader:
 
     def cache_line(self, text: str, line: int) -> bool:  # noqa: ARG002 - one signature for all
         for figure, pattern in _CACHE:
-            match = pattern.match(text)
-            if match is not None:
+            if (match := pattern.match(text)) is not None:
                 before = self._cache.get(figure, 0) if figure == "hits" else 0
                 self._cache[figure] = before + int(match[1])
                 return True
@@ -140,8 +135,7 @@ class GraphReader:
 
     def step(self, text: str, line: int) -> bool:
         """Take the number of layers after a step; whether the line was one."""
-        match = _STEP.match(text)
-        if match is None:
+        if (match := _STEP.match(text)) is None:
             return False
         self.steps.append(
             OptimisationStep(name=match[1] or match[2], layers=int(match[3]), line=line)
@@ -171,8 +165,7 @@ class GraphReader:
         return True
 
     def retyping(self, text: str, line: int) -> bool:
-        match = _RETYPED.match(text)
-        if match is None:
+        if (match := _RETYPED.match(text)) is None:
             return False
         before, _, after = match[2].partition(" to ")
         if before != after:
@@ -237,8 +230,7 @@ class TuningReader:
         self._kernel: tuple[str, str | None] | None = None
 
     def costs(self, text: str, line: int) -> bool:
-        match = _COSTS.match(text)
-        if match is None:
+        if (match := _COSTS.match(text)) is None:
             return False
         self.close()
         self._kind = "reformat" if match[1] else "layer"
@@ -247,8 +239,7 @@ class TuningReader:
         return True
 
     def formats(self, text: str, line: int) -> bool:
-        match = _FORMATS.match(text)
-        if match is None:
+        if (match := _FORMATS.match(text)) is None:
             return False
         kind: Literal["layer", "reformat"] = "reformat" if match[1] == "Reformat" else "layer"
         if self._line is None or kind != self._kind:  # 7.x has reformats in a layer's block
@@ -261,8 +252,7 @@ class TuningReader:
 
     def runner(self, text: str, line: int) -> bool:
         """Take the runner that is timed next, and with it the layer's name."""
-        match = _RUNNER.match(text)
-        if match is None:
+        if (match := _RUNNER.match(text)) is None:
             return False
         if self._line is None:
             self._kind, self._line = "layer", line

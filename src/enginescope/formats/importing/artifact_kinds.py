@@ -41,7 +41,7 @@ from enginescope.formats.trtexec.trtexec_log import (
     parse_script_logs,
     parse_trtexec_logs,
 )
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notices
 
 #: Where a value may begin: at the start of a line, or right behind the value before.
 _START = re.compile(r"(?:^|(?<=[\]}]))[ \t,]*(?=[{\[])", re.MULTILINE)
@@ -74,7 +74,8 @@ def documents_of(data: bytes, source: str, *, is_log: bool) -> tuple[Document, .
     if not is_json and (is_log or _LIKELY.search(text) is None):
         return ()
     spans = tuple(_spans(text))
-    if is_json and is_log and not _is_all(text, spans):
+    gaps = pairwise(((0, 0), *spans, (len(text), 0)))
+    if is_json and is_log and any(text[end:at].strip(" \t\r\n,") for (_, end), (at, _) in gaps):
         return ()
     if is_json and len(spans) < 2:
         return (read_json(data, source),)
@@ -92,12 +93,6 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         end = end_of_value(text, match.end())
         yield match.end(), len(text) if end is None else end
         at = len(text) if end is None else max(end, match.end() + 1)
-
-
-def _is_all(text: str, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether nothing stands between the values."""
-    gaps = pairwise(((0, 0), *spans, (len(text), 0)))
-    return not any(text[end:start].strip(" \t\r\n,") for (_, end), (start, _) in gaps)
 
 
 def _decoded(
@@ -178,9 +173,7 @@ _LOG_KINDS: tuple[tuple[ArtifactKind, Callable[[str], Any]], ...] = (
     (ArtifactKind.SCRIPT_LOG, is_script_log),
 )
 #: Kind -> reader of a log; it returns the facts of each process with their notices.
-LOG_READERS: dict[
-    ArtifactKind, Callable[[bytes, str], tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]]
-] = {
+LOG_READERS: dict[ArtifactKind, Callable[[bytes, str], tuple[tuple[TrtexecLog, Notices], ...]]] = {
     ArtifactKind.TRTEXEC_LOG: parse_trtexec_logs,
     ArtifactKind.POLYGRAPHY_LOG: parse_polygraphy_logs,
     ArtifactKind.SCRIPT_LOG: parse_script_logs,
@@ -269,14 +262,10 @@ def _recognised(data: bytes, source: str, nested: int) -> tuple[Recognised, ...]
 
 
 def _known(documents: Sequence[Document]) -> list[Recognised]:
-    kinds = (
-        next((kind for kind, fits in _JSON_KINDS if fits(document.value)), None)
-        for document in documents
-    )
     return [
         Recognised(kind=kind, document=document)
-        for kind, document in zip(kinds, documents, strict=True)
-        if kind is not None
+        for document in documents
+        if (kind := next((kind for kind, fits in _JSON_KINDS if fits(document.value)), None))
     ]
 
 
@@ -346,7 +335,7 @@ class Item(Record, frozen=True, kw_only=True):
     log: TrtexecLog | None = None
     benchmark: BenchmarkResult | None = None
     reader: str | None = None
-    notices: tuple[Notice, ...] = ()
+    notices: Notices = ()
     process: int | None = None
     suffix: str = ""
 

@@ -188,8 +188,7 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
     The run is ``None`` if nothing of the group could be used.
     """
     parts = _Parts()
-    benchmark = group.items[0].benchmark
-    if benchmark is not None:
+    if (benchmark := group.items[0].benchmark) is not None:
         return _benchmark_run(group, benchmark), ()
     if group.items[0].kind in OPERATOR_KINDS:
         return _operator_run(group, parts), tuple(parts.damaged)
@@ -327,13 +326,10 @@ def _operator_run(group: Group, parts: _Parts) -> Run | None:
     if profile is None:
         return None
     parts.used += [one for one in group.items if one.kind is ArtifactKind.OUTPUT_DIFF]
+    subject = Subject(name=group.name, kind="unknown" if name == "torch" else "onnx")
     return Run(
         **new_identity(),
-        job=Job(
-            subject=Subject(name=group.name, kind="unknown" if name == "torch" else "onnx"),
-            backend=BackendSpec(name=name),
-            workload=workload_of(None, None),
-        ),
+        job=Job(subject=subject, backend=BackendSpec(name=name), workload=workload_of(None, None)),
         environment=environment,
         providers=providers,
         profile=profile,

@@ -68,8 +68,7 @@ def _options(
         for title, section in one.options.items():
             options.setdefault(title, section)
     for title in _BUILD_SECTIONS:
-        stated = [one.options[title] for one in built if title in one.options]
-        if stated:
+        if stated := [one.options[title] for one in built if title in one.options]:
             options[title] = stated[0]
     return options
 
@@ -99,15 +98,12 @@ def workload_of(report: ToolReport | None, plan: Plan | None) -> Workload:
     options = inference_options(report)
     duration, warmup = _durations(options)
     iterations = _whole(options.get("Iterations"))
+    min_samples = iterations if iterations is not None else 0
     return Workload(
         batch=_batch(options.get("Batch"), plan),
         shapes=_shapes(options),
         warmup=WarmUp(time_ms=warmup if warmup is not None else 0.0, iterations=0),
-        stop=StopRule(
-            duration_ms=duration,
-            precision_pct=None,
-            min_samples=iterations if iterations is not None else 0,
-        ),
+        stop=StopRule(duration_ms=duration, precision_pct=None, min_samples=min_samples),
         mode=Mode(
             in_flight=None,
             transfers=_switch(options.get("Data transfers")),

@@ -29,7 +29,7 @@ from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_profile import is_profile, parse_profile
 from enginescope.formats.trtexec.exported_times import ExportedTimes, summary_mismatches, times_of
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.run.run import Artifact
@@ -66,8 +66,7 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
             hint=f"enginescope explore {path} measures it, shows its layers, and stores the run; "
             "enginescope build makes an engine and its plan; with a plan, use --onnx",
         )
-    known = _FOREIGN_KINDS.get(kind_of(data, path.name))
-    if known is None:
+    if (known := _FOREIGN_KINDS.get(kind_of(data, path.name))) is None:
         return None
     return UsageError(f"{path} is not a plan", why=f"it holds {known[0]}", hint=known[1])
 
@@ -118,7 +117,7 @@ class ReadBeside(Record, frozen=True, kw_only=True):
     profile: Profile | None
     times: ExportedTimes | None
     report: ToolReport | None
-    notices: tuple[Notice, ...]
+    notices: Notices
     artifacts: tuple[Artifact, ...]
 
     @property
@@ -200,8 +199,7 @@ def read_plan_files(given: PlanFiles) -> ReadPlan:
     """
     reader = _Reader(given.plan)
     plan = reader.plan()
-    beside = reader.neighbours(given)
-    return copied(ReadPlan, beside, plan=plan)
+    return copied(ReadPlan, reader.neighbours(given), plan=plan)
 
 
 def read_beside_engine(engine: Path, given: PlanFiles) -> ReadBeside:
@@ -272,9 +270,7 @@ class _Reader:
             )
         )
 
-    def _taken(
-        self, read: tuple[Plan, tuple[Notice, ...]], kind: ArtifactKind = ArtifactKind.PLAN
-    ) -> Plan:
+    def _taken(self, read: tuple[Plan, Notices], kind: ArtifactKind = ArtifactKind.PLAN) -> Plan:
         self.notices += read[1]
         self._keep(self._plan, kind)
         return read[0]
@@ -301,7 +297,7 @@ class _Reader:
         if role is None:
             return None
 
-        def parse(data: bytes, source: str) -> tuple[ExportedTimes, tuple[Notice, ...]]:
+        def parse(data: bytes, source: str) -> tuple[ExportedTimes, Notices]:
             document = read_json(data, source)
             if is_profile(document.value):
                 raise FormatError(source, why="it holds layer times", expected="times of requests")
@@ -313,7 +309,7 @@ class _Reader:
         self,
         named: Path | None,
         role: str,
-        parse: Callable[[bytes, str], tuple[T, tuple[Notice, ...]]],
+        parse: Callable[[bytes, str], tuple[T, Notices]],
         beside: Path | None = None,
     ) -> T | None:
         path = named or neighbour(beside or self._plan, role)

@@ -56,6 +56,5 @@ def _spread(owner: dict[int, int], nodes: Sequence[Any], makers: Mapping[str, in
     # once more backward: what feeds a node that only those before it have placed
     for order, neighbors, choose in (backward, forward, backward):
         for at in order:
-            known = [owner[one] for one in neighbors[at] if one in owner]
-            if known:
+            if known := [owner[one] for one in neighbors[at] if one in owner]:
                 owner.setdefault(at, choose(known))

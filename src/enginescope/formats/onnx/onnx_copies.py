@@ -385,18 +385,14 @@ def read_links(path: Path) -> tuple[ModelLink, ...]:
         if words:
             found.append(_link(words, number, str(path)))
     if not found:
-        raise FormatError(
-            str(path), why="it lists no model", expected="URL [SHA256] [NAME] per line"
-        )
+        what = str(path)
+        raise FormatError(what, why="it lists no model", expected="URL [SHA256] [NAME] per line")
     names = [one.name for one in found]
     twice = next((one for one in found if names.count(one.name) > 1), None)
     if twice is not None:
-        raise FormatError(
-            str(path),
-            where=f"line {twice.line}",
-            why=f"another line is called {twice.name} too",
-            expected="a separate name at the end of the line",
-        )
+        why = f"another line is called {twice.name} too"
+        expected = "a separate name at the end of the line"
+        raise FormatError(str(path), where=f"line {twice.line}", why=why, expected=expected)
     return tuple(found)
 
 
@@ -413,8 +409,7 @@ def _link(words: list[str], line: int, source: str) -> ModelLink:
     sha256: str | None = None
     name: str | None = None
     for word in words[1:]:
-        digest = _SHA256.fullmatch(word)
-        if digest:
+        if digest := _SHA256.fullmatch(word):
             sha256 = digest[1].lower()
         elif _NAME.fullmatch(word) and name is None:
             name = word

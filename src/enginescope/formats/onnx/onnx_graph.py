@@ -163,14 +163,9 @@ def _tensors(graph: Any) -> Iterator[tuple[str, FlowTensor]]:
     for value in (*graph.input, *graph.output, *graph.value_info):
         if value.type.HasField("tensor_type"):
             tensor = value.type.tensor_type
-            known = tensor.HasField("shape")
-            yield (
-                value.name,
-                FlowTensor(
-                    dtype=DATA_TYPES.get(type_name(tensor.elem_type) or ""),
-                    shape=tuple(map(_dim, tensor.shape.dim)) if known else None,
-                ),
-            )
+            dtype = DATA_TYPES.get(type_name(tensor.elem_type) or "")
+            shape = tuple(map(_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
+            yield value.name, FlowTensor(dtype=dtype, shape=shape)
         elif value.type.WhichOneof("value") is not None:
             yield value.name, FlowTensor(is_tensor=False)
 
@@ -281,9 +276,8 @@ def annotated_onnx(path: Path, notes: Mapping[int, Mapping[str, str]]) -> bytes:
     model = load_onnx(path)
     for index, (proto, _) in enumerate(_walk(model.graph, 0)):
         if not hasattr(proto, "metadata_props"):
-            raise FormatError(
-                str(path), why="the installed onnx package cannot store node metadata"
-            )
+            what = str(path)
+            raise FormatError(what, why="the installed onnx package cannot store node metadata")
         added = notes.get(index, {})
         kept = [(prop.key, prop.value) for prop in proto.metadata_props if prop.key not in added]
         del proto.metadata_props[:]
@@ -329,10 +323,7 @@ def _walk(graph: Any, depth: int) -> Iterator[tuple[Any, int]]:
 
 
 def _shapes(graph: Any) -> Iterator[tuple[str, tuple[int | None, ...]]]:
-    for value in (*graph.input, *graph.output, *graph.value_info):
-        tensor = value.type.tensor_type
-        if value.type.HasField("tensor_type") and tensor.HasField("shape"):
-            yield value.name, tuple(map(_dim, tensor.shape.dim))
+    yield from ((name, one.shape) for name, one in _tensors(graph) if one.shape is not None)
     for weight in graph.initializer:
         yield weight.name, tuple(weight.dims)
     for node in graph.node:

@@ -10,7 +10,7 @@ and its generate() models: ``attention_mask``, ``position_ids``, ``past_key_valu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -112,14 +112,12 @@ def read_onnx_inputs(path: Path) -> OnnxInputs:
     graph = load_onnx(path).graph
     weights = {one.name for one in graph.initializer}
     fed = [one for one in graph.input if one.name not in weights]
-    return OnnxInputs(
-        dims={
-            one.name: tuple(map(dim_of, one.type.tensor_type.shape.dim))
-            for one in fed
-            if one.type.HasField("tensor_type")
-        },
-        tables=_Tables(graph).of_inputs({one.name for one in fed}),
-    )
+    dims = {
+        one.name: tuple(map(dim_of, one.type.tensor_type.shape.dim))
+        for one in fed
+        if one.type.HasField("tensor_type")
+    }
+    return OnnxInputs(dims=dims, tables=_Tables(graph).of_inputs({one.name for one in fed}))
 
 
 class _Tables:
@@ -142,9 +140,16 @@ class _Tables:
 
     def of_inputs(self, inputs: set[str]) -> dict[str, IndexedTable]:
         found: dict[str, IndexedTable] = {}
-        for indices, table, axis in self._uses():
-            name = self._source(indices, _SAME_VALUES)
-            stored = self._source(table, _SAME_TABLE)
+        lookups = (
+            (node, *places)
+            for node in self._nodes
+            for places in _LOOKUPS.get(node.op_type, {}).items()
+            if max(places) < len(node.input) and all(node.input[at] for at in places)
+        )
+        for node, indices, table in lookups:
+            name = self._source(node.input[indices], _SAME_VALUES)
+            stored = self._source(node.input[table], _SAME_TABLE)
+            axis = next((one.i for one in node.attribute if one.name == "axis"), 0)
             shape = self._shapes.get(stored)
             if name not in inputs or not shape or not -len(shape) <= axis < len(shape):
                 continue
@@ -152,14 +157,6 @@ class _Tables:
             if size and (name not in found or size < found[name].size):
                 found[name] = IndexedTable(table=stored, size=size)
         return found
-
-    def _uses(self) -> Iterator[tuple[str, str, int]]:
-        """Yield indices, table and axis of every node that looks up entries."""
-        for node in self._nodes:
-            axes = (one.i for one in node.attribute if one.name == "axis")
-            for at, table in _LOOKUPS.get(node.op_type, {}).items():
-                if max(at, table) < len(node.input) and node.input[at] and node.input[table]:
-                    yield node.input[at], node.input[table], next(axes, 0)
 
     def _source(self, tensor: str, through: frozenset[str]) -> str:
         """Return the tensor that this one has its values from."""

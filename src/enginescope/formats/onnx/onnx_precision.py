@@ -62,22 +62,16 @@ def onnx_precision(path: Path) -> str:
     nodes = [node for graph in graphs for node in graph.node]
     operators = {node.op_type for node in nodes}
     numbers = {one.data_type for graph in graphs for one in getattr(graph, "initializer", ())}
-    numbers |= {number for node in nodes for number in _types_of(node)}
+    # the types that nodes hold a constant of, or cast to
+    for node in nodes:
+        numbers |= {one.t.data_type for one in node.attribute if one.HasField("t")}
+        numbers |= {one.i for one in node.attribute if node.op_type == "Cast" and one.name == "to"}
     types = set(map(type_name, numbers))
     if types & _FOUR_BITS:
         return "fp4"
     if operators & _QUANTISED:
         return "fp8" if types & _FP8 and not types & {"INT8", "UINT8"} else "int8"
     return "bf16" if "BFLOAT16" in types else "fp16" if "FLOAT16" in types else "fp32"
-
-
-def _types_of(node: Any) -> Iterator[int]:
-    """Yield the types that a node holds a constant of, or casts to."""
-    for attribute in node.attribute:
-        if attribute.HasField("t"):
-            yield attribute.t.data_type
-        elif node.op_type == "Cast" and attribute.name == "to":
-            yield attribute.i
 
 
 def type_name(number: int) -> str | None:
@@ -95,9 +89,8 @@ def load_without_weights(path: str) -> Any:
     except OSError as error:
         raise BackendError(f"{path} cannot be read", why=error.strerror or str(error)) from error
     except Exception as error:  # each protobuf runtime has a DecodeError of its own
-        raise BackendError(
-            f"{path} cannot be read", why=f"it is not an ONNX model ({error})"
-        ) from error
+        what = f"{path} cannot be read"
+        raise BackendError(what, why=f"it is not an ONNX model ({error})") from error
 
 
 def external_data(tensor: Any, path: str) -> Any:
@@ -113,11 +106,9 @@ def external_data(tensor: Any, path: str) -> Any:
     except (TypeError, ValueError) as error:  # newer versions check keys and numbers themselves
         wrong = str(error)
     if wrong is not None:
-        raise BackendError(
-            f"{path} cannot be read",
-            why=f"the external data of weight {tensor.name}: {wrong}",
-            hint="export the model again, or fetch it again",
-        )
+        what = f"{path} cannot be read"
+        why = f"the external data of weight {tensor.name}: {wrong}"
+        raise BackendError(what, why=why, hint="export the model again, or fetch it again")
     return place
 
 

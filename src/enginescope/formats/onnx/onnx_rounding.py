@@ -229,7 +229,11 @@ def rounded_onnx(path: Path, row: str, folder: Path, order: str = "nearest") -> 
     if not rounding.count:
         why = "it holds no FP32 tensor whose type is known"
         raise UnsupportedError(f"{path.name} cannot be rounded to {row}", why=why)
-    activations = _with_largest(model.graph, nodes) if row == "fp16" else ()
+    written = [name for node in model.graph.node for name in node.output]
+    exact = [name for name in written if row == "fp16" and name.endswith("::exact")]
+    if exact:
+        model.graph.output.append(nodes.largest(exact, LARGEST))
+    activations = tuple(name.removesuffix("::exact") for name in exact)
     model.graph.node.extend(nodes.taken())
     refill(model.graph.node, (*nodes.constants, *model.graph.node))
     copy = write_copy(model, path, folder)
@@ -388,11 +392,3 @@ def _rename(graph: Any, names: dict[str, str]) -> None:
         node.input[:] = [names.get(name, name) for name in node.input]
         for inner in inner_graphs(node):
             _rename(inner, names)
-
-
-def _with_largest(graph: Any, nodes: RoundingNodes) -> tuple[str, ...]:
-    """Add `LARGEST` to a graph's outputs; return the activations it is of."""
-    exact = [name for node in graph.node for name in node.output if name.endswith("::exact")]
-    if exact:
-        graph.output.append(nodes.largest(exact, LARGEST))
-    return tuple(name.removesuffix("::exact") for name in exact)

@@ -28,8 +28,7 @@ def arenas_of(document: Document) -> tuple[ArenaUse, ...]:
         if step is not None and (is_first or step.peak_bytes > in_use.get(name, 0)):
             (steps if is_first else later).setdefault(name, []).append(step)
         for marks, key in ((in_use, "mem_in_use_peak"), (held, "mem_arena_held")):
-            value = _bytes(arguments.get(key))
-            if value is not None:
+            if (value := _bytes(arguments.get(key))) is not None:
                 marks[name] = max(value, marks.get(name, 0))
     return tuple(
         ArenaUse(

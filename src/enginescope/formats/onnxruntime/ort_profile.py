@@ -30,7 +30,7 @@ from enginescope.formats.onnx.onnx_precision import (
     node_name,
     type_name,
 )
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.plan import (
     EXECUTED,
     PACKED,
@@ -85,7 +85,7 @@ class NodeTimes(NamedTuple):
 
     document: Document
     mode: Literal["gpu", "host"] | None = None
-    notices: tuple[Notice, ...] = ()
+    notices: Notices = ()
 
 
 class _Span(NamedTuple):
@@ -189,9 +189,7 @@ class _Run(NamedTuple):
     unplaced: set[_Node]
 
 
-def ort_profile_of(
-    document: Document, trace: GpuTrace | None = None
-) -> tuple[Profile, tuple[Notice, ...]]:
+def ort_profile_of(document: Document, trace: GpuTrace | None = None) -> tuple[Profile, Notices]:
     """Return the time of each node in a profile.
 
     Times are summed within a run, since a node in the body of a loop runs several times; mean and
@@ -212,9 +210,8 @@ def ort_profile_of(
     times = with_gpu_times(document, trace or unknown)
     runs, unfinished = _runs(times.document)
     if not runs:
-        raise FormatError(
-            document.source, why="no finished run in it", expected="Session events model_run"
-        )
+        why = "no finished run in it"
+        raise FormatError(document.source, why=why, expected="Session events model_run")
     source, notices = document.source, [*document.notices, *times.notices]
     if unfinished:
         message = f"{source} ends within a run; its {unfinished} node events are skipped"
@@ -277,8 +274,7 @@ def _runs(document: Document) -> tuple[list[_Run], int]:
         duration = finite_number(event.get("dur"))
         if duration is None or duration < 0:
             continue
-        node = _node(event)
-        if node is not None:
+        if (node := _node(event)) is not None:
             events += 1
             sums[node] = sums.get(node, 0.0) + duration * _MS_PER_US
             at = finite_number(event.get("ts"))

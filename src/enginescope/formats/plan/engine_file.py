@@ -66,11 +66,8 @@ def engine_header(head: bytes, source: str) -> EngineHeader:
     if tag not in _HEADER_BYTES or len(head) < _HEADER_BYTES[tag]:
         raise FormatError(source, why="it does not begin as an engine does", expected="a plan")
     if head[4:8] != bytes(4):
-        raise FormatError(
-            source,
-            why=f"its serialization is version {int.from_bytes(head[4:8], 'little')}",
-            expected="version 0, whose head is known",
-        )
+        why = f"its serialization is version {int.from_bytes(head[4:8], 'little')}"
+        raise FormatError(source, why=why, expected="version 0, whose head is known")
     bits = int.from_bytes(head[_CAPABILITIES_AT : _CAPABILITIES_AT + 4], "little")
     is_rtx = tag == _RTX_TAG
     return EngineHeader(

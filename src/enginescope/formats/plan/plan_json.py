@@ -22,7 +22,7 @@ from enginescope.core.record import replace
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.plan.plan_layer import LayerReader
 from enginescope.formats.plan.tensor_format import as_json, parse_shape, parse_tensor
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.plan import IOTensor, Layer, Plan, ProfileShapes
 from enginescope.records.tensor import Tensor
 
@@ -101,8 +101,7 @@ def _deduced(layers: Sequence[Layer]) -> Iterable[IOTensor]:
 def _io_tensor(raw: Any, flow: _Flow) -> IOTensor | None:
     if isinstance(raw, str) and raw:
         return IOTensor(tensor=flow.tensor(raw), mode=flow.mode(raw))
-    tensor = parse_tensor(raw)
-    if tensor is None:
+    if (tensor := parse_tensor(raw)) is None:
         return None
     mode = raw.get("IOMode")
     said = mode.lower().rpartition(".")[2].lstrip("k") if isinstance(mode, str) else None
@@ -137,8 +136,7 @@ def _profiles(raw: Any) -> Iterable[ProfileShapes]:
 
 
 def _static(raw: Any) -> tuple[int, ...] | None:
-    shape = parse_shape(raw)
-    if shape is None:
+    if (shape := parse_shape(raw)) is None:
         return None
     dims = tuple(dim for dim in shape if dim is not None)
     return dims if len(dims) == len(shape) else None
@@ -150,9 +148,7 @@ _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.json.Decoder()
 
 
-def parse_plan(
-    data: bytes, source: str, *, name: str | None = None
-) -> tuple[Plan, tuple[Notice, ...]]:
+def parse_plan(data: bytes, source: str, *, name: str | None = None) -> tuple[Plan, Notices]:
     """Return the plan in a JSON file.
 
     Args:
@@ -169,7 +165,7 @@ def parse_plan(
             return plan_of(read_json(data, source), name=name)
 
 
-def plan_of(document: Document, *, name: str | None = None) -> tuple[Plan, tuple[Notice, ...]]:
+def plan_of(document: Document, *, name: str | None = None) -> tuple[Plan, Notices]:
     """Return the plan in a file already read; see `parse_plan`."""
     root, layers = _root(document)
     plan, notices = _plan(document.source, root, map(as_json, layers), name=name)
@@ -190,13 +186,12 @@ def _layer_by_layer(data: bytes) -> tuple[dict[str, Any], list[msgspec.Raw]]:
 
 def _plan(
     source: str, root: dict[str, Any], raw_layers: Iterable[Any], *, name: str | None
-) -> tuple[Plan, tuple[Notice, ...]]:
+) -> tuple[Plan, Notices]:
     reader = LayerReader()
     layers = tuple(one for raw in raw_layers if (one := reader.read(raw)) is not None)
     if reader.entries and not layers:
-        raise FormatError(
-            source, where="Layers", why="no entry is a layer", expected="names or objects"
-        )
+        why = "no entry is a layer"
+        raise FormatError(source, where="Layers", why=why, expected="names or objects")
     if any(layer.profile_index is not None for layer in layers):
         # where some names carry ``[profile N]``, those without one belong to profile 0
         layers = tuple(replace(layer, profile_index=layer.profile_index or 0) for layer in layers)
@@ -227,9 +222,8 @@ def _root(document: Document) -> tuple[dict[str, Any], list[Any]]:
         return {}, value
     if isinstance(value, dict) and isinstance(value.get("Layers"), list):
         return value, value["Layers"]
-    raise FormatError(
-        document.source, where="the root", why="there are no layers", expected="a list of Layers"
-    )
+    why = "there are no layers"
+    raise FormatError(document.source, where="the root", why=why, expected="a list of Layers")
 
 
 def _notices(source: str, reader: LayerReader, plan: Plan, *, is_deduced: bool) -> Iterator[Notice]:
@@ -289,7 +283,10 @@ def inspected_plan(text: str) -> dict[str, Any] | None:
         return None
     lines = text.split("\n")
     layers = [layer for line in lines if (layer := _layer(line)) is not None]
-    return {"Layers": layers, "Bindings": _bindings(lines)} if layers else None
+    # names stand below ``Bindings:``, up to an empty line or a log's next line
+    below = list(dropwhile(lambda line: line.rstrip() != _BINDINGS, lines))[1:]
+    names = takewhile(lambda line: line.strip() and line[0] != "[", below)
+    return {"Layers": layers, "Bindings": [name.strip() for name in names]} if layers else None
 
 
 def _layer(line: str) -> dict[str, Any] | None:
@@ -333,10 +330,3 @@ def _value(key: str, raw: str) -> Any:
         return json.loads(raw)
     except ValueError:
         return raw
-
-
-def _bindings(lines: list[str]) -> list[str]:
-    """Return the names below ``Bindings:``, up to an empty line or a log's next line."""
-    rest = dropwhile(lambda line: line.rstrip() != _BINDINGS, lines)
-    next(rest, None)
-    return [name.strip() for name in takewhile(lambda one: one.strip() and one[0] != "[", rest)]

@@ -149,8 +149,7 @@ def _weights_and_rest(raw: dict[str, Any]) -> tuple[tuple[Weights, ...], dict[st
             rest[key] = value
     constants = raw.get("Constants")
     for item in constants if isinstance(constants, list) else ():
-        tensor = parse_tensor(item)
-        if tensor is not None:
+        if (tensor := parse_tensor(item)) is not None:
             weights.append(Weights(role="Constants", dtype=tensor.dtype, count=tensor.elements))
             rest.pop("Constants", None)
     return tuple(weights), rest

@@ -85,8 +85,7 @@ def parse_dtype(text: str | None) -> DataType | None:
     if not text:
         return None
     word = text.strip().lower()
-    wrapped = _WRAPPED.match(word)
-    if wrapped:
+    if wrapped := _WRAPPED.match(word):
         word = wrapped[1]
     word = word.rpartition(".")[2].lstrip("<>=|").replace("_", "").replace(" ", "")
     found = _TYPES.get(word)
@@ -100,8 +99,7 @@ def parse_joined(text: str | None) -> tuple[DataType | None, Layout | None]:
     """Return type and layout of a "Format/Datatype" text; a type alone has no layout."""
     if not text or not text.strip():
         return None, None
-    dtype = parse_dtype(text)
-    if dtype is not None:
+    if (dtype := parse_dtype(text)) is not None:
         return dtype, None
     types = map(parse_dtype, _WORD.findall(text))  # as in "Row major linear FP16 format"
     return next(filter(None, types), None), parse_layout(text)
@@ -130,8 +128,7 @@ def parse_layout(text: str | None) -> Layout | None:
 def _short(text: str) -> tuple[str | None, int | None]:
     lower = text.lower()
     depth = "D" if "3 spatial dimensions" in lower else ""
-    wide = _WIDE.match(lower)
-    if wide:
+    if wide := _WIDE.match(lower):
         width = int(wide[1]) if wide[1].isdigit() else _NUMBERS.get(wide[1])
         return (f"NC/{width}{depth}HW{width}", width) if width else (None, None)
     if lower.startswith("channel major"):

@@ -10,7 +10,7 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.formats import log_facts, log_lines
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.run.job import CPU_BACKEND
 from enginescope.records.samples import ReportedSummary
@@ -44,9 +44,7 @@ _ORT_BACKENDS = {"CPU": CPU_BACKEND, "CUDA": "ort-cuda", "Tensorrt": "ort-trt"}
 _FEW = 10
 
 
-def parse_polygraphy_logs(
-    data: bytes, source: str
-) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
+def parse_polygraphy_logs(data: bytes, source: str) -> tuple[tuple[TrtexecLog, Notices], ...]:
     """Return the facts of each runner of each command in a log, with their notices.
 
     A command without a runner counts if it states its build, or that it failed.
@@ -54,11 +52,9 @@ def parse_polygraphy_logs(
     text, notices = log_lines.log_text(data, source)
     logs = [log for first, part in _commands(text) for log in _of_command(part, first, source)]
     if not logs:
-        raise FormatError(
-            source,
-            why="a log of polygraphy in which no runner finished an inference",
-            hint="polygraphy run MODEL --trt --onnxrt prints inference times",
-        )
+        why = "a log of polygraphy in which no runner finished an inference"
+        hint = "polygraphy run MODEL --trt --onnxrt prints inference times"
+        raise FormatError(source, why=why, hint=hint)
     return tuple((log, (*notices, *own)) for log, own in logs)
 
 
@@ -74,30 +70,24 @@ def _commands(text: str) -> list[tuple[int, str]]:
     return log_lines.parts_at(text, cuts)
 
 
-def _of_command(
-    text: str, first: int, source: str
-) -> Iterator[tuple[TrtexecLog, tuple[Notice, ...]]]:
+def _of_command(text: str, first: int, source: str) -> Iterator[tuple[TrtexecLog, Notices]]:
     versions = dict(_MODULE.findall(text))
     shared = _shared(text, first, versions.get("polygraphy"))
     runners = [(match[1], match) for match in _INFERENCE.finditer(text)]
-    for name, match in runners or ((_last_runner(text), None),):
+    # without an inference, the runner at work when the command ended
+    activated = _ACTIVATION.findall(text) or ["trt-runner" if _BUILD.search(text) else "polygraphy"]
+    for name, match in runners or ((activated[-1], None),):
         backend, library = _backend(name, text)
-        part = _part(text, name, match.end() if match else len(text))
-        build = _of_build(part) if backend == "trt" else {}
+        end = match.end() if match else len(text)
+        starts = [one.start() for one in _ACTIVATION.finditer(text, 0, end) if one[1] == name]
+        build = _of_build(text[starts[-1] if starts else 0 : end]) if backend == "trt" else {}
         mean = log_facts.number(match[4]) if match else None
         means = (ReportedSummary(metric="latency", mean_ms=mean),) if match else ()
         report = ToolReport(**shared, **build, summaries=means)
         of_library = {key: versions[key] for key in (library,) if key in versions}
         log = TrtexecLog(report=report, backend=backend, versions=of_library)
-        few = _few(source, name, int(match[2])) if match else ()
         if log.has_figures or report.passed is False:
-            yield log, (*few, *_unfinished(source, report))
-
-
-def _last_runner(text: str) -> str:
-    """Return the runner at work when a command without an inference ended."""
-    activated = _ACTIVATION.findall(text)
-    return activated[-1] if activated else "trt-runner" if _BUILD.search(text) else "polygraphy"
+            yield log, tuple(_notices(source, name, int(match[2]) if match else _FEW, report))
 
 
 def _shared(text: str, first: int, version: str | None) -> dict[str, Any]:
@@ -140,12 +130,6 @@ def _backend(runner: str, text: str) -> tuple[str, str]:
     return runner.partition("-")[0], ""
 
 
-def _part(text: str, runner: str, end: int) -> str:
-    """Return the lines of a runner, from its activation to its inference."""
-    starts = [one.start() for one in _ACTIVATION.finditer(text, 0, end) if one[1] == runner]
-    return text[starts[-1] if starts else 0 : end]
-
-
 def _of_build(text: str) -> dict[str, Any]:
     built = _BUILD.search(text)
     sizes = [size[1] for line in text.split("\n") if (size := log_facts.engine_size(line))]
@@ -155,17 +139,12 @@ def _of_build(text: str) -> dict[str, Any]:
     }
 
 
-def _unfinished(source: str, report: ToolReport) -> tuple[Notice, ...]:
-    if report.passed is not None or report.command is None:
-        return ()
-    message = f"{source} ends before polygraphy prints PASSED or FAILED"
-    return (Notice("W-LOG-UNFINISHED", message, {"file": source}),)
-
-
-def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:
-    if count >= _FEW:
-        return ()
-    what = "one inference" if count == 1 else f"{count} inferences"
-    message = f"{source}: the time of {runner} is the mean of {what}, the first included"
-    evidence = {"file": source, "runner": runner, "inferences": count}
-    return (Notice("W-FEW-INFERENCES", message, evidence),)
+def _notices(source: str, runner: str, count: int, report: ToolReport) -> Iterator[Notice]:
+    if count < _FEW:
+        what = "one inference" if count == 1 else f"{count} inferences"
+        message = f"{source}: the time of {runner} is the mean of {what}, the first included"
+        evidence = {"file": source, "runner": runner, "inferences": count}
+        yield Notice("W-FEW-INFERENCES", message, evidence)
+    if report.passed is None and report.command is not None:
+        message = f"{source} ends before polygraphy prints PASSED or FAILED"
+        yield Notice("W-LOG-UNFINISHED", message, {"file": source})

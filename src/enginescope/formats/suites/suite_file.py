@@ -112,15 +112,23 @@ _OF_NAMES = "environments"
 
 def read_suite_file(path: Path) -> SuiteFile:
     """Return what a suite file says."""
+    from enginescope.core.toml import TOMLDecodeError, parse_toml
+
     data = read_bytes(path)
     with foreign(str(path), "a suite file"):
         if path.suffix.lower() == ".json":
-            return _model_list(_parsed_json(data, path), path)
+            try:
+                rows = json.loads(data)
+            except (ValueError, RecursionError) as error:
+                raise FormatError(str(path), why=f"not valid JSON ({error})") from None
+            return _model_list(rows, path)
         if path.suffix.lower() in (".yaml", ".yml"):
-            held = _parsed_yaml(data, path)
-        else:
-            held = _parsed_toml(data, path)
-        return suite_file(held, source=str(path))
+            return suite_file(_parsed_yaml(data, path), source=str(path))
+        try:
+            table = parse_toml(data.decode("utf-8"))
+        except (TOMLDecodeError, UnicodeDecodeError) as error:
+            raise FormatError(str(path), why=f"not valid TOML ({error})") from None
+        return suite_file(table, source=str(path))
 
 
 def suite_file(held: Any, *, source: str) -> SuiteFile:
@@ -174,15 +182,6 @@ def _check_finite(held: Any, source: str) -> None:
                 raise FormatError(source, where=f"{table}.{key}", why=why)
 
 
-def _parsed_toml(data: bytes, path: Path) -> Any:
-    from enginescope.core.toml import TOMLDecodeError, parse_toml
-
-    try:
-        return parse_toml(data.decode("utf-8"))
-    except (TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(str(path), why=f"not valid TOML ({error})") from None
-
-
 #: A suite has a list for each key at most; models by the hundred are blocks, not brackets.
 _MOST_BRACKETS = 500
 
@@ -196,13 +195,6 @@ def _parsed_yaml(data: bytes, path: Path) -> Any:
     except yaml.YAMLError as error:
         text = " ".join(str(error).split())
         raise FormatError(str(path), why=f"not valid YAML ({text})") from None
-
-
-def _parsed_json(data: bytes, path: Path) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(str(path), why=f"not valid JSON ({error})") from None
 
 
 def _model_list(held: Any, path: Path) -> SuiteFile:

@@ -56,7 +56,11 @@ def read_labels(path: Path) -> LabelFile:
     label alone a line, in the order of the samples.
     """
     if path.is_dir():
-        return LabelFile(_folders(path))
+        below = {key: key.partition("/")[0] for key, _ in _files_below(path) if "/" in key}
+        if not below:
+            why = "it has no file in a class folder"
+            raise UsageError(f"targets {path}", why=why, hint="a folder for each class")
+        return LabelFile(below)
     try:
         with os_errors_as(UsageError, f"targets {path}"):
             text = path.read_text(encoding="utf-8-sig")
@@ -65,14 +69,6 @@ def read_labels(path: Path) -> LabelFile:
     if path.suffix.lower() in (".csv", ".tsv"):
         return LabelFile(_table(path, text))
     return _text(path, text)
-
-
-def _folders(path: Path) -> dict[str, str]:
-    found = {key: key.partition("/")[0] for key, _ in _files_below(path) if "/" in key}
-    if not found:
-        why = "it has no file in a class folder"
-        raise UsageError(f"targets {path}", why=why, hint="a folder for each class")
-    return found
 
 
 def _files_below(folder: Path) -> Iterator[tuple[str, Path]]:

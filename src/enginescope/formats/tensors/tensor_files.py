@@ -92,11 +92,9 @@ def load_data_set(folder: Path, names: Sequence[str], *, role: str = "input") ->
         own_name, values = _from_onnx(path, read_bytes(path))
         name = own_name if own_name in names else (names[number] if number < len(names) else None)
         if name is None or name in arrays:
-            raise FormatError(
-                str(path),
-                why=f"it belongs to no further {role} of the model",
-                expected=f"values for one of: {', '.join(map(repr, names))}",
-            )
+            why = f"it belongs to no further {role} of the model"
+            expected = f"values for one of: {', '.join(map(repr, names))}"
+            raise FormatError(str(path), why=why, expected=expected)
         arrays[name] = values
     return arrays
 
@@ -118,11 +116,8 @@ def _numpy_errors(path: Path) -> Iterator[None]:
 def _member(path: Path, archive: Any, name: str | None) -> Array:
     keys = archive.files
     if name not in keys and len(keys) != 1:
-        raise FormatError(
-            str(path),
-            why=f"it holds {', '.join(keys) or 'no arrays'}",
-            expected=f"an array named {name}" if name else "a single array",
-        )
+        what, expected = str(path), f"an array named {name}" if name else "a single array"
+        raise FormatError(what, why=f"it holds {', '.join(keys) or 'no arrays'}", expected=expected)
     with _numpy_errors(path):
         return archive[name if name in keys else keys[0]]
 
@@ -146,19 +141,13 @@ def _from_onnx(path: Path, data: bytes) -> tuple[str, Array]:
 
 def _from_raw(path: Path, data: bytes, dtype: Any, shape: Sequence[int] | None) -> Array:
     if dtype is None or shape is None:
-        raise FormatError(
-            str(path),
-            why="raw bytes have neither type nor shape",
-            expected="npy, npz, pb, or a type and a shape",
-        )
+        why = "raw bytes have neither type nor shape"
+        raise FormatError(str(path), why=why, expected="npy, npz, pb, or a type and a shape")
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
     if len(data) != size:
-        raise FormatError(
-            str(path),
-            why=f"it has {len(data):,} bytes",
-            expected=f"{size:,} bytes: {kind} in {'x'.join(str(dim) for dim in shape) or 'scalar'}",
-        )
+        expected = f"{size:,} bytes: {kind} in {'x'.join(str(dim) for dim in shape) or 'scalar'}"
+        raise FormatError(str(path), why=f"it has {len(data):,} bytes", expected=expected)
     return np.frombuffer(data, dtype=kind).reshape(tuple(shape)).copy()
 
 
@@ -202,13 +191,11 @@ def _tensor(record: dict[str, Any], source: str) -> TensorValues:
     name, values = str(record["name"]), record["values"]
     shape = _shape(record["dimensions"], name, source)
     if len(values) != math.prod(shape):
-        raise FormatError(
-            source,
-            where=name,
-            why=f"it has {len(values):,} values",
-            expected=f"{math.prod(shape):,} for {record['dimensions'] or 'a scalar'}",
-        )
-    dtype = _type(record, values)
+        why = f"it has {len(values):,} values"
+        expected = f"{math.prod(shape):,} for {record['dimensions'] or 'a scalar'}"
+        raise FormatError(source, where=name, why=why, expected=expected)
+    is_whole = "type" not in record and values and all(isinstance(value, int) for value in values)
+    dtype = _TYPES.get(str(record.get("type"))) or _TYPES["int64" if is_whole else "fp32"]
     if not all(value is None or isinstance(value, (int, float)) for value in values):
         raise FormatError(source, where=name, why="its values are not numbers")
     try:
@@ -230,14 +217,6 @@ def _shape(text: Any, name: str, source: str) -> tuple[int, ...]:
         why = f"{text!r} is not a shape"
         raise FormatError(source, where=name, why=why, expected="as in 1x1000")
     return tuple(map(int, parts))
-
-
-def _type(record: dict[str, Any], values: list[Any]) -> DataType:
-    known = _TYPES.get(str(record.get("type")))
-    if known is not None:
-        return known
-    is_whole = "type" not in record and all(isinstance(value, int) for value in values)
-    return _TYPES["int64" if is_whole and values else "fp32"]
 
 
 #: Member that says each tensor's type and shape; others are the tensors, by name.
@@ -345,11 +324,8 @@ def stored_answers(
     if number == 0 and _has_outputs(folder):
         return _of_data_set(folder, outputs)
     wanted = dict.fromkeys((f"{Path(sample.name).stem}.npz", numbered.name))
-    raise FormatError(
-        str(folder),
-        why=f"it holds no outputs of sample {number} ({sample.name})",
-        expected=", or ".join(wanted),
-    )
+    why = f"it holds no outputs of sample {number} ({sample.name})"
+    raise FormatError(str(folder), why=why, expected=", or ".join(wanted))
 
 
 def _named(folder: Path, stem: str, outputs: Sequence[str]) -> tuple[TensorValues, ...] | None:
@@ -361,23 +337,18 @@ def _named(folder: Path, stem: str, outputs: Sequence[str]) -> tuple[TensorValue
             return (tensor_of(outputs[0], load_tensor(found)),)
     exported = folder / f"{stem}.json"
     if exported.is_file():
-        return _exported(exported)
-    return _of_folder(folder / stem, outputs) if (folder / stem).is_dir() else None
-
-
-def _exported(path: Path) -> tuple[TensorValues, ...]:
-    document = read_json(read_bytes(path), str(path))
-    if not is_outputs(document.value):
-        raise FormatError(str(path), why="no outputs", expected="what trtexec --exportOutput wrote")
-    return outputs_of(document)[0]
-
-
-def _of_folder(folder: Path, outputs: Sequence[str]) -> tuple[TensorValues, ...] | None:
-    if _has_outputs(folder):
-        return _of_data_set(folder, outputs)
-    by_name = {one.stem: one for one in folder.iterdir() if one.suffix in _ARRAYS}
-    found = [tensor_of(name, load_tensor(by_name[name])) for name in outputs if name in by_name]
-    return tuple(found) or None
+        document = read_json(read_bytes(exported), str(exported))
+        if not is_outputs(document.value):
+            expected = "what trtexec --exportOutput wrote"
+            raise FormatError(str(exported), why="no outputs", expected=expected)
+        return outputs_of(document)[0]
+    inner = folder / stem
+    if _has_outputs(inner):
+        return _of_data_set(inner, outputs)
+    files = inner.iterdir() if inner.is_dir() else ()
+    by_name = {file.stem: file for file in files if file.suffix in _ARRAYS}
+    arrays = [tensor_of(name, load_tensor(by_name[name])) for name in outputs if name in by_name]
+    return tuple(arrays) or None
 
 
 def _of_data_set(folder: Path, outputs: Sequence[str]) -> tuple[TensorValues, ...]:

@@ -70,11 +70,9 @@ def torch_trace_of(document: Document) -> tuple[TorchTrace, tuple[Notice, ...]]:
     )
     where = "GPU time of the kernels that each operator started" if on_gpu else "CPU time"
     span = "" if steps else "; it has no ProfilerStep, so the times are of the whole trace"
-    notice = Notice(
-        "I-TORCH-OPERATORS",
-        f"{source} is a trace of PyTorch: {where}, by operator; not layers of an engine{span}",
-        {"file": source, "steps": len(steps), "kernels": len(on_gpu)},
-    )
+    message = f"{source} is a trace of PyTorch: {where}, by operator; not layers of an engine{span}"
+    evidence = {"file": source, "steps": len(steps), "kernels": len(on_gpu)}
+    notice = Notice("I-TORCH-OPERATORS", message, evidence)
     used = {_argument(event, "device") for event in on_gpu}
     trace = TorchTrace(
         profile=Profile(source="torch", part="operator", layers=layers, iterations=count),

@@ -45,9 +45,8 @@ def metadata_of(document: Document) -> tuple[ToolReport, tuple[Notice, ...]]:
     """Return the facts in a file already read; see `parse_trex_metadata`."""
     root = document.value
     if not is_trex_metadata(root):
-        raise FormatError(
-            document.source, why="none of trex's sections in it", expected="performance_summary, …"
-        )
+        why = "none of trex's sections in it"
+        raise FormatError(document.source, why=why, expected="performance_summary, …")
     if isinstance(root, list):
         return _device_dump(root[0]), document.notices
     performance = _section(root, _PERFORMANCE)
@@ -185,7 +184,8 @@ def log_metadata(report: ToolReport) -> dict[str, Any]:
         found["performance_summary"] = _performance(report)
     if report.device_facts:
         found["device_information"] = {
-            name: _number(text) if name in _NUMBERS else text
+            # trex keeps clock rates as the number that a text begins with
+            name: float(match[0]) if name in _NUMBERS and (match := _LEADING.match(text)) else text
             for name, text in report.device_facts.items()
         }
     return found
@@ -200,9 +200,3 @@ def _performance(report: ToolReport) -> dict[str, Any]:
     figures["Total Host Walltime"] = report.host_walltime_s
     figures["Total GPU Compute Time"] = report.total_gpu_compute_s
     return {name: value for name, value in figures.items() if value is not None}
-
-
-def _number(text: str) -> float | str:
-    """Return the number a text begins with, as trex keeps the clock rates; else the text."""
-    match = _LEADING.match(text)
-    return float(match[0]) if match else text

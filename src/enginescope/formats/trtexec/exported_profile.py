@@ -68,11 +68,9 @@ def parse_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]
 
 def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the layer times in a file already read; see `parse_profile`."""
-    items = _records(document.value)
-    if items is None:
-        raise FormatError(
-            document.source, why="no layer times in it", expected="a list with name and averageMs"
-        )
+    if (items := _records(document.value)) is None:
+        why = "no layer times in it"
+        raise FormatError(document.source, why=why, expected="a list with name and averageMs")
     read = [(item, _row_columns(item)) for item in items]
     rows = [(item, columns) for item, columns in read if columns is not None]
     others = [item for item, columns in read if columns is None]
@@ -216,20 +214,18 @@ def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]
         "TensorRT's IProfiler reports them",
         {"file": document.source},
     )
-    profile = Profile(
-        source="iprofiler",
-        layers=tuple(
-            LayerTiming(
-                index=index,
-                name=name,
-                mean_ms=fmean(values),
-                median_ms=median(values) if len(values) > 1 else None,
-                total_ms=sum(values),
-            )
-            for index, (name, values) in enumerate(times.items())
-        ),
-        iterations=counts.pop() if len(counts) == 1 else None,
+    layers = tuple(
+        LayerTiming(
+            index=index,
+            name=name,
+            mean_ms=fmean(values),
+            median_ms=median(values) if len(values) > 1 else None,
+            total_ms=sum(values),
+        )
+        for index, (name, values) in enumerate(times.items())
     )
+    iterations = counts.pop() if len(counts) == 1 else None
+    profile = Profile(source="iprofiler", layers=layers, iterations=iterations)
     return profile, (*document.notices, notice)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from enginescope.core.record import Record, replace
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.trtexec.time_columns import METRICS, time_columns
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Profile
@@ -95,7 +95,7 @@ def as_trtexec_prints(samples: Samples, percentiles: tuple[float, ...]) -> Repor
 
 def resolution_notices(
     source: str, samples: Sequence[Samples], enqueue_start_ms: Array | None
-) -> tuple[float | None, tuple[Notice, ...]]:
+) -> tuple[float | None, Notices]:
     """Return the step of the clock, in milliseconds, and what to say of it.
 
     Args:
@@ -152,7 +152,7 @@ class ExportedTimes(Record, frozen=True, kw_only=True, eq=False):
 
 def parse_times(
     data: bytes, source: str, *, warmup_ms: float | None = None
-) -> tuple[ExportedTimes, tuple[Notice, ...]]:
+) -> tuple[ExportedTimes, Notices]:
     """Return the series in a JSON file of times.
 
     Args:
@@ -171,7 +171,7 @@ def times_of(
     warmup_ms: float | None = None,
     warmup_queries: int | None = None,
     queries: int | None = None,
-) -> tuple[ExportedTimes, tuple[Notice, ...]]:
+) -> tuple[ExportedTimes, Notices]:
     """Return the series in a file already read; see `parse_times`.
 
     Args:
@@ -183,7 +183,12 @@ def times_of(
     columns, is_swapped = _with_meanings(named)
     rows = len(next(iter(columns.values())))
     is_counted = warmup_queries is not None and queries and rows == warmup_queries + queries
-    begin = warmup_queries if is_counted and warmup_queries else _first_kept(columns, warmup_ms)
+    started = columns.get("startcompute")
+    begin = 0
+    if is_counted and warmup_queries:
+        begin = warmup_queries
+    elif warmup_ms is not None and started is not None:
+        begin = int(np.argmax(started >= warmup_ms))  # 0 where none is that late
     times = _assemble(columns, begin)
     notices = list(document.notices)
     if left_out:
@@ -191,7 +196,13 @@ def times_of(
         evidence = {"file": document.source, "left_out": left_out}
         notices.append(Notice("W-RECORDS", message, evidence))
     if is_swapped:
-        notices.append(_swapped(document.source, begin))
+        apart = "" if begin else "; its warm-up counts as measured, unless its log lies beside it"
+        message = (
+            f"{document.source} calls the copy to the device Enq and the enqueue In, as TensorRT "
+            f"7.1 does: inMs is endEnqMs − startEnqMs; enginescope reads them so{apart}"
+        )
+        evidence = {"file": document.source, "warmup_queries": begin}
+        notices.append(Notice("I-STAMPS-SWAPPED", message, evidence))
     stamps = None if "enqueue" in columns else columns.get("startenq")
     step, told = resolution_notices(document.source, times.samples, stamps)
     enqueue = None if stamps is None else stamp_step_ms(float(np.max(np.abs(stamps))))
@@ -230,24 +241,6 @@ def _with_meanings(columns: dict[str, Array]) -> tuple[dict[str, Array], bool]:
 
 def _are_equal(mine: Array, theirs: Array, tolerance: float) -> bool:
     return bool(np.all(np.abs(mine - theirs) <= tolerance))
-
-
-def _swapped(source: str, begin: int) -> Notice:
-    apart = "" if begin else "; its warm-up counts as measured, unless its log lies beside it"
-    return Notice(
-        "I-STAMPS-SWAPPED",
-        f"{source} calls the copy to the device Enq and the enqueue In, as TensorRT 7.1 "
-        f"does: inMs is endEnqMs − startEnqMs; enginescope reads them so{apart}",
-        {"file": source, "warmup_queries": begin},
-    )
-
-
-def _first_kept(columns: dict[str, Array], warmup_ms: float | None) -> int:
-    started = columns.get("startcompute")
-    if warmup_ms is None or started is None:
-        return 0
-    late = started >= warmup_ms
-    return int(np.argmax(late)) if bool(late.any()) else 0
 
 
 def _assemble(columns: dict[str, Array], begin: int) -> ExportedTimes:
@@ -293,9 +286,7 @@ _MEAN_TOLERANCE = 5e-5
 _ROUNDING_OF_AN_ADDITION = 2.0**-25
 
 
-def summary_mismatches(
-    times: ExportedTimes, printed: Sequence[ReportedSummary]
-) -> tuple[Notice, ...]:
+def summary_mismatches(times: ExportedTimes, printed: Sequence[ReportedSummary]) -> Notices:
     """Return a notice for each metric whose printed statistics are not those of its samples.
 
     Compared to the printed digit, by trtexec's own rules; enqueue times, which are differences of
@@ -305,12 +296,10 @@ def summary_mismatches(
     by_metric = {sample.metric: sample for sample in times.samples if len(sample)}
     found = []
     for one in printed:
-        series = by_metric.get(one.metric)
-        if series is None:
+        if (series := by_metric.get(one.metric)) is None:
             continue
         step = times.enqueue_step_ms if one.metric == "enqueue" else None
-        differing = dict(_differences(series, one, 2.01 * (step or 0.0)))
-        if differing:
+        if differing := dict(_differences(series, one, 2.01 * (step or 0.0))):
             message = (
                 f"the printed {one.metric} summary is not that of the exported times "
                 f"({', '.join(differing)} differ)"
@@ -342,7 +331,7 @@ def _agree(mine: float, theirs: float, relative: float) -> bool:
     return abs(mine - theirs) <= max(1.01 * digit, relative * largest)
 
 
-def report_mismatches(reports: Sequence[ToolReport]) -> tuple[Notice, ...]:
+def report_mismatches(reports: Sequence[ToolReport]) -> Notices:
     """Return a notice for each metric, and for the GPU, of which two reports state another thing.
 
     The run has the figures of the first.
@@ -351,8 +340,15 @@ def report_mismatches(reports: Sequence[ToolReport]) -> tuple[Notice, ...]:
     notices = []
     for report in reports:
         for summary in report.summaries:
-            first = stated.setdefault(summary.metric, summary)
-            if first is not summary and (differing := dict(_apart(first, summary))):
+            theirs = summary.figures
+            differing = {
+                name: {"first_ms": value, "second_ms": other}
+                for name, value in stated.setdefault(summary.metric, summary).figures.items()
+                if value is not None
+                and (other := theirs.get(name)) is not None
+                and not _agree(value, other, 0.0)
+            }
+            if differing:
                 notices.append(_contradiction(f"the {summary.metric} summaries", differing))
     names = {report.device.name: None for report in reports if report.device}
     if len(names) > 1:
@@ -360,17 +356,7 @@ def report_mismatches(reports: Sequence[ToolReport]) -> tuple[Notice, ...]:
     return tuple(notices)
 
 
-def _apart(
-    first: ReportedSummary, second: ReportedSummary
-) -> Iterator[tuple[str, dict[str, float]]]:
-    theirs = second.figures
-    for name, value in first.figures.items():
-        other = theirs.get(name)
-        if value is not None and other is not None and not _agree(value, other, 0.0):
-            yield name, {"first_ms": value, "second_ms": other}
-
-
-def query_mismatch(times: ExportedTimes, queries: int | None) -> tuple[Notice, ...]:
+def query_mismatch(times: ExportedTimes, queries: int | None) -> Notices:
     """Return a notice if a log counts other queries than the exported times have."""
     count = len(times.samples[0]) if times.samples else 0
     if queries is None or count == queries:
@@ -382,7 +368,7 @@ def query_mismatch(times: ExportedTimes, queries: int | None) -> tuple[Notice, .
 _TABLE_MS = 1e-4
 
 
-def profile_mismatch(exported: Profile, printed: Profile) -> tuple[Notice, ...]:
+def profile_mismatch(exported: Profile, printed: Profile) -> Notices:
     """Return a notice if a log prints other means of layers than the exported profile has."""
     means = {layer.name: layer.mean_ms for layer in exported.layers}
     repeated = len(means) < len(exported.layers)

@@ -46,8 +46,7 @@ def split_unit(key: str) -> tuple[str, float | None]:
     (('startcompute', 1.0), ('walltime', 0.001), ('times', None))
     """
     for pattern in (_TAIL, _CAMEL):
-        match = pattern.match(key)
-        if match:
+        if match := pattern.match(key):
             unit = unit_ms(next(group for group in match.groups()[1:] if group))
             if unit is not None:
                 return _plain(match[1]), unit
@@ -120,12 +119,9 @@ def time_columns(document: Document) -> tuple[dict[str, Array], int]:
             return found, left_out
         without_unit = without_unit or _nameless(key, items)
     if without_unit is not None:
-        raise FormatError(
-            document.source,
-            where=without_unit,
-            why="the unit of the times is unknown",
-            expected="a unit in the field's name, such as latencyMs or time_us",
-        )
+        why = "the unit of the times is unknown"
+        expected = "a unit in the field's name, such as latencyMs or time_us"
+        raise FormatError(document.source, where=without_unit, why=why, expected=expected)
     raise FormatError(document.source, why="no times in it", expected="a list with latencyMs")
 
 
@@ -189,8 +185,7 @@ def _choose(fields: dict[str, tuple[str, float]]) -> dict[str, tuple[str, float]
     by_name = {name: (key, factor) for key, (name, factor) in fields.items()}
     chosen = {mark: by_name[mark] for mark in _MARKS if mark in by_name}
     for metric, names in METRICS.items():
-        name = next((one for one in names if one in by_name), None)
-        if name is not None:
+        if (name := next((one for one in names if one in by_name), None)) is not None:
             chosen[metric] = by_name[name]
     return chosen
 

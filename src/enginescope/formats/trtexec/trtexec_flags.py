@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.units import parse_bytes
 from enginescope.records.run.job import InputShape
@@ -274,10 +274,6 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((name.strip("'"), value) for name, _, value in found)
 
 
-def _pools(text: str) -> tuple[tuple[str, int], ...]:
-    return tuple((name.lower(), _size(value)) for name, value in _pairs(text))
-
-
 def _budget(text: str) -> str:
     if text not in ("auto", "off") and not re.fullmatch(r"\d+(\.\d+)?%", text):
         _size(text)
@@ -315,7 +311,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "features": _signed,
     "ratio": _ratio,
     "size": _size,
-    "pools": _pools,
+    "pools": lambda text: tuple((name.lower(), _size(value)) for name, value in _pairs(text)),
     "budget": _budget,
     "shapes": read_shapes,
     "capabilities": _matching(
@@ -324,18 +320,19 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _reader(flag: Flag) -> Callable[[str], Any]:
-    if flag.words:
-        return _one_of(tuple(dict.fromkeys(ours for ours, _ in flag.words)))
-    return _READERS.get(flag.value) or _at_least(int(flag.value.removesuffix("..")))
-
-
 def _options() -> dict[str, Option]:
-    rows: dict[str, list[Flag]] = {}
-    for flag in table():
-        if flag.key:
-            rows.setdefault(flag.key, []).append(flag)
-    return {key: Option(read=_reader(flags[0]), flags=tuple(flags)) for key, flags in rows.items()}
+    options: dict[str, Option] = {}
+    for flag in filter(lambda flag: flag.key, table()):
+        key = flag.key or ""
+        if key in options:
+            options[key] = replace(options[key], flags=(*options[key].flags, flag))
+            continue
+        read = _READERS.get(flag.value)
+        if flag.words:
+            read = _one_of(tuple(dict.fromkeys(ours for ours, _ in flag.words)))
+        read = read or _at_least(int(flag.value.removesuffix("..")))
+        options[key] = Option(read=read, flags=(flag,))
+    return options
 
 
 #: Options in the order of docs/reference/tensorrt.md.

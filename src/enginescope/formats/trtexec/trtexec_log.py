@@ -24,7 +24,7 @@ from enginescope.formats.log_lines import (
     parts_at,
 )
 from enginescope.formats.plan.plan_json import IS_LAYER, inspected_plan
-from enginescope.judge.notice import Notice
+from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.plan.plan import Profile
 from enginescope.records.samples import ReportedSummary
@@ -65,7 +65,7 @@ class TrtexecLog(Record, frozen=True, kw_only=True):
         return any(printed) or any(figure is not None for figure in stated)
 
 
-def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]:
+def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, Notices]:
     """Return the facts in a log of one trtexec; of several processes those of the last.
 
     Lines are taken with or without the prefix of time and level; verbose ones are passed over.
@@ -73,15 +73,12 @@ def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notic
     return parse_trtexec_logs(data, source)[-1]
 
 
-def parse_trtexec_logs(
-    data: bytes, source: str
-) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
+def parse_trtexec_logs(data: bytes, source: str) -> tuple[tuple[TrtexecLog, Notices], ...]:
     """Return the facts of each process in a log, in its order, with their notices."""
     text, notices = log_text(data, source)
     if IS_LOG.search(text) is None:
-        raise FormatError(
-            source, why="no line of trtexec's in it", expected="trtexec's own log, 7.x or later"
-        )
+        why = "no line of trtexec's in it"
+        raise FormatError(source, why=why, expected="trtexec's own log, 7.x or later")
     logs = []
     for first, part in _processes(text, source):
         log, own = read_part(part, "trtexec", source, first=first)
@@ -90,17 +87,13 @@ def parse_trtexec_logs(
     is_told = any(one.options or one.messages or one.device or one.command for one in reports)
     if not is_told and not any(log.has_figures for log, _ in logs):
         unread = [notice.message for _, told in logs for notice in told if notice.code == _UNREAD]
-        raise FormatError(
-            source,
-            why="trtexec wrote it, and no figure in it can be read",
-            hint=unread[0] if unread else "log the whole run, down to its summary",
-        )
+        why = "trtexec wrote it, and no figure in it can be read"
+        hint = unread[0] if unread else "log the whole run, down to its summary"
+        raise FormatError(source, why=why, hint=hint)
     return tuple(logs)
 
 
-def read_part(
-    text: str, tool: str, source: str, *, first: int = 1
-) -> tuple[TrtexecLog, tuple[Notice, ...]]:
+def read_part(text: str, tool: str, source: str, *, first: int = 1) -> tuple[TrtexecLog, Notices]:
     """Return the facts of one process, or of one engine of a script.
 
     Args:
@@ -189,21 +182,18 @@ class _LogReader:
 
     def _own(self, line: LogLine) -> None:
         text = line.text
-        title = self.sections.header(text)
-        if title is not None:
+        if (title := self.sections.header(text)) is not None:
             self.table = ProfileTable(title) if is_profile_title(title) else self.table
             return
         if self.sections.current is not None and is_profile_title(self.sections.current):
             assert self.table is not None
             self.table.add(text)
             return
-        version = log_facts.printed_version(text)
-        if version is not None:
+        if (version := log_facts.printed_version(text)) is not None:
             self.fields["tool_version"] = version
             self.sections.current = None
             return
-        block = log_facts.block(text)
-        if block is not None:
+        if (block := log_facts.block(text)) is not None:
             self.blocks.append(block)
             self.sections.current = None
         elif not (self.blocks and self.blocks[-1].add(text)):
@@ -234,8 +224,7 @@ class _LogReader:
         return True
 
     def _status(self, text: str) -> None:
-        found = log_facts.status(text)
-        if found is None:
+        if (found := log_facts.status(text)) is None:
             return
         word, version, command = found
         self.has_started |= word == "RUNNING"
@@ -279,8 +268,7 @@ class _LogReader:
             )
             evidence = {"file": source, "layers": len(self.table.layers)}
             yield Notice("W-TRUNCATED", message, evidence)
-        lines = [line for line in self.unread if not self.summaries or "min = " in line.text]
-        if lines:
+        if lines := [line for line in self.unread if not self.summaries or "min = " in line.text]:
             first = lines[:_SHOWN_LINES]
             shown = "; ".join(f"line {line.number}: {line.text.strip()[:80]}" for line in first)
             left = len(lines) - len(first)
@@ -302,9 +290,7 @@ def is_script_log(head: str) -> bool:
     return IS_SCRIPT_LOG.search(head) is not None or IS_LAYER.search(head) is not None
 
 
-def parse_script_logs(
-    data: bytes, source: str
-) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
+def parse_script_logs(data: bytes, source: str) -> tuple[tuple[TrtexecLog, Notices], ...]:
     """Return the facts of each engine in a script's log, in its order, with their notices."""
     text, notices = log_text(data, source)
     library = _LIBRARY.search(text)
@@ -315,11 +301,9 @@ def parse_script_logs(
         report = replace(log.report, **version)
         logs.append((replace(log, report=report, backend="trt"), (*notices, *own)))
     if not any(log.has_figures for log, _ in logs):
-        raise FormatError(
-            source,
-            why="TensorRT's logger wrote it, and it holds neither a built engine nor layers",
-            hint="print the inspector's layers, or log a build: trt.Logger(trt.Logger.VERBOSE)",
-        )
+        why = "TensorRT's logger wrote it, and it holds neither a built engine nor layers"
+        hint = "print the inspector's layers, or log a build: trt.Logger(trt.Logger.VERBOSE)"
+        raise FormatError(source, why=why, hint=hint)
     return tuple(logs)
 
 

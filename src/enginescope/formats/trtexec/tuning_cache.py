@@ -53,9 +53,8 @@ def read_tuning_cache(path: Path) -> tuple[TunedRoute, ...]:
         except msgspec.DecodeError as error:
             if number == rows[-1][0] and not line.rstrip().endswith("}"):
                 break
-            raise FormatError(
-                str(path), where=f"line {number}", why=str(error), expected="a build route"
-            ) from None
+            what, where = str(path), f"line {number}"
+            raise FormatError(what, where=where, why=str(error), expected="a build route") from None
         route = " ".join(row.build_route.split())
         is_timed = not row.crash and row.gpu_time is not None and row.gpu_time > 0
         routes[route] = TunedRoute(
@@ -72,9 +71,5 @@ def _check_header(path: Path, line: str) -> None:
     except msgspec.DecodeError:
         header = None
     if not isinstance(header, dict) or "tuning_expr" not in header:
-        raise FormatError(
-            str(path),
-            where="line 1",
-            why="it has no tuning_expr",
-            expected="the header of trtexec --tuningCacheFile",
-        )
+        expected = "the header of trtexec --tuningCacheFile"
+        raise FormatError(str(path), where="line 1", why="it has no tuning_expr", expected=expected)

@@ -44,8 +44,7 @@ def uncertainty_pct(values: Array) -> float | None:
     Returns:
         ``None``: there are too few of them to tell, which is not a sign of load.
     """
-    interval = quantile_interval(values, 0.5)
-    if interval is not None:
+    if (interval := quantile_interval(values, 0.5)) is not None:
         return interval.half_width_pct
     if len(values) < BATCHES:
         return None

@@ -45,12 +45,8 @@ class Telemetry(Record, frozen=True, kw_only=True, eq=False):
     def between(self, from_ms: float, to_ms: float) -> Telemetry:
         """Return the part from one instant to another, both included."""
         inside = (self.time_ms >= from_ms) & (self.time_ms <= to_ms)
-        return Telemetry(
-            time_ms=self.time_ms[inside],
-            channels=tuple(
-                Channel(name=one.name, values=one.values[inside]) for one in self.channels
-            ),
-        )
+        channels = tuple(Channel(name=one.name, values=one.values[inside]) for one in self.channels)
+        return Telemetry(time_ms=self.time_ms[inside], channels=channels)
 
 
 UTILIZATION = "gpu_utilization_pct"
@@ -208,14 +204,12 @@ def counted_from(telemetry: GpuTelemetry, origin_ms: float) -> GpuTelemetry:
             return None
         return replace(series, time_ms=frozen(series.time_ms - origin_ms))
 
+    spans = tuple(
+        replace(one, from_ms=one.from_ms - origin_ms, to_ms=one.to_ms - origin_ms)
+        for one in telemetry.spans
+    )
     return replace(
-        telemetry,
-        timed=moved(telemetry.timed),
-        series=moved(telemetry.series),
-        spans=tuple(
-            replace(one, from_ms=one.from_ms - origin_ms, to_ms=one.to_ms - origin_ms)
-            for one in telemetry.spans
-        ),
+        telemetry, timed=moved(telemetry.timed), series=moved(telemetry.series), spans=spans
     )
 
 

@@ -224,11 +224,9 @@ class Database:
         version = connection.execute(sa.text("SELECT version_num FROM alembic_version"))
         found: str | None = version.scalar()
         if found is not None and found > HEAD:
-            raise NewerIndexError(
-                self.what,
-                why=f"it is of version {found}, this enginescope knows up to {HEAD}",
-                hint="install a newer enginescope, or make it again: enginescope runs reindex",
-            )
+            why = f"it is of version {found}, this enginescope knows up to {HEAD}"
+            hint = "install a newer enginescope, or make it again: enginescope runs reindex"
+            raise NewerIndexError(self.what, why=why, hint=hint)
         return found
 
     def is_sound(self) -> bool:
@@ -276,8 +274,7 @@ def select_rows(connection: sa.Connection, wanted: Filter) -> tuple[RunRow, ...]
 
 
 def put_rows(connection: sa.Connection, rows: Iterable[RunRow]) -> None:
-    unique = {row.id: row for row in rows}
-    if not unique:
+    if not (unique := {row.id: row for row in rows}):
         return
     forget_rows(connection, list(unique))
     connection.execute(RUNS.insert(), [row_values(row) for row in unique.values()])

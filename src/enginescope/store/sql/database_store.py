@@ -355,8 +355,7 @@ class DatabaseStore:
             hint = "install a newer enginescope"
             raise StoreError(error.what, why=error.why, hint=hint) from error
         if version != HEAD:
-            file = self._database.file
-            if file is not None:
+            if (file := self._database.file) is not None:
                 with locked(file.parent, file.name):  # SQLite refuses a second one, does not wait
                     if not is_there(file):
                         self._database.write_ahead()

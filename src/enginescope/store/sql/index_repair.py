@@ -67,8 +67,7 @@ class RepairedIndex:
         Runs that the index lacks are taken up, those that are gone are dropped. If it cannot be
         used at all, the folders are read instead: slower, and as right.
         """
-        names = run_names(self._runs)
-        if not names:
+        if not (names := run_names(self._runs)):
             self._name_broken(())
             return ()
         if self._url is None and not (self._store / _STALE).exists():
@@ -129,19 +128,17 @@ class RepairedIndex:
         return row_of(run, size_bytes=size_of(self._runs / run.id))
 
     def _with_index(self, action: Callable[[Index], T]) -> T:
-        try:
-            self._index.prepare()
-            return action(self._index)
-        except DamagedIndexError as error:
-            self._say("W-INDEX-DAMAGED", f"The index was damaged ({error.why}) and is made again.")
-            self._index.set_aside()
-        try:
-            self._index.prepare()
-            return action(self._index)
-        except DamagedIndexError:  # damage that a look at the whole file does not find
-            self._index.set_aside(in_any_case=True)
-            self._index.prepare()
-            return action(self._index)
+        # in any case: damage that a look at the whole file does not find
+        for in_any_case in (False, True):
+            try:
+                self._index.prepare()
+                return action(self._index)
+            except DamagedIndexError as error:
+                message = f"The index was damaged ({error.why}) and is made again."
+                self._say("W-INDEX-DAMAGED", message)
+                self._index.set_aside(in_any_case=in_any_case)
+        self._index.prepare()
+        return action(self._index)
 
     def _mended(self, index: Index, names: tuple[str, ...]) -> Index:
         stale = self._store / _STALE
@@ -149,8 +146,7 @@ class RepairedIndex:
             index.replace(())
             stale.unlink(missing_ok=True)  # before the scan: a later change marks it again
         known = index.ids()
-        gone = known.difference(names)
-        if gone:
+        if gone := known.difference(names):
             index.remove(gone)
         found = self._scan([name for name in names if name not in known])
         if found.rows:

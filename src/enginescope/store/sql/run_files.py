@@ -129,11 +129,9 @@ def agreed_root(connection: sa.Connection, run_id: str, named: str | None) -> Ar
         connection.execute(SETTINGS.insert().values(name=_ARTIFACTS_SETTING, value=wanted.where))
         return wanted
     if agreed is None or agreed.where != wanted.where:
-        raise StoreError(
-            f"artifacts in {wanted.where}",
-            why=f"those of this store are in {agreed.where if agreed else 'the database'}",
-            hint=f"omit ?artifacts=, or {ARTIFACTS_VARIABLE}",
-        )
+        what = f"artifacts in {wanted.where}"
+        why = f"those of this store are in {agreed.where if agreed else 'the database'}"
+        raise StoreError(what, why=why, hint=f"omit ?artifacts=, or {ARTIFACTS_VARIABLE}")
     return agreed
 
 
@@ -173,11 +171,9 @@ class ArtifactRoot:
 
     def __init__(self, where: str) -> None:
         if _CREDENTIALS.search(where):
-            raise UsageError(
-                f"artifacts in {without_password(where)}",
-                why="a URL with credentials in it would be stored",
-                hint="set them as the environment variables of its kind of storage",
-            )
+            what = f"artifacts in {without_password(where)}"
+            hint = "set them as the environment variables of its kind of storage"
+            raise UsageError(what, why="a URL with credentials in it would be stored", hint=hint)
         self.is_url = _URL.match(where) is not None
         self.where = where.rstrip("/") if self.is_url else str(Path(where).expanduser().absolute())
 

@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from enginescope.compat.trtexec.arguments import Version, read_arguments
 from enginescope.compat.trtexec.files import raw_files
 from enginescope.compat.trtexec.log.outputs import output_json, output_lines, raw_file_name
+from enginescope.compat.trtexec.settings import settings_of
 from enginescope.core.errors import UnsupportedError
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
@@ -59,7 +61,10 @@ def test_raw_files_are_named_as_trtexec_names_them() -> None:
     x = of(np.zeros((1, 2), np.float32), DataType.FP32, (1, 2), name="in/put:0")
     assert raw_file_name(x, "input") == "in_put_0.input.1.2.fp32.raw"
     y = of(np.array([3], np.int64), DataType.INT64, (1,))
-    assert dict(raw_files((x,), (y,))) == {
+    arguments = read_arguments(
+        ["--onnx=m.onnx", "--dumpRawBindingsToFile"], Version(major=10, minor=0)
+    )
+    assert dict(raw_files(settings_of(arguments), lambda: (x,), (y,))) == {
         "in_put_0.input.1.2.fp32.raw": bytes(8),
         "y.output.1.int64.raw": (3).to_bytes(8, "little"),
     }

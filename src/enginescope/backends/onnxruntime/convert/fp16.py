@@ -162,13 +162,13 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
     name_apart(source)
     operators, nodes = _staying(source, options, model)
     constants_as_initializers(source)
-    counts = _counts(source, operators, nodes)
+    every = [node for graph in graphs_of(source.graph) for node in graph.node]
+    in_fp32 = sum(node.op_type in operators or node.name in nodes for node in every)
+    counts = {"nodes": len(every), "nodes_in_fp32": in_fp32}
+    del every  # the conversion uses the nodes up
     if not _holds_fp32(source):
-        raise UnsupportedError(
-            f"{model.name} cannot be converted to fp16",
-            why="it holds no FP32 tensor",
-            hint="measure it as it is, without :fp16",
-        )
+        what, why = f"{model.name} cannot be converted to fp16", "it holds no FP32 tensor"
+        raise UnsupportedError(what, why=why, hint="measure it as it is, without :fp16")
     casts_before = _cast_count(source)
     made = _converted(source, operators, nodes, options, model)
     write_model(made, target, like=model)
@@ -198,11 +198,8 @@ def _converted(
     except (EnginescopeError, MemoryError):
         raise
     except Exception as error:  # the converter asserts, and raises whatever it runs into
-        raise BackendError(
-            f"{model.name} cannot be converted to fp16",
-            why=(reason := innermost_reason(error, TOOL)),
-            hint=blocking_hint(reason, kinds),
-        ) from error
+        what, why = f"{model.name} cannot be converted to fp16", innermost_reason(error, TOOL)
+        raise BackendError(what, why=why, hint=blocking_hint(why, kinds)) from error
 
 
 def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str], list[str]]:
@@ -217,11 +214,9 @@ def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str],
             raise UsageError(f"{model.name} has no node {name!r}", hint=hint)
     lacking = without_fp16(source, exempt=frozenset(float16.ALWAYS_FLOAT_INPUTS))
     if lacking & _QUANTISING:
-        raise UnsupportedError(
-            f"{model.name} cannot be converted to fp16",
-            why="it is quantized, and QuantizeLinear has no FP16 form below opset 19",
-            hint="export it again at opset 19 or later, or convert the model before quantization",
-        )
+        why = "it is quantized, and QuantizeLinear has no FP16 form below opset 19"
+        hint = "export it again at opset 19 or later, or convert the model before quantization"
+        raise UnsupportedError(f"{model.name} cannot be converted to fp16", why=why, hint=hint)
     operators = {*float16.DEFAULT_OP_BLOCK_LIST, *lacking, *options.op_block_list}
     return sorted(operators), sorted(options.node_block_list)
 
@@ -246,13 +241,6 @@ def _holds_fp32(source: Any) -> bool:
         kinds |= {one.data_type for one in graph.initializer}
         kinds |= {one.type.tensor_type.elem_type for one in values}
     return onnx.TensorProto.FLOAT in kinds
-
-
-def _counts(source: Any, operators: list[str], names: list[str]) -> dict[str, int]:
-    kinds, staying = frozenset(operators), frozenset(names)
-    nodes = [node for graph in graphs_of(source.graph) for node in graph.node]
-    in_fp32 = sum(node.op_type in kinds or node.name in staying for node in nodes)
-    return {"nodes": len(nodes), "nodes_in_fp32": in_fp32}
 
 
 def _cast_count(model: Any) -> int:

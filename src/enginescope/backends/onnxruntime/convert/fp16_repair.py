@@ -43,15 +43,10 @@ def take_out_round_trips(graph: Any) -> None:
     for node in returning:
         if node.output[0] in instead:
             graph.node.remove(node)
-    _drop_unread(graph, set(sources) - kept)
-
-
-def _drop_unread(graph: Any, made: set[str]) -> None:
-    """Drop casts to FP16 that nobody reads any more."""
-    read = {name for node in graph.node for name in _read_by(node)}
-    for node in [one for one in graph.node if one.op_type == "Cast"]:
-        if node.output[0] in made and node.output[0] not in read:
-            graph.node.remove(node)
+    # casts to FP16 that nobody reads any more
+    unread = set(sources) - kept - {name for node in graph.node for name in _read_by(node)}
+    for node in [one for one in graph.node if one.op_type == "Cast" and one.output[0] in unread]:
+        graph.node.remove(node)
 
 
 def _read_by(node: Any) -> list[str]:

@@ -72,11 +72,8 @@ def _version(python: str) -> str:
         why = error.strerror or str(error)
         raise MissingDependencyError(what, why=why, hint="autocast_python=…/bin/python") from error
     if ended.returncode != 0:
-        raise MissingDependencyError(
-            what,
-            why="nvidia-modelopt is not installed there",
-            hint=f"{python} -m pip install 'nvidia-modelopt[onnx]'",
-        )
+        hint = f"{python} -m pip install 'nvidia-modelopt[onnx]'"
+        raise MissingDependencyError(what, why="nvidia-modelopt is not installed there", hint=hint)
     return ended.stdout.strip()
 
 
@@ -108,9 +105,8 @@ def _run(command: list[str], timeout_s: float) -> subprocess.CompletedProcess[st
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise BackendError(
-            f"{' '.join(command[:3])} …", why=f"did not end within {timeout_s:g} s"
-        ) from error
+        what = f"{' '.join(command[:3])} …"
+        raise BackendError(what, why=f"did not end within {timeout_s:g} s") from error
 
 
 QUANTIZE_TOOL = "onnxruntime.quantization"
@@ -161,9 +157,8 @@ def quantize(
     except (EnginescopeError, MemoryError):
         raise
     except Exception as error:  # the quantizer raises whatever it runs into
-        raise BackendError(
-            f"{model.name} cannot be quantized", why=innermost_reason(error, QUANTIZE_TOOL)
-        ) from error
+        what = f"{model.name} cannot be quantized"
+        raise BackendError(what, why=innermost_reason(error, QUANTIZE_TOOL)) from error
     finally:
         for file in target.parent.glob(f"{_NAMED}*"):
             file.unlink()

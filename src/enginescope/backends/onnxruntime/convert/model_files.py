@@ -153,9 +153,11 @@ def lacking_operators(model: Path, operators: Sequence[str]) -> tuple[Notice, ..
         return ()
     present = {node.op_type for node in _nodes(model)}
     missing = [operator for operator in operators if operator not in present]
+    onnx = require("onnx", purpose="asking for operators", install="onnx")
     for name in missing:
         near = closest(name, sorted(present))
-        if near is not None and not _is_known(name):
+        is_known = any(one.name == name for one in onnx.defs.get_all_schemas())
+        if near is not None and not is_known:
             raise UsageError(f"{model.name} has no operator {name!r}", hint=f"did you mean {near}?")
     return _notice(model, "op_block_list", "operator", missing, sorted(present))
 
@@ -182,11 +184,6 @@ def _nodes(model: Path) -> Iterable[Any]:
     for outer in (proto.graph, *proto.functions):
         for graph in graphs_of(outer):
             yield from graph.node
-
-
-def _is_known(name: str) -> bool:
-    onnx = require("onnx", purpose="asking for operators", install="onnx")
-    return any(one.name == name for one in onnx.defs.get_all_schemas())
 
 
 def _notice(
@@ -248,9 +245,8 @@ def read_model(path: Path) -> Any:
     try:
         model = onnx.shape_inference.infer_shapes(model)
     except Exception as error:  # C++ exceptions, with no common base
-        raise BackendError(
-            f"the shapes in {path.name} cannot be inferred", why=str(error)
-        ) from error
+        what = f"the shapes in {path.name} cannot be inferred"
+        raise BackendError(what, why=str(error)) from error
     _load_weights(model, path, below=None)
     return model
 
@@ -334,11 +330,8 @@ def write_model(model: Any, target: Path, like: Path) -> None:
         return
     why = " ".join(str(error).split())
     kinds = {node.op_type for graph in graphs_of(model.graph) for node in graph.node}
-    raise BackendError(
-        f"{like.name} cannot be converted",
-        why=f"ONNX's checker rejects the result: {why}",
-        hint=blocking_hint(why, kinds),
-    ) from error
+    what, why = f"{like.name} cannot be converted", f"ONNX's checker rejects the result: {why}"
+    raise BackendError(what, why=why, hint=blocking_hint(why, kinds)) from error
 
 
 def _rejection(path: Path) -> Exception | None:
@@ -407,13 +400,8 @@ def inferred_model(model: Path, folder: Path) -> MadeModel:
     """
     require("sympy", purpose=_PURPOSE, install="enginescope[convert]")
     versions = versions_of("onnxruntime", "onnxruntime-gpu", "onnx", "sympy")
-    made = MadeModel(
-        path="",
-        kind="shapes",
-        tool=SHAPE_TOOL,
-        key=key_of(digest_of(str(model)), SHAPE_TOOL, versions),
-        versions=versions,
-    )
+    key = key_of(digest_of(str(model)), SHAPE_TOOL, versions)
+    made = MadeModel(path="", kind="shapes", tool=SHAPE_TOOL, key=key, versions=versions)
     return kept(folder, made, f"{model.stem}.shapes.onnx", lambda target: _infer(model, target))
 
 
@@ -426,10 +414,8 @@ def _infer(model: Path, target: Path) -> dict[str, int]:
             source, int_max=_LARGEST, auto_merge=True, guess_output_rank=False, verbose=0
         )
     except Exception as error:  # it raises whatever it runs into
-        raise BackendError(
-            f"the shapes in {model.name} cannot be inferred",
-            why=innermost_reason(error, SHAPE_TOOL),
-            hint="infer_shapes=never, or a model exported with its shapes",
-        ) from error
+        what = f"the shapes in {model.name} cannot be inferred"
+        hint = "infer_shapes=never, or a model exported with its shapes"
+        raise BackendError(what, why=innermost_reason(error, SHAPE_TOOL), hint=hint) from error
     write_model(made, target, like=model)
     return {"shapes_before": before, "shapes": len(made.graph.value_info)}

@@ -82,14 +82,11 @@ def newer_ir(what: str, text: str, version: str) -> UnsupportedError | None:
         text: The runtime's own words.
         version: Of the runtime.
     """
-    match = _NEWER.search(text)
-    if match is None:
+    if (match := _NEWER.search(text)) is None:
         return None
-    return UnsupportedError(
-        what,
-        why=f"its IR version is {match[1]}; onnxruntime {version} reads up to {match[2]}",
-        hint=f"a newer onnxruntime, or save the model with ir_version = {match[2]}",
-    )
+    why = f"its IR version is {match[1]}; onnxruntime {version} reads up to {match[2]}"
+    hint = f"a newer onnxruntime, or save the model with ir_version = {match[2]}"
+    return UnsupportedError(what, why=why, hint=hint)
 
 
 #: What ONNX Runtime says, in one wording or another, when a provider's libraries do not load.
@@ -146,11 +143,8 @@ def _leftover(ort: Any, job: Job, provider: Provider) -> tuple[str, ...]:
         return ()
     there = CUDA_NAME in ort.get_available_providers()
     if wanted == "cuda" and not there:
-        raise UnsupportedError(
-            f"{provider.name} with leftover=cuda",
-            why="this ONNX Runtime was built without CUDA",
-            hint="leftover=cpu",
-        )
+        why = "this ONNX Runtime was built without CUDA"
+        raise UnsupportedError(f"{provider.name} with leftover=cuda", why=why, hint="leftover=cpu")
     return (CUDA_NAME,) if there else ()
 
 
@@ -171,21 +165,20 @@ def open_session(ort: Any, setup: Setup, options: Any, notices: list[Notice] | N
     device = {k: v for k, v in setup.provider_options.items() if k == "device_id"}
     others = [(one, device if one == CUDA_NAME else {}) for one in setup.leftover]
     providers = [(provider.name, _spelled(setup)), *others]
+
+    def opened(model: str | bytes) -> Any:
+        return ort.InferenceSession(model, options, providers=providers, enable_fallback=0)
+
     with translated(f"loading {name}"):
         try:
-            return ort.InferenceSession(
-                setup.model, options, providers=providers, enable_fallback=0
-            )
+            return opened(setup.model)
         except Exception as error:  # its exceptions have no common base of their own
-            lowered = lowered_model(setup.model, error, options)
-            if lowered is not None:
+            if (lowered := lowered_model(setup.model, error, options)) is not None:
                 model, notice = lowered
                 if notices is not None:
                     notices.append(notice)
                 try:
-                    return ort.InferenceSession(
-                        model, options, providers=providers, enable_fallback=0
-                    )
+                    return opened(model)
                 except Exception:  # noqa: BLE001 - the same
                     known = newer_ir(f"loading {name}", str(error), ort.__version__)
                     assert known is not None
@@ -215,11 +208,8 @@ def raise_if_unsupported(ort: Any, provider: Provider, error: Exception) -> None
     """Raise `UnsupportedError` if `error` says that provider or mode cannot be had here."""
     text = str(error).lower()
     if any(words in text for words in _GRAPH_WORDS):
-        raise UnsupportedError(
-            "the model cannot be captured as a CUDA graph",
-            why=str(error).splitlines()[0],
-            hint="remove --graph",
-        ) from error
+        what, hint = "the model cannot be captured as a CUDA graph", "remove --graph"
+        raise UnsupportedError(what, why=str(error).splitlines()[0], hint=hint) from error
     is_of_library = isinstance(error, RuntimeError)
     if is_of_library and not provider.is_cpu and any(words in text for words in _LIBRARY_WORDS):
         raise did_not_start(ort, provider) from error
@@ -231,15 +221,13 @@ def add_provider(ort: Any, setup: Setup, options: Any) -> None:
     if _is_built_in(ort, setup):
         options.add_provider(provider.name, _spelled(setup))
         return
-    library = library_of(provider, setup.plugin)
-    if library is None:
+    if (library := library_of(provider, setup.plugin)) is None:
         raise not_built_in(ort, provider)
     devices = devices_of(ort, provider, library)
     index = int(setup.provider_options.get("device_id", "0"))
     if not 0 <= index < len(devices):
-        raise UnsupportedError(
-            f"{provider.name}: device_id={index}", why=f"it finds {len(devices)} here, from 0"
-        )
+        what = f"{provider.name}: device_id={index}"
+        raise UnsupportedError(what, why=f"it finds {len(devices)} here, from 0")
     own = {k: v for k, v in setup.provider_options.items() if k != "device_id"}
     options.add_provider_for_devices([devices[index]], own)
 
@@ -302,8 +290,7 @@ def parse_reasons(text: str, names: dict[str, str], provider: str) -> dict[str, 
     for match in _PARSER.finditer(text):
         found.setdefault(match[1], f"TensorRT's parser: {match[2].strip()}")
     for match in _CHEAPER.finditer(text):
-        operator = names.get(match[1])
-        if operator is not None:
+        if (operator := names.get(match[1])) is not None:
             found.setdefault(
                 operator, "on shapes, not on data: ONNX Runtime deems the CPU cheaper than copying"
             )

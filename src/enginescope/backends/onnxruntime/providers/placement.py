@@ -20,7 +20,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from typing import Any
+from typing import Any, TypeAlias
 
 from enginescope.backends.onnxruntime.providers.opening import Setup, preload
 from enginescope.backends.onnxruntime.providers.providers import (
@@ -43,13 +43,15 @@ from enginescope.records.run.run import ProviderShare
 #: Session configuration that makes ONNX Runtime (1.24 and later) remember its node assignment.
 RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
 
+Placement: TypeAlias = tuple[ProviderShare, ...]
+
 
 def request_assignment(options: Any) -> None:
     """Ask the session to remember which provider took which node."""
     options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
 
 
-def read_placement(session: Any) -> tuple[ProviderShare, ...]:
+def read_placement(session: Any) -> Placement:
     """Return nodes and subgraphs per provider; empty before ONNX Runtime 1.24."""
     ask = getattr(session, "get_provider_graph_assignment_info", None)
     if ask is None:
@@ -58,7 +60,9 @@ def read_placement(session: Any) -> tuple[ProviderShare, ...]:
     subgraphs: Counter[str] = Counter()
     for part in ask():
         taken = operators.setdefault(part.ep_name, Counter())
-        taken.update(_operator(node) for node in part.get_nodes())
+        for node in part.get_nodes():
+            domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
+            taken[f"{domain}{node.op_type}"] += 1
         subgraphs[part.ep_name] += 1
     shares = (
         ProviderShare(
@@ -72,9 +76,7 @@ def read_placement(session: Any) -> tuple[ProviderShare, ...]:
     return tuple(sorted(shares, key=lambda one: -one.nodes))
 
 
-def with_reasons(
-    placement: tuple[ProviderShare, ...], provider: str, reasons: Mapping[str, str]
-) -> tuple[ProviderShare, ...]:
+def with_reasons(placement: Placement, provider: str, reasons: Mapping[str, str]) -> Placement:
     """Return the shares of the other providers with what is known of why."""
     return tuple(
         share
@@ -86,9 +88,7 @@ def with_reasons(
     )
 
 
-def require_provider(
-    ort: Any, session: Any, provider: Provider, placement: tuple[ProviderShare, ...]
-) -> None:
+def require_provider(ort: Any, session: Any, provider: Provider, placement: Placement) -> None:
     """Raise `UnsupportedError` unless `provider` is in the session and took at least one node."""
     active = tuple(session.get_providers())
     if provider.name not in active:
@@ -100,9 +100,7 @@ def require_provider(
         raise _took_nothing(provider, f"nodes were placed on: {took}")
 
 
-def require_work(
-    provider: Provider, placement: tuple[ProviderShare, ...], profile: Profile
-) -> None:
+def require_work(provider: Provider, placement: Placement, profile: Profile) -> None:
     """Raise `UnsupportedError` if the profile knows no node of `provider`.
 
     For an ONNX Runtime that keeps no node assignment.
@@ -115,11 +113,8 @@ def require_work(
 
 
 def _took_nothing(provider: Provider, why: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"{provider.name} took no node of this model",
-        why=why,
-        hint=f"measure it with the backend that runs it, such as --on {CPU_BACKEND}",
-    )
+    hint = f"measure it with the backend that runs it, such as --on {CPU_BACKEND}"
+    return UnsupportedError(f"{provider.name} took no node of this model", why=why, hint=hint)
 
 
 def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...]:
@@ -147,11 +142,6 @@ def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...
             )
         )
     return tuple(found)
-
-
-def _operator(node: Any) -> str:
-    domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
-    return f"{domain}{node.op_type}"
 
 
 _TIMEOUT_S = 60

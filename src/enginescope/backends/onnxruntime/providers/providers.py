@@ -86,11 +86,9 @@ _STREAMS = frozenset({"has_user_compute_stream", "user_compute_stream", "user_au
 def check_value(backend: str, key: str, value: str, known: Mapping[str, Kind]) -> None:
     """Raise `UsageError` for a value that a known option cannot have."""
     if key in _STREAMS:
-        raise UsageError(
-            f"{backend}: {key}",
-            why="a stream is an address in another process; each job has its own process",
-            hint="omit it: the provider creates its stream",
-        )
+        what = f"{backend}: {key}"
+        why = "a stream is an address in another process; each job has its own process"
+        raise UsageError(what, why=why, hint="omit it: the provider creates its stream")
     kind = known.get(key)
     what = f"{backend}: {key}={value}"
     if kind == "switch" and value.lower() not in _SWITCH:
@@ -235,11 +233,9 @@ def devices_of(ort: Any, provider: Provider, library: str) -> list[Any]:
     """Register a library and return the devices on which it offers `provider`."""
     register = getattr(ort, "register_execution_provider_library", None)
     if register is None:
-        raise UnsupportedError(
-            f"{provider.name} cannot be added to this ONNX Runtime",
-            why=f"version {ort.__version__} takes no provider libraries",
-            hint="pip install 'onnxruntime>=1.24'",
-        )
+        what = f"{provider.name} cannot be added to this ONNX Runtime"
+        why = f"version {ort.__version__} takes no provider libraries"
+        raise UnsupportedError(what, why=why, hint="pip install 'onnxruntime>=1.24'")
     if _registered.get(library) is None:
         try:
             register(provider.name, library)
@@ -313,11 +309,9 @@ def not_built_in(ort: Any, provider: Provider) -> UnsupportedError:
     low = provider.name.lower()  # it may differ in capitals alone, or be the first part
     alike = (low, f"{low}executionprovider")
     meant = next((one for one in built_in if one.lower() in alike), None)
-    return UnsupportedError(
-        f"{provider.name} is not in this ONNX Runtime",
-        why=f"version {ort.__version__} was built with {', '.join(built_in)}",
-        hint=f"did you mean ort:{meant}?" if meant else wheel_hint(provider),
-    )
+    why = f"version {ort.__version__} was built with {', '.join(built_in)}"
+    hint = f"did you mean ort:{meant}?" if meant else wheel_hint(provider)
+    return UnsupportedError(f"{provider.name} is not in this ONNX Runtime", why=why, hint=hint)
 
 
 def wheel_hint(provider: Provider) -> str:
@@ -373,8 +367,7 @@ def library_hint(library: str, cuda: int | None) -> str:
 
 def library_hint_for(ort: Any, failure: str) -> str:
     """Return what to install for what a provider's start said."""
-    named = _NAMED.match(failure)
-    if named is None:
+    if (named := _NAMED.match(failure)) is None:
         return "the libraries it was built for: onnxruntime.print_debug_info() names them"
     return library_hint(named[1], _cuda_of(ort))
 

@@ -116,18 +116,13 @@ def set_precision(libraries: Libraries, config: Any, parts: tuple[str, ...], dev
 
 def _flag(libraries: Libraries, name: str, part: str) -> Any:
     flags = libraries.trt.BuilderFlag
-    found = getattr(flags, name, None)
-    if found is not None:
+    if (found := getattr(flags, name, None)) is not None:
         return found
     if libraries.version >= STRONGLY_TYPED_ONLY:
-        raise UnsupportedError(
-            f"trt:{part} on {libraries.title}",
-            why="it builds strongly typed networks only: the model must carry its precision",
-            hint=_way_to(part),
-        )
-    raise UnsupportedError(
-        f"trt:{part}", why=f"{libraries.title} has no {part}", hint="a newer TensorRT"
-    )
+        why = "it builds strongly typed networks only: the model must carry its precision"
+        raise UnsupportedError(f"trt:{part} on {libraries.title}", why=why, hint=_way_to(part))
+    what = f"trt:{part}"
+    raise UnsupportedError(what, why=f"{libraries.title} has no {part}", hint="a newer TensorRT")
 
 
 def _way_to(part: str) -> str:
@@ -164,11 +159,9 @@ def build_engine(libraries: Libraries, job: Job, progress: ProgressSink) -> Meas
         BackendError: The model cannot be parsed or built.
     """
     if libraries.runtime not in ("full", "rtx"):
-        raise UnsupportedError(
-            f"the {libraries.runtime} runtime cannot build",
-            why="it only runs version-compatible plans",
-            hint="pip install tensorrt, or give it an engine built with version_compatible=1",
-        )
+        what = f"the {libraries.runtime} runtime cannot build"
+        hint = "pip install tensorrt, or give it an engine built with version_compatible=1"
+        raise UnsupportedError(what, why="it only runs version-compatible plans", hint=hint)
     options = read_options(job.backend.options)
     cuda = _gpu(libraries, options.get("device", 0))
     try:
@@ -260,16 +253,17 @@ class _Building:
         job, options, libraries = self._job, self._options, self._libraries
         parts = read_precision(job.backend.precision)
         if parts and options.get("strongly_typed") and libraries.version < (11,):
-            raise UsageError(
-                f"trt:{job.backend.precision} with strongly_typed=1",
-                why="a strongly typed network has the precision of the model",
-            )
+            what = f"trt:{job.backend.precision} with strongly_typed=1"
+            raise UsageError(what, why="a strongly typed network has the precision of the model")
         if "calibration_cache" in options and not {"int8", "best"} & set(parts):
-            raise UsageError(
-                "trt: calibration_cache", why="only INT8 is calibrated", hint="--on trt:int8"
-            )
+            what = "trt: calibration_cache"
+            raise UsageError(what, why="only INT8 is calibrated", hint="--on trt:int8")
         set_precision(libraries, target.config, parts, self._capability or "0.0")
-        self._check_refit()
+        refit = next((key for key in _REFIT if options.get(key)), None)
+        if refit is not None and self._device is None:
+            what = f"trt: {refit}=1 without a GPU"
+            why = f"{libraries.title} compiles engines that can be refitted on the GPU"
+            raise UnsupportedError(what, why=why, hint="omit it, or build on a machine with a GPU")
         apply_options(target, options)
         for key in ("input_formats", "output_formats"):
             if key in options:
@@ -291,16 +285,6 @@ class _Building:
     @property
     def _capability(self) -> str | None:
         return self._device.compute_capability if self._device else None
-
-    def _check_refit(self) -> None:
-        """Refuse what TensorRT for RTX compiles on a GPU where there is none."""
-        asked = next((key for key in _REFIT if self._options.get(key)), None)
-        if asked is not None and self._device is None:
-            raise UnsupportedError(
-                f"trt: {asked}=1 without a GPU",
-                why=f"{self._libraries.title} compiles engines that can be refitted on the GPU",
-                hint="omit it, or build on a machine with a GPU",
-            )
 
     def _timing_cache(self, config: Any) -> Path | None:
         """Load the timing cache; return where it lies."""
@@ -337,8 +321,7 @@ class _Building:
         return spans
 
     def _build(self, target: Target) -> tuple[memoryview, float]:
-        monitor = make_monitor(self._libraries.trt, self._progress)
-        if monitor is not None:
+        if (monitor := make_monitor(self._libraries.trt, self._progress)) is not None:
             self._alive.append(monitor)
             target.config.progress_monitor = monitor
         self._progress(Progress(phase="build"))
@@ -382,8 +365,7 @@ class _Building:
         """Return what the build said of the engine's layers, in the inspector's keys."""
         gpu = f"this GPU has {self._capability}" if self._device else "this machine has no GPU"
         why = f"{served_text(self._libraries)}; {gpu}"
-        layers = inspected_plan(self._log.layers)
-        if layers is None:
+        if (layers := inspected_plan(self._log.layers)) is None:
             message = f"the engine is built, but cannot be loaded for inspection: {why}"
             self._notices.append(Notice("W-NO-PLAN", message, {"why": why}))
             return None, None

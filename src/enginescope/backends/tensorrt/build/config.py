@@ -10,6 +10,7 @@ from enginescope.backends.tensorrt.libraries import Libraries, compute_capabilit
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.formats.trtexec.trtexec_flags import OPTIONS
+from enginescope.records.tensor import DataType
 
 
 class Target(Record, frozen=True, kw_only=True, eq=False):
@@ -33,18 +34,14 @@ ATTRIBUTES = tuple(key for key, option in OPTIONS.items() if option.sets == "att
 #: Attributes of the configuration that are a member of an enumeration.
 _MEMBERS = {"runtime_platform": "RuntimePlatform", "profiling_verbosity": "ProfilingVerbosity"}
 _LAST = ("exclude_lean_runtime", "keep_fp32")
-_TYPES = {
-    "fp32": "FLOAT",
-    "fp16": "HALF",
-    "bf16": "BF16",
-    "fp8": "FP8",
-    "int64": "INT64",
-    "int32": "INT32",
-    "int8": "INT8",
-    "uint8": "UINT8",
-    "int4": "INT4",
-    "bool": "BOOL",
+#: TensorRT's name of a type -> ours. An option cannot ask for the last two.
+TYPES = {
+    "FLOAT": DataType.FP32,
+    "HALF": DataType.FP16,
+    **{name: DataType[name] for name in ("BF16", "FP8", "INT64", "INT32", "INT8", "UINT8")},
+    **{name: DataType[name] for name in ("INT4", "BOOL", "FP4", "E8M0")},
 }
+_WORDS = {dtype.value.lower(): name for name, dtype in list(TYPES.items())[:-2]}
 
 
 def apply_options(target: Target, values: dict[str, Any]) -> None:
@@ -65,17 +62,14 @@ def apply_options(target: Target, values: dict[str, Any]) -> None:
 
 
 def _set_flag(target: Target, key: str, name: str, *, on: bool) -> None:
-    flag = getattr(target.trt.BuilderFlag, name, None)
-    if flag is None:
+    if (flag := getattr(target.trt.BuilderFlag, name, None)) is None:
         if on:
             raise _lacking(target, key)
         return
     (target.config.set_flag if on else target.config.clear_flag)(flag)
     if target.config.get_flag(flag) != on:  # TensorRT logs an error and goes on without
-        raise UsageError(
-            f"trt: {key}={int(on)}",
-            why=f"TensorRT refused the flag {name}; its error is in the log",
-        )
+        what = f"trt: {key}={int(on)}"
+        raise UsageError(what, why=f"TensorRT refused the flag {name}; its error is in the log")
 
 
 def _set_attribute(config: Any, key: str, value: int) -> None:
@@ -83,9 +77,8 @@ def _set_attribute(config: Any, key: str, value: int) -> None:
         raise UnsupportedError(f"trt: {key}={value}", why="this TensorRT has no such setting")
     setattr(config, key, value)
     if getattr(config, key) != value:  # TensorRT logs an error and keeps the old value
-        raise UsageError(
-            f"trt: {key}={value}", why=f"TensorRT refused it and stays at {getattr(config, key)}"
-        )
+        what = f"trt: {key}={value}"
+        raise UsageError(what, why=f"TensorRT refused it and stays at {getattr(config, key)}")
 
 
 def _lacking(target: Target, key: str, instead: str | None = None) -> UnsupportedError:
@@ -116,11 +109,9 @@ def _preview_features(target: Target, changes: tuple[tuple[str, bool], ...]) -> 
 
 def _sparsity(target: Target, value: str) -> None:
     if value == "force":
-        raise UnsupportedError(
-            "trt: sparsity=force",
-            why="it overwrites weights, and then another model would be measured",
-            hint="sparsity=enable, with a model that was pruned",
-        )
+        what = "trt: sparsity=force"
+        why = "it overwrites weights, and then another model would be measured"
+        raise UnsupportedError(what, why=why, hint="sparsity=enable, with a model that was pruned")
     _set_flag(target, "sparsity", "SPARSE_WEIGHTS", on=value == "enable")
 
 
@@ -132,13 +123,11 @@ def _hardware(target: Target, value: str) -> None:
 
 
 def _capabilities(target: Target, values: tuple[str, ...]) -> None:
-    known = getattr(target.trt, "ComputeCapability", None)
-    if known is None:
+    if (known := getattr(target.trt, "ComputeCapability", None)) is None:
         raise _lacking(target, "compute_capabilities", "--on trt-rtx")
     target.config.num_compute_capabilities = len(values)
     for index, value in enumerate(values):
-        kind = getattr(known, f"SM{value.replace('.', '')}", None)
-        if kind is None:
+        if (kind := getattr(known, f"SM{value.replace('.', '')}", None)) is None:
             listed = ", ".join(compute_capabilities(target.trt))
             why = f"{target.libraries.title} builds for {listed}"
             raise UnsupportedError(f"trt: compute_capabilities={value}", why=why)
@@ -204,11 +193,9 @@ def _keep_fp32(target: Target, names: tuple[str, ...]) -> None:
     flag = getattr(trt.BuilderFlag, "OBEY_PRECISION_CONSTRAINTS", None)
     layers = [network.get_layer(index) for index in range(network.num_layers)]
     if flag is None or (layers and not hasattr(layers[0], "precision")):
-        raise UnsupportedError(
-            "trt: keep_fp32",
-            why=f"TensorRT {trt.__version__} builds strongly typed networks only",
-            hint="convert the model, and keep these nodes in FP32",
-        )
+        why = f"TensorRT {trt.__version__} builds strongly typed networks only"
+        hint = "convert the model, and keep these nodes in FP32"
+        raise UnsupportedError("trt: keep_fp32", why=why, hint=hint)
     exact = frozenset(names)
     matching = [
         layer
@@ -253,17 +240,15 @@ def _matching(
         if pattern is not None:
             used.add(pattern)
             found.append((layer, exact[pattern]))
-    missing = [pattern for pattern in exact if pattern not in used]
-    if missing:
+    if missing := [pattern for pattern in exact if pattern not in used]:
         raise UsageError(f"{key}={missing[0]}", why="the network has no layer of this name")
     return found
 
 
 def type_called(trt: Any, word: str) -> Any:
     """Return TensorRT's type for ``fp16``."""
-    name = _TYPES.get(word.lower())
-    if name is None:
-        raise UsageError(f"type {word!r}", hint=", ".join(_TYPES))
+    if (name := _WORDS.get(word.lower())) is None:
+        raise UsageError(f"type {word!r}", hint=", ".join(_WORDS))
     return member(trt.DataType, name, f"type {word}")
 
 

@@ -137,13 +137,8 @@ def load_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
     if not data:
         return ()
     config.set_timing_cache(config.create_timing_cache(b""), ignore_mismatch=False)
-    return (
-        Notice(
-            "W-TIMING-CACHE",
-            f"the timing cache {file} belongs to another TensorRT or GPU; enginescope replaces it",
-            {"file": str(file)},
-        ),
-    )
+    message = f"the timing cache {file} belongs to another TensorRT or GPU; enginescope replaces it"
+    return (Notice("W-TIMING-CACHE", message, {"file": str(file)}),)
 
 
 def _read(file: Path | None) -> bytes:
@@ -165,11 +160,6 @@ def save_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
         write_atomic(file, bytes(memoryview(cache.serialize())))
     except OSError as error:
         why = error.strerror or str(error)
-        return (
-            Notice(
-                "W-TIMING-CACHE",
-                f"the timing cache {file} could not be written: {why}",
-                {"file": str(file)},
-            ),
-        )
+        message = f"the timing cache {file} could not be written: {why}"
+        return (Notice("W-TIMING-CACHE", message, {"file": str(file)}),)
     return ()

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.backends.tensorrt.build.config import Target, type_called
+from enginescope.backends.tensorrt.build.config import TYPES, Target, type_called
 from enginescope.backends.tensorrt.build.profiles import Span
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries, member
@@ -55,11 +55,9 @@ def make_network(libraries: Libraries, builder: Any, *, strongly_typed: bool) ->
     if explicit is not None and libraries.version < (10,):
         wanted |= 1 << int(explicit)
     if strongly_typed and libraries.version < (11,):
-        flag = getattr(flags, "STRONGLY_TYPED", None)
-        if flag is None:
-            raise UnsupportedError(
-                "trt: strongly_typed=1", why=f"{libraries.title} has no such networks"
-            )
+        if (flag := getattr(flags, "STRONGLY_TYPED", None)) is None:
+            what = "trt: strongly_typed=1"
+            raise UnsupportedError(what, why=f"{libraries.title} has no such networks")
         wanted |= 1 << int(flag)
     return builder.create_network(wanted)
 
@@ -87,9 +85,8 @@ def parse_onnx(
 def _set_flag(trt: Any, parser: Any, key: str, name: str, *, on: bool) -> None:
     flag = getattr(getattr(trt, "OnnxParserFlag", None), name, None)
     if flag is None:
-        raise UnsupportedError(
-            f"{key}={int(on)}", why=f"TensorRT {trt.__version__} has no such parser flag"
-        )
+        what = f"{key}={int(on)}"
+        raise UnsupportedError(what, why=f"TensorRT {trt.__version__} has no such parser flag")
     (parser.set_flag if on else parser.clear_flag)(flag)
 
 
@@ -111,21 +108,9 @@ def _name(code: Any) -> str:
     return str(code).rpartition(".")[2]  # its name is a method in 8.6, and a text later
 
 
-_FORMATS = {
-    "chw": "LINEAR",
-    "chw2": "CHW2",
-    "chw4": "CHW4",
-    "hwc8": "HWC8",
-    "hwc16": "HWC16",
-    "chw16": "CHW16",
-    "chw32": "CHW32",
-    "dhwc8": "DHWC8",
-    "cdhw32": "CDHW32",
-    "hwc": "HWC",
-    "dhwc": "DHWC",
-    "dla_linear": "DLA_LINEAR",
-    "dla_hwc4": "DLA_HWC4",
-}
+_SAME = ("CHW2", "CHW4", "HWC8", "HWC16", "CHW16", "CHW32", "DHWC8", "CDHW32", "HWC", "DHWC")
+_FORMATS = {"chw": "LINEAR"}
+_FORMATS |= {name.lower(): name for name in (*_SAME, "DLA_LINEAR", "DLA_HWC4")}
 
 
 def set_io_formats(target: Target, key: str, specs: tuple[str, ...]) -> None:
@@ -134,9 +119,7 @@ def set_io_formats(target: Target, key: str, specs: tuple[str, ...]) -> None:
     inputs = key == "input_formats"
     count = network.num_inputs if inputs else network.num_outputs
     if len(specs) not in (1, count):
-        raise UsageError(
-            f"{key}", why=f"{len(specs)} given for {count} tensors", hint="one, or all"
-        )
+        raise UsageError(key, why=f"{len(specs)} given for {count} tensors", hint="one, or all")
     for index in range(count):
         tensor = network.get_input(index) if inputs else network.get_output(index)
         _set(target, key, tensor, specs[index if len(specs) > 1 else 0])
@@ -148,11 +131,8 @@ def _set(target: Target, key: str, tensor: Any, spec: str) -> None:
         word, formats = "", spec
     if word:
         if target.libraries.version >= (11,):
-            raise UnsupportedError(
-                f"{key}={spec}",
-                why=f"{target.libraries.title} takes types from the model",
-                hint=f"{key}={formats}",
-            )
+            why = f"{target.libraries.title} takes types from the model"
+            raise UnsupportedError(f"{key}={spec}", why=why, hint=f"{key}={formats}")
         tensor.dtype = type_called(target.trt, word)
     mask = 0
     for one in formats.split("+"):
@@ -175,25 +155,9 @@ def load_plugins(libraries: Libraries, logger: Any, paths: tuple[str, ...]) -> N
             raise BackendError(f"plugin library {path}", why="TensorRT could not load it")
 
 
-_BY_NAME = {
-    "FLOAT": DataType.FP32,
-    "HALF": DataType.FP16,
-    "BF16": DataType.BF16,
-    "FP8": DataType.FP8,
-    "FP4": DataType.FP4,
-    "E8M0": DataType.E8M0,
-    "INT64": DataType.INT64,
-    "INT32": DataType.INT32,
-    "INT8": DataType.INT8,
-    "INT4": DataType.INT4,
-    "UINT8": DataType.UINT8,
-    "BOOL": DataType.BOOL,
-}
-
-
 def dtype_of(trt_type: Any) -> DataType | None:
     """Return the type; ``None`` for one this program does not know."""
-    return _BY_NAME.get(trt_type.name)
+    return TYPES.get(trt_type.name)
 
 
 def set_calibrator(
@@ -207,15 +171,18 @@ def set_calibrator(
     layers = (network.get_layer(index) for index in range(network.num_layers))
     if cache is None and any(layer.type == trt.LayerType.QUANTIZE for layer in layers):
         return None, ()
-    base = getattr(trt, "IInt8EntropyCalibrator2", None)
-    if base is None:
+    if (base := getattr(trt, "IInt8EntropyCalibrator2", None)) is None:
         raise UnsupportedError("calibration", why=f"TensorRT {trt.__version__} does not calibrate")
     with os_errors_as(UsageError, f"calibration cache {cache}"):
         data = Path(cache).read_bytes() if cache else None
     batches = [] if data else [_random_inputs(cuda, network, spans)]
     made = _calibrator(base, data, batches)
     config.int8_calibrator = made
-    return made, () if data else (_random_notice(),)
+    message = (
+        "INT8 ranges come from one random batch: times are valid, "
+        "outputs are not; give calibration_cache=FILE or a model with Q/DQ nodes"
+    )
+    return made, () if data else (Notice("W-RANDOM-CALIBRATION", message),)
 
 
 def _random_inputs(cuda: Cuda, network: Any, spans: dict[str, Span]) -> dict[str, int]:
@@ -238,11 +205,9 @@ def _random_inputs(cuda: Cuda, network: Any, spans: dict[str, Span]) -> dict[str
 def _random_values(tensor: Any, span: Span | None, generator: np.random.Generator) -> Any:
     known = dtype_of(tensor.dtype)
     if known not in NUMPY:
-        raise UnsupportedError(
-            f"calibration with input {tensor.name} of type {tensor.dtype.name}",
-            why="it cannot be filled at random",
-            hint="calibration_cache=FILE, or a model with Q/DQ nodes",
-        )
+        what = f"calibration with input {tensor.name} of type {tensor.dtype.name}"
+        hint = "calibration_cache=FILE, or a model with Q/DQ nodes"
+        raise UnsupportedError(what, why="it cannot be filled at random", hint=hint)
     kind = np.dtype(NUMPY[known])
     if span is not None and tensor.is_shape_tensor:
         return np.array(span.opt, kind)
@@ -271,11 +236,3 @@ def _calibrator(base: Any, cache: bytes | None, batches: list[dict[str, int]]) -
             """Ranges of random inputs are not worth keeping."""
 
     return Calibrator()
-
-
-def _random_notice() -> Notice:
-    return Notice(
-        "W-RANDOM-CALIBRATION",
-        "INT8 ranges come from one random batch: times are valid, "
-        "outputs are not; give calibration_cache=FILE or a model with Q/DQ nodes",
-    )

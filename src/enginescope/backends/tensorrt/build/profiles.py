@@ -55,7 +55,12 @@ def spans_of(
     """
     given = {key: options.get(f"{key}_shapes", ()) for key in ("min", "opt", "max")}
     count = max((len(one) for one in given.values()), default=0)
-    _check_names(inputs, [*(s for one in given.values() for s in one), workload.shapes])
+    names = [one.name for one in inputs]
+    for shapes in (*(shapes for one in given.values() for shapes in one), workload.shapes):
+        for shape in shapes:
+            if shape.name not in names:
+                what = f"the model has no input called {shape.name!r}"
+                raise UsageError(what, hint=did_you_mean(shape.name, names))
     open_inputs = [one for one in inputs if one.needs_profile]
     if count and not open_inputs:
         raise UsageError("shapes for the build", why="the model has no dynamic input")
@@ -65,7 +70,7 @@ def spans_of(
         bounds = [_of_profile(given[key], index) for key in ("min", "opt", "max")]
         spans = {}
         for one in open_inputs:
-            known = [shapes.get(one.name) for shapes in bounds]
+            known = [of_profile.get(one.name) for of_profile in bounds]
             spans[one.name] = _span(one, known, workload, assumed)
         if workload.mode.decode is not None and not count:
             spans |= _while_decoding(inputs, spans, workload.mode.decode)
@@ -102,9 +107,8 @@ def _of_profile(shapes: _Shapes, index: int) -> dict[str, tuple[int, ...]]:
     if not shapes:
         return {}
     if index >= len(shapes):
-        raise UsageError(
-            f"optimization profile {index}", why="min, opt and max name unequal numbers of them"
-        )
+        what = f"optimization profile {index}"
+        raise UsageError(what, why="min, opt and max name unequal numbers of them")
     return {one.name: one.dims for one in shapes[index]}
 
 
@@ -157,34 +161,20 @@ def _assumed(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Notice, ...]:
         return ()
     inputs = ", ".join(f"{name} {dims_text(dims)}" for name, dims in shapes.items())
     first = next(iter(shapes))
-    return (
-        Notice(
-            "W-BUILD-SHAPE",
-            f"using size 1 for dynamic dimensions: the engine is built for {inputs} only; "
-            f"to set a size: --dim NAME=SIZE, --shape {first}:DIMS or --opt-shape {first}:DIMS",
-            {"shapes": {name: list(dims) for name, dims in shapes.items()}},
-        ),
+    message = (
+        f"using size 1 for dynamic dimensions: the engine is built for {inputs} only; "
+        f"to set a size: --dim NAME=SIZE, --shape {first}:DIMS or --opt-shape {first}:DIMS"
     )
-
-
-def _check_names(inputs: Sequence[NetworkInput], shapes: _Shapes) -> None:
-    names = [one.name for one in inputs]
-    for shape in (one for group in shapes for one in group):
-        if shape.name not in names:
-            raise UsageError(
-                f"the model has no input called {shape.name!r}",
-                hint=did_you_mean(shape.name, names),
-            )
+    evidence = {"shapes": {name: list(dims) for name, dims in shapes.items()}}
+    return (Notice("W-BUILD-SHAPE", message, evidence),)
 
 
 def _check_shape(one: NetworkInput, dims: tuple[int, ...]) -> None:
     if one.is_shape_tensor:
         count = one.shape[0] if one.shape else 1
         if count is not None and len(dims) != count:
-            raise UsageError(
-                f"shape {dims_text(dims)} for input {one.name}",
-                why=f"it holds {count} values, which are dimensions",
-            )
+            what = f"shape {dims_text(dims)} for input {one.name}"
+            raise UsageError(what, why=f"it holds {count} values, which are dimensions")
         return
     what = f"shape {dims_text(dims)} for input {one.name}"
     wanted = "x".join("?" if size is None else str(size) for size in one.shape)

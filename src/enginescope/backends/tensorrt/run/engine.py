@@ -24,7 +24,7 @@ from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.backends.tensorrt.libraries import Libraries, Log, is_out_of_memory, member
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError, os_errors_as
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied
 from enginescope.core.units import parse_bytes
 from enginescope.formats.plan.engine_file import ENGINE_TAGS, header_of
 from enginescope.judge.samples import Array
@@ -154,14 +154,7 @@ def input_spec(engine: Any, tensor: EngineTensor, profile: int) -> InputSpec:
     if dynamic and not tensor.on_host:
         optimum = tuple(engine.get_tensor_profile_shape(tensor.name, profile)[1])
     values = _optimal_values(engine, tensor, profile) if tensor.on_host else None
-    return InputSpec(
-        name=tensor.name,
-        dtype=tensor.dtype,
-        shape=tensor.shape,
-        type_text=tensor.type_text,
-        default_shape=optimum,
-        default_values=values,
-    )
+    return copied(InputSpec, tensor, default_shape=optimum, default_values=values)
 
 
 def _optimal_values(engine: Any, tensor: EngineTensor, profile: int) -> tuple[int, ...] | None:
@@ -273,22 +266,18 @@ def load_engine(
     # a version-compatible plan carries its own runtime as code of the host; running an engine is
     # running its code anyhow
     runtime.engine_host_code_allowed = True
-    engine = runtime.deserialize_cuda_engine(data)
-    if engine is not None:
+    if (engine := runtime.deserialize_cuda_engine(data)) is not None:
         if getattr(engine, "has_implicit_batch_dimension", False):  # until TensorRT 10
-            raise UnsupportedError(
-                f"running {path}",
-                why="it has an implicit batch dimension, which is not run by tensor names",
-                hint="build it again from the ONNX model, which has an explicit batch",
-            )
+            why = "it has an implicit batch dimension, which is not run by tensor names"
+            hint = "build it again from the ONNX model, which has an explicit batch"
+            raise UnsupportedError(f"running {path}", why=why, hint=hint)
         return runtime, engine
     why = log.why("TensorRT gave no reason")
     what = f"loading {path}"
     if is_out_of_memory(why):
         raise MemoryError(f"{what}: {why}")
-    raise UnsupportedError(
-        f"{libraries.title} cannot load {path}", why=why, hint=_hint(libraries, Path(path), why)
-    )
+    what = f"{libraries.title} cannot load {path}"
+    raise UnsupportedError(what, why=why, hint=_hint(libraries, Path(path), why))
 
 
 def _hint(libraries: Libraries, path: Path, why: str) -> str:
@@ -311,15 +300,12 @@ def _configure(libraries: Libraries, runtime: Any, options: Mapping[str, Any]) -
     if "tempfile_controls" in options:
         flags, mask = getattr(libraries.trt, "TempfileControlFlag", None), 0
         if flags is None:
-            raise UnsupportedError(
-                "trt: tempfile_controls", why=f"the {libraries.runtime} runtime has none"
-            )
+            what = "trt: tempfile_controls"
+            raise UnsupportedError(what, why=f"the {libraries.runtime} runtime has none")
         for name, word in options["tempfile_controls"]:
             if name not in _TEMPORARY or word not in ("allow", "deny"):
-                raise UsageError(
-                    f"trt: tempfile_controls={name}:{word}",
-                    hint="in_memory:allow,temporary:deny and the like",
-                )
+                what = f"trt: tempfile_controls={name}:{word}"
+                raise UsageError(what, hint="in_memory:allow,temporary:deny and the like")
             if word == "allow":
                 mask |= 1 << int(member(flags, _TEMPORARY[name], "tempfile_controls"))
         runtime.tempfile_control_flags = mask
@@ -362,9 +348,8 @@ def choose_profile(engine: Any, context: Any, index: int, stream: int) -> None:
     """Switch a context to an optimization profile."""
     count = engine.num_optimization_profiles
     if not 0 <= index < count:
-        raise UsageError(
-            f"profile_index={index}", why=f"the engine has {count} optimization profiles, from 0"
-        )
+        what = f"profile_index={index}"
+        raise UsageError(what, why=f"the engine has {count} optimization profiles, from 0")
     if index and not context.set_optimization_profile_async(index, stream):
         raise BackendError(f"optimization profile {index}", why="TensorRT refused it")
 
@@ -375,13 +360,10 @@ def set_weight_budget(engine: Any, budget: str) -> None:
     Args:
         budget: ``auto``, ``off``, a share such as ``50%`` of the streamable weights, or bytes.
     """
-    total = getattr(engine, "streamable_weights_size", None)
-    if not total:
-        raise UnsupportedError(
-            f"weight_streaming_budget={budget}",
-            why="the engine has no streamable weights" if total == 0 else "this TensorRT is older",
-            hint="build with weight_streaming=1 and strongly_typed=1, on TensorRT 10 or later",
-        )
+    if not (total := getattr(engine, "streamable_weights_size", None)):
+        why = "the engine has no streamable weights" if total == 0 else "this TensorRT is older"
+        hint = "build with weight_streaming=1 and strongly_typed=1, on TensorRT 10 or later"
+        raise UnsupportedError(f"weight_streaming_budget={budget}", why=why, hint=hint)
     if budget == "auto":
         wanted = engine.get_weight_streaming_automatic_budget()
     elif budget == "off":
@@ -395,11 +377,9 @@ def set_weight_budget(engine: Any, budget: str) -> None:
 
 def activation_bytes(engine: Any) -> int | None:
     """Return scratch and activation memory of one context, as TensorRT states it."""
-    for name in ("device_memory_size_v2", "device_memory_size"):
-        found = getattr(engine, name, None)
-        if found is not None:
-            return int(found)
-    return None
+    names = ("device_memory_size_v2", "device_memory_size")
+    sizes = (getattr(engine, name, None) for name in names)
+    return next((int(size) for size in sizes if size is not None), None)
 
 
 def refit_from_onnx(libraries: Libraries, logger: Any, engine: Any, path: str, log: Log) -> None:
@@ -414,8 +394,7 @@ def refit_from_onnx(libraries: Libraries, logger: Any, engine: Any, path: str, l
     if not Path(path).is_file():
         raise UsageError(f"refit_from={path}", why="no such file")
     trt = libraries.trt
-    make = getattr(trt, "OnnxParserRefitter", None)
-    if make is None:
+    if (make := getattr(trt, "OnnxParserRefitter", None)) is None:
         raise UnsupportedError("refit_from", why=f"TensorRT {trt.__version__} cannot do it")
     if not engine.refittable:
         raise UnsupportedError("refit_from", why="the engine is not refittable", hint="refit=1")

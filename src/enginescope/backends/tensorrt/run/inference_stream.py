@@ -57,7 +57,12 @@ class Gate:
         watchdog = Timer(LIMIT_S, self._open_late)
         watchdog.start()
         try:
-            self._wait_on_gpu()
+            address = self._driver.CUdeviceptr(self._word.ctypes.data)
+            (error,) = self._driver.cuStreamWaitValue32(
+                self._stream, address, self._generation, _GREATER_OR_EQUAL
+            )
+            if error:
+                raise UnsupportedError("holding back a CUDA stream", why=error.name)
             yield
         finally:
             self._word[0] = self._generation
@@ -71,15 +76,6 @@ class Gate:
                 why=f"an inference was not enqueued within {LIMIT_S:g} s: the engine waits for the "
                 "GPU in between, or has more launches than the driver's queue holds",
             )
-
-    def _wait_on_gpu(self) -> None:
-        driver = self._driver
-        address = driver.CUdeviceptr(self._word.ctypes.data)
-        (error,) = driver.cuStreamWaitValue32(
-            self._stream, address, self._generation, _GREATER_OR_EQUAL
-        )
-        if error:
-            raise UnsupportedError("holding back a CUDA stream", why=error.name)
 
     def _open_late(self) -> None:
         self.was_late = True
@@ -265,8 +261,7 @@ class InferenceStream:
                 self.set_shape(one.name, shapes[one.name])
             # the values of a shape tensor are read when the other shapes are inferred
             self.set_address(one.name, self.sets[0][one.name].address)
-        missing = context.infer_shapes()
-        if missing:
+        if missing := context.infer_shapes():
             raise BackendError("inferring shapes", why=f"nothing is known of {', '.join(missing)}")
         self._bind_outputs()
         for group in self.sets:
@@ -278,11 +273,10 @@ class InferenceStream:
 
     def set_shape(self, name: str, shape: tuple[int, ...]) -> None:
         if not self._context.set_input_shape(name, shape):
-            raise UsageError(
-                f"shape {'x'.join(map(str, shape))} for input {name}",
-                why=self._parts.log.why("the engine's optimization profile does not allow it"),
-                hint="build it for that shape: --min-shape, --opt-shape, --max-shape",
-            )
+            what = f"shape {'x'.join(map(str, shape))} for input {name}"
+            why = self._parts.log.why("the engine's optimization profile does not allow it")
+            hint = "build it for that shape: --min-shape, --opt-shape, --max-shape"
+            raise UsageError(what, why=why, hint=hint)
 
     def launch_eagerly(self) -> None:
         """Let every launch be the enqueue itself."""

@@ -34,7 +34,7 @@ from enginescope.records.samples import QueryTrace
 
 def flusher(cuda: Cuda, stream: Any) -> Callable[[], Any]:
     """Return a call that enqueues a write of twice the L2 cache's size on `stream`."""
-    nbytes = 2 * cuda.facts(cuda.device).l2_bytes
+    nbytes = 2 * cuda.l2_bytes(cuda.device)
     address = cuda.device_buffer(nbytes)
     return partial(cuda.runtime.cudaMemsetAsync, address, 0, nbytes, stream)
 
@@ -291,8 +291,7 @@ class ThroughputRecorder:
         return float(np.median(times))
 
     def _failure(self, lane: InferenceStream, event: Any) -> BaseException:
-        error = self._cuda.runtime.cudaEventSynchronize(event)[0]
-        if error:
+        if error := self._cuda.runtime.cudaEventSynchronize(event)[0]:
             return BackendError("running the engine", why=self._cuda.error_name(error))
         return lane.failure()
 

@@ -51,11 +51,8 @@ def resolved(asked: Mode) -> Mode:
         raise UsageError("call client", why="TensorRT is given memory, which the caller fills")
     streams = asked.streams or 1
     if kind == "latency" and streams > 1:
-        raise UsageError(
-            f"{streams} streams in latency mode",
-            why="it has one request in flight",
-            hint="--mode throughput",
-        )
+        what = f"{streams} streams in latency mode"
+        raise UsageError(what, why="it has one request in flight", hint="--mode throughput")
     if asked.decode is not None:
         asked = replace(asked, cuda_graph=_decoding_without(asked))
     return replace(
@@ -82,11 +79,9 @@ def _decoding_without(asked: Mode) -> bool:
     }
     for option, is_asked in refused.items():
         if is_asked:
-            raise UsageError(
-                f"trt: --decode with {option}",
-                why="tokens are generated one after another, and each chooses the next",
-                hint=f"omit {option.split()[0]}",
-            )
+            what = f"trt: --decode with {option}"
+            why = "tokens are generated one after another, and each chooses the next"
+            raise UsageError(what, why=why, hint=f"omit {option.split()[0]}")
     return False
 
 
@@ -158,16 +153,13 @@ class TrtSession:
 
     def _context(self, options: dict[str, Any]) -> Any:
         made = make_context(self.libraries, self.engine, self.log, options.get("allocation"))
-        ratio = options.get("persistent_cache_ratio", 0.0)
-        if ratio:
-            made.persistent_cache_limit = int(ratio * self._persisting_bytes())
+        if ratio := options.get("persistent_cache_ratio", 0.0):
+            rt = self.cuda.runtime
+            kind = rt.cudaDeviceAttr.cudaDevAttrMaxPersistingL2CacheSize
+            asked = rt.cudaDeviceGetAttribute(kind, self.cuda.device)
+            nbytes = int(self.cuda.check(asked, "asking for the persisting L2 cache"))
+            made.persistent_cache_limit = int(ratio * nbytes)
         return made
-
-    def _persisting_bytes(self) -> int:
-        rt = self.cuda.runtime
-        kind = rt.cudaDeviceAttr.cudaDevAttrMaxPersistingL2CacheSize
-        asked = rt.cudaDeviceGetAttribute(kind, self.cuda.device)
-        return int(self.cuda.check(asked, "asking for the persisting L2 cache"))
 
     @property
     def gpu(self) -> str:
@@ -276,25 +268,17 @@ class TrtSession:
         found = []
         if self.why_no_graph:
             level = "W" if self.asked_for_graph else "I"
-            found.append(
-                Notice(
-                    f"{level}-NO-CUDA-GRAPH",
-                    f"measured without a CUDA graph: {self.why_no_graph}",
-                    {"asked": self.asked_for_graph},
-                )
-            )
+            message = f"measured without a CUDA graph: {self.why_no_graph}"
+            found.append(Notice(f"{level}-NO-CUDA-GRAPH", message, {"asked": self.asked_for_graph}))
         found += [self._python_notice] if self._python_notice else []
-        strange = [one for one in self._tensors if not is_known(one.layout)]
-        if strange:
+        if strange := [one for one in self._tensors if not is_known(one.layout)]:
             names = ", ".join(one.name for one in strange)
-            found.append(
-                Notice(
-                    "W-RAW-LAYOUT",
-                    f"{names}: values are passed to and from the engine's memory format "
-                    "without reordering, so times are valid and outputs are not",
-                    {one.name: one.format_text for one in strange},
-                )
+            message = (
+                f"{names}: values are passed to and from the engine's memory format "
+                "without reordering, so times are valid and outputs are not"
             )
+            evidence = {one.name: one.format_text for one in strange}
+            found.append(Notice("W-RAW-LAYOUT", message, evidence))
         stripped = stripped_notice(self.libraries.trt, self.engine, self._options)
         if stripped is not None:
             found.append(stripped)
@@ -315,9 +299,8 @@ class TrtSession:
 def must_be_runnable(job: Job) -> None:
     """Raise unless there is an engine to run."""
     if job.subject.kind not in ("onnx", "engine"):
-        raise UnsupportedError(
-            f"trt cannot run {job.subject.name}", why="it is neither a model nor a plan"
-        )
+        what = f"trt cannot run {job.subject.name}"
+        raise UnsupportedError(what, why="it is neither a model nor a plan")
     if job.subject.kind == "onnx" and job.engine is None:
         raise BackendError(f"running {job.subject.name}", why="its engine was not built")
 
@@ -355,7 +338,10 @@ class TrtAnswers:
         decides = any(one.default_values is not None for one in self.input_specs)
         is_worn = bool(lane.grown) and self._answered >= _MOST_GROWN
         if self._shapes is not None and (shapes != self._shapes or decides or is_worn):
-            self._reopen()
+            self._keep_notices()
+            self._session.close()
+            self._session = TrtSession(self._libraries, self._job, _MODE)
+            self._shapes, self._answered = None, 0
             lane = self._session.lanes[0]
         if self._shapes is None:
             self._session.bind(feeds)
@@ -368,12 +354,6 @@ class TrtAnswers:
             lane.settle()
         self._answered += 1
         return self._session.answers()
-
-    def _reopen(self) -> None:
-        self._keep_notices()
-        self._session.close()
-        self._session = TrtSession(self._libraries, self._job, _MODE)
-        self._shapes, self._answered = None, 0
 
     def _keep_notices(self) -> None:
         self._said += [one for one in self._session.notices() if one not in self._said]

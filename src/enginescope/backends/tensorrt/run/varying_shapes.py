@@ -101,20 +101,18 @@ class TrtChanges:
         """Switch the profile if the shape needs another one; bind inputs and outputs."""
         parts: dict[str, float] = {}
         profile = self.choice(feeds).profile
-        if profile is not None and profile != self._active:
-            parts["profile"] = self._switch(profile)
         begin = perf_counter_ns()
+        if profile is not None and profile != self._active:
+            stream = self._lane.compute_stream
+            if not self._context.set_optimization_profile_async(profile, int(stream)):
+                raise BackendError(f"optimization profile {profile}", why="TensorRT refused it")
+            self._session.cuda.wait(stream, "switching the optimization profile")
+            self._active = profile
+            parts["profile"] = (perf_counter_ns() - begin) / 1e6
+            begin = perf_counter_ns()
         memory = self._memory.get(point)
         self._memory[point] = self._lane.bind(feeds.arrays, feeds.shapes, memory)
         return {**parts, "bind": (perf_counter_ns() - begin) / 1e6}
-
-    def _switch(self, profile: int) -> float:
-        stream, begin = self._lane.compute_stream, perf_counter_ns()
-        if not self._context.set_optimization_profile_async(profile, int(stream)):
-            raise BackendError(f"optimization profile {profile}", why="TensorRT refused it")
-        self._session.cuda.wait(stream, "switching the optimization profile")
-        self._active = profile
-        return (perf_counter_ns() - begin) / 1e6
 
     def first(self) -> float:
         """Answer the first request, without a CUDA graph."""
@@ -228,11 +226,8 @@ class TrtDecodeSession(TrtSession):
     def _take(self, tensor: EngineTensor, shapes: list[Shape]) -> Buffer:
         """Return memory for the largest of these shapes, bound."""
         if any(size < 0 for shape in shapes for size in shape):
-            raise UnsupportedError(
-                f"{self._name} cannot generate tokens",
-                why=f"the size of {tensor.name} depends on the values",
-                hint="omit decode",
-            )
+            why, hint = f"the size of {tensor.name} depends on the values", "omit decode"
+            raise UnsupportedError(f"{self._name} cannot generate tokens", why=why, hint=hint)
         buffer = Buffer(self.cuda, tensor, max(shapes, key=tensor.nbytes))
         self._lane.set_address(tensor.name, buffer.address)
         return buffer
@@ -254,8 +249,7 @@ class TrtDecodeSession(TrtSession):
             values = self._prompt.values_after(number, no_tokens, values)
         self._fill(values)  # the values of a shape tensor are read when shapes are inferred
         self._set_shapes(fed)
-        missing = self._execution.infer_shapes()
-        if missing:
+        if missing := self._execution.infer_shapes():
             raise BackendError("inferring shapes", why=f"nothing is known of {', '.join(missing)}")
         return self._shapes_now()
 

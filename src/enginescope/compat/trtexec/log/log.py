@@ -96,19 +96,17 @@ def device_lines(
 
 
 def _selected(device: Device, index: int, *, lists_all: bool) -> Iterator[str]:
-    yield f"Selected Device: {device.name}"
-    if lists_all:
-        yield f"Selected Device ID: {index}"
-        if device.uuid is not None:
-            yield f"Selected Device UUID: {device.uuid}"
-    if device.compute_capability is not None:
-        yield f"Compute Capability: {device.compute_capability}"
-    if device.sm_count is not None:
-        yield f"SMs: {device.sm_count}"
-    if device.memory_bytes is not None:
-        yield f"Device Global Memory: {device.memory_bytes // 2**20} MiB"
-    if device.shared_per_sm_bytes is not None:
-        yield f"Shared Memory per SM: {device.shared_per_sm_bytes // 2**10} KiB"
+    memory, shared = device.memory_bytes, device.shared_per_sm_bytes
+    facts = {
+        "Selected Device": device.name,
+        "Selected Device ID": index if lists_all else None,
+        "Selected Device UUID": device.uuid if lists_all else None,
+        "Compute Capability": device.compute_capability,
+        "SMs": device.sm_count,
+        "Device Global Memory": None if memory is None else f"{memory // 2**20} MiB",
+        "Shared Memory per SM": None if shared is None else f"{shared // 2**10} KiB",
+    }
+    yield from (f"{name}: {value}" for name, value in facts.items() if value is not None)
     if device.memory_bus_bits is not None and device.has_ecc is not None:
         ecc = "enabled" if device.has_ecc else "disabled"
         yield f"Memory Bus Width: {device.memory_bus_bits} bits (ECC {ecc})"
@@ -136,20 +134,16 @@ _SPARSITY = {"disable": "Disabled", "enable": "Enabled", "force": "Forced"}
 def option_lines(settings: Settings) -> tuple[Line, ...]:
     """Return all sections of options, in trtexec's order."""
     texts = [
-        *_model(settings),
+        "=== Model Options ===",
+        f"Format: {'ONNX' if settings.onnx else '*'}",
+        f"Model: {settings.onnx or ''}",
+        "Output:",
         *_build(settings),
         *_system(settings.arguments),
         *_inference(settings),
         *_reporting(settings),
     ]
     return info(*map(on_one_line, texts))
-
-
-def _model(settings: Settings) -> Iterator[str]:
-    yield "=== Model Options ==="
-    yield f"Format: {'ONNX' if settings.onnx else '*'}"
-    yield f"Model: {settings.onnx or ''}"
-    yield "Output:"
 
 
 def _build(settings: Settings) -> Iterator[str]:
@@ -181,7 +175,11 @@ def _build(settings: Settings) -> Iterator[str]:
     yield f"ONNX {norm} InstanceNorm: {enabled(has_norm)}"
     yield f"TensorRT runtime: {arguments.text('--useRuntime', 'full')}"
     yield "Lean DLL Path: "
-    yield f"Tempfile Controls: {_tempfile_controls(arguments)}"
+    controls = {"in_memory": "allow", "temporary": "allow"}
+    given = filter(None, arguments.text("--tempfileControls").split(","))
+    controls |= dict(one.partition(":")[::2] for one in given)
+    allowed = ", ".join(f"{name}: {word}" for name, word in controls.items())
+    yield f"Tempfile Controls: {{ {allowed} }}"
     yield f"Exclude Lean Runtime: {enabled(arguments.has('--excludeLeanRuntime'))}"
     yield f"Sparsity: {_SPARSITY[arguments.text('--sparsity', 'disable')]}"
     yield "Safe mode: Disabled"
@@ -244,8 +242,7 @@ def _later_build_keys(settings: Settings) -> Iterator[str]:
 def _formats(arguments: Arguments) -> Iterator[str]:
     default = "CHW" if arguments.version.major >= 11 else "fp32:CHW"
     for title, flag in (("Input(s)", "--inputIOFormats"), ("Output(s)", "--outputIOFormats")):
-        given = [one for one in arguments.text(flag).split(",") if one]
-        if not given:
+        if not (given := [one for one in arguments.text(flag).split(",") if one]):
             yield f"{title}s format: {default}"
         for one in given:
             yield f"{title}: {one}"
@@ -277,7 +274,10 @@ def _inference(settings: Settings) -> Iterator[str]:
     version = arguments.version
     yield "=== Inference Options ==="
     yield f"Batch: {_batch(settings, 'Explicit')}"
-    yield from _run_shapes(settings)
+    if not (shapes := run_shapes(settings)):
+        yield "Input inference shapes: model"
+    for shape in shapes:
+        yield f"Input inference shape : {shape.name}={dims_text(shape.dims)}"
     yield f"Iterations: {timing.iterations}"
     warm_up = number(timing.warm_up_ms)
     yield f"Duration: {number(timing.duration_s)}s (+ {warm_up}ms warm up)"
@@ -297,7 +297,10 @@ def _inference(settings: Settings) -> Iterator[str]:
     yield f"Persistent Cache Ratio: {arguments.text('--persistentCacheRatio', '0')}"
     if version.major >= 10:
         yield f"Optimization Profile Index: {settings.profile_index}"
-        yield f"Weight Streaming Budget: {_budget(settings)}"
+        budget = settings.options.get("weight_streaming_budget", "off")
+        words = {"off": "Disabled", "auto": "Automatic"}
+        size = budget if budget.endswith("%") else f"{budget} bytes"
+        yield f"Weight Streaming Budget: {words.get(budget, size)}"
     yield "Inputs:"
     for file in settings.files:
         yield f"{file.name}<-{file.path}"
@@ -305,26 +308,18 @@ def _inference(settings: Settings) -> Iterator[str]:
         yield "Debug Tensor Save Destinations:"
 
 
-def _run_shapes(settings: Settings) -> Iterator[str]:
-    shapes = run_shapes(settings)
-    if not shapes:
-        yield "Input inference shapes: model"
-    for shape in shapes:
-        yield f"Input inference shape : {shape.name}={dims_text(shape.dims)}"
-
-
 def _reporting(settings: Settings) -> Iterator[str]:
-    reporting = settings.reporting
+    arguments = settings.arguments
     yield "=== Reporting Options ==="
-    yield f"Verbose: {enabled(reporting.verbose)}"
-    yield f"Averages: {reporting.average_runs} inferences"
-    yield f"Percentiles: {','.join(f'{percentile:g}' for percentile in reporting.percentiles)}"
+    yield f"Verbose: {enabled(arguments.has('--verbose'))}"
+    yield f"Averages: {settings.average_runs} inferences"
+    yield f"Percentiles: {','.join(f'{percentile:g}' for percentile in settings.percentiles)}"
     yield "Dump refittable layers:Disabled"
-    yield f"Dump output: {enabled(reporting.output)}"
-    yield f"Profile: {enabled(reporting.profile)}"
-    yield f"Export timing to JSON file: {reporting.times_file or ''}"
-    yield f"Export output to JSON file: {reporting.output_file or ''}"
-    yield f"Export profile to JSON file: {reporting.profile_file or ''}"
+    yield f"Dump output: {enabled(arguments.has('--dumpOutput'))}"
+    yield f"Profile: {enabled(arguments.has('--dumpProfile'))}"
+    yield f"Export timing to JSON file: {arguments.text('--exportTimes')}"
+    yield f"Export output to JSON file: {arguments.text('--exportOutput')}"
+    yield f"Export profile to JSON file: {arguments.text('--exportProfile')}"
     yield ""
 
 
@@ -354,13 +349,6 @@ def _allowed(settings: Settings) -> tuple[str, ...]:
     return tuple(one for one in ("fp16", "bf16", "int8", "fp8", "int4") if one in asked)
 
 
-def _tempfile_controls(arguments: Arguments) -> str:
-    given = arguments.text("--tempfileControls").split(",")
-    words = {"in_memory": "allow", "temporary": "allow"}
-    words |= dict(one.partition(":")[::2] for one in given if one)
-    return "{ " + ", ".join(f"{name}: {word}" for name, word in words.items()) + " }"
-
-
 def _sources(text: str) -> str:
     signs = {part[1:].strip(): part[0] for part in text.split(",") if part}
     return "".join(
@@ -374,9 +362,3 @@ def _batch(settings: Settings, explicit: str) -> str:
     """Return 1 where trtexec 8 does: it cannot know whether a loaded engine is explicit."""
     is_unknown = settings.load_engine is not None and not settings.shapes
     return "1" if is_unknown and settings.arguments.version.major < 9 else explicit
-
-
-def _budget(settings: Settings) -> str:
-    budget = settings.options.get("weight_streaming_budget", "off")
-    words = {"off": "Disabled", "auto": "Automatic"}
-    return words.get(budget, budget if budget.endswith("%") else f"{budget} bytes")

@@ -40,8 +40,7 @@ def engine_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
         texts += _build(run, settings)
     elif loaded is not None and settings.arguments.version.at_least(9):
         texts.append(f"Loaded engine with size: {number(loaded / 2**20)} MiB")
-    deserialized = run.phase_ms("load")
-    if deserialized is not None:
+    if (deserialized := run.phase_ms("load")) is not None:
         texts.append(f"Engine deserialized in {number(deserialized / 1e3)} sec.")
     context = run.device_memory.activation_bytes if run.device_memory else None
     if context is not None and settings.arguments.version.at_least(9, 3):
@@ -185,10 +184,12 @@ _SAFE = frozenset("._-,")
 
 def output_lines(answers: Sequence[TensorValues]) -> tuple[Line, ...]:
     """Return ``--dumpOutput``: name and shape, then the values of each output."""
-    parts = [
-        f"{on_one_line(answer.name)}: ({dims_text(answer.shape)})\n{_printed(numbers_of(answer))}"
-        for answer in answers
-    ]
+    parts = []
+    for answer in answers:
+        values = numbers_of(answer)
+        texts = map(number if values.dtype.kind == "f" else str, values.tolist())
+        head = f"{on_one_line(answer.name)}: ({dims_text(answer.shape)})"
+        parts.append(f"{head}\n{' '.join(texts)}")
     return info("Output Tensors:", *parts)
 
 
@@ -229,10 +230,6 @@ def _record(tensor: TensorValues) -> dict[str, Any]:
         name: np.flatnonzero(where).tolist() for name, where in places.items() if where.any()
     }
     return record
-
-
-def _printed(values: Array) -> str:
-    return " ".join(map(number if values.dtype.kind == "f" else str, values.tolist()))
 
 
 #: Decimals of milliseconds. Stamps to the picosecond: the difference of two, hours after the start,
@@ -307,9 +304,8 @@ def layer_info_json(inspector: str | None) -> bytes:
 def inspector_values(inspector: str | None) -> Any:
     """Return the inspector's text as values; see `layer_info_json`."""
     if inspector is None:
-        raise UnsupportedError(
-            "layer information", why="TensorRT's inspector gave none for this engine"
-        )
+        what = "layer information"
+        raise UnsupportedError(what, why="TensorRT's inspector gave none for this engine")
     return read_json(inspector.encode(), "the inspector's JSON").value
 
 

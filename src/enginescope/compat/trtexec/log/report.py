@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -65,19 +65,24 @@ def performance_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
     # true to that digit
     statistics = {
         metric: replace(
-            as_trtexec_prints(one, settings.reporting.percentiles),
-            mean_ms=float(one.values_ms.mean()),
+            as_trtexec_prints(one, settings.percentiles), mean_ms=float(one.values_ms.mean())
         )
         for metric, one in series.items()
     }
     wall_ms = wall_ms_of(run)
+    prolog = []
+    if run.warmup is not None:
+        warm_up = number(settings.timing.warm_up_ms)
+        prolog.append(f"Warmup completed {run.warmup.iterations} queries over {warm_up} ms")
+    if wall_ms is not None:
+        prolog.append(f"Timing trace has {len(compute)} queries over {number(wall_ms / 1e3)} s")
     return (
-        *_prolog(run, settings, len(compute), wall_ms),
+        *info(*prolog),
         *_trace(run, settings),
         *_summary(statistics, len(compute), wall_ms),
         *_warnings(statistics, compute, settings),
         *info("Explanations of the performance metrics are printed in the verbose logs.", ""),
-        *(_explanations() if settings.reporting.verbose else ()),
+        *(_explanations() if settings.arguments.has("--verbose") else ()),
     )
 
 
@@ -93,16 +98,8 @@ def unstable_from_pct(version: Version) -> float:
     return 2.5 if version.at_least(10, 13, 2) else 1.0
 
 
-def _prolog(run: Run, settings: Settings, n: int, wall_ms: float | None) -> Iterator[Line]:
-    if run.warmup is not None:
-        warm_up = number(settings.timing.warm_up_ms)
-        yield from info(f"Warmup completed {run.warmup.iterations} queries over {warm_up} ms")
-    if wall_ms is not None:
-        yield from info(f"Timing trace has {n} queries over {number(wall_ms / 1e3)} s")
-
-
 def _trace(run: Run, settings: Settings) -> Iterator[Line]:
-    size = settings.reporting.average_runs
+    size = settings.average_runs
     yield from info("", "=== Trace details ===", f"Trace averages of {size} runs:")
     series = [run.series(one) for one in ("gpu_compute", "trtexec_latency", "enqueue")]
     if any(one is None or len(one) != len(series[0] or ()) for one in series):
@@ -130,40 +127,41 @@ def _summary(
     if wall_ms:
         yield from info(f"Throughput: {number(1e3 * n / wall_ms)} qps")
     for metric, heading in HEADINGS.items():
-        if metric in statistics:
-            yield from info(f"{heading}: {_statistics(statistics[metric])}")
+        if (summary := statistics.get(metric)) is not None:
+            names = {f"p{p:g}": f"percentile({p:g}%)" for p, _ in summary.percentiles}
+            figures = ", ".join(
+                f"{names.get(name, name)} = {number(value)} ms"
+                for name, value in summary.figures.items()
+                if value is not None
+            )
+            yield from info(f"{heading}: {figures}")
     if wall_ms is not None:
         yield from info(f"Total Host Walltime: {number(wall_ms / 1e3)} s")
     compute = statistics["gpu_compute"].mean_ms or 0.0
     yield from info(f"Total GPU Compute Time: {number(compute * n / 1e3)} s")
 
 
-def _statistics(one: ReportedSummary) -> str:
-    names = {f"p{p:g}": f"percentile({p:g}%)" for p, _ in one.percentiles}
-    pairs = ((names.get(name, name), value) for name, value in one.figures.items())
-    return ", ".join(f"{name} = {number(value)} ms" for name, value in pairs if value is not None)
-
-
 def _warnings(
     statistics: dict[str, ReportedSummary], compute: Samples, settings: Settings
 ) -> Iterator[Line]:
-    hints = _HINTS_FROM_11 if settings.arguments.version.major >= 11 else _HINTS
+    is_newer = settings.arguments.version.major >= 11
+    launches, copies, clocks = _HINTS_FROM_11 if is_newer else _HINTS
     median = statistics["gpu_compute"].median_ms or 0.0
     medians = {metric: one.median_ms or 0.0 for metric, one in statistics.items()}
     may_be = "Throughput may be bound by"
     idle = "rather than GPU Compute and the GPU may be under-utilized."
     if medians.get("enqueue", 0.0) > _MOST_ENQUEUE * median:
-        yield from warning(f"* {may_be} Enqueue Time {idle}", hints.enqueue)
-    copies = {"h2d": "host-to-device transfers for the inputs"}
-    copies["d2h"] = "device-to-host transfers for the outputs"
-    for metric, transfers in copies.items():
+        yield from warning(f"* {may_be} Enqueue Time {idle}", launches)
+    transfers = {"h2d": "host-to-device transfers for the inputs"}
+    transfers["d2h"] = "device-to-host transfers for the outputs"
+    for metric, bound in transfers.items():
         if settings.timing.transfers and medians.get(metric, 0.0) >= median:
-            yield from warning(f"* {may_be} {transfers} {idle}", hints.transfers)
+            yield from warning(f"* {may_be} {bound} {idle}", copies)
     mean = float(compute.values_ms.mean())
     spread = 100 * float(np.std(compute.values_ms)) / mean if mean else 0.0
     if spread > unstable_from_pct(settings.arguments.version):
         text = f"* GPU compute time is unstable, with coefficient of variance = {number(spread)}%."
-        yield from warning(text, hints.unstable)
+        yield from warning(text, clocks)
     if settings.timing.streams > 1:
         yield from warning(
             "* Multiple inference streams are used. Latencies may not be accurate since "
@@ -172,25 +170,24 @@ def _warnings(
         )
 
 
-class _Hints(NamedTuple):
-    """The second lines of the warnings, which name flags of the version."""
-
-    enqueue: str
-    transfers: str
-    unstable: str
-
-
-_HINTS = _Hints(
-    "  If not already in use, --useCudaGraph (utilize CUDA graphs where possible) may "
-    "increase the throughput.",
+#: The second lines of the warnings on launches, copies and clocks: they name flags of the version.
+_HINTS = (
+    (
+        "  If not already in use, --useCudaGraph (utilize CUDA graphs where possible) may "
+        "increase the throughput."
+    ),
     "  Add --noDataTransfers flag to disable data transfers.",
-    "  If not already in use, locking GPU clock frequency or adding --useSpinWait may "
-    "improve the stability.",
+    (
+        "  If not already in use, locking GPU clock frequency or adding --useSpinWait may "
+        "improve the stability."
+    ),
 )
-_HINTS_FROM_11 = _Hints(
+_HINTS_FROM_11 = (
     "  If you are using --noCudaGraph, removing it may increase throughput.",
-    "  Consider removing --includeDataTransfers to disable data transfers and "
-    "potentially increase throughput.",
+    (
+        "  Consider removing --includeDataTransfers to disable data transfers and "
+        "potentially increase throughput."
+    ),
     "  If not already in use, locking GPU clock frequency may improve the stability.",
 )
 
@@ -232,8 +229,20 @@ def layer_info_lines(inspector: Any) -> tuple[Line, ...]:
 
 def shape_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
     """Return the shapes of every optimization profile, as far as they are known."""
-    found = list(_from_plan(run)) or list(_from_settings(settings))
-    return info("Optimization Profile Information:", *found)
+    rows: list[tuple[str, int, tuple[tuple[int, ...] | None, ...]]] = [
+        (one.tensor.name, profile.index, (profile.min_shape, profile.opt_shape, profile.max_shape))
+        for one in (run.plan.inputs if run.plan else ())
+        for profile in one.profiles
+    ]
+    for index, asked in enumerate(settings.profiles if not rows else ()):
+        by_name = [{one.name: one.dims for one in shapes} for shapes in asked.roles]
+        rows += [(name, index, tuple(dims[name] for dims in by_name)) for name in by_name[0]]
+    texts = []
+    for name, index, shapes in rows:
+        low, best, high = (dims_text(one) if one is not None else "not known" for one in shapes)
+        model_input = f"Model input {on_one_line(name)} (profile {index})"
+        texts.append(f"{model_input}: min={low}, opt={best}, max={high}")
+    return info("Optimization Profile Information:", *texts)
 
 
 def _row(name: str, *figures: float | None) -> str:
@@ -257,26 +266,6 @@ def _value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
 
 
-def _from_plan(run: Run) -> Iterator[str]:
-    for one in run.plan.inputs if run.plan else ():
-        for profile in one.profiles:
-            shapes = (profile.min_shape, profile.opt_shape, profile.max_shape)
-            yield _shapes(one.tensor.name, profile.index, shapes)
-
-
-def _from_settings(settings: Settings) -> Iterator[str]:
-    for index, profile in enumerate(settings.profiles):
-        by_name = [{one.name: one.dims for one in shapes} for shapes in profile.roles]
-        for name in by_name[0]:
-            yield _shapes(name, index, tuple(shapes[name] for shapes in by_name))
-
-
-def _shapes(name: str, index: int, shapes: tuple[tuple[int, ...] | None, ...]) -> str:
-    words = (dims_text(one) if one is not None else "not known" for one in shapes)
-    low, best, high = words
-    return f"Model input {on_one_line(name)} (profile {index}): min={low}, opt={best}, max={high}"
-
-
 _LINE = re.compile(r"^\[[^\]]*\] \[([FEWIV])\] (\[TRT\] .*)$")
 _LEVELS = {"F": "E", "E": "E", "W": "W", "I": "I", "V": "V"}
 
@@ -297,7 +286,8 @@ def library_lines(log: str, *, verbose: bool) -> Iterator[Line]:
 
 def run_lines(run: Run, settings: Settings, texts: KeptTexts) -> tuple[Line, ...]:
     """Return the lines of a run that went well, or as far as it went and why it did not."""
-    verbose = settings.reporting.verbose
+    has = settings.arguments.has
+    verbose = has("--verbose")
     # where nothing but a build was done, the worker's log is the build's once more
     is_repeated = run.phase_ms("load") is None and settings.skip_inference and texts.build_log
     engine = (
@@ -308,12 +298,15 @@ def run_lines(run: Run, settings: Settings, texts: KeptTexts) -> tuple[Line, ...
         *library_lines("" if is_repeated else texts.run_log, verbose=verbose),
     )
     if run.outcome.kind is not OutcomeKind.OK:
-        return (*engine, *_failure(run))
+        message = run.outcome.message or f"the worker ended: {run.outcome.kind.value}"
+        hint = [f"  try: {run.outcome.hint}"] if run.outcome.hint else []
+        return (*engine, *error(message, *hint))
     layers = _layers(run, settings, texts.inspector)
     if settings.skip_inference:
         skipped = info("Skipped inference phase since --skipInference is added.")
         return (*engine, *layers, *skipped)
-    reporting = settings.reporting
+    # trtexec prints no notices on its figures
+    notices = (f"* {one.message} ({one.code})" for one in run.notices if one.level == "warning")
     return (
         *engine,
         *graph_lines(run, settings),
@@ -321,31 +314,19 @@ def run_lines(run: Run, settings: Settings, texts: KeptTexts) -> tuple[Line, ...
         *layers,
         *info("Starting inference"),
         *performance_lines(run, settings),
-        *_notices(run),
-        *(output_lines(run.answers) if reporting.output else ()),
-        *(profile_lines(run.profile) if reporting.profile and run.profile else ()),
+        *warning(*map(on_one_line, notices)),
+        *(output_lines(run.answers) if has("--dumpOutput") else ()),
+        *(profile_lines(run.profile) if has("--dumpProfile") and run.profile else ()),
     )
 
 
 def _layers(run: Run, settings: Settings, inspector: str | None) -> tuple[Line, ...]:
     lines: tuple[Line, ...] = ()
-    if settings.reporting.layer_info:
+    if settings.arguments.has("--dumpLayerInfo"):
         try:
             lines += layer_info_lines(inspector_values(inspector))
         except EnginescopeError as problem:
             lines += warning(str(problem))
-    if settings.reporting.shapes:
+    if settings.arguments.has("--dumpOptimizationProfile"):
         lines += shape_lines(run, settings)
     return lines
-
-
-def _failure(run: Run) -> tuple[Line, ...]:
-    outcome = run.outcome
-    message = outcome.message or f"the worker ended: {outcome.kind.value}"
-    return error(message, *([f"  try: {outcome.hint}"] if outcome.hint else []))
-
-
-def _notices(run: Run) -> tuple[Line, ...]:
-    """Return the notices of enginescope on the figures; trtexec does not print them."""
-    texts = (f"* {one.message} ({one.code})" for one in run.notices if one.level == "warning")
-    return warning(*map(on_one_line, texts))
