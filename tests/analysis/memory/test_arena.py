@@ -64,7 +64,7 @@ def test_the_second_inference_takes_one_block_beside_the_outputs_of_the_first() 
         [
             Request(nbytes=MIB, first=0, last=1),
             Request(nbytes=MIB, first=1, last=2),
-            Request(nbytes=512 << 10, first=2, last=3, is_planned=False),
+            Request(nbytes=512 << 10, first=2, last=3, kind="output"),
         ],
         extra_bytes=(None, None, 0),
     )
