@@ -189,7 +189,8 @@ class MemoryView:
     @property
     def predicted_workspaces(self) -> dict[str, list[int]]:
         """Bytes of the temporary buffers of each layer whose kernel's rule is known, by name."""
-        return self.plan.extra.get(WORKSPACES, {})
+        found: dict[str, list[int]] = self.plan.extra.get(WORKSPACES, {})
+        return found
 
     @cached_property
     def session_bytes(self) -> int | None:

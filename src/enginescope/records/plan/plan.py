@@ -24,7 +24,7 @@ EXECUTED = "onnxruntime"
 SHAPES = "shapes"
 #: Another: names of the weights that every reader keeps in an order of its own.
 PACKED = "packed"
-#: Another: bytes of the temporary buffers of a layer, by its name, where its kernel's rule is known.
+#: Another: bytes of a layer's temporary buffers, by its name, where its kernel's rule is known.
 WORKSPACES = "workspaces"
 
 
