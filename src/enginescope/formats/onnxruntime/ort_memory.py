@@ -113,18 +113,17 @@ def _quantized_convolution(node: _Node) -> list[int] | None:
     Symmetric kernels (``MlasConvSymPackWSize``) need no products; which of them a processor has for
     a number of filters that 8 does not divide depends on AVX-512.
     """
-    from onnx.numpy_helper import to_array
-
     image, zero, weights, weights_zero = node.read[0], *node.read[2:4], node.read[5]
     if not {weights.name, weights_zero.name} <= node.constants.keys():
         return None
+    offsets = node.constants[weights_zero.name]
     filters, depth, *kernel = weights.shape
     groups = node.attributes.get("group", 1)
     is_depthwise = depth == 1 and filters == groups
     is_symmetric = (
         (image.dtype, weights.dtype) == (DataType.UINT8, DataType.INT8)
         and zero.name in node.constants
-        and not to_array(node.constants[weights_zero.name]).any()
+        and not any((*offsets.raw_data, *offsets.int32_data))
         and (
             is_depthwise and groups % 16 == 0
             if groups > 1
