@@ -1,6 +1,6 @@
 """Compare the memory that a plan and the arena's rules give with what ONNX Runtime reported.
 
-Predicted: from sizes alone. Replayed: with the workspaces and packed weights of the report.
+Predicted: from sizes and the kernels' rules. Replayed: with the report's workspaces and weights.
 
 ``python benchmarks/memory.py MODEL.onnx[,INPUT:SHAPE,DIM=SIZE] …``: a line for each model: the
 arena's peak and what it holds, by its rules and as reported, and the parts of the process.

@@ -64,7 +64,7 @@ def test_the_second_inference_takes_one_block_beside_the_outputs_of_the_first() 
         [
             Request(nbytes=MIB, first=0, last=1),
             Request(nbytes=MIB, first=1, last=2),
-            Request(nbytes=512 << 10, first=2, last=3, is_planned=False),
+            Request(nbytes=512 << 10, first=2, last=3, kind="output"),
         ],
         extra_bytes=(None, None, 0),
     )
@@ -72,3 +72,16 @@ def test_the_second_inference_takes_one_block_beside_the_outputs_of_the_first() 
     assert made.block_bytes == 2 * MIB
     assert made.peak_bytes == made.block_bytes + (512 << 10)
     assert made.held_bytes == 3 * MIB
+
+
+def test_a_workspace_is_taken_again_beside_the_block() -> None:
+    made = forecast(
+        [
+            Request(nbytes=MIB, first=0, last=1),
+            Request(nbytes=MIB, first=1, last=1, kind="workspace"),
+            Request(nbytes=MIB, first=2, last=2),
+        ],
+        extra_bytes=(None, None, None),
+    )
+    assert (made.first_peak_bytes, made.block_bytes) == (2 * MIB, MIB)
+    assert (made.peak_bytes, made.held_bytes) == (2 * MIB, 3 * MIB)

@@ -6,9 +6,10 @@ from enginescope.analysis.memory.findings import memory_findings
 from enginescope.analysis.memory.fit import next_size
 from enginescope.analysis.memory.memory_view import MemoryView, memory_of
 from enginescope.core.record import replace
-from enginescope.records.plan.plan import PACKED, SHAPES, Weights
+from enginescope.records.plan.plan import PACKED, SHAPES, WORKSPACES, Weights
 from enginescope.records.run.run import ArenaStep, ArenaUse
 from enginescope.records.tensor import DataType
+from enginescope.render.memory.memory_text import forecast_sentence
 from tests.analysis.card_plans import layer, tensor
 from tests.analysis.memory.test_buffers import executed
 
@@ -133,3 +134,17 @@ def test_the_search_ends_at_the_last_size_that_fits(limit: int, bend: int) -> No
     assert peak(high) > limit
     assert not low or peak(low) <= limit
     assert len(peaks) <= 16
+
+
+def test_a_forecast_counts_the_workspaces_that_the_plan_has() -> None:
+    bare = view_of()
+    extra = {**bare.plan.extra, WORKSPACES: {"two": [MIB, 2 * MIB]}}
+    found = memory_of(replace(bare.plan, extra=extra))
+    assert found is not None
+    assert found.predicted_workspaces == {"two": [MIB, 2 * MIB]}
+    assert found.predicted is not None
+    assert bare.predicted is not None
+    # of a region of 4 MiB, the second takes all that the first has left
+    assert found.predicted.first_peak_bytes == bare.predicted.first_peak_bytes + 4 * MIB
+    assert "predicted from sizes, and the workspace of 1 kernel: " in forecast_sentence(found)
+    assert set(found.workspace_bytes) == {None}

@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+import platform
+from pathlib import Path
 from typing import Any
 
-from enginescope.formats.lenient_json import Document
-from enginescope.formats.onnxruntime.ort_memory import arenas_of
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from enginescope.analysis.memory.memory_view import MemoryView, memory_of
+from enginescope.core.record import replace
+from enginescope.formats.lenient_json import Document, read_json
+from enginescope.formats.onnxruntime.ort_memory import RULES_FROM, arenas_of, workspaces_of
+from enginescope.formats.onnxruntime.ort_profile import executed_plan
+from enginescope.records.plan.plan import PACKED, WORKSPACES
+from enginescope.records.tensor import Tensor
 
 
 def event(node: str, after: int, change: int, peak: int) -> dict[str, Any]:
@@ -47,3 +59,183 @@ def test_a_profile_without_all_marks_has_no_steps() -> None:
     odd["args"]["mem_in_use_delta"] = "--1"
     (use,) = arenas_of(Document(value=[partial, odd, RUN], source="p.json"))
     assert use.steps == ()
+
+
+F32, U8 = TensorProto.FLOAT, TensorProto.UINT8
+MIB = 1 << 20
+
+
+def zeros(*shape: int, kind: Any = np.float32) -> Any:
+    return np.zeros(shape, kind)
+
+
+def scales(weights: Any, zero: int = 0) -> dict[str, Any]:
+    """Return the constants of a quantized node, in the order of its inputs after the first."""
+    one = np.array(0.1, np.float32)
+    return {
+        "x_scale": one,
+        "x_zero": np.array(3, np.uint8),
+        "w": weights,
+        "w_scale": one,
+        "w_zero": np.array(zero, weights.dtype),
+        "y_scale": one,
+        "y_zero": np.array(1, np.uint8),
+    }
+
+
+#: Operator, domain, attributes, inputs, outputs and constants of one node; its buffers.
+NODES = {
+    "transposed convolution": (
+        ("ConvTranspose", "", {"strides": [2, 2], "kernel_shape": [4, 4]}),
+        {"x": (F32, 2, 32, 64, 64)},
+        {"y": (F32, 2, 16, 130, 130)},
+        {"w": zeros(32, 16, 4, 4)},
+        [4 * MIB],
+    ),
+    "LSTM of two directions without its last states": (
+        ("LSTM", "", {"hidden_size": 128, "direction": "bidirectional"}),
+        {"x": (F32, 200, 8, 64)},
+        {"y": (F32, 200, 2, 8, 128)},
+        {"w": zeros(2, 512, 64), "r": zeros(2, 512, 128), "b": zeros(2, 1024)},
+        [8192] * 2
+        + [*[512] * 2, *[4096] * 3, *[512] * 4, 3276800]
+        + [*[512] * 2, *[4096] * 3, *[512] * 4, 3276800, 409600, 819200],
+    ),
+    "GRU, reversed": (
+        ("GRU", "", {"hidden_size": 128, "direction": "reverse", "linear_before_reset": 1}),
+        {"x": (F32, 300, 8, 64)},
+        {"y": (F32, 300, 1, 8, 128), "h": (F32, 1, 8, 128)},
+        {"w": zeros(1, 384, 64), "r": zeros(1, 384, 128), "b": zeros(1, 768)},
+        [*[4096] * 7, 3686400, 614400, 1228800],
+    ),
+    "attention with a mask for padding": (
+        ("Attention", "com.microsoft", {"num_heads": 4}),
+        {"x": (F32, 8, 128, 32), "mask": (TensorProto.INT32, 8, 128)},
+        {"y": (F32, 8, 128, 32)},
+        {"w": zeros(32, 96), "b": zeros(96)},
+        [393216, 4096, 2097152, 2048, 131072],
+    ),
+    "causal attention with a past": (
+        ("Attention", "com.microsoft", {"num_heads": 2, "unidirectional": 1}),
+        {"x": (F32, 2, 128, 16), "past": (F32, 2, 2, 2, 40, 8)},
+        {"y": (F32, 2, 128, 16), "now": (F32, 2, 2, 2, 168, 8)},
+        {"w": zeros(16, 48), "b": zeros(48)},
+        [49152, 172032, 344064, 256, 16384],
+    ),
+    "quantized product": (
+        ("QLinearMatMul", "", {}),
+        {"x": (U8, 3, 256, 64)},
+        {"y": (U8, 3, 256, 500)},
+        scales(zeros(64, 500, kind=np.int8)),
+        [1536000],
+    ),
+    "quantized convolution": (
+        ("QLinearConv", "com.microsoft", {"channels_last": 1, "strides": [2, 2]}),
+        {"x": (U8, 2, 245, 245, 3)},
+        {"y": (U8, 2, 122, 122, 32)},
+        scales(zeros(32, 3, 3, 3, kind=np.int8)),
+        [1905152, 401868],
+    ),
+    "quantized convolution over symmetric weights": (
+        ("QLinearConv", "com.microsoft", {"channels_last": 1}),
+        {"x": (U8, 4, 66, 66, 16)},
+        {"y": (U8, 4, 64, 64, 16)},
+        scales(zeros(16, 16, 3, 3, kind=np.int8)),
+        [1179648],
+    ),
+    "quantized convolution over weights with a zero point": (
+        ("QLinearConv", "com.microsoft", {"channels_last": 1}),
+        {"x": (U8, 4, 66, 66, 16)},
+        {"y": (U8, 4, 64, 64, 16)},
+        scales(zeros(16, 16, 3, 3, kind=np.int8), zero=1),
+        [262144, 589824],
+    ),
+    "quantized convolution of each channel": (
+        ("QLinearConv", "com.microsoft", {"channels_last": 1, "group": 24}),
+        {"x": (U8, 4, 66, 66, 24)},
+        {"y": (U8, 4, 64, 64, 24)},
+        scales(zeros(24, 1, 3, 3, kind=np.uint8)),
+        [393216, 294912],
+    ),
+    # the kernels of AVX2 take a multiple of 8 filters, those of AVX-512 one of 4
+    "quantized convolution whose kernel depends on the processor": (
+        ("QLinearConv", "com.microsoft", {"channels_last": 1}),
+        {"x": (U8, 4, 66, 66, 16)},
+        {"y": (U8, 4, 64, 64, 20)},
+        scales(zeros(20, 16, 3, 3, kind=np.int8)),
+        [],
+    ),
+}
+THREADED = [("transposed convolution", 3), ("quantized convolution", 3), ("GRU, reversed", 3)]
+
+
+def ran(folder: Path, case: str, threads: int = 1) -> MemoryView:
+    (operator, domain, attributes), inputs, outputs, constants, _ = NODES[case]
+    names = [*inputs, *constants]
+    if operator == "Attention":
+        names = ["x", "w", "b", *(one if one in inputs else "" for one in ("mask", "past"))]
+    node = helper.make_node(operator, names, list(outputs), name="n", domain=domain, **attributes)
+    values = [
+        [helper.make_tensor_value_info(name, kind, shape) for name, (kind, *shape) in end.items()]
+        for end in (inputs, outputs)
+    ]
+    weights = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = helper.make_graph([node], "net", *values, weights)
+    opsets = [helper.make_opsetid(name, version) for name, version in (("", 17), (domain, 1))]
+    model = folder / "net.onnx"
+    model.write_bytes(
+        helper.make_model(
+            graph, ir_version=8, opset_imports=opsets if domain else opsets[:1]
+        ).SerializeToString()
+    )
+    options = onnxruntime.SessionOptions()
+    options.enable_profiling = True
+    options.profile_file_prefix = str(folder / "profile")
+    options.optimized_model_filepath = str(folder / "graph.onnx")
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    feeds = {
+        name: np.zeros(shape, helper.tensor_dtype_to_np_dtype(kind))
+        for name, (kind, *shape) in inputs.items()
+    }
+    for _ in range(3):
+        session.run(None, feeds)
+    profile = Path(session.end_profiling())
+    document = read_json(profile.read_bytes(), profile.name)
+    plan = executed_plan(folder / "graph.onnx", document, "net", str(model), has_rules=True)
+    view = memory_of(plan, arenas_of(document))
+    assert view is not None
+    return view
+
+
+@pytest.mark.skipif(
+    tuple(map(int, onnxruntime.__version__.split(".")[:2])) < RULES_FROM
+    or platform.machine() not in ("x86_64", "AMD64"),
+    reason="the rules are those of newer kernels for x86-64",
+)
+@pytest.mark.parametrize(("case", "threads"), [*((one, 1) for one in NODES), *THREADED])
+def test_the_workspace_of_a_kernel_is_what_the_arena_reports(tmp_path, case, threads) -> None:
+    view = ran(tmp_path, case, threads)
+    buffers = NODES[case][-1]
+    assert view.predicted_workspaces == ({"n": buffers} if buffers else {})
+    assert view.arena is not None
+    assert view.session_bytes is not None
+    reported = view.arena.in_use_peak_bytes - view.session_bytes
+    packed = sum(view.weights[name] or 0 for name in view.plan.extra[PACKED])
+    assert view.predicted is not None
+    difference = reported - (view.predicted.peak_bytes - packed)
+    assert (abs(difference) < 4096) is bool(buffers)
+    bare = memory_of(replace(view.plan, extra={**view.plan.extra, WORKSPACES: {}}))
+    assert bare is not None
+    assert bare.predicted is not None
+    assert reported - (bare.predicted.peak_bytes - packed) > 100_000
+
+
+def test_a_kernel_without_its_shapes_has_no_workspace() -> None:
+    node = helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=4)
+    weights = [numpy_helper.from_array(zeros(1, 16, 4), name) for name in "wr"]
+    graph = helper.make_graph([node], "net", [], [], weights)
+    known = {one: Tensor(name=one, shape=(1, 16, 4)) for one in "wr"}
+    tensors = {**known, "x": Tensor(name="x"), "y": Tensor(name="y")}
+    assert workspaces_of(graph, ["n"], tensors) == {}

@@ -20,8 +20,8 @@ from tests.formats import plans
 from tests.store.test_archive import a_run
 
 MIB = 1 << 20
-#: From 1.26 on, ONNX Runtime tells the marks of its allocator.
-KEEPS_MARKS = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 26)
+#: From 1.28 on, ONNX Runtime tells the marks of its allocator.
+KEEPS_MARKS = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 28)
 
 
 def planted(path: Path) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from enginescope.core.record import Record
 
@@ -109,14 +110,14 @@ class Request(Record, frozen=True, kw_only=True):
     Attributes:
         first, last: Positions of the nodes that need it first and last; `last` may lie behind the
             last node: until the inference has ended.
-        is_planned: Whether a second inference with the same shapes finds it in one block with the
-            others; else it is an output, which stays.
+        kind: A second inference with the same shapes finds activations in one block, and takes
+            workspaces again; outputs stay.
     """
 
     nbytes: int
     first: int
     last: int
-    is_planned: bool = True
+    kind: Literal["activation", "output", "workspace"] = "activation"
 
 
 class ArenaForecast(Record, frozen=True, kw_only=True):
@@ -144,9 +145,9 @@ def forecast(requests: Iterable[Request], extra_bytes: Sequence[int | None]) -> 
     arena = Arena()
     _run(arena, ordered, extra_bytes)
     first_peak = arena.peak_bytes
-    block = pattern_bytes([one for one in ordered if one.is_planned])
+    block = pattern_bytes([one for one in ordered if one.kind == "activation"])
     address = arena.take(block)
-    _run(arena, (), extra_bytes)
+    _run(arena, [one for one in ordered if one.kind == "workspace"], extra_bytes)
     arena.give_back(address)
     return ArenaForecast(
         first_peak_bytes=first_peak,
@@ -163,7 +164,7 @@ def _run(arena: Arena, ordered: Sequence[Request], extra_bytes: Sequence[int | N
         while at < len(ordered) and ordered[at].first == step:
             request = ordered[at]
             address = arena.take(request.nbytes)
-            if request.is_planned:
+            if request.kind != "output":
                 ending.setdefault(request.last, []).append(address)
             at += 1
         arena.pass_by(extra or 0)

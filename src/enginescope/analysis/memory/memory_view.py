@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from enginescope.analysis.layers.reformats import TensorRoles
@@ -11,7 +11,7 @@ from enginescope.analysis.memory.buffers import Buffer, BufferPlan, buffers_of
 from enginescope.core.record import Record, replace
 from enginescope.core.units import sum_known
 from enginescope.records.plan.build import DeviceMemory
-from enginescope.records.plan.plan import PACKED, SHAPES, Layer, Plan
+from enginescope.records.plan.plan import PACKED, SHAPES, WORKSPACES, Layer, Plan
 from enginescope.records.run.run import ArenaStep, ArenaUse
 
 
@@ -186,6 +186,12 @@ class MemoryView:
             found.append(min((one.peak_bytes - one.in_use_bytes for one in marks), default=None))
         return tuple(found)
 
+    @property
+    def predicted_workspaces(self) -> dict[str, list[int]]:
+        """Bytes of the temporary buffers of each layer whose kernel's rule is known, by name."""
+        found: dict[str, list[int]] = self.plan.extra.get(WORKSPACES, {})
+        return found
+
     @cached_property
     def session_bytes(self) -> int | None:
         """What the arena held before the first node ran: weights in the kernels' own order."""
@@ -196,25 +202,35 @@ class MemoryView:
     def predicted(self) -> ArenaForecast | None:
         """What the arena does by its rules, from sizes alone; ``None``: of another runtime.
 
-        Nothing is of the runtime's report: workspaces count as 0, and packed weights as large as
-        the model stores them.
+        Nothing is of the runtime's report: workspaces are those of `predicted_workspaces`, others
+        count as 0, and packed weights as large as the model stores them.
         """
         packed = (self.weights.get(name) for name in self.plan.extra.get(PACKED, ()))
-        return self._forecast((None,) * len(self.layers), sum_known(packed))
+        own = (
+            Request(nbytes=nbytes, first=step, last=step, kind="workspace")
+            for step, layer in enumerate(self.layers)
+            for nbytes in self.predicted_workspaces.get(layer.name, ())
+        )
+        return self._forecast(
+            (*self._requests(), *own), (None,) * len(self.layers), sum_known(packed)
+        )
 
     @cached_property
     def replayed(self) -> ArenaForecast | None:
         """`predicted` with the workspaces and packed weights that the runtime reported."""
         if self.arena is None:
             return None
-        return self._forecast(self.workspace_bytes, self.session_bytes)
+        return self._forecast(self._requests(), self.workspace_bytes, self.session_bytes)
 
     def _forecast(
-        self, workspaces: Sequence[int | None], session_bytes: int | None
+        self,
+        requests: Iterable[Request],
+        workspaces: Sequence[int | None],
+        session_bytes: int | None,
     ) -> ArenaForecast | None:
         if SHAPES not in self.plan.extra:
             return None
-        made, session = forecast(self._requests(), workspaces), session_bytes or 0
+        made, session = forecast(requests, workspaces), session_bytes or 0
         return replace(
             made,
             first_peak_bytes=made.first_peak_bytes + session,
@@ -224,17 +240,12 @@ class MemoryView:
 
     def _requests(self) -> Iterator[Request]:
         for one in self.buffers.buffers:
-            yield Request(
-                nbytes=one.nbytes or 0,
-                first=one.first,
-                last=one.last,
-                is_planned=one.kind == "activation",
-            )
+            yield Request(nbytes=one.nbytes or 0, first=one.first, last=one.last, kind=one.kind)
 
     @cached_property
     def block_bytes(self) -> int:
         """What the buffers need once they are packed into one block."""
-        return pattern_bytes([one for one in self._requests() if one.is_planned])
+        return pattern_bytes([one for one in self._requests() if one.kind == "activation"])
 
     @cached_property
     def held_bytes(self) -> int | None:

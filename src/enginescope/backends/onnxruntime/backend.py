@@ -5,6 +5,7 @@ Also cold start from a compiled model: EPContext models of ONNX Runtime's `Model
 
 from __future__ import annotations
 
+import platform
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -58,7 +59,7 @@ from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.onnx.onnx_precision import external_files
-from enginescope.formats.onnxruntime.ort_memory import arenas_of
+from enginescope.formats.onnxruntime.ort_memory import RULES_FROM, arenas_of
 from enginescope.formats.onnxruntime.ort_profile import executed_plan, ort_profile_of
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import Preparation
@@ -194,7 +195,12 @@ class ProfilePass:
             if graph is not None:
                 shapes = varying_shapes(self._ort, graph)
                 name = job.subject.name
-                self.plan = executed_plan(graph, document, name, self._setup.model, shapes)
+                release = tuple(map(int, self._ort.__version__.split(".")[:2]))
+                self.plan = executed_plan(
+                    graph, document, name, self._setup.model, shapes,
+                    has_rules=self._setup.provider.is_cpu and release >= RULES_FROM
+                    and platform.machine() in ("x86_64", "AMD64"),
+                )  # fmt: skip
         self.arenas = arenas_of(document)
         if any(share.provider != self._setup.provider.name for share in session.placement):
             self.reasons = self._reasons(job, session)

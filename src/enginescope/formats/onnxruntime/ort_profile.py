@@ -30,11 +30,13 @@ from enginescope.formats.onnx.onnx_precision import (
     node_name,
     type_name,
 )
+from enginescope.formats.onnxruntime.ort_memory import SUFFIX, workspaces_of
 from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.plan import (
     EXECUTED,
     PACKED,
     SHAPES,
+    WORKSPACES,
     IOTensor,
     Layer,
     LayerTiming,
@@ -48,7 +50,6 @@ from enginescope.records.tensor import Tensor
 #: Providers whose nodes return before the GPU has run them.
 ASYNCHRONOUS = frozenset({"CUDAExecutionProvider"})
 CONTAINERS = frozenset({"If", "Loop", "Scan"})
-SUFFIX = "_kernel_time"
 #: ONNX Runtime truncates stamps and durations to microseconds.
 _STEP_US = 1.0
 
@@ -371,6 +372,8 @@ def executed_plan(
     name: str,
     original: str,
     shapes: Mapping[str, Sequence[int | str | None] | None] = MappingProxyType({}),
+    *,
+    has_rules: bool = False,
 ) -> Plan:
     """Return the nodes as layers, with the tensors that flow between them.
 
@@ -379,6 +382,7 @@ def executed_plan(
         profile: Its profile. Shapes of nodes whose name is there for several are not known.
         original: The ONNX file that the session was made from.
         shapes: Declared shapes that vary, as `varying_shapes` returns them.
+        has_rules: Whether the rules of `workspaces_of` are those of the kernels that ran.
     """
     graph = load_without_weights(str(model)).graph
     weights = {one.name: _weight(one) for one in graph.initializer}
@@ -415,6 +419,7 @@ def executed_plan(
         extra={
             SHAPES: dict(shapes),
             PACKED: sorted(name for name, count in packed.items() if count == readers[name]),
+            WORKSPACES: workspaces_of(graph, names, tensors) if has_rules else {},
         },
     )
 

@@ -24,6 +24,8 @@ EXECUTED = "onnxruntime"
 SHAPES = "shapes"
 #: Another: names of the weights that every reader keeps in an order of its own.
 PACKED = "packed"
+#: Another: bytes of a layer's temporary buffers, by its name, where its kernel's rule is known.
+WORKSPACES = "workspaces"
 
 
 class Weights(Record, frozen=True, kw_only=True, gc=False):

@@ -9,6 +9,7 @@ from enginescope.analysis.memory.buffers import Buffer
 from enginescope.analysis.memory.findings import memory_findings
 from enginescope.analysis.memory.fit import Fit
 from enginescope.analysis.memory.memory_view import MemoryView
+from enginescope.core.units import sum_known
 from enginescope.judge.notice import Notice
 
 
@@ -32,7 +33,15 @@ def memory_data(
             "tensors": [_tensor(view, one) for one in view.peak_buffers],
         },
         "layers": [
-            {"name": layer.name, "type": layer.type, "bytes": live, "workspace_bytes": extra}
+            {
+                "name": layer.name,
+                "type": layer.type,
+                "bytes": live,
+                "workspace_bytes": extra,
+                "predicted_workspace_bytes": sum_known(
+                    view.predicted_workspaces.get(layer.name, ())
+                ),
+            }
             for layer, live, extra in sizes
         ],
         "tensors": [_tensor(view, one) for one in view.buffers.buffers],

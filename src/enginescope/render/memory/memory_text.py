@@ -86,7 +86,9 @@ def forecast_sentence(view: MemoryView) -> str:
         block, reported = format_bytes(view.block_bytes), view.reported_block_bytes
         text = f"packed into one block, the tensors need {block} (estimate)"
         return text if reported is None else f"{text}; reported: {format_bytes(reported)}"
-    text = f"predicted from sizes: {_arena_text(made.peak_bytes, made.held_bytes)}"
+    ruled = len(view.predicted_workspaces)
+    more = f", and the workspace of {counted(ruled, 'kernel')}" if ruled else ""
+    text = f"predicted from sizes{more}: {_arena_text(made.peak_bytes, made.held_bytes)}"
     if use is None:
         return text + "; the runtime did not report its allocator"
     text += f"; reported: {_arena_text(use.in_use_peak_bytes, use.held_bytes)}"
