@@ -141,7 +141,6 @@ def _short_of_goal(run: Run) -> Notice | None:
         f"the median is {reached}, the goal is ±{rule.precision_pct:g} %; "
         "a longer --max-time narrows it",
         evidence={"half_width_pct": half, "goal_pct": rule.precision_pct},
-        level="info",
     )
 
 

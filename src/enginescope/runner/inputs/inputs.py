@@ -365,7 +365,6 @@ def _data_set_notice(workload: Workload) -> Notice:
         code="I-DATA-SET",
         message=f"inputs come from {folder.name} next to the model; --data none uses random inputs",
         evidence={"folder": str(folder)},
-        level="info",
     )
 
 
@@ -413,7 +412,6 @@ def _index_notice(indices: Sequence[InputRange]) -> tuple[Notice, ...]:
             message=f"random indices lie within the model's tables: {ranges}; "
             f"to set a range: --range {indices[0].name}:LOW:HIGH",
             evidence={"ranges": {index.name: [index.low, index.high] for index in indices}},
-            level="info",
         ),
     )
 
@@ -436,7 +434,6 @@ def _filled_notice(
             code="I-NAMED-INPUTS",
             message=f"inputs by their names: {'; '.join(parts)}",
             evidence={"values": values, "past": list(past) if past is not None else None},
-            level="info",
         ),
     )
 

@@ -82,7 +82,6 @@ def clocks_set(run: Run) -> Notice | None:
         code="I-CLOCKS-SET",
         message="the GPU's clocks are set by a user or an application",
         evidence={"timed": _shares(held)},
-        level="info",
     )
 
 
@@ -131,7 +130,6 @@ def no_energy(run: Run) -> Notice | None:
     return Notice(
         code="I-NO-ENERGY",
         message=of_instance if run.gpu.gpu.is_mig else "the GPU reports neither power nor energy",
-        level="info",
     )
 
 

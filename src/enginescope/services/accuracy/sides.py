@@ -393,7 +393,6 @@ class RoundedReference:
 def _unknown(row: str, why: str) -> Notice:
     return Notice(
         code="I-NO-EXPECTED-NOISE",
-        level="info",
         message=f"the noise that {row} causes in this model is unknown: {why}; only the limits of "
         "the row apply",
         evidence={"row": row, "why": why},

@@ -222,7 +222,6 @@ def extracted(found: Bisected, plan: BisectPlan, run: BisectRun, folder: Path) -
     return Notice(
         code="I-EXTRACTED",
         message=f"{part}{step.pair.node} with its inputs and a script is in {folder}",
-        level="info",
         evidence={"folder": str(folder)},
     )
 

@@ -222,7 +222,7 @@ def _on_branches(decisions: Sequence[Decision], values: dict[int, int]) -> list[
         else:
             message = f"{one.node} was not entered: it runs {one.value:,} rounds"
         if number in values:
-            notices.append(Notice(code="I-BRANCH", message=message, level="info"))
+            notices.append(Notice(code="I-BRANCH", message=message))
         else:
             notices.append(Notice(code="W-NOT-ENTERED", message=message))
     return notices

@@ -54,7 +54,6 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
             notice = Notice(
                 code="I-NO-OWN-ERRORS",
                 message=f"the own error of each node{errors.where} could not be measured: {error}",
-                level="info",
             )
             errors.added, errors.stored = {}, {}
             found = replace(found, notices=(*found.notices, notice))

@@ -300,7 +300,6 @@ FP16_ON_CPU = Notice(
     code="I-FP16-ON-CPU",
     message="ONNX Runtime's CPU provider computes FP16 nodes in FP32 and skips casts between them: "
     "a GPU rounds more often and can overflow where the CPU does not",
-    level="info",
 )
 
 

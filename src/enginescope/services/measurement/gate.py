@@ -157,7 +157,6 @@ class _Again:
                 message="inconclusive at first; measured again in "
                 f"{counted(rounds, 'interleaved round')}: {tag}",
                 evidence={"comparison": tag, "rounds": rounds},
-                level="info",
             ),
         )
 

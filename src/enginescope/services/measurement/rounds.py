@@ -201,7 +201,6 @@ class JobRounds:
                 code="I-SHORT-SEARCH",
                 message=f"the maximum time was over after {rounds} of {counted(most, 'round')}",
                 evidence={"rounds": rounds, "most": most},
-                level="info",
             )
 
     def report_fields(self, counting: int) -> dict[str, Any]:

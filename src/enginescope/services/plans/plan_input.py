@@ -224,7 +224,6 @@ def _beside_engine(
         code="I-LOGGED-PLAN",
         message=f"{told}; its plan comes from {written.name}: {why}",
         evidence={"version": header.version, "capabilities": list(header.compute_capabilities)},
-        level="info",
     )
     names = ("plan", "profile", "times", "report", "artifacts")
     return PlanInput(

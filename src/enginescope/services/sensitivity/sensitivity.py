@@ -185,7 +185,6 @@ def _notices(
             code="I-SHORT-SEARCH",
             message=f"the maximum time was over: {', and '.join(parts)}",
             evidence={"unreached": late, "rounds": report.rounds},
-            level="info",
         )
 
 

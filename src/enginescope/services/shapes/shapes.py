@@ -422,7 +422,6 @@ def _without_graph(runs: Sequence[Run]) -> Iterator[Notice]:
             code="I-NO-CUDA-GRAPH",
             message=f"measured without a CUDA graph: {reason}",
             evidence={"asked": None},
-            level="info",
         )
 
 

@@ -210,7 +210,6 @@ class Search:
                 message=f"the search ended after {counted(self.rounds, 'round')} with "
                 f"{len(self._left)} alternatives left: the maximum time was over",
                 evidence={"rounds": self.rounds, "left": len(self._left)},
-                level="info",
             )
         if self._measuring.not_stored is not None:
             self._observer.warn(self._measuring.not_stored)

@@ -291,7 +291,7 @@ class Checks:
 
 def _late_notice(what: str) -> Notice:
     message = f"the maximum time was over after {what}"
-    return Notice(code="I-SHORT-SEARCH", message=message, level="info")
+    return Notice(code="I-SHORT-SEARCH", message=message)
 
 
 def _is_timed(model: UpgradedModel) -> bool:
