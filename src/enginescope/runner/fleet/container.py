@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from enginescope._version import __version__
@@ -79,8 +79,17 @@ def mounts_of_job(job: Job, read: Iterable[str] = ()) -> tuple[Mount, ...]:
     Args:
         read: Further files and folders.
     """
-    folders = {folder for path in (*_read_by(job), *read) for folder in _folders(path)}
-    answering = job.answering
+    answering, workload = job.answering, job.workload
+    named = [job.subject.path, job.engine, workload.data_set, *job.backend.options.values()]
+    named += (*(file.path for file in workload.files), *read)
+    for sample in answering.samples if answering else ():
+        named += (sample.data_set, *(file.path for file in (*sample.files, *sample.images)))
+    folders = {
+        place if place.is_dir() else place.parent
+        for path in map(Path, filter(None, named))
+        if path.is_absolute() and path.exists()
+        for place in (path, path.resolve())  # a link, and that to which it leads
+    }
     outputs = (answering.folder, answering.inputs_folder) if answering else ()
     written = filter(None, (job.engine_cache, *outputs))
     writable = {Path(path).absolute() for path in written}
@@ -93,25 +102,6 @@ def mounts_of_job(job: Job, read: Iterable[str] = ()) -> tuple[Mount, ...]:
         *(Mount(folder=str(folder)) for folder in sorted(readable)),
         *(Mount(folder=str(folder), is_writable=True) for folder in sorted(writable)),
     )
-
-
-def _read_by(job: Job) -> Iterator[str]:
-    yield from filter(None, (job.subject.path, job.engine, job.workload.data_set))
-    for file in job.workload.files:
-        yield file.path
-    yield from job.backend.options.values()
-    for sample in job.answering.samples if job.answering else ():
-        yield from filter(None, (sample.data_set,))
-        yield from (file.path for file in (*sample.files, *sample.images))
-
-
-def _folders(path: str) -> Iterator[Path]:
-    """Yield the folder of a path, and that to which a link leads; none where nothing is there."""
-    file = Path(path)
-    if not file.is_absolute() or not file.exists():
-        return
-    for place in (file, file.resolve()):
-        yield place if place.is_dir() else place.parent
 
 
 def container_command(path: str, image: str, task: ContainerTask, name: str) -> list[str]:

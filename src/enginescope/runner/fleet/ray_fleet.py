@@ -21,7 +21,6 @@ from typing import Any
 
 from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
-from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.machines import (
@@ -50,13 +49,6 @@ PATIENCE_S = 60.0
 _KIND = "accelerator_type:"
 #: Names of custom resources that tell a kind of GPU, as ``ray start --resources`` gives them.
 _CUSTOM = ("gpu_type:", "gpu:")
-
-
-class _Task(Record, frozen=True, kw_only=True, eq=False):
-    """A cell that is being done."""
-
-    cell: Cell
-    machine: Machine
 
 
 class RayFleet:
@@ -95,7 +87,7 @@ class _Sitting:
         self._waiting = list(cells)
         self._pack = pack
         self._watch = watch
-        self._tasks: dict[Any, _Task] = {}
+        self._tasks: dict[Any, tuple[Cell, Machine]] = {}
         self._losses: dict[str, list[Machine]] = defaultdict(list)
         self._too_late: dict[str, list[Machine]] = defaultdict(list)
         self._seen_s = time.monotonic()
@@ -111,8 +103,8 @@ class _Sitting:
                     time.sleep(_LOOK_S)
                     continue
                 ready, _ = self._ray.wait(list(self._tasks), num_returns=1, timeout=_LOOK_S)
-                for one in ready:
-                    self._take(one, self._tasks.pop(one))
+                for reference in ready:
+                    self._take(reference, *self._tasks.pop(reference))
         except BaseException:  # also on Ctrl-C: what was submitted would go on
             for task in self._tasks:
                 self._ray.cancel(task, force=True)
@@ -154,8 +146,8 @@ class _Sitting:
 
     def _running(self) -> Mapping[str, list[Cell]]:
         found: dict[str, list[Cell]] = defaultdict(list)
-        for task in self._tasks.values():
-            found[task.machine.id].append(task.cell)
+        for cell, machine in self._tasks.values():
+            found[machine.id].append(cell)
         return found
 
     def _start(self, cell: Cell, share: Share) -> None:
@@ -168,35 +160,32 @@ class _Sitting:
             scheduling_strategy=NodeAffinitySchedulingStrategy(share.machine.id, soft=False),
             name=cell.label,
         )
-        reference = task.remote(self._pack(cell))
-        self._tasks[reference] = _Task(cell=cell, machine=share.machine)
+        self._tasks[task.remote(self._pack(cell))] = cell, share.machine
         self._watch.started(cell, share.machine.name)
 
-    def _take(self, reference: Any, task: _Task) -> None:
+    def _take(self, reference: Any, cell: Cell, machine: Machine) -> None:
         try:
             data = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             cause = str(error.cause) if error.cause is not None else str(error)
-            reason = f"it failed on {task.machine.name}: {cause.splitlines()[0]}"
-            self._watch.lost(Lost(cell=task.cell, reason=reason))
-            return
+            reason = f"it failed on {machine.name}: {cause.splitlines()[0]}"
+            self._watch.lost(Lost(cell=cell, reason=reason))
         except self._ray.exceptions.RayError as error:
-            self._was_lost(task, error)
-            return
-        self._watch.returned(task.cell, unpacked_returned(data))
+            self._was_lost(cell, machine, type(error).__name__)
+        else:
+            self._watch.returned(cell, unpacked_returned(data))
 
-    def _was_lost(self, task: _Task, error: Exception) -> None:
-        kind = type(error).__name__
+    def _was_lost(self, cell: Cell, machine: Machine, kind: str) -> None:
         has_begun = kind != _NOT_BEGUN
-        losses = (self._losses if has_begun else self._too_late)[task.cell.key]
-        losses.append(task.machine)
+        losses = (self._losses if has_begun else self._too_late)[cell.key]
+        losses.append(machine)
         if len(losses) < (LOSSES if has_begun else _TOO_LATE):
-            self._waiting.insert(0, task.cell)
-            self._watch.again(task.cell, f"{task.machine.name} was lost ({kind})")
+            self._waiting.insert(0, cell)
+            self._watch.again(cell, f"{machine.name} was lost ({kind})")
             return
         where = " and ".join(loss.name for loss in losses)
         reason = f"the machine that did it was lost {len(losses)} times: {where} ({kind})"
-        self._watch.lost(Lost(cell=task.cell, reason=reason, attempts=len(losses)))
+        self._watch.lost(Lost(cell=cell, reason=reason, attempts=len(losses)))
 
 
 def machines_of(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Machine]:
@@ -206,23 +195,20 @@ def machines_of(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Machine]:
         cpus, gpus = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
         if not node.get("Alive") or cpus < 1:
             continue
+        labelled = node.get("Labels", {}).get("ray.io/accelerator-type")
+        kinds = {
+            name.removeprefix(prefix)
+            for name in resources
+            for prefix in (_KIND, *_CUSTOM)
+            if name.startswith(prefix)
+        }
         yield Machine(
             id=node["NodeID"],
             name=node.get("NodeName") or node["NodeManagerAddress"],
             cpus=cpus,
             gpus=gpus,
-            kinds=tuple(sorted(_kinds(resources, node.get("Labels", {})))),
+            kinds=tuple(sorted(kinds | ({labelled} if labelled else set()))),
         )
-
-
-def _kinds(resources: Mapping[str, float], labels: Mapping[str, str]) -> Iterator[str]:
-    for name in resources:
-        for prefix in (_KIND, *_CUSTOM):
-            if name.startswith(prefix):
-                yield name.removeprefix(prefix)
-    named = labels.get("ray.io/accelerator-type")
-    if named:
-        yield named
 
 
 def _why_nowhere(cell: Cell, machines: Sequence[Machine]) -> str:

@@ -49,18 +49,14 @@ def _taps(length: int, wanted: int, *, is_cubic: bool) -> tuple[Any, Any]:
     below = np.floor(place)
     rest = place - below
     if is_cubic:
-        distances = np.stack([1 + rest, rest, 1 - rest, 2 - rest], axis=1)
-        weights, first = _cubic(distances), -1
+        distance = np.stack([1 + rest, rest, 1 - rest, 2 - rest], axis=1)
+        near = ((_A + 2) * distance - (_A + 3)) * distance * distance + 1
+        far = ((_A * distance - 5 * _A) * distance + 8 * _A) * distance - 4 * _A
+        weights, first = np.where(distance <= 1, near, far), -1
     else:
         weights, first = np.stack([1 - rest, rest], axis=1), 0
     taps = below[:, None].astype(int) + np.arange(first, first + weights.shape[1])
     return np.clip(taps, 0, length - 1), weights
-
-
-def _cubic(distance: Any) -> Any:
-    near = ((_A + 2) * distance - (_A + 3)) * distance * distance + 1
-    far = ((_A * distance - 5 * _A) * distance + 8 * _A) * distance - 4 * _A
-    return np.where(distance <= 1, near, far)
 
 
 IMAGE_SUFFIXES = frozenset(
@@ -144,7 +140,7 @@ def _opened(path: Path, mode: str) -> Any:
     try:
         with image.open(path) as file:
             upright = orient.exif_transpose(file)
-            if not _is_wide(file.mode):
+            if file.mode != "F" and not file.mode.startswith("I"):  # 8 bits a number
                 return upright.convert(mode)
             if not (file.mode.startswith("I;16") or file.format in _WIDE_GRAY_FORMATS):
                 raise FormatError(
@@ -155,11 +151,6 @@ def _opened(path: Path, mode: str) -> Any:
             return image.fromarray(np.asarray(upright).astype(np.float32) / _WIDE_STEP)
     except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
         raise FormatError(str(path), why=f"not a readable image ({error})") from None
-
-
-def _is_wide(mode: str) -> bool:
-    """Whether Pillow's mode holds one number of more than 8 bits for each pixel."""
-    return mode == "F" or mode.startswith("I")
 
 
 def _with_channels(values: Any, channels: int) -> Any:
@@ -202,9 +193,6 @@ def _by_channel(name: str, values: tuple[float, ...], channels: int) -> Any:
     return np.asarray(values, dtype=np.float32)
 
 
-_COLOUR_CHANNELS = (1, 3, 4)
-
-
 def picture_shape(
     shape: Sequence[int | None], size: tuple[int, int], layout: str = "auto"
 ) -> tuple[int, ...]:
@@ -222,7 +210,7 @@ def height_width(shape: tuple[int, ...]) -> tuple[int, int]:
 def _has_colours_last(shape: Sequence[int | None], layout: str) -> bool:
     if layout != "auto":
         return layout == "nhwc"
-    return shape[1] not in _COLOUR_CHANNELS and shape[3] in _COLOUR_CHANNELS
+    return shape[1] not in _COLOURS and shape[3] in _COLOURS
 
 
 def picture_samples(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,8 @@ RAW_TYPES = {
 #: Bytes of one-byte types that NumPy lacks, all within ±1: E4M3 up to 0x38 is 1, E8M0 127 is 2⁰.
 #: Not 0, whose negative is NaN in the types without a negative zero.
 _RAW_BYTES = {DataType.FP8: (1, 0x38), DataType.E8M0: (120, 127)}
+#: Kind of an integer in NumPy -> ends of its random values.
+_INTEGERS = {"b": (0, 1), "u": (0, 255), "i": (-128, 127)}
 #: The largest finite bfloat16, 0x7F7F: eight significant bits and the exponent of 2¹²⁷.
 LARGEST_BF16 = 0xFF << 120
 
@@ -84,12 +86,9 @@ def random_array(
         # drawn wide, then narrowed: an engine may hold as INT32 what its model holds as INT64
         drawn: Any = np.uint64 if kind == np.uint64 else np.int64
         return generator.integers(low, high, shape, drawn, endpoint=True).astype(kind)
-    if kind.kind == "b":
-        return generator.integers(0, 2, shape).astype(kind)
-    if kind.kind == "u":
-        return generator.integers(0, 255, shape, endpoint=True).astype(kind)
-    if kind.kind == "i":
-        return generator.integers(-128, 127, shape, endpoint=True).astype(kind)
+    if kind.kind in _INTEGERS:
+        least, most = _INTEGERS[kind.kind]
+        return generator.integers(least, most, shape, endpoint=True).astype(kind)
     return generator.uniform(low, high, shape).astype(kind)
 
 
@@ -159,10 +158,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
             continue
         shape, left_open = resolve_shape(spec, workload)
         if spec.name in files:
-            _check_alone(spec, workload)
-            arrays[spec.name] = _from_file(spec, files[spec.name], shape, opened)
-            if spec.dtype not in PACKED:
-                _check_given(spec, arrays[spec.name].shape, workload)
+            arrays[spec.name] = _from_file(spec, files[spec.name], shape, opened, workload)
         elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
             arrays[spec.name] = _as_wanted(spec, from_set[spec.name])
         elif spec.name in filled and spec.dtype in NUMPY_TYPES:
@@ -236,26 +232,6 @@ def _shape_values(spec: InputSpec, workload: Workload) -> Any:
     return array.reshape(()) if not spec.shape else array
 
 
-def _check_alone(spec: InputSpec, workload: Workload) -> None:
-    asked = {one.name for one in workload.ranges} - {*workload.index_inputs}
-    if spec.name in asked:
-        raise UsageError(
-            f"input {spec.name} has a range and a file",
-            why="a range bounds random values, and its values come from the file",
-            hint="omit --range or --input",
-        )
-
-
-def _check_given(spec: InputSpec, shape: tuple[int, ...], workload: Workload) -> None:
-    given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
-    if given is not None and given != shape:
-        raise UsageError(
-            f"shape {'x'.join(map(str, given))} for input {spec.name}",
-            why=f"its file holds {'x'.join(map(str, shape)) or 'a scalar'}",
-            hint="omit --shape, or pass a file of that shape",
-        )
-
-
 def _check_batch(
     specs: tuple[InputSpec, ...], shapes: dict[str, tuple[int, ...]], workload: Workload
 ) -> None:
@@ -302,7 +278,15 @@ def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
         )
 
 
-def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...], opened: dict[Path, Any]) -> Any:
+def _from_file(
+    spec: InputSpec, path: str, shape: tuple[int, ...], opened: dict[Path, Any], workload: Workload
+) -> Any:
+    if spec.name in {one.name for one in workload.ranges} - {*workload.index_inputs}:
+        raise UsageError(
+            f"input {spec.name} has a range and a file",
+            why="a range bounds random values, and its values come from the file",
+            hint="omit --range or --input",
+        )
     wanted = (NUMPY_TYPES | RAW_TYPES).get(spec.dtype) if spec.dtype else None
     packed = spec.dtype in PACKED
     held = (math.ceil(math.prod(shape) / 2),) if packed else shape
@@ -313,14 +297,22 @@ def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...], opened: dict[
             f"{path} for input {spec.name}",
             why=f"it holds {array.dtype}, the model expects {np.dtype(wanted)}{raw}",
         )
-    if not packed:
-        _check_shape(spec, tuple(array.shape))
-    elif array.size != held[0]:
+    if packed and array.size != held[0]:
         raise UsageError(
             f"{path} for input {spec.name}",
             why=f"it holds {array.size} bytes, and two values to a byte make {held[0]}",
         )
-    return array.reshape(-1) if packed else array
+    if packed:
+        return array.reshape(-1)
+    _check_shape(spec, array.shape)
+    given = next((one.dims for one in workload.shapes if one.name == spec.name), array.shape)
+    if given != array.shape:
+        raise UsageError(
+            f"shape {'x'.join(map(str, given))} for input {spec.name}",
+            why=f"its file holds {'x'.join(map(str, array.shape)) or 'a scalar'}",
+            hint="omit --shape, or pass a file of that shape",
+        )
+    return array
 
 
 def _data_set_arrays(specs: tuple[InputSpec, ...], workload: Workload) -> dict[str, Any]:
@@ -370,13 +362,13 @@ def _data_set_notice(workload: Workload) -> Notice:
 
 def _assumed_notice(
     assumed: Sequence[OpenDims], shapes: Mapping[str, tuple[int, ...]]
-) -> tuple[Notice, ...]:
+) -> Iterator[Notice]:
     """Say once, for all inputs, which dimensions are 1 without a request, and how to set them.
 
     A remark where that is the first dimension alone, which is taken for the batch; else a warning.
     """
     if not assumed:
-        return ()
+        return
     names = dict.fromkeys(name for one in assumed for name in one.names)
     flags = [f"--dim {name}=SIZE" for name in names if not name.startswith(_UNNAMED)]
     flags += [
@@ -388,54 +380,45 @@ def _assumed_notice(
     more = len(texts) - _MOST_SHAPES
     inputs = ", ".join([*texts[:_MOST_SHAPES], *([f"{more} more"] if more > 0 else [])])
     is_batch = all(one.axes == (0,) for one in assumed)
-    return (
-        Notice(
-            code="I-DYNAMIC-SHAPE" if is_batch else "W-DYNAMIC-SHAPE",
-            message=f"using size 1 for the dynamic dimension{'s' if len(names) > 1 else ''} "
-            f"{', '.join(names)} ({inputs}); to set a size: {' '.join(flags)}",
-            evidence={
-                "dimensions": list(names),
-                "shapes": {one.input: list(shapes[one.input]) for one in assumed},
-            },
-            level="info" if is_batch else "warning",
-        ),
+    yield Notice(
+        code="I-DYNAMIC-SHAPE" if is_batch else "W-DYNAMIC-SHAPE",
+        message=f"using size 1 for the dynamic dimension{'s' if len(names) > 1 else ''} "
+        f"{', '.join(names)} ({inputs}); to set a size: {' '.join(flags)}",
+        evidence={
+            "dimensions": list(names),
+            "shapes": {one.input: list(shapes[one.input]) for one in assumed},
+        },
     )
 
 
-def _index_notice(indices: Sequence[InputRange]) -> tuple[Notice, ...]:
-    if not indices:
-        return ()
+def _index_notice(indices: Sequence[InputRange]) -> Iterator[Notice]:
     ranges = ", ".join(f"{index.name} {index.low} … {index.high}" for index in indices)
-    return (
-        Notice(
+    if indices:
+        yield Notice(
             code="I-INDEX-RANGE",
             message=f"random indices lie within the model's tables: {ranges}; "
             f"to set a range: --range {indices[0].name}:LOW:HIGH",
             evidence={"ranges": {index.name: [index.low, index.high] for index in indices}},
-        ),
-    )
+        )
 
 
 def _filled_notice(
     filled: Sequence[FilledInput], shapes: Mapping[str, tuple[int, ...]]
-) -> tuple[Notice, ...]:
+) -> Iterator[Notice]:
     values = {
         one.name: f"{one.first}, {one.first + one.step}, …" if one.step else str(one.first)
         for one in filled
         if one.name in shapes
     }
     past = next((shape for name, shape in shapes.items() if is_past(name)), None)
-    if not values and past is None:
-        return ()
     parts = [f"{name} {text}" for name, text in values.items()]
     parts += [f"past of {past[-2]} tokens"] if past is not None and len(past) > 1 else []
-    return (
-        Notice(
+    if values or past is not None:
+        yield Notice(
             code="I-NAMED-INPUTS",
             message=f"inputs by their names: {'; '.join(parts)}",
             evidence={"values": values, "past": list(past) if past is not None else None},
-        ),
-    )
+        )
 
 
 def _batch_of(shapes: dict[str, tuple[int, ...]]) -> int:

@@ -8,10 +8,8 @@ One cell of a suite measured in fresh processes, whatever becomes of it.
 from __future__ import annotations
 
 import hashlib
-import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,6 @@ from enginescope.core.optional import has_come
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.experiment import Experiment, Measured, Position
-from enginescope.probe.environment import probe_environment
 from enginescope.probe.host import children_pinned_to, siblings, usable_processors
 from enginescope.probe.nvml import probe_devices
 from enginescope.records.run.job import BackendSpec, Job, Subject, Watcher, Workload
@@ -50,7 +47,7 @@ from enginescope.runner.isolate import kill_running
 from enginescope.runner.jobs import check_demands, check_subject, subject_of
 from enginescope.runner.machine.gpu_condition import gpu_index
 from enginescope.runner.model_inputs import settled_workload
-from enginescope.runner.session import Sink, run_jobs
+from enginescope.runner.session import Sink, run_jobs, unstarted_run
 
 #: Files beside a model that may hold its weights.
 _WEIGHTS = ("*.data", "*.onnx_data*", "*.weights", "*.bin")
@@ -79,11 +76,6 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
             for cell in _of_backend(suite, model, _job(suite, subject, spec, engine_cache)):
                 content = [subject.sha256, weights, digests, *reference]
                 cells.append(replace(cell, refusal=refusal, key=_key(cell, content)))
-    _check_baseline(suite, cells)
-    return tuple({cell.key: cell for cell in cells}.values())
-
-
-def _check_baseline(suite: Suite, cells: list[Cell]) -> None:
     specs = dict.fromkeys(cell.spec for cell in cells)
     if suite.baseline is not None and suite.baseline not in specs:
         raise UsageError(
@@ -91,6 +83,7 @@ def _check_baseline(suite: Suite, cells: list[Cell]) -> None:
             why="it is not one of the suite's backends",
             hint=did_you_mean(suite.baseline, specs),
         )
+    return tuple({cell.key: cell for cell in cells}.values())
 
 
 def _job(suite: Suite, subject: Subject, spec: BackendSpec, cache: Path | None) -> Job:
@@ -172,11 +165,9 @@ def _known_workload(workload: Workload) -> dict[str, Any]:
     for later in ("decode", "call", "loop"):
         if fields["mode"][later] is None:
             del fields["mode"][later]
-    unused = [
-        one for one in ("dims", "open_dims", "index_inputs", "filled", "derived") if not fields[one]
-    ]
-    for one in unused:
-        del fields[one]
+    for later in ("dims", "open_dims", "index_inputs", "filled", "derived"):
+        if not fields[later]:
+            del fields[later]
     return {**fields, "data_set": None}
 
 
@@ -286,7 +277,7 @@ def measure_cell(
     """
     refused = refusal_of(cell)
     if refused is not None:
-        run = refused_run(cell.job, refused, command)
+        run = unstarted_run(cell.job, refused, command)
         sink(run)
         return (run,), 1
 
@@ -320,38 +311,19 @@ def refusal_of(cell: Cell) -> Outcome | None:
     kind = OutcomeKind.UNSUPPORTED
     if cell.refusal is not None:
         return Outcome(kind=kind, message=cell.refusal)
-    lacking = _lacking_gpu(cell)
-    if lacking is not None:
-        return Outcome(kind=kind, message=lacking)
+    wanted = cell.needs.gpu
+    if wanted is not None:
+        names = [device.name for device in probe_devices()]
+        if not any(is_kind(wanted, name) for name in names):
+            here = ", ".join(names) or "none that is seen"
+            message = f"it asks for a GPU called {wanted}; here is {here}"
+            return Outcome(kind=kind, message=message)
     try:
         check_demands(cell.job.backend, cell.job.workload.mode)
         check_subject(cell.job.backend, cell.job.subject)
     except EnginescopeError as error:
         return Outcome(kind=kind, message=str(error), hint=error.hint)
     return None
-
-
-def _lacking_gpu(cell: Cell) -> str | None:
-    wanted = cell.needs.gpu
-    if wanted is None:
-        return None
-    names = [device.name for device in probe_devices()]
-    if any(is_kind(wanted, name) for name in names):
-        return None
-    return f"it asks for a GPU called {wanted}; here is {', '.join(names) or 'none that is seen'}"
-
-
-def refused_run(job: Job, outcome: Outcome, command: str | None) -> Run:
-    """Return the run of a job that was not started."""
-    return Run(
-        id=secrets.token_hex(6),
-        created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
-        origin="measured",
-        job=job,
-        outcome=outcome,
-        environment=probe_environment(),
-        command=command,
-    )
 
 
 def on_cores(cell: Cell, cores: tuple[int, ...]) -> Cell:

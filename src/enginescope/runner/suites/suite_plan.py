@@ -69,8 +69,9 @@ def models_named(word: str, base: Path, *, samples: Path) -> tuple[FoundModel, .
     if path.is_dir():
         found = models_in(path)
     elif any(sign in word for sign in "*?["):
-        start, pattern = _pattern(path)
-        fitting = sorted(start.glob(pattern))
+        # the first part with a sign and the rest are the pattern
+        at = next(n for n, part in enumerate(path.parts) if any(sign in part for sign in "*?["))
+        fitting = sorted(Path(*path.parts[:at]).glob("/".join(path.parts[at:])))
         inside = [Path(one.path) for each in fitting if each.is_dir() for one in models_in(each)]
         found = _named(dict.fromkeys([*filter(_is_model, fitting), *inside]))
     else:
@@ -155,13 +156,6 @@ def _is_model(path: Path) -> bool:
     return path.suffix.lower() in MODEL_SUFFIXES and path.is_file()
 
 
-def _pattern(path: Path) -> tuple[Path, str]:
-    """Return the folder before the first part with a sign, and the rest as a pattern."""
-    parts = path.parts
-    at = next(n for n, one in enumerate(parts) if any(sign in one for sign in "*?["))
-    return Path(*parts[:at]), "/".join(parts[at:])
-
-
 #: Precisions that are no precision of a backend's name.
 _AS_IT_IS = ("", "default")
 
@@ -177,10 +171,9 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
         samples: Where the bundled models are written if it names them.
     """
     general = file.suite
-    found = [
-        (model, ModelPart(path=model.path)) for model in _general_models(general, base, samples)
-    ]
-    found += [(_own(one, base), one) for one in file.model]
+    named = [one for word in general.models for one in models_named(word, base, samples=samples)]
+    each = {model.path: (model, ModelPart(path=model.path)) for model in named}
+    found = [*each.values(), *((_own(one, base), one) for one in file.model)]
     kept = {one.name for one in chosen([f for f, _ in found], general.include, general.exclude)}
     workload = Workload(warmup=_warmup(file.timing), stop=_stop(file.timing))
     environments = {key: _python(key, text, base) for key, text in file.environments.items()}
@@ -216,11 +209,6 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
             mismatch_pct=checked.percent_mismatch,
         ),
     )
-
-
-def _general_models(general: GeneralPart, base: Path, samples: Path) -> list[FoundModel]:
-    found = [one for word in general.models for one in models_named(word, base, samples=samples)]
-    return list({one.path: one for one in found}.values())
 
 
 def _own(part: ModelPart, base: Path) -> FoundModel:

@@ -102,16 +102,14 @@ class _Bisecting:
         inside = add_node_errors(run.find(), plan, run, own=_is_cheap(plan.job))
         precision = None
         if request.extract is not None:
-            notice = extracted(inside, plan, run, self._folder_of(result, request.extract))
+            labels = [side.label for side in self._plan.sides.others]
+            own = "" if self.is_alone else f"side-{labels.index(result.label) + 1}"
+            notice = extracted(inside, plan, run, request.extract / own)
             inside = replace(inside, notices=(*inside.notices, notice))
         if request.suggest_precision:
             samples = dict.fromkeys((*plan.samples, *self._samples[:_MOST_TRIED]))
             precision = FallbackTrials(plan, run, tuple(samples)).tried(inside)
         return replace(result, inside=inside, precision=precision)
-
-    def _folder_of(self, result: ValidatedSide, extract: Path) -> Path:
-        labels = [side.label for side in self._plan.sides.others]
-        return extract if self.is_alone else extract / f"side-{labels.index(result.label) + 1}"
 
 
 def check_bisectable(plan: Plan, extract: Path | None) -> None:

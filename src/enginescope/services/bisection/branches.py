@@ -168,7 +168,12 @@ def _one_level(
     stays.update(one.node for number, one in enumerate(first) if number not in values)
     kept = [sample for sample, one in zip(found.samples, by_sample, strict=True) if one == first]
     if len(kept) < len(found.samples):
-        notices.append(_other_samples(len(found.samples) - len(kept), len(found.samples)))
+        count = len(found.samples)
+        message = (
+            f"{count - len(kept)} of {count} samples take other branches than the first one, and "
+            "were skipped"
+        )
+        notices.append(Notice(code="W-OTHER-BRANCH", message=message))
     if found.job.backend.name.startswith("ort"):
         (own, *_) = _decisions(found.job, kept[:1], answers, folder / "side")
         if len(own) != len(first):
@@ -192,13 +197,14 @@ def _decisions(
     found = []
     for at in range(len(samples)):
         held = outputs_by_name(folder / "answers", at)
-        values = [
-            int(held[f"{DECISION}{number}"].data.reshape(-1)[0]) for number in range(len(nodes))
-        ]
         found.append(
             tuple(
-                Decision(node=name, operator=operator, value=value)
-                for (name, operator), value in zip(nodes, values, strict=True)
+                Decision(
+                    node=name,
+                    operator=operator,
+                    value=int(held[f"{DECISION}{number}"].data.reshape(-1)[0]),
+                )
+                for number, (name, operator) in enumerate(nodes)
             )
         )
     return found
@@ -221,10 +227,8 @@ def _on_branches(decisions: Sequence[Decision], values: dict[int, int]) -> list[
             message = f"{one.node} was compared round by round: {one.value:,}"
         else:
             message = f"{one.node} was not entered: it runs {one.value:,} rounds"
-        if number in values:
-            notices.append(Notice(code="I-BRANCH", message=message))
-        else:
-            notices.append(Notice(code="W-NOT-ENTERED", message=message))
+        code = "I-BRANCH" if number in values else "W-NOT-ENTERED"
+        notices.append(Notice(code=code, message=message))
     return notices
 
 
@@ -238,10 +242,3 @@ def _on_departures(reference: Sequence[Decision], side: Sequence[Decision]) -> l
         for ours, theirs in zip(reference, side, strict=True)
         if ours.value != theirs.value
     ]
-
-
-def _other_samples(count: int, of: int) -> Notice:
-    return Notice(
-        code="W-OTHER-BRANCH",
-        message=f"{count} of {of} samples take other branches than the first one, and were skipped",
-    )

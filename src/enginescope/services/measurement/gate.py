@@ -136,7 +136,9 @@ class _Again:
             return "the maximum time is over"
         sides = tuple(tuple(self._runs[run] for run in side) for side in ids)
         try:
-            result = self._continued(sides) if _is_comparison(sides) else self._begin(sides)
+            turns = {run.turn.comparison if run.turn else None for side in sides for run in side}
+            is_comparison = len(turns) == 1 and plan_of(sides) is not None
+            result = self._continued(sides) if is_comparison else self._begin(sides)
         except EnginescopeError as error:
             return str(error)
         except (KeyboardInterrupt, SystemExit) as error:
@@ -147,18 +149,15 @@ class _Again:
         if result.comparison is None or result.ended is Ended.GIVEN_UP:
             failed = next(side for side in result.sides if not side.runs[-1].headline)
             return f"a process failed: {failed.runs[-1].outcome.message}"
-        sides_again = tuple(side.runs for side in result.sides)
-        tag = f"{COMPARISON_TAG}{comparison_id(sides_again)}"
-        rounds = len(whole_rounds(sides_again))
-        return _Measured(
-            sides_again,
-            Notice(
-                code="I-MEASURED-AGAIN",
-                message="inconclusive at first; measured again in "
-                f"{counted(rounds, 'interleaved round')}: {tag}",
-                evidence={"comparison": tag, "rounds": rounds},
-            ),
+        again = tuple(side.runs for side in result.sides)
+        tag, rounds = f"{COMPARISON_TAG}{comparison_id(again)}", len(whole_rounds(again))
+        notice = Notice(
+            code="I-MEASURED-AGAIN",
+            message="inconclusive at first; measured again in "
+            f"{counted(rounds, 'interleaved round')}: {tag}",
+            evidence={"comparison": tag, "rounds": rounds},
         )
+        return _Measured(again, notice)
 
     @property
     def _left_s(self) -> float | None:
@@ -235,11 +234,6 @@ def _ids_of(sides: Sides) -> _Ids:
     ordered = (sorted((run.created, run.id) for run in side) for side in sides)
     baseline, current = (tuple(run_id for _, run_id in side) for side in ordered)
     return baseline, current
-
-
-def _is_comparison(sides: Sides) -> bool:
-    turns = [run.turn.comparison if run.turn else None for side in sides for run in side]
-    return len(set(turns)) == 1 and plan_of(sides) is not None
 
 
 def _not_repeatable(run: Run) -> str | None:

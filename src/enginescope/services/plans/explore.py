@@ -236,21 +236,15 @@ def write_files(
             write_file(requested[name], make(explored, request))
             observer.file_written(requested[name])
     if "model_explorer" in requested and request.onnx is None:
-        requested |= _write_times(explored, requested["model_explorer"], observer)
+        times = explorer_times(viewer_graph(_view(explored, "model_explorer")))
+        if times is not None:
+            path = requested["model_explorer"].with_suffix(".times.json")
+            write_file(path, encode(times))
+            observer.file_written(path)
+            requested["model_explorer_times"] = path
     if any(name in requested for name in ("svg", "png")):
         _draw(explored, request, observer)
     return tuple(requested.values())
-
-
-def _write_times(explored: Explored, graph: Path, observer: PlanObserver) -> dict[str, Path]:
-    """Write the node data beside a graph for Model Explorer, if its layers have times."""
-    times = explorer_times(viewer_graph(_view(explored, "model_explorer")))
-    if times is None:
-        return {}
-    path = graph.with_suffix(".times.json")
-    write_file(path, encode(times))
-    observer.file_written(path)
-    return {"model_explorer_times": path}
 
 
 def _csv(explored: Explored, _: ExploreRequest) -> bytes:

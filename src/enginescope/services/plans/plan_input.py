@@ -42,12 +42,7 @@ from enginescope.formats.archive.engine_archive import (
 )
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.importer import Imported, import_artifacts
-from enginescope.formats.importing.plan_files import (
-    PlanFiles,
-    ReadBeside,
-    read_beside_engine,
-    read_plan_files,
-)
+from enginescope.formats.importing.plan_files import PlanFiles, read_beside_engine, read_plan_files
 from enginescope.formats.onnx.onnx_graph import onnx_graph_of_plan
 from enginescope.formats.plan.engine_file import EngineHeader, header_of
 from enginescope.formats.trtexec.exported_times import ExportedTimes
@@ -206,7 +201,16 @@ def engine_input(
             why=reasons[0].evidence.get("why", reasons[0].message) if reasons else None,
             hint="build it without version_compatible=1; enginescope bench times its layers anyhow",
         )
-    run = _with(run, read)
+    times = read.times
+    run = replace(
+        run,
+        profile=read.profile,
+        samples=times.samples if times else run.samples,
+        timer_resolution_ms=times.clock_step_ms if times else run.timer_resolution_ms,
+        tool=read.report,
+        notices=(*run.notices, *read.notices),
+        artifacts=read.artifacts,
+    )
     return input_of_run(run, kind="engine", where=str(path))
 
 
@@ -253,18 +257,6 @@ def written_plan(engine: Path) -> Path | None:
     """Return the JSON that was written of the engine, if it lies beside it."""
     names = (f"{engine.name}.graph.json", f"{engine.stem}.graph.json")
     return next((one for one in map(engine.with_name, names) if one.is_file()), None)
-
-
-def _with(run: Run, read: ReadBeside) -> Run:
-    return replace(
-        run,
-        profile=read.profile,
-        samples=read.times.samples if read.times else run.samples,
-        timer_resolution_ms=read.times.clock_step_ms if read.times else run.timer_resolution_ms,
-        tool=read.report,
-        notices=(*run.notices, *read.notices),
-        artifacts=read.artifacts,
-    )
 
 
 _SHOWN_NAMES = 8
@@ -417,8 +409,12 @@ def read_context(
             raise UsageError(f"`{name}`", why=why)
         graph = onnx_graph_of_plan(view.plan, onnx) if onnx else view.onnx
         context = view.against(limits_of(files.gpu, source.devices) if files.gpu else limits, graph)
-        gpu = other_gpu(context.gpu, source.devices)
-        notices += (*((gpu,) if gpu else ()), *_match_notices(context, onnx))
+        match = None
+        if onnx and context.onnx_map is not None:
+            from enginescope.analysis.onnx.onnx_map import onnx_match_notice
+
+            match = onnx_match_notice(context.plan, context.onnx_map, onnx.name)
+        notices += tuple(filter(None, (other_gpu(context.gpu, source.devices), match)))
     if files.build_log:
         path = Path(files.build_log)
         from enginescope.formats.build_log.build_log import build_story_of
@@ -451,12 +447,3 @@ def page_subject(
         story=context.story,
         overlay=context.overlay,
     )
-
-
-def _match_notices(view: PlanView, model: Path | None) -> tuple[Notice, ...]:
-    from enginescope.analysis.onnx.onnx_map import onnx_match_notice
-
-    if model is None or view.onnx_map is None:
-        return ()
-    notice = onnx_match_notice(view.plan, view.onnx_map, model.name)
-    return (notice,) if notice else ()

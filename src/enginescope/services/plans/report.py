@@ -208,7 +208,14 @@ _KIND = "output_diff"
 
 def named_outputs(paths: Sequence[Path]) -> tuple[ReportedAnswers, ...]:
     """Return the comparisons in files, or in folders that ``validate --output`` wrote."""
-    return tuple(_read(_file(path), str(path)) for path in paths)
+    found = []
+    for path in paths:
+        file = path / _NAME if path.is_dir() else path
+        if not file.is_file():
+            why = f"it holds no {_NAME}" if path.is_dir() else "no such file or folder"
+            raise UsageError(f"outputs {path}", why=why, hint="a folder of validate --output")
+        found.append(_read(file, str(path)))
+    return tuple(found)
 
 
 def stored_outputs(
@@ -263,14 +270,6 @@ def _place(source: PlanInput, path: str, store: StorePlace | None) -> Path | Non
         if stored is not None or source.kind == "run":
             return stored
     return Path(path) if Path(path).is_file() else None
-
-
-def _file(path: Path) -> Path:
-    file = path / _NAME if path.is_dir() else path
-    if file.is_file():
-        return file
-    why = f"it holds no {_NAME}" if path.is_dir() else "no such file or folder"
-    raise UsageError(f"outputs {path}", why=why, hint="a folder of validate --output")
 
 
 def _read(path: Path, source: str) -> ReportedAnswers:

@@ -22,7 +22,6 @@ from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.units import counted, format_span
 from enginescope.judge.verdict import EvidenceLevel
-from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.sensitivity import (
@@ -224,22 +223,24 @@ class Timing:
         observer: MeasurementObserver,
         what: str,
     ) -> None:
-        self._request, self._observer, self._what = request, observer, what
+        self._request, self._observer = request, observer
         self._sides = (_FP32, *jobs)
         self._entries: dict[Names, list[Entry[Run]]] = {names: [] for names in self._sides}
         self.rounds = 0
+        rounds = request.rounds
         self._measuring = JobRounds(
             (base, *jobs.values()),
-            Pacing(looks=(request.rounds,), seed=request.workload.seed, text=self._text),
+            Pacing(
+                looks=(rounds,),
+                seed=request.workload.seed,
+                text=lambda turn: f"{what}, round {turn.round + 1} of {rounds}",
+            ),
             request.jobs(),
             store,
             observer,
-            spare=max(1, len(self._sides) * request.rounds // SPARE_SHARE),
+            spare=max(1, len(self._sides) * rounds // SPARE_SHARE),
         )
         self.comparison = self._measuring.comparison
-
-    def _text(self, turn: RoundPosition) -> str:
-        return f"{self._what}, round {turn.round + 1} of {self._request.rounds}"
 
     def run(self, deadline: float) -> None:
         """Measure rounds until all are done, or the next would end after the deadline.

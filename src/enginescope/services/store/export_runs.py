@@ -207,7 +207,11 @@ def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
     store, server = Store(request.store), RemoteStore(request.url, request.token)
     warn_if_plain(server, observer)
     suite = _suite(request, store)
-    ids = _chosen(store, request, observer) if suite is None else _runs_of(suite, store)
+    if suite is None:
+        ids = _chosen(store, request, observer)
+    else:
+        of_rows = dict.fromkeys(run for row in suite.rows for run in row.run_ids)
+        ids = [run for run in of_rows if store.has(run)]
     server.check()
     missing = server.missing(ids)
     sent: list[str] = []
@@ -248,11 +252,6 @@ def _suite(request: PushRequest, store: Store) -> SuiteResult | None:
     if folder is None:
         raise UsageError(f"no suite {request.suite!r}", why=f"in {store.place}")
     return folder.result()
-
-
-def _runs_of(suite: SuiteResult, store: Store) -> list[str]:
-    ids = dict.fromkeys(run for row in suite.rows for run in row.run_ids)
-    return [run for run in ids if store.has(run)]
 
 
 def _send_rows(suite: SuiteResult, server: RemoteStore) -> int:

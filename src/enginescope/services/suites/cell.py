@@ -12,7 +12,7 @@ from pathlib import Path
 
 from enginescope.analysis.errors.output_tolerance import request_of
 from enginescope.analysis.suites.suite_row import CellChecked, CellTime, answer_figures, cell_row
-from enginescope.analysis.validation.validation import ValidatedSide, Validation
+from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, EnginescopeError, StoreError, UnsupportedError
@@ -73,7 +73,12 @@ def checked_cell(
             return error.checked
         if validation.failed is not None:
             return validation.failed
-        return _checked(validation.compared(lambda _number: None))
+        compared = validation.compared(lambda _number: None)
+    (side,) = compared.sides
+    figures = answer_figures(compared.sides)
+    if side.passes:
+        return CellChecked(status=CellStatus.OK, figures=figures)
+    return CellChecked(status=CellStatus.WRONG, reason=_wrong(side), figures=figures)
 
 
 class _CellValidation(ValidationRun):
@@ -175,14 +180,6 @@ def _reference(job: Job, name: str | None) -> Job:
         subject = subject_of(Path(name))
         return replace(job, subject=subject, backend=parse_backend(REFERENCE))
     return replace(job, backend=parse_backend(name))
-
-
-def _checked(compared: Validation) -> CellChecked:
-    (side,) = compared.sides
-    figures = answer_figures(compared.sides)
-    if side.passes:
-        return CellChecked(status=CellStatus.OK, figures=figures)
-    return CellChecked(status=CellStatus.WRONG, reason=_wrong(side), figures=figures)
 
 
 def _wrong(side: ValidatedSide) -> str:

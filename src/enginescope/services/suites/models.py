@@ -15,7 +15,7 @@ from http import HTTPStatus
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from enginescope.core.errors import EnginescopeError, FormatError, UsageError, os_errors_as
 from enginescope.core.http_pool import http_pool, http_retries, reason_of_http
@@ -136,8 +136,18 @@ def _receive(link: ModelLink, part: Path, tag: Path, told: Told) -> None:
         with answer:
             if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and have:
                 return  # it was whole: only the check was missing
-            _check_status(link, answer.status)
-            _keep_tag(tag, answer.headers)
+            if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+                why = f"the server returned {answer.status}"
+                if answer.status in _WRONG_LINK:
+                    raise UsageError(link.url, why=why, hint="correct the link in the list")
+                raise _unreachable(link, why)
+            # what tells this version of the file from another; without it no download resumes
+            known = answer.headers.get("ETag", "W/")
+            strong = answer.headers.get("Last-Modified") if known.startswith("W/") else known
+            if strong:
+                tag.write_text(strong)
+            else:
+                tag.unlink(missing_ok=True)
             _write(link, answer, part, told)
 
 
@@ -170,15 +180,6 @@ def _size(part: Path) -> int:
     return part.stat().st_size if part.is_file() else 0
 
 
-def _check_status(link: ModelLink, status: int) -> None:
-    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return
-    why = f"the server returned {status}"
-    if status in _WRONG_LINK:
-        raise UsageError(link.url, why=why, hint="correct the link in the list")
-    raise _unreachable(link, why)
-
-
 def _too_large(link: ModelLink, most: int) -> UsageError:
     why = f"it is larger than {most:,} bytes: the limit, or what the disk has free"
     return UsageError(link.url, why=why, hint="`to` FOLDER names a folder on another disk")
@@ -186,16 +187,6 @@ def _too_large(link: ModelLink, most: int) -> UsageError:
 
 def _unreachable(link: ModelLink, why: str) -> UsageError:
     return UsageError(f"{link.url}", why=why, hint=_RESUME)
-
-
-def _keep_tag(file: Path, headers: Any) -> None:
-    """Keep what tells this version of the file from another; without it nothing can go on."""
-    tag = headers.get("ETag")
-    strong = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified")
-    if strong:
-        file.write_text(strong)
-    else:
-        file.unlink(missing_ok=True)
 
 
 def _take_out(file: Path, home: Path) -> None:

@@ -208,7 +208,9 @@ def compare_plans(
     """
     request = CompareRequest(
         sides=tuple(
-            (_run_of_view(plan),) if isinstance(plan, PlanView) else input_of(plan)
+            (run_of_engine(EngineFacts(name=plan.plan.name, plan=plan.plan, profile=plan.profile)),)
+            if isinstance(plan, PlanView)
+            else input_of(plan)
             for plan in plans
         ),
         names=None if names is None else tuple(names),
@@ -219,10 +221,6 @@ def compare_plans(
     result = compare_inputs(request, PlanObserver())
     assert result.plans is not None
     return result.plans
-
-
-def _run_of_view(view: PlanView) -> Run:
-    return run_of_engine(EngineFacts(name=view.plan.name, plan=view.plan, profile=view.profile))
 
 
 def _check_usable(side: ComparedSide, parts: str) -> None:

@@ -117,8 +117,15 @@ def measured_sides(
 ) -> tuple[MeasuredSide, ...]:
     """Label and name the processes of sides; `names` replaces names that tell sides apart."""
     known = names or side_names([side.runs[0].job for side in sides])
-    if names is None and len(set(known)) < len(known) and not _are_interleaved(sides):
-        known = [f"{name} ({_brief(side)})" for name, side in zip(known, sides, strict=True)]
+    are_interleaved = all(run.turn is not None for side in sides for run in side.runs)
+    if names is None and len(set(known)) < len(known) and not are_interleaved:
+        places = [
+            side.source.where[:8]
+            if len(side.runs) == 1 and side.source.kind == "run"
+            else side.what
+            for side in sides
+        ]
+        known = [f"{name} ({place})" for name, place in zip(known, places, strict=True)]
     return named_sides([side.runs for side in sides], known)
 
 
@@ -159,14 +166,6 @@ def plan_names(sides: Sequence[ComparedSide]) -> list[str]:
 
 def _empty_sides(sides: int, empty: int) -> UsageError:
     return UsageError(f"{sides} sides, {empty} without runs", hint="give runs for each side")
-
-
-def _are_interleaved(sides: Sequence[ComparedSide]) -> bool:
-    return all(run.turn is not None for side in sides for run in side.runs)
-
-
-def _brief(side: ComparedSide) -> str:
-    return side.source.where[:8] if len(side.runs) == 1 and side.source.kind == "run" else side.what
 
 
 def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[ComparedSide, ...]:

@@ -127,6 +127,7 @@ def resolve_runs(what: RunsInput, store: Store, warn: Warn) -> tuple[Run, ...]:
 
 
 def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
+    from enginescope.store.archive import load_path
     from enginescope.store.run_names import steps_back
     from enginescope.store.suite_folder import suite_named
 
@@ -136,8 +137,10 @@ def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
     path = Path(name)
     if path.is_dir():
         return runs_in_folder(path, warn) or _imported(path, warn)
+    if path.name == _DOCUMENT and path.is_file():
+        return (load_path(path),)
     if path.is_file():
-        return _of_file(path, warn)
+        return (_of_zip(path),) if path.suffix == ".zip" else _imported(path, warn)
     back = steps_back(name)
     if back is not None:
         return (_latest(name, back, store, warn),)
@@ -285,14 +288,6 @@ def runs_in_folder(folder: Path, warn: Warn) -> tuple[Run, ...]:
         except (FormatError, StoreError) as error:
             warn(f"skipped: {error}")
     return tuple(runs)
-
-
-def _of_file(path: Path, warn: Warn) -> tuple[Run, ...]:
-    from enginescope.store.archive import load_path
-
-    if path.name == _DOCUMENT:
-        return (load_path(path),)
-    return (_of_zip(path),) if path.suffix == ".zip" else _imported(path, warn)
 
 
 def _of_zip(path: Path) -> Run:
