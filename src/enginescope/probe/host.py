@@ -346,11 +346,9 @@ def check_pinning(cores: Iterable[int]) -> None:
     missing = sorted(set(cores) - set(usable))
     if missing:
         noun = "core" if len(missing) == 1 else "cores"
-        raise UsageError(
-            f"`pinned_cores`: no {noun} {ranges_text(missing)} to use here",
-            why="the machine has fewer, or this process is not allowed on all of them",
-            hint=f"usable: {ranges_text(usable)}",
-        )
+        what = f"`pinned_cores`: no {noun} {ranges_text(missing)} to use here"
+        why = "the machine has fewer, or this process is not allowed on all of them"
+        raise UsageError(what, why=why, hint=f"usable: {ranges_text(usable)}")
 
 
 @contextmanager

@@ -40,11 +40,8 @@ def _governor(run: Run) -> Notice | None:
     governor = run.environment.host.governor
     if governor in (None, "performance"):
         return None
-    return Notice(
-        code="W-GOVERNOR",
-        message=f"the CPU frequency governor is {governor}, not performance",
-        evidence={"governor": governor},
-    )
+    message = f"the CPU frequency governor is {governor}, not performance"
+    return Notice(code="W-GOVERNOR", message=message, evidence={"governor": governor})
 
 
 def _load(run: Run) -> Notice | None:
@@ -98,11 +95,9 @@ def _siblings(run: Run) -> Notice | None:
     if not shared:
         return None
     groups = "; ".join(" and ".join(map(str, group)) for group in shared)
-    return Notice(
-        code="W-SMT-SIBLINGS",
-        message=f"pinned threads of one physical core ({groups}) share its units",
-        evidence={"groups": [list(group) for group in shared]},
-    )
+    message = f"pinned threads of one physical core ({groups}) share its units"
+    evidence = {"groups": [list(group) for group in shared]}
+    return Notice(code="W-SMT-SIBLINGS", message=message, evidence=evidence)
 
 
 def _warm_up(run: Run) -> Notice | None:

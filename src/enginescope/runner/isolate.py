@@ -164,17 +164,13 @@ class _Watch:
         self._report_progress()
         if rss is not None and rss > self._memory_limit:
             used, limit = format_bytes(rss), format_bytes(self._memory_limit)
-            return Outcome(
-                kind=OutcomeKind.OUT_OF_MEMORY,
-                message=f"used {used} of memory, the limit is {limit}",
-                hint="a smaller batch or shape, or --memory-limit",
-            )
+            message = f"used {used} of memory, the limit is {limit}"
+            hint = "a smaller batch or shape, or --memory-limit"
+            return Outcome(kind=OutcomeKind.OUT_OF_MEMORY, message=message, hint=hint)
         if elapsed > self._timeout_s:
-            return Outcome(
-                kind=OutcomeKind.TIMED_OUT,
-                message=f"did not end within {self._timeout_s:g} s",
-                hint="--timeout, or a shorter --max-time",
-            )
+            message = f"did not end within {self._timeout_s:g} s"
+            hint = "--timeout, or a shorter --max-time"
+            return Outcome(kind=OutcomeKind.TIMED_OUT, message=message, hint=hint)
         return None
 
     def _report_progress(self) -> None:
@@ -261,13 +257,9 @@ def _signalled(number: int, tail: str | None, *, killed: bool) -> Outcome:
             signal=number,
             detail=tail,
         )
-    return Outcome(
-        kind=OutcomeKind.CRASHED,
-        message=f"died of {name}",
-        hint="the log of the worker is kept with the run",
-        signal=number,
-        detail=tail,
-    )
+    message = f"died of {name}"
+    hint = "the log of the worker is kept with the run"
+    return Outcome(kind=OutcomeKind.CRASHED, message=message, hint=hint, signal=number, detail=tail)
 
 
 def _keep_log(output: IO[bytes], log: IO[bytes]) -> None:

@@ -43,11 +43,9 @@ def check_subject(spec: BackendSpec, subject: Subject) -> None:
         return
     decided = backend.decided_by_build(spec)
     if decided:
-        raise UsageError(
-            f"{spec.name} with {decided[0]} for {subject.name}",
-            why="that was decided when the engine was built",
-            hint=f"`on` {spec.name}, or build the model again",
-        )
+        why = "that was decided when the engine was built"
+        hint = f"`on` {spec.name}, or build the model again"
+        raise UsageError(f"{spec.name} with {decided[0]} for {subject.name}", why=why, hint=hint)
 
 
 def check_demands(
@@ -239,9 +237,6 @@ def _data_set(model: Path, data: str, workload: Workload) -> str | None:
     if not folder.is_dir():
         raise UsageError(f"data set {data}", why="no such folder")
     if not any(folder.glob("input_*.pb")):
-        raise UsageError(
-            f"data set {data}",
-            why="it holds no input_*.pb",
-            hint="a folder such as test_data_set_0, or --input NAME:FILE for each input",
-        )
+        hint = "a folder such as test_data_set_0, or --input NAME:FILE for each input"
+        raise UsageError(f"data set {data}", why="it holds no input_*.pb", hint=hint)
     return str(folder.resolve())

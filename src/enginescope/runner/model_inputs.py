@@ -239,7 +239,6 @@ def with_profile(backends: Sequence[str], index: int | None) -> list[str]:
                 raise UsageError(f"backend {backend}", why="profile_index sets it too")
             found[at] = f"{backend}{'&' if '?' in backend else '?'}profile_index={index}"
     if found == list(backends):
-        raise UsageError(
-            "profile_index", why=f"{', '.join(backends)} runs no engine", hint="run it on trt"
-        )
+        why = f"{', '.join(backends)} runs no engine"
+        raise UsageError("profile_index", why=why, hint="run it on trt")
     return found

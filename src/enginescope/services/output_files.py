@@ -22,15 +22,11 @@ def check_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None])
             continue
         real = _real(output)
         if str(output) == "-":
-            raise UsageError(
-                "cannot write -",
-                why="results go into files; standard output has what --json prints",
-                hint="a file's name",
-            )
+            why = "results go into files; standard output has what --json prints"
+            raise UsageError("cannot write -", why=why, hint="a file's name")
         if real in read:
-            raise UsageError(
-                f"cannot write {output}", why="it is a file that is read", hint="another name"
-            )
+            why = "it is a file that is read"
+            raise UsageError(f"cannot write {output}", why=why, hint="another name")
         if real in written:
             raise UsageError(f"cannot write {output}", why="two results would go into it")
         written.add(real)

@@ -143,9 +143,8 @@ class Container:
         path = shutil.which(tool)
         if path is None:
             why = f"{needed_by} needs it"
-            raise MissingDependencyError(
-                f"{tool} is not on this machine", why=why, hint=_INSTALL[tool]
-            )
+            hint = _INSTALL[tool]
+            raise MissingDependencyError(f"{tool} is not on this machine", why=why, hint=hint)
         self._tool, self._path, self._image = tool, path, image
         needs = " the daemon must run, and you need access to it" if tool == "docker" else ""
         self._ask(

@@ -195,11 +195,8 @@ def unpacked(data: bytes, kind: type[T], what: str) -> T:
     try:
         return msgspec.msgpack.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(
-            what,
-            why=str(error),
-            expected="a result of this version: every machine needs the same enginescope",
-        ) from error
+        expected = "a result of this version: every machine needs the same enginescope"
+        raise FormatError(what, why=str(error), expected=expected) from error
 
 
 #: Beside what a cell may take by itself: starting, and sending back.

@@ -116,11 +116,9 @@ class _Sitting:
             self._seen_s = time.monotonic()
         elif time.monotonic() - self._seen_s > PATIENCE_S:
             address = self._ray.get_runtime_context().gcs_address
-            raise BackendError(
-                f"the Ray cluster {address} has no machine left",
-                why=f"{len(self._waiting) + len(self._tasks)} cells did not run",
-                hint="the same command resumes",
-            )
+            why = f"{len(self._waiting) + len(self._tasks)} cells did not run"
+            hint = "the same command resumes"
+            raise BackendError(f"the Ray cluster {address} has no machine left", why=why, hint=hint)
         else:
             return
         for cell in [one for one in self._waiting if not any(suits(one, m) for m in machines)]:
@@ -286,11 +284,9 @@ def _check_answers(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S).close()
     except (OSError, OverflowError) as error:
-        raise BackendError(
-            f"Ray cluster {address}",
-            why=f"no server responds there: {error}",
-            hint="the address is that of its head: ray status, or the job that started it",
-        ) from error
+        why = f"no server responds there: {error}"
+        hint = "the address is that of its head: ray status, or the job that started it"
+        raise BackendError(f"Ray cluster {address}", why=why, hint=hint) from error
 
 
 def _connect(ray: Any, address: str, folder: Path | None) -> None:
@@ -313,8 +309,6 @@ def _connect(ray: Any, address: str, folder: Path | None) -> None:
             if left and isinstance(error, ConnectionError):
                 continue
             said = str(error).strip()
-            raise BackendError(
-                f"Ray cluster {address}",
-                why=said.splitlines()[0] if said else type(error).__name__,
-                hint=f"check with ray status; a cluster with a token needs {_TOKEN_FILE}",
-            ) from error
+            why = said.splitlines()[0] if said else type(error).__name__
+            hint = f"check with ray status; a cluster with a token needs {_TOKEN_FILE}"
+            raise BackendError(f"Ray cluster {address}", why=why, hint=hint) from error

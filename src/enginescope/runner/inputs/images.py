@@ -105,28 +105,20 @@ def _form(spec: InputSpec, how: Preprocessing) -> tuple[bool, int, tuple[int, in
     """Return whether channels come first, how many there are, and height × width."""
     shape = spec.default_shape or spec.shape
     if len(shape) != 4:
-        raise UsageError(
-            f"images for input {spec.name}",
-            why=f"it has {len(shape)} dimensions, images need 4",
-            hint="--image-input NAME, if another input is the image",
-        )
+        why = f"it has {len(shape)} dimensions, images need 4"
+        hint = "--image-input NAME, if another input is the image"
+        raise UsageError(f"images for input {spec.name}", why=why, hint=hint)
     places = {"nchw": (1,), "nhwc": (3,), "auto": (1, 3)}[how.layout]
     axis = next((place for place in places if shape[place] in _COLOURS), None)
     if axis is None:
-        raise UsageError(
-            f"images for input {spec.name}",
-            why="no dimension of it is 1, 3 or 4 channels",
-            hint="set --layout nchw or nhwc",
-        )
+        why = "no dimension of it is 1, 3 or 4 channels"
+        raise UsageError(f"images for input {spec.name}", why=why, hint="set --layout nchw or nhwc")
     open_size = [shape[one] for one in ((2, 3) if axis == 1 else (1, 2))]
     if how.size is not None:
         return axis == 1, int(shape[axis] or 0), how.size
     if not all(isinstance(one, int) and one > 0 for one in open_size):
-        raise UsageError(
-            f"images for input {spec.name}",
-            why="its height and width are dynamic",
-            hint="--image-size 224x224",
-        )
+        why = "its height and width are dynamic"
+        raise UsageError(f"images for input {spec.name}", why=why, hint="--image-size 224x224")
     return axis == 1, int(shape[axis] or 0), (int(open_size[0] or 0), int(open_size[1] or 0))
 
 
@@ -143,11 +135,8 @@ def _opened(path: Path, mode: str) -> Any:
             if file.mode != "F" and not file.mode.startswith("I"):  # 8 bits a number
                 return upright.convert(mode)
             if not (file.mode.startswith("I;16") or file.format in _WIDE_GRAY_FORMATS):
-                raise FormatError(
-                    str(path),
-                    why=f"its pixels are 32-bit numbers (mode {file.mode}) without a known white",
-                    expected="8 or 16 bits a channel",
-                )
+                why = f"its pixels are 32-bit numbers (mode {file.mode}) without a known white"
+                raise FormatError(str(path), why=why, expected="8 or 16 bits a channel")
             return image.fromarray(np.asarray(upright).astype(np.float32) / _WIDE_STEP)
     except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
         raise FormatError(str(path), why=f"not a readable image ({error})") from None
@@ -187,9 +176,8 @@ def _fitted(picture: Any, size: tuple[int, int] | None, how: Preprocessing) -> A
 
 def _by_channel(name: str, values: tuple[float, ...], channels: int) -> Any:
     if len(values) not in (1, channels):
-        raise UsageError(
-            f"{len(values)} values of {name}", why=f"the input has {channels} channels"
-        )
+        why = f"the input has {channels} channels"
+        raise UsageError(f"{len(values)} values of {name}", why=why)
     return np.asarray(values, dtype=np.float32)
 
 
@@ -239,7 +227,6 @@ def picture_samples(
             else:
                 skipped.append(name)
         if len(samples) == before:
-            raise UsageError(
-                f"images {path}", why="it has no image", hint=", ".join(sorted(IMAGE_SUFFIXES))
-            )
+            hint = ", ".join(sorted(IMAGE_SUFFIXES))
+            raise UsageError(f"images {path}", why="it has no image", hint=hint)
     return tuple(samples), tuple(skipped)

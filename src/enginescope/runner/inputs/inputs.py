@@ -78,9 +78,8 @@ def random_array(
     if (dtype in PACKED or dtype in _RAW_BYTES) and bounds is None:
         return _raw_array(dtype, shape, generator)
     if dtype is None or dtype not in NUMPY_TYPES:
-        raise UnsupportedError(
-            f"input {spec.name} of type {spec.type_text}", why="it cannot be filled at random"
-        )
+        why = "it cannot be filled at random"
+        raise UnsupportedError(f"input {spec.name} of type {spec.type_text}", why=why)
     kind = np.dtype(NUMPY_TYPES[dtype])
     if bounds is not None and kind.kind in "iub":
         # drawn wide, then narrowed: an engine may hold as INT32 what its model holds as INT64
@@ -117,10 +116,8 @@ def _check_bounds(spec: InputSpec, bounds: InputRange) -> None:
     elif spec.dtype is DataType.BF16:
         low, high = -LARGEST_BF16, LARGEST_BF16
     if not low <= bounds.low <= bounds.high <= high:
-        raise UsageError(
-            f"range {bounds.low}:{bounds.high} for input {spec.name}",
-            why=f"{spec.type_text} holds no such values",
-        )
+        why = f"{spec.type_text} holds no such values"
+        raise UsageError(f"range {bounds.low}:{bounds.high} for input {spec.name}", why=why)
 
 
 #: How a dynamic dimension without a name begins.
@@ -201,11 +198,9 @@ def resolve_shape(spec: InputSpec, workload: Workload) -> tuple[tuple[int, ...],
                 dims[axis] = spec.default_shape[axis]
     shape, left = sized(dims, {}, workload.batch)
     if workload.batch is not None and spec.shape and shape[0] != workload.batch:
-        raise UnsupportedError(
-            f"batch {workload.batch}",
-            why=f"the model has a fixed batch of {shape[0]} (input `{spec.name}`)",
-            hint=f"use batch {shape[0]}, or export the model with a dynamic batch",
-        )
+        why = f"the model has a fixed batch of {shape[0]} (input `{spec.name}`)"
+        hint = f"use batch {shape[0]}, or export the model with a dynamic batch"
+        raise UnsupportedError(f"batch {workload.batch}", why=why, hint=hint)
     return shape, open_dims(spec.name, left) if left else None
 
 
@@ -223,10 +218,8 @@ def _shape_values(spec: InputSpec, workload: Workload) -> Any:
     values = given if given is not None else spec.default_values
     count = spec.shape[0] if spec.shape else 1
     if isinstance(count, int) and len(values or ()) != count:
-        raise UsageError(
-            f"shape {'x'.join(map(str, values or ()))} for input {spec.name}",
-            why=f"it holds {count} values, which are dimensions",
-        )
+        why = f"it holds {count} values, which are dimensions"
+        raise UsageError(f"shape {'x'.join(map(str, values or ()))} for input {spec.name}", why=why)
     kind = np.dtype(NUMPY_TYPES.get(spec.dtype or DataType.INT64, np.int64))
     array = np.asarray(values, kind)
     return array.reshape(()) if not spec.shape else array
@@ -244,11 +237,9 @@ def _check_batch(
         if workload.batch is None or not shape or isinstance(spec.shape[0], int):
             continue
         if shape[0] != workload.batch:
-            raise UsageError(
-                f"batch {workload.batch}",
-                why=f"input {spec.name} is fed {'x'.join(map(str, shape))}",
-                hint="omit --batch: the inputs have it",
-            )
+            why = f"input {spec.name} is fed {'x'.join(map(str, shape))}"
+            hint = "omit --batch: the inputs have it"
+            raise UsageError(f"batch {workload.batch}", why=why, hint=hint)
 
 
 def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
@@ -259,9 +250,8 @@ def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
         *(one.name for one in workload.ranges),
     ):
         if name not in known:
-            raise UsageError(
-                f"the model has no input called {name!r}", hint=did_you_mean(name, known)
-            )
+            hint = did_you_mean(name, known)
+            raise UsageError(f"the model has no input called {name!r}", hint=hint)
 
 
 def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
@@ -271,47 +261,36 @@ def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
         raise UsageError(what, why=f"the model expects {wanted or 'a scalar'}")
     sizes = zip(spec.shape, given, strict=True)
     if any(isinstance(dim, int) and dim not in (-1, size) for dim, size in sizes):
-        raise UnsupportedError(
-            what,
-            why=f"the model has fixed dimensions: {wanted}",
-            hint="use these sizes, or export the model with dynamic dimensions",
-        )
+        hint = "use these sizes, or export the model with dynamic dimensions"
+        raise UnsupportedError(what, why=f"the model has fixed dimensions: {wanted}", hint=hint)
 
 
 def _from_file(
     spec: InputSpec, path: str, shape: tuple[int, ...], opened: dict[Path, Any], workload: Workload
 ) -> Any:
     if spec.name in {one.name for one in workload.ranges} - {*workload.index_inputs}:
-        raise UsageError(
-            f"input {spec.name} has a range and a file",
-            why="a range bounds random values, and its values come from the file",
-            hint="omit --range or --input",
-        )
+        why = "a range bounds random values, and its values come from the file"
+        hint = "omit --range or --input"
+        raise UsageError(f"input {spec.name} has a range and a file", why=why, hint=hint)
     wanted = (NUMPY_TYPES | RAW_TYPES).get(spec.dtype) if spec.dtype else None
     packed = spec.dtype in PACKED
     held = (math.ceil(math.prod(shape) / 2),) if packed else shape
     array = load_tensor(Path(path), name=spec.name, dtype=wanted, shape=held, opened=opened)
     if wanted is not None and array.dtype != np.dtype(wanted):
         raw = f", which {spec.type_text} is held as" if spec.dtype in RAW_TYPES else ""
-        raise UsageError(
-            f"{path} for input {spec.name}",
-            why=f"it holds {array.dtype}, the model expects {np.dtype(wanted)}{raw}",
-        )
+        why = f"it holds {array.dtype}, the model expects {np.dtype(wanted)}{raw}"
+        raise UsageError(f"{path} for input {spec.name}", why=why)
     if packed and array.size != held[0]:
-        raise UsageError(
-            f"{path} for input {spec.name}",
-            why=f"it holds {array.size} bytes, and two values to a byte make {held[0]}",
-        )
+        why = f"it holds {array.size} bytes, and two values to a byte make {held[0]}"
+        raise UsageError(f"{path} for input {spec.name}", why=why)
     if packed:
         return array.reshape(-1)
     _check_shape(spec, array.shape)
     given = next((one.dims for one in workload.shapes if one.name == spec.name), array.shape)
     if given != array.shape:
-        raise UsageError(
-            f"shape {'x'.join(map(str, given))} for input {spec.name}",
-            why=f"its file holds {'x'.join(map(str, array.shape)) or 'a scalar'}",
-            hint="omit --shape, or pass a file of that shape",
-        )
+        what = f"shape {'x'.join(map(str, given))} for input {spec.name}"
+        why = f"its file holds {'x'.join(map(str, array.shape)) or 'a scalar'}"
+        raise UsageError(what, why=why, hint="omit --shape, or pass a file of that shape")
     return array
 
 
@@ -337,11 +316,9 @@ def _as_wanted(spec: InputSpec, array: Any) -> Any:
     if same and exact:
         return converted
     why = "some values do not fit" if same else "they are of another kind"
-    raise UsageError(
-        f"the data set's values for input {spec.name}",
-        why=f"they are {array.dtype}, the input is {kind}: {why}",
-        hint="--data none feeds random ones",
-    )
+    what = f"the data set's values for input {spec.name}"
+    hint = "--data none feeds random ones"
+    raise UsageError(what, why=f"they are {array.dtype}, the input is {kind}: {why}", hint=hint)
 
 
 def _fits(shape: tuple[int, ...], spec: InputSpec, workload: Workload) -> bool:
@@ -353,11 +330,8 @@ def _fits(shape: tuple[int, ...], spec: InputSpec, workload: Workload) -> bool:
 
 def _data_set_notice(workload: Workload) -> Notice:
     folder = Path(workload.data_set or "")
-    return Notice(
-        code="I-DATA-SET",
-        message=f"inputs come from {folder.name} next to the model; --data none uses random inputs",
-        evidence={"folder": str(folder)},
-    )
+    message = f"inputs come from {folder.name} next to the model; --data none uses random inputs"
+    return Notice(code="I-DATA-SET", message=message, evidence={"folder": str(folder)})
 
 
 def _assumed_notice(
@@ -414,11 +388,9 @@ def _filled_notice(
     parts = [f"{name} {text}" for name, text in values.items()]
     parts += [f"past of {past[-2]} tokens"] if past is not None and len(past) > 1 else []
     if values or past is not None:
-        yield Notice(
-            code="I-NAMED-INPUTS",
-            message=f"inputs by their names: {'; '.join(parts)}",
-            evidence={"values": values, "past": list(past) if past is not None else None},
-        )
+        message = f"inputs by their names: {'; '.join(parts)}"
+        evidence = {"values": values, "past": list(past) if past is not None else None}
+        yield Notice(code="I-NAMED-INPUTS", message=message, evidence=evidence)
 
 
 def _batch_of(shapes: dict[str, tuple[int, ...]]) -> int:

@@ -52,11 +52,8 @@ def samples_in(paths: Sequence[Path], *, image_input: str | None = None) -> Foun
         else:
             samples += _from_file(path.resolve(), image_input)
         if len(samples) == before:
-            raise UsageError(
-                f"data {path}",
-                why="nothing in it is a sample",
-                hint="npy, npz, raw, pb, images, folders with input_*.pb",
-            )
+            hint = "npy, npz, raw, pb, images, folders with input_*.pb"
+            raise UsageError(f"data {path}", why="nothing in it is a sample", hint=hint)
     return FoundSamples(samples=tuple(samples), skipped=tuple(skipped))
 
 
@@ -213,20 +210,17 @@ def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str
         by_file = [name for name in known if as_file(name) == one.input]
         if len(by_file) == 1:
             return by_file[0]
-        raise UsageError(
-            f"the model has no input called {one.input!r}", hint=did_you_mean(one.input, known)
-        )
+        hint = did_you_mean(one.input, known)
+        raise UsageError(f"the model has no input called {one.input!r}", hint=hint)
     fixed = [spec.name for spec in specs if spec.default_values is None]
     if len(fixed) == 1:
         return fixed[0]
     wide = [spec.name for spec in specs if len(spec.shape) == 4]
     if one in sample.images and len(wide) == 1:
         return wide[0]
-    raise UsageError(
-        f"{Path(one.path).name} for one of {', '.join(map(repr, known))}",
-        why="it does not name its input",
-        hint="an npz with arrays of the inputs' names, or a folder a sample with NAME.npy",
-    )
+    what = f"{Path(one.path).name} for one of {', '.join(map(repr, known))}"
+    hint = "an npz with arrays of the inputs' names, or a folder a sample with NAME.npy"
+    raise UsageError(what, why="it does not name its input", hint=hint)
 
 
 def check_input_names(subject: Subject, workload: Workload) -> None:
@@ -289,6 +283,5 @@ def _with_names(workload: Workload) -> tuple[str, ...]:
 def _check(names: Iterable[str], known: Collection[str], model: str) -> None:
     for name in names:
         if name not in known:
-            raise UsageError(
-                f"{model} has no input called {name!r}", hint=did_you_mean(name, known)
-            )
+            hint = did_you_mean(name, known)
+            raise UsageError(f"{model} has no input called {name!r}", hint=hint)

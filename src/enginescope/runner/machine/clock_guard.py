@@ -94,9 +94,8 @@ class ClockHold:
         try:
             taken = take(gpu)
         except OSError as error:
-            raise UsageError(
-                f"`clock`: no entry can be kept for GPU {gpu}", why=str(error)
-            ) from error
+            why = str(error)
+            raise UsageError(f"`clock`: no entry can be kept for GPU {gpu}", why=why) from error
         if taken is None:
             self._locks[gpu] = self._held_already(gpu, wanted)
             return
@@ -135,17 +134,13 @@ class ClockHold:
         if holding is None:
             raise UsageError(f"`clock`: another user holds the clocks of GPU {gpu}")
         if holding.owner_pid not in ancestors():
-            raise UsageError(
-                f"`clock`: the clocks of GPU {gpu} are locked already ({holding.lock})",
-                why=f"process {holding.owner_pid} holds them: {holding.command}",
-                hint="wait for its end",
-            )
+            what = f"`clock`: the clocks of GPU {gpu} are locked already ({holding.lock})"
+            why = f"process {holding.owner_pid} holds them: {holding.command}"
+            raise UsageError(what, why=why, hint="wait for its end")
         if holding.lock.sm_mhz != wanted.sm_mhz:
-            raise UsageError(
-                f"`clock`: {wanted} within a run that holds {holding.lock}",
-                why=f"process {holding.owner_pid}: {holding.command}",
-                hint="the same clock in both, or only outside",
-            )
+            what = f"`clock`: {wanted} within a run that holds {holding.lock}"
+            why = f"process {holding.owner_pid}: {holding.command}"
+            raise UsageError(what, why=why, hint="the same clock in both, or only outside")
         self._remarks.append(f"GPU {gpu} is locked already by process {holding.owner_pid}")
         return holding.lock
 

@@ -66,11 +66,9 @@ def throttled(run: Run) -> Notice | None:
     named = ", ".join(
         f"{one.reason.meaning} in {one.share_pct:.0f} % of the readings" for one in timed or load
     )
-    return Notice(
-        code="W-THROTTLED",
-        message=f"the GPU throttled its clock {where}: {named}",
-        evidence={"timed": _shares(timed), "pass": _shares(load)},
-    )
+    message = f"the GPU throttled its clock {where}: {named}"
+    evidence = {"timed": _shares(timed), "pass": _shares(load)}
+    return Notice(code="W-THROTTLED", message=message, evidence=evidence)
 
 
 def clocks_set(run: Run) -> Notice | None:
@@ -78,11 +76,8 @@ def clocks_set(run: Run) -> Notice | None:
     held = held_by(run.gpu.timed) if run.gpu else ()
     if not any(one.reason.name == "clocks_setting" for one in held):
         return None
-    return Notice(
-        code="I-CLOCKS-SET",
-        message="the GPU's clocks are set by a user or an application",
-        evidence={"timed": _shares(held)},
-    )
+    message = "the GPU's clocks are set by a user or an application"
+    return Notice(code="I-CLOCKS-SET", message=message, evidence={"timed": _shares(held)})
 
 
 def shared_gpu(run: Run) -> Notice | None:
@@ -127,10 +122,8 @@ def no_energy(run: Run) -> Notice | None:
     if channels & {ENERGY, POWER}:
         return None
     of_instance = "NVML reports power and energy of the whole GPU, not of a MIG instance"
-    return Notice(
-        code="I-NO-ENERGY",
-        message=of_instance if run.gpu.gpu.is_mig else "the GPU reports neither power nor energy",
-    )
+    message = of_instance if run.gpu.gpu.is_mig else "the GPU reports neither power nor energy"
+    return Notice(code="I-NO-ENERGY", message=message)
 
 
 def no_pass(run: Run) -> Notice | None:

@@ -38,11 +38,8 @@ def _governor(environment: Environment) -> Iterator[Hint]:
 
 def _boost(environment: Environment) -> Iterator[Hint]:
     if environment.host.boost:
-        yield Hint(
-            code="H-BOOST",
-            message="CPU boost is on: clocks depend on heat and on what other cores do",
-            command=_BOOST_OFF,
-        )
+        message = "CPU boost is on: clocks depend on heat and on what other cores do"
+        yield Hint(code="H-BOOST", message=message, command=_BOOST_OFF)
 
 
 def _smt(environment: Environment) -> Iterator[Hint]:
@@ -58,11 +55,8 @@ def _smt(environment: Environment) -> Iterator[Hint]:
 def _load(environment: Environment) -> Iterator[Hint]:
     load = environment.host.load_1min
     if load is not None and load > _LOAD:
-        yield Hint(
-            code="H-LOAD",
-            message=f"load average is {load:.1f}: end other work before measuring",
-            command="top -o %CPU",
-        )
+        message = f"load average is {load:.1f}: end other work before measuring"
+        yield Hint(code="H-LOAD", message=message, command="top -o %CPU")
 
 
 def _steal(_: Environment) -> Iterator[Hint]:
@@ -100,11 +94,8 @@ def _clocks(environment: Environment) -> Iterator[Hint]:
             )
         elif device.clock_lock is None:
             right = "" if os.geteuid() == 0 else ", as root"
-            yield Hint(
-                code="H-CLOCKS",
-                message=f"{device.name} changes its clocks with heat and power: lock them{right}",
-                command="enginescope bench --lock-clocks",
-            )
+            message = f"{device.name} changes its clocks with heat and power: lock them{right}"
+            yield Hint(code="H-CLOCKS", message=message, command="enginescope bench --lock-clocks")
         if persistence_enabled(device.uuid) is False:
             yield Hint(
                 code="H-PERSISTENCE",

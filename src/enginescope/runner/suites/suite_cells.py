@@ -78,11 +78,9 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
                 cells.append(replace(cell, refusal=refusal, key=_key(cell, content)))
     specs = dict.fromkeys(cell.spec for cell in cells)
     if suite.baseline is not None and suite.baseline not in specs:
-        raise UsageError(
-            f"baseline {suite.baseline}",
-            why="it is not one of the suite's backends",
-            hint=did_you_mean(suite.baseline, specs),
-        )
+        why = "it is not one of the suite's backends"
+        hint = did_you_mean(suite.baseline, specs)
+        raise UsageError(f"baseline {suite.baseline}", why=why, hint=hint)
     return tuple({cell.key: cell for cell in cells}.values())
 
 
@@ -352,11 +350,8 @@ def worker_slots(count: int) -> tuple[tuple[int, ...], ...]:
         raise UsageError(f"`jobs` {count}", why="this system pins no process to processors")
     cores = sorted({tuple(set(siblings(one)) & set(usable)) or (one,) for one in usable})
     if count > len(cores):
-        raise UsageError(
-            f"`jobs` {count}",
-            why=f"there are {len(cores)} physical cores to use here, and no two cells share one",
-            hint=f"`jobs` {len(cores)}",
-        )
+        why = f"there are {len(cores)} physical cores to use here, and no two cells share one"
+        raise UsageError(f"`jobs` {count}", why=why, hint=f"`jobs` {len(cores)}")
     each = len(cores) // count
     groups = [cores[at * each : (at + 1) * each] for at in range(count)]
     return tuple(tuple(sorted(one for core in group for one in core)) for group in groups)

@@ -271,10 +271,8 @@ def _data_sets(part: ModelPart, path: Path, base: Path) -> tuple[str, ...]:
         return (str(folder.resolve()),)
     inside = data_sets_beside(folder / path.name)
     if not inside:
-        raise UsageError(
-            f"data of {part.name or part.path}",
-            why=f"{folder} holds neither input_*.pb nor test_data_set_* folders",
-        )
+        why = f"{folder} holds neither input_*.pb nor test_data_set_* folders"
+        raise UsageError(f"data of {part.name or part.path}", why=why)
     return tuple(map(str, inside))
 
 

@@ -131,9 +131,8 @@ class DepthRun:
         size = height_width(shape)
         if given is not None and size != (given, given):
             dims = "×".join(map(str, picture.shape or ()))
-            raise UsageError(
-                f"`input_size` {given}", why=f"input {picture.name} of {job.subject.name} is {dims}"
-            )
+            why = f"input {picture.name} of {job.subject.name} is {dims}"
+            raise UsageError(f"`input_size` {given}", why=why)
         if shape != picture.shape:
             preprocessing = replace(preprocessing, size=size)
             others = tuple(one for one in job.workload.shapes if one.name != picture.name)

@@ -393,11 +393,9 @@ def _check_tolerance(request: ValidateRequest) -> None:
         return
     tolerance_named(name)
     if general and not request.bisection.is_wanted:  # the row is the limit of tensors inside
-        raise UsageError(
-            f"`tolerance` and `{general}`",
-            why=f"`{general}` for all outputs already covers `tolerance` {name}",
-            hint=f"one of them, or `{general}` for single outputs",
-        )
+        why = f"`{general}` for all outputs already covers `tolerance` {name}"
+        hint = f"one of them, or `{general}` for single outputs"
+        raise UsageError(f"`tolerance` and `{general}`", why=why, hint=hint)
 
 
 class ValidationObserver(Observer):

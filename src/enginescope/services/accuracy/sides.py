@@ -103,11 +103,9 @@ def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
     job = _reference_job(request)
     others = [one for one in jobs if _key(one) != _key(job)]
     if not others and request.targets is None:
-        raise UsageError(
-            "nothing to compare",
-            why=f"{job.subject.name} on {job.backend.name} is the reference and the only side",
-            hint="`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`",
-        )
+        why = f"{job.subject.name} on {job.backend.name} is the reference and the only side"
+        hint = "`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`"
+        raise UsageError("nothing to compare", why=why, hint=hint)
     return _with_labels(
         reference,
         _sides(others, samples),

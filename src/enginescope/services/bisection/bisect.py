@@ -119,18 +119,15 @@ def check_bisectable(plan: Plan, extract: Path | None) -> None:
     for other in plan.sides.others:
         reference = computing_reference(other, plan.sides.reference)
         if reference is None:
-            raise UsageError(
-                f"`bisect`: {other.label}",
-                why=f"{plan.sides.reference.label} have no reference for intermediate tensors",
-                hint="`reference` MODEL, a model that is known to be correct",
-            )
+            why = f"{plan.sides.reference.label} have no reference for intermediate tensors"
+            hint = "`reference` MODEL, a model that is known to be correct"
+            raise UsageError(f"`bisect`: {other.label}", why=why, hint=hint)
         for job in (other.job, reference):
             if job is None or job.subject.kind != "onnx":
-                raise UsageError(
-                    f"`bisect`: {job.subject.name if job else other.label}",
-                    why="an engine does not return intermediate tensors",
-                    hint="the ONNX model it was built from, with `on` trt:fp16",
-                )
+                what = f"`bisect`: {job.subject.name if job else other.label}"
+                why = "an engine does not return intermediate tensors"
+                hint = "the ONNX model it was built from, with `on` trt:fp16"
+                raise UsageError(what, why=why, hint=hint)
 
 
 def computing_reference(side: Side, reference: Side) -> Job | None:
@@ -194,9 +191,8 @@ def _worst_samples(diff: SideDiff, samples: Sequence[Sample]) -> tuple[Sample, .
 def check_folder(folder: Path) -> None:
     """Raise `UsageError` unless a folder is empty or not there yet."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(
-            f"`extract` {folder}", why="it is not an empty folder", hint="name a new folder"
-        )
+        why = "it is not an empty folder"
+        raise UsageError(f"`extract` {folder}", why=why, hint="name a new folder")
 
 
 def extracted(found: Bisected, plan: BisectPlan, run: BisectRun, folder: Path) -> Notice:
@@ -217,11 +213,8 @@ def extracted(found: Bisected, plan: BisectPlan, run: BisectRun, folder: Path) -
     except (EnginescopeError, OSError) as error:
         return _not(str(error))
     part = "the part of the model up to " if step.not_compared else ""
-    return Notice(
-        code="I-EXTRACTED",
-        message=f"{part}{step.pair.node} with its inputs and a script is in {folder}",
-        evidence={"folder": str(folder)},
-    )
+    message = f"{part}{step.pair.node} with its inputs and a script is in {folder}"
+    return Notice(code="I-EXTRACTED", message=message, evidence={"folder": str(folder)})
 
 
 def _write(

@@ -51,10 +51,8 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
             if wanted:
                 errors.measure()
         except BackendError as error:
-            notice = Notice(
-                code="I-NO-OWN-ERRORS",
-                message=f"the own error of each node{errors.where} could not be measured: {error}",
-            )
+            message = f"the own error of each node{errors.where} could not be measured: {error}"
+            notice = Notice(code="I-NO-OWN-ERRORS", message=message)
             errors.added, errors.stored = {}, {}
             found = replace(found, notices=(*found.notices, notice))
     steps = tuple(

@@ -108,9 +108,8 @@ def parse_slo(text: str) -> Slo:
         raise UsageError(f"{text!r} is not an objective", hint="as in p99<10ms or p99.9<50ms")
     slo = Slo(p=float(match[1]), limit_ms=parse_duration_ms(match[2]))
     if not 50 <= slo.p < 100 or slo.limit_ms <= 0:
-        raise UsageError(
-            f"objective {text!r}", why="the percentile is 50 to below 100, and the limit above 0"
-        )
+        why = "the percentile is 50 to below 100, and the limit above 0"
+        raise UsageError(f"objective {text!r}", why=why)
     return slo
 
 
@@ -133,9 +132,8 @@ def rule_of(request: LoadRequest) -> LoadRule:
     if scenario is None:
         return rule
     if scenario != "server" and (rule.rate_per_s is not None or rule.times_ms):
-        raise UsageError(
-            f"`rate` and `scenario` {scenario}", why="only the scenario server has a rate"
-        )
+        why = "only the scenario server has a rate"
+        raise UsageError(f"`rate` and `scenario` {scenario}", why=why)
     if scenario == "single-stream" and rule.workers > 1:
         raise UsageError("`concurrency`", why="the scenario single-stream has one query in flight")
     arrivals: Arrivals = "poisson"
@@ -188,18 +186,12 @@ def _check_address(address: str) -> None:
     except ValueError as error:
         raise UsageError(f"endpoint {address}", why=str(error)) from None
     if not parts.hostname or "/v2/models/" not in parts.path:
-        raise UsageError(
-            f"endpoint {address}",
-            why="it is not the address of a model",
-            hint="http://localhost:8000/v2/models/NAME, or grpc://localhost:8001/v2/models/NAME",
-        )
+        hint = "http://localhost:8000/v2/models/NAME, or grpc://localhost:8001/v2/models/NAME"
+        raise UsageError(f"endpoint {address}", why="it is not the address of a model", hint=hint)
     if parts.username or parts.password:
         raise UsageError("the endpoint's address holds credentials", hint="omit them")
     if address.startswith(_GRPC):
         if parts.port is None:
-            raise UsageError(
-                f"endpoint {address}",
-                why="gRPC has no usual port",
-                hint=f"grpc://{parts.hostname}:8001{parts.path}",
-            )
+            hint = f"grpc://{parts.hostname}:8001{parts.path}"
+            raise UsageError(f"endpoint {address}", why="gRPC has no usual port", hint=hint)
         require("grpc", purpose="load over gRPC", install="enginescope[grpc]")

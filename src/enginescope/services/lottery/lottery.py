@@ -87,19 +87,14 @@ def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> Lott
 def _check(request: LotteryRequest) -> None:
     iterations = request.workload.stop.iterations
     if iterations is not None and iterations < FEWEST_ITERATIONS:
-        raise UsageError(
-            f"iterations: {iterations}",
-            why=f"fewer than {FEWEST_ITERATIONS} do not show how iterations vary",
-        )
+        why = f"fewer than {FEWEST_ITERATIONS} do not show how iterations vary"
+        raise UsageError(f"iterations: {iterations}", why=why)
     if request.path.suffix.lower() in ENGINE_SUFFIXES:
         raise UsageError(f"{request.path} is built already", hint="name its ONNX model")
     file = request.timing_cache
     if file is not None and not Path(file).is_file():
-        raise UsageError(
-            f"timing cache {file}",
-            why="there is no such file",
-            hint=f"enginescope build {request.path} --timing-cache {file} makes it",
-        )
+        hint = f"enginescope build {request.path} --timing-cache {file} makes it"
+        raise UsageError(f"timing cache {file}", why="there is no such file", hint=hint)
 
 
 def _job(request: LotteryRequest, store: Store) -> Job:
@@ -110,18 +105,15 @@ def _job(request: LotteryRequest, store: Store) -> Job:
         job = replace(job, backend=backend.with_stored_build(job.backend))
     is_builder = isinstance(backend, Builder)
     if not makes_first(job):
-        raise UsageError(
-            f"{job.backend.name} makes no build that several processes can run",
-            hint=f"`on` {', '.join(backends_that(StoringBuilds))}, or one that builds engines",
-        )
+        what = f"{job.backend.name} makes no build that several processes can run"
+        hint = f"`on` {', '.join(backends_that(StoringBuilds))}, or one that builds engines"
+        raise UsageError(what, hint=hint)
     if request.timing_cache is not None and not is_builder:
         raise UsageError(f"`timing_cache` with {job.backend.name}", why="only trt reads one")
     if "timing_cache" in job.backend.options:
-        raise UsageError(
-            f"{job.backend}: timing_cache",
-            why="each build would read what the one before timed",
-            hint="`timing_cache` FILE gives every build the same one",
-        )
+        why = "each build would read what the one before timed"
+        hint = "`timing_cache` FILE gives every build the same one"
+        raise UsageError(f"{job.backend}: timing_cache", why=why, hint=hint)
     return job
 
 

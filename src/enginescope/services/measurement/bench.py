@@ -52,11 +52,9 @@ class BenchResult(Record, frozen=True, kw_only=True):
 def _check_runtime(jobs: Sequence[Job]) -> None:
     """Raise before anything is measured or stored where nothing can be."""
     if find_spec("onnxruntime") is None and all(job.backend.name[:4] == "ort-" for job in jobs):
-        raise MissingDependencyError(
-            "ONNX Runtime is not installed",
-            why=f"{jobs[0].backend.name} needs it; nothing was measured or stored",
-            hint="pip install 'enginescope[ort]'",
-        )
+        why = f"{jobs[0].backend.name} needs it; nothing was measured or stored"
+        hint = "pip install 'enginescope[ort]'"
+        raise MissingDependencyError("ONNX Runtime is not installed", why=why, hint=hint)
 
 
 def measure_models(

@@ -79,11 +79,9 @@ def continue_jobs(
         jobs, store, observer, lambda run, _job: bool(run.turn and run.turn.plan)
     )
     if not recorded:
-        raise UsageError(
-            "no comparison of these models and backends to continue",
-            why=f"in {store.place}",
-            hint="without `continue`, bench --compare begins one; runs list shows what is stored",
-        )
+        what = "no comparison of these models and backends to continue"
+        hint = "without `continue`, bench --compare begins one; runs list shows what is stored"
+        raise UsageError(what, why=f"in {store.place}", hint=hint)
     tag = comparison_tag(comparison_id(recorded) or "")
     differing = [
         f"{name} of {label}: {before} then, {now} now"

@@ -250,9 +250,8 @@ def _check_workload(workload: Workload) -> None:
     if stop.iterations is not None and stop.duration_ms is not None:
         raise UsageError("iterations and duration", why="each alone ends the measurement")
     if mode.streams and mode.kind != "throughput":
-        raise UsageError(
-            "streams", why="in latency mode one request is in flight", hint="mode throughput"
-        )
+        why = "in latency mode one request is in flight"
+        raise UsageError("streams", why=why, hint="mode throughput")
     for file in workload.files:
         if not Path(file.path).is_file():
             raise UsageError(f"input {file.name}:{file.path}", why=f"there is no file {file.path}")
@@ -261,10 +260,8 @@ def _check_workload(workload: Workload) -> None:
 def check_telemetry(rule: TelemetryRule) -> None:
     """Raise `UsageError` for an interval in which no GPU can be sampled."""
     if rule.depth == "full" and rule.interval_ms < LEAST_INTERVAL_MS:
-        raise UsageError(
-            f"gpu_sample_interval {rule.interval_ms:g}ms",
-            why=f"reading a GPU takes some milliseconds; at least {LEAST_INTERVAL_MS:g}ms",
-        )
+        why = f"reading a GPU takes some milliseconds; at least {LEAST_INTERVAL_MS:g}ms"
+        raise UsageError(f"gpu_sample_interval {rule.interval_ms:g}ms", why=why)
 
 
 def _under_conditions(jobs: tuple[Job, ...], conditions: Conditions) -> tuple[Job, ...]:

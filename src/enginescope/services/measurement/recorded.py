@@ -88,11 +88,8 @@ def recorded_rounds(
     recorded = newest_recorded(jobs, store, observer, is_same)
     change = change_since(recorded, software=software)
     if change is not None:
-        raise UsageError(
-            f"{COMPARISON_TAG}{_comparison(recorded)} cannot be continued",
-            why=change,
-            hint="undo the change, or omit `continue`",
-        )
+        what = f"{COMPARISON_TAG}{_comparison(recorded)} cannot be continued"
+        raise UsageError(what, why=change, hint="undo the change, or omit `continue`")
     return recorded
 
 

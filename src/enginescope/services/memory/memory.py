@@ -81,9 +81,8 @@ def explain_memory(request: MemoryRequest, observer: MeasurementObserver) -> Mem
     model = _model_of(request.what)
     if model is None:
         if request.fits_bytes is not None:
-            raise UsageError(
-                "`fits`", why=f"{request.what} is not an ONNX model", hint="give the .onnx file"
-            )
+            why = f"{request.what} is not an ONNX model"
+            raise UsageError("`fits`", why=why, hint="give the .onnx file")
         return _of_plan(request)
     run = _measured(request, model, observer, request.workload)
     runtime = _runtime_bytes(request, observer)
@@ -122,11 +121,9 @@ def _view(run: Run, runtime_bytes: int | None) -> MemoryView:
             device=run.device_memory,
         )
     if view is None:
-        raise UsageError(
-            f"the memory of {run.job.subject.name}",
-            why="its plan does not tell the tensors between the layers",
-            hint=f"measure an ONNX model on {CPU_BACKEND}, or give a plan with detailed verbosity",
-        )
+        why = "its plan does not tell the tensors between the layers"
+        hint = f"measure an ONNX model on {CPU_BACKEND}, or give a plan with detailed verbosity"
+        raise UsageError(f"the memory of {run.job.subject.name}", why=why, hint=hint)
     return view
 
 

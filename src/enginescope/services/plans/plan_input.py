@@ -196,11 +196,9 @@ def engine_input(
         return _beside_engine(path, companions, header, error)
     if run.plan is None:
         reasons = [notice for notice in run.notices if notice.code == "W-NO-PLAN"]
-        raise UsageError(
-            f"{label or path} has no plan to inspect",
-            why=reasons[0].evidence.get("why", reasons[0].message) if reasons else None,
-            hint="build it without version_compatible=1; enginescope bench times its layers anyhow",
-        )
+        why = reasons[0].evidence.get("why", reasons[0].message) if reasons else None
+        hint = "build it without version_compatible=1; enginescope bench times its layers anyhow"
+        raise UsageError(f"{label or path} has no plan to inspect", why=why, hint=hint)
     times = read.times
     run = replace(
         run,
@@ -224,11 +222,9 @@ def _beside_engine(
     if written is None:
         raise MissingDependencyError(told, why=why, hint=error.hint) from error
     read = read_plan_files(PlanFiles(plan=written, **companions._asdict()))
-    notice = Notice(
-        code="I-LOGGED-PLAN",
-        message=f"{told}; its plan comes from {written.name}: {why}",
-        evidence={"version": header.version, "capabilities": list(header.compute_capabilities)},
-    )
+    message = f"{told}; its plan comes from {written.name}: {why}"
+    evidence = {"version": header.version, "capabilities": list(header.compute_capabilities)}
+    notice = Notice(code="I-LOGGED-PLAN", message=message, evidence=evidence)
     names = ("plan", "profile", "times", "report", "artifacts")
     return PlanInput(
         kind="engine",
@@ -342,11 +338,9 @@ def nothing_in(archive: Path, contents: TeaContents) -> UsageError:
     """Return the error for an archive in which nothing can be read."""
     names = [entry.name for entry in contents.entries]
     more = ", …" if len(names) > _SHOWN_NAMES else ""
-    return UsageError(
-        f"{archive} holds nothing that can be read",
-        why=f"it has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}",
-        hint="archives hold plans, layer times, logs, runs, or an engine",
-    )
+    why = f"it has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}"
+    hint = "archives hold plans, layer times, logs, runs, or an engine"
+    return UsageError(f"{archive} holds nothing that can be read", why=why, hint=hint)
 
 
 def inspected_engines(found: Unpacked, observer: PlanObserver) -> Iterator[PlanInput]:

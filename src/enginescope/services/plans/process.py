@@ -147,11 +147,9 @@ def _tensorrt(runtime: str) -> Version:
         return Version(major=load(runtime).version[0], minor=0)
     version = parse_version(installed_version(runtime) or "")
     if version is None:
-        raise MissingDependencyError(
-            "TensorRT is not installed",
-            why="process builds an engine",
-            hint="pip install tensorrt 'enginescope[trt]'",
-        )
+        why = "process builds an engine"
+        hint = "pip install tensorrt 'enginescope[trt]'"
+        raise MissingDependencyError("TensorRT is not installed", why=why, hint=hint)
     return version
 
 
@@ -231,11 +229,9 @@ def _step(
     path.write_text(text, encoding="utf-8")
     if not is_well:
         errors = [line.partition("[E] ")[2] for line in text.splitlines() if "[E] " in line]
-        raise BackendError(
-            f"the {name} of {engine.name} failed",
-            why="\n".join(errors[:5]) or "the log ends without an error",
-            hint=f"the whole log is {path}",
-        )
+        why = "\n".join(errors[:5]) or "the log ends without an error"
+        hint = f"the whole log is {path}"
+        raise BackendError(f"the {name} of {engine.name} failed", why=why, hint=hint)
     found, _ = parse_trtexec_log(path.read_bytes(), path.name)
     write_atomic(Path(f"{engine}.{name}.metadata.json"), encode(log_metadata(found.report)))
     return log.run_id

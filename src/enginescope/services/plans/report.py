@@ -187,11 +187,8 @@ def _subjects(
     for name in ("onnx", "build_log", "overlay"):
         value = getattr(files, name)
         if value and len(inputs) > 1:
-            raise UsageError(
-                f"`{name}` {value}",
-                why=f"it is of one engine, and {len(inputs)} were given",
-                hint="one report for each engine",
-            )
+            why = f"it is of one engine, and {len(inputs)} were given"
+            raise UsageError(f"`{name}` {value}", why=why, hint="one report for each engine")
     subjects = []
     for each in inputs:
         run = each.as_run()
@@ -278,7 +275,6 @@ def _read(path: Path, source: str) -> ReportedAnswers:
         return ReportedAnswers(source=source, validation=stored_validation(value, str(path)))
     foreign = foreign_differences(value)
     if not foreign:
-        raise FormatError(
-            str(path), why="not a comparison of outputs", expected=f"{_NAME} of validate"
-        )
+        why = "not a comparison of outputs"
+        raise FormatError(str(path), why=why, expected=f"{_NAME} of validate")
     return ReportedAnswers(source=source, foreign=foreign)

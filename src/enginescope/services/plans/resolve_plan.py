@@ -84,9 +84,8 @@ def resolve_plans(
     planned = tuple(each for each in inputs if each.plan is not None)
     if planned or inputs[0].kind != "folder":
         return planned or inputs
-    raise UsageError(
-        f"{what} holds no plans", hint="give a folder with what trtexec --exportLayerInfo wrote"
-    )
+    hint = "give a folder with what trtexec --exportLayerInfo wrote"
+    raise UsageError(f"{what} holds no plans", hint=hint)
 
 
 def resolve_inputs(
@@ -165,11 +164,8 @@ def _of_any_file(
 
 
 def _no_plan_file(path: Path) -> UsageError:
-    return UsageError(
-        "companion files need a plan file",
-        why=f"{path} is not a plan file",
-        hint="give the plan's JSON file",
-    )
+    why = f"{path} is not a plan file"
+    return UsageError("companion files need a plan file", why=why, hint="give the plan's JSON file")
 
 
 def _head(path: Path) -> bytes:

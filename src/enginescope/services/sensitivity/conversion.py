@@ -50,11 +50,9 @@ _REFERENCE = "FP32"
 def read_layers(model: Path, by: Granularity) -> tuple[LayerNodes, ...]:
     precision = onnx_precision(model)
     if precision != "fp32":
-        raise UsageError(
-            f"{model.name} holds {precision}",
-            why="layers are converted from FP32",
-            hint="name the FP32 model that it was made from",
-        )
+        why = "layers are converted from FP32"
+        hint = "name the FP32 model that it was made from"
+        raise UsageError(f"{model.name} holds {precision}", why=why, hint=hint)
     graph = load_without_weights(str(model)).graph
     inner = {
         node_name(node): tuple(

@@ -79,11 +79,9 @@ class SensitivityRequest(SampledRequest, frozen=True, kw_only=True):
 
 def check_sensitivity_request(request: SensitivityRequest) -> None:
     if request.path.suffix.lower() in (".engine", ".plan", ".trt"):
-        raise UsageError(
-            f"{request.path.name} is an engine",
-            why="its layers have their precision",
-            hint="name the ONNX model that it was built from",
-        )
+        why = "its layers have their precision"
+        hint = "name the ONNX model that it was built from"
+        raise UsageError(f"{request.path.name} is an engine", why=why, hint=hint)
 
 
 class SensitivitySearch:

@@ -100,11 +100,9 @@ def measure_sensitivity(
 def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
     precision = read_spec(request.on).precision
     if precision is not None:
-        raise UsageError(
-            f"`on` {request.on}",
-            why="FP32 is what layers are converted from",
-            hint=f"`on` {request.on.partition(':')[0]}, and `to` fp16 or int8",
-        )
+        why = "FP32 is what layers are converted from"
+        hint = f"`on` {request.on.partition(':')[0]}, and `to` fp16 or int8"
+        raise UsageError(f"`on` {request.on}", why=why, hint=hint)
     return read_layers(request.path, request.by)
 
 
@@ -181,11 +179,9 @@ def _notices(
         timed = f"times rest on {report.rounds} of {request.rounds} rounds"
         parts = [compared] if late else []
         parts.append(timed if report.evidence is not None else "times are not measured")
-        yield Notice(
-            code="I-SHORT-SEARCH",
-            message=f"the maximum time was over: {', and '.join(parts)}",
-            evidence={"unreached": late, "rounds": report.rounds},
-        )
+        message = f"the maximum time was over: {', and '.join(parts)}"
+        evidence = {"unreached": late, "rounds": report.rounds}
+        yield Notice(code="I-SHORT-SEARCH", message=message, evidence=evidence)
 
 
 sensitivity = python_function("sensitivity", SensitivityRequest, measure_sensitivity)

@@ -86,9 +86,8 @@ def parse_sizes(text: str) -> tuple[int, ...]:
         if span is not None:
             first, last, step = int(span[1]), int(span[2]), int(span[3] or 1)
             if not 0 < first <= last or not step or (last - first) // step >= MOST_SHAPES:
-                raise UsageError(
-                    f"sizes {part}", why=f"they are not 1 to {MOST_SHAPES} sizes above 0"
-                )
+                why = f"they are not 1 to {MOST_SHAPES} sizes above 0"
+                raise UsageError(f"sizes {part}", why=why)
             sizes |= {*range(first, last + 1, step)}
         elif _SIZE.fullmatch(part.strip()):
             sizes.add(int(part))
@@ -213,19 +212,16 @@ def check_shapes_request(request: ShapesRequest) -> None:
     """Raise `UsageError` where a request cannot be, before anything is run."""
     sweep = request.swept
     if not 2 <= len(sweep.labels) <= MOST_SHAPES:
-        raise UsageError(
-            f"{counted(len(sweep.labels), 'shape')} of {sweep.name}",
-            why=f"a sweep has 2 to {MOST_SHAPES}",
-        )
+        why = f"a sweep has 2 to {MOST_SHAPES}"
+        raise UsageError(f"{counted(len(sweep.labels), 'shape')} of {sweep.name}", why=why)
     _check_weights(request, sweep.labels)
 
 
 def _check_weights(request: ShapesRequest, labels: tuple[str, ...]) -> None:
     weights = request.share_of
     if request.trace is not None and request.swept.shapes:
-        raise UsageError(
-            "`trace`", why="its lines are sizes, and the sweep has whole shapes", hint="`weight`"
-        )
+        why = "its lines are sizes, and the sweep has whole shapes"
+        raise UsageError("`trace`", why=why, hint="`weight`")
     if not weights:
         return
     if request.trace is not None:
@@ -268,19 +264,15 @@ def _check_dynamic(model: Path, inputs: OnnxInputs, sweep: Sweep) -> None:
         dims = inputs.dims.get(sweep.name, (None,))
         fixed = tuple(dim for dim in dims if isinstance(dim, int))
         if len(fixed) == len(dims):
-            raise UsageError(
-                f"shapes of {sweep.name}",
-                why=f"{model.name} fixes it to {dims_text(fixed)}",
-                hint="export the model with dynamic dimensions",
-            )
+            why = f"{model.name} fixes it to {dims_text(fixed)}"
+            hint = "export the model with dynamic dimensions"
+            raise UsageError(f"shapes of {sweep.name}", why=why, hint=hint)
     elif sweep.name == "batch":
         for name, dims in inputs.dims.items():
             if dims and isinstance(dims[0], int):
-                raise UsageError(
-                    f"batch sizes of {model.name}",
-                    why=f"input {name} has a fixed first dimension of {dims[0]}",
-                    hint="export the model with a dynamic batch, or sweep another dimension",
-                )
+                why = f"input {name} has a fixed first dimension of {dims[0]}"
+                hint = "export the model with a dynamic batch, or sweep another dimension"
+                raise UsageError(f"batch sizes of {model.name}", why=why, hint=hint)
 
 
 def spanning(job: Job, points: Sequence[ShapePoint]) -> Job:
@@ -406,11 +398,9 @@ def _left_out(levels: Sequence[ShapeLevel]) -> Iterator[Notice]:
     missing = [level for level in levels if level.latency_ms is None]
     if missing:
         named = "; ".join(f"{level.label}: {level.why or 'unknown'}" for level in missing)
-        yield Notice(
-            code="W-SHAPE-LEFT-OUT",
-            message=f"{len(missing)} of {len(levels)} shapes are not measured: {named}",
-            evidence={"shapes": [level.label for level in missing]},
-        )
+        message = f"{len(missing)} of {len(levels)} shapes are not measured: {named}"
+        evidence = {"shapes": [level.label for level in missing]}
+        yield Notice(code="W-SHAPE-LEFT-OUT", message=message, evidence=evidence)
 
 
 def _without_graph(runs: Sequence[Run]) -> Iterator[Notice]:
@@ -418,21 +408,16 @@ def _without_graph(runs: Sequence[Run]) -> Iterator[Notice]:
     reasons = [run.shapes.why_no_graph for run in runs if run.shapes is not None]
     reason = next(filter(None, reasons), None)
     if reason is not None:
-        yield Notice(
-            code="I-NO-CUDA-GRAPH",
-            message=f"measured without a CUDA graph: {reason}",
-            evidence={"asked": None},
-        )
+        message = f"measured without a CUDA graph: {reason}"
+        yield Notice(code="I-NO-CUDA-GRAPH", message=message, evidence={"asked": None})
 
 
 def _lost(runs: Sequence[Run]) -> Iterator[Notice]:
     failed = [run for run in runs if not run.is_ok]
     if failed:
-        yield Notice(
-            code="W-LOST-PROCESSES",
-            message=f"{len(failed)} of {len(runs)} processes failed: {failed[-1].outcome.message}",
-            evidence={"failed": len(failed), "processes": len(runs)},
-        )
+        message = f"{len(failed)} of {len(runs)} processes failed: {failed[-1].outcome.message}"
+        evidence = {"failed": len(failed), "processes": len(runs)}
+        yield Notice(code="W-LOST-PROCESSES", message=message, evidence=evidence)
 
 
 shapes = python_function("shapes", ShapesRequest, sweep_shapes)

@@ -61,11 +61,9 @@ def fetch(link: ModelLink, folder: Path, told: Told = lambda _have, _all: None) 
     try:
         return _fetched(link, folder, told)
     except OSError as error:
-        raise UsageError(
-            f"cannot write {error.filename or folder}",
-            why=error.strerror or str(error),
-            hint="`to` FOLDER names another",
-        ) from error
+        why = error.strerror or str(error)
+        hint = "`to` FOLDER names another"
+        raise UsageError(f"cannot write {error.filename or folder}", why=why, hint=hint) from error
 
 
 def _fetched(link: ModelLink, folder: Path, told: Told) -> Fetched:
@@ -82,11 +80,9 @@ def _fetched(link: ModelLink, folder: Path, told: Told) -> Fetched:
     if link.sha256 is not None and digest != link.sha256:
         part.unlink()
         part.with_name(part.name + _TAG).unlink(missing_ok=True)
-        raise UsageError(
-            f"{link.url}",
-            why=f"its SHA-256 is {digest}, the list says {link.sha256}",
-            hint="the download was deleted; correct the list, or ask its maker",
-        )
+        why = f"its SHA-256 is {digest}, the list says {link.sha256}"
+        hint = "the download was deleted; correct the list, or ask its maker"
+        raise UsageError(f"{link.url}", why=why, hint=hint)
     part.replace(file)
     part.with_name(part.name + _TAG).unlink(missing_ok=True)
     if link.is_archive:

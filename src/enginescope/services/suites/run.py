@@ -60,11 +60,9 @@ def open_suite(name: str | PathLike[str], *, store: str | PathLike[str] | None =
     if folder is None:
         names = [known.path.name for known in suite_folders(home)]
         near = closest(text, names)
-        raise UsageError(
-            f"no suite {text!r}",
-            why=f"{home} has {', '.join(names) if names else 'none'}",
-            hint=f"did you mean {near}?" if near else "enginescope suite SUITE runs one",
-        )
+        why = f"{home} has {', '.join(names) if names else 'none'}"
+        hint = f"did you mean {near}?" if near else "enginescope suite SUITE runs one"
+        raise UsageError(f"no suite {text!r}", why=why, hint=hint)
     return SuiteView(folder.result())
 
 

@@ -133,11 +133,9 @@ def sink_for(
     if request.push is None:
         return DatabaseSink(store, outbox) if outbox is not store else None
     if outbox is not store:
-        raise UsageError(
-            f"the store {store.place} and the server {request.push.url}",
-            why="a database and a server would both get the rows",
-            hint="serve the database: enginescope serve --store URL",
-        )
+        what = f"the store {store.place} and the server {request.push.url}"
+        hint = "serve the database: enginescope serve --store URL"
+        raise UsageError(what, why="a database and a server would both get the rows", hint=hint)
     return ServerSink(request.push, store, observer)
 
 

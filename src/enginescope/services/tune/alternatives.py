@@ -36,9 +36,8 @@ def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
     name, equals, rest = text.partition("=")
     values = tuple(value.strip() for value in rest.split(","))
     if not name or not equals or not all(values):
-        raise UsageError(
-            f"{text!r} is not NAME=V1,V2", hint="as in graph_optimization_level=all,basic"
-        )
+        hint = "as in graph_optimization_level=all,basic"
+        raise UsageError(f"{text!r} is not NAME=V1,V2", hint=hint)
     return name, values
 
 
@@ -149,11 +148,9 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
     combinations = _combinations(request, timed[:MOST_ROUTES])
     default, *others = {(str(one.spec), one.batch): one for one in combinations}.values()
     if len(others) >= MOST_ALTERNATIVES:
-        raise UsageError(
-            f"{len(others) + 1:,} alternatives",
-            why=f"at most {MOST_ALTERNATIVES} are measured",
-            hint="fewer values; tune the options that matter most first",
-        )
+        what = f"{len(others) + 1:,} alternatives"
+        hint = "fewer values; tune the options that matter most first"
+        raise UsageError(what, why=f"at most {MOST_ALTERNATIVES} are measured", hint=hint)
     candidates = [_candidate(request, store, 0, default)]
     invalid = [_crashed(request, route) for route in routes if not route.gpu_ms]
     for other in others:

@@ -107,11 +107,9 @@ class UpgradeRequest(StacksRequest, frozen=True, kw_only=True):
 def check_upgrade_request(request: UpgradeRequest) -> None:
     check_terms(request.regressions, request.inconclusive, get_args(InconclusivePolicy))
     if not request.models and request.new is None:
-        raise UsageError(
-            "no models and no recorded runs",
-            why="without models, `new` names recorded runs too",
-            hint="enginescope upgrade model.onnx --old PYTHON",
-        )
+        why = "without models, `new` names recorded runs too"
+        hint = "enginescope upgrade model.onnx --old PYTHON"
+        raise UsageError("no models and no recorded runs", why=why, hint=hint)
     if request.without_inputs and request.evidence is None:
         raise UsageError("`without_inputs`", why="without `evidence` there is no bundle")
     if request.rounds is not None and request.builds is not None:

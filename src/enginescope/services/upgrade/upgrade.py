@@ -133,11 +133,9 @@ def _of_recorded(
 def _check_stacks(request: UpgradeRequest) -> None:
     for name in (fspath(side or "") for side in (request.old, request.new)):
         if side_of_bundle(name):
-            raise UsageError(
-                f"side {name}",
-                why="its runs are recorded, and models are measured on two stacks",
-                hint="enginescope bench MODEL --tag today, then upgrade without models",
-            )
+            why = "its runs are recorded, and models are measured on two stacks"
+            hint = "enginescope bench MODEL --tag today, then upgrade without models"
+            raise UsageError(f"side {name}", why=why, hint=hint)
 
 
 def _recorded_pairs(
@@ -148,11 +146,9 @@ def _recorded_pairs(
     )
     pairs = pairs_of(old_runs, new_runs)
     if not pairs:
-        raise UsageError(
-            f"{old} and {new} have nothing in common",
-            why="no job of one has a counterpart in the other",
-            hint="name models and two Pythons, to measure both",
-        )
+        why = "no job of one has a counterpart in the other"
+        hint = "name models and two Pythons, to measure both"
+        raise UsageError(f"{old} and {new} have nothing in common", why=why, hint=hint)
     return pairs
 
 

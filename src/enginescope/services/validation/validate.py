@@ -156,11 +156,8 @@ class RequestedTask:
         self.limits = self._known(request.task_limits)
         fit = request.preprocessing.fit
         if self.targets is not None and fit not in self.task.fits:
-            raise UsageError(
-                f"`image_fit` {fit}",
-                why=f"targets of {self.task.name} refer to the whole image",
-                hint=f"`image_fit` {self.task.fits[0]}",
-            )
+            why = f"targets of {self.task.name} refer to the whole image"
+            raise UsageError(f"`image_fit` {fit}", why=why, hint=f"`image_fit` {self.task.fits[0]}")
 
     def _known(self, given: Mapping[str, float]) -> tuple[TaskLimit, ...]:
         has_targets = self.targets is not None
@@ -169,10 +166,8 @@ class RequestedTask:
         for name in given:
             if name not in known:
                 where = "" if has_targets else " without targets"
-                raise UsageError(
-                    f"{self.task.name} has no metric {name!r}{where}",
-                    hint=did_you_mean(name, known),
-                )
+                hint = did_you_mean(name, known)
+                raise UsageError(f"{self.task.name} has no metric {name!r}{where}", hint=hint)
         return tuple(TaskLimit(metric=name, value=value) for name, value in given.items())
 
 

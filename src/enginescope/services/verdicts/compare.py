@@ -92,9 +92,8 @@ class CompareResult(Record, frozen=True, kw_only=True, eq=False):
 def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareResult:
     """Compare measured runs, plans and build logs, whichever the sides have."""
     if len(request.build_logs) not in (0, 2):
-        raise UsageError(
-            f"{len(request.build_logs)} build logs", hint="give --build-log twice: A's, then B's"
-        )
+        hint = "give --build-log twice: A's, then B's"
+        raise UsageError(f"{len(request.build_logs)} build logs", hint=hint)
     choices = _choices(request.build_logs, observer) if request.build_logs else None
     if not request.sides:
         if choices is None:
@@ -132,10 +131,8 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
 
 
 def nothing_to_compare() -> UsageError:
-    return UsageError(
-        "no plans or runs to compare",
-        hint="enginescope compare A.graph.json B.graph.json, or two runs",
-    )
+    hint = "enginescope compare A.graph.json B.graph.json, or two runs"
+    return UsageError("no plans or runs to compare", hint=hint)
 
 
 def compare(
@@ -228,11 +225,8 @@ def _check_usable(side: ComparedSide, parts: str) -> None:
     why = run.outcome.message
     if side.source.plan is None:
         has, hint = _alone(run)
-        raise UsageError(
-            f"{side.what} has neither samples nor printed figures nor a plan",
-            why=why or has,
-            hint=None if why else hint,
-        )
+        what = f"{side.what} has neither samples nor printed figures nor a plan"
+        raise UsageError(what, why=why or has, hint=None if why else hint)
     if parts == "measured":
         raise UsageError(
             f"{side.what} is not measured",
@@ -325,11 +319,9 @@ def compared_by_name(
 ) -> NamedComparison:
     names = [name for name in a if name in b]
     if not names:
-        raise UsageError(
-            "the files have no benchmark in common",
-            why=f"A has {next(iter(a))} …, B has {next(iter(b))} …",
-            hint="compare files of the same benchmarks",
-        )
+        why = f"A has {next(iter(a))} …, B has {next(iter(b))} …"
+        hint = "compare files of the same benchmarks"
+        raise UsageError("the files have no benchmark in common", why=why, hint=hint)
     config = CompareConfig(threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct)
     rows, without = [], []
     for name in names:

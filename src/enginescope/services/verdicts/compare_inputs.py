@@ -191,17 +191,13 @@ def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[Com
             sides.append(_of_runs(name or comparison, [run for *_, run in group]))
     if name is not None and len(comparisons) > 1:
         tags = [comparison_tag(one) for one in comparisons]
-        raise UsageError(
-            f"{name} alone cannot be compared",
-            why=f"it has {len(tags)} comparisons, the newest first: {', '.join(tags)}",
-            hint=f"enginescope compare {tags[0]}",
-        )
+        why = f"it has {len(tags)} comparisons, the newest first: {', '.join(tags)}"
+        hint = f"enginescope compare {tags[0]}"
+        raise UsageError(f"{name} alone cannot be compared", why=why, hint=hint)
     if len(sides) < 2:
-        raise UsageError(
-            f"{name or 'one side'} alone cannot be compared",
-            why="it is not a comparison made by bench --compare",
-            hint=f"enginescope compare {name} OTHER" if name else "es.compare(a, b)",
-        )
+        why = "it is not a comparison made by bench --compare"
+        hint = f"enginescope compare {name} OTHER" if name else "es.compare(a, b)"
+        raise UsageError(f"{name or 'one side'} alone cannot be compared", why=why, hint=hint)
     return tuple(sides)
 
 
@@ -251,10 +247,8 @@ def _side_of_name(name: str, store: Store, warn: Warn, observer: PlanObserver) -
     known = resolve_inputs(name, store=store.place, observer=observer)
     sampled = [one for one in known if one.run is not None and one.run.headline is not None]
     if len(sampled) > 1 and not any(source.plan for source in known):
-        raise UsageError(
-            f"{name} holds {len(sampled)} runs",
-            hint="name the files one by one, or enginescope import --tag NAME and compare NAME",
-        )
+        hint = "name the files one by one, or enginescope import --tag NAME and compare NAME"
+        raise UsageError(f"{name} holds {len(sampled)} runs", hint=hint)
     source = with_passport_of(resolve_plan(name, store=store.place, observer=observer))
     return ComparedSide(what=name, source=source, runs=(source.as_run(),))
 

@@ -152,11 +152,9 @@ def _latest(name: str, back: int, store: Store, warn: Warn) -> Run:
     rows = store.rows()
     usable = [row for row in rows if row.samples or row.outcome != "ok"]
     if len(usable) <= back:
-        raise StoreError(
-            f"run {name!r}",
-            why=f"{len(usable):,} of {len(rows):,} runs in {store.place} have samples",
-            hint="enginescope bench MODEL.onnx, or enginescope import PATH with times",
-        )
+        why = f"{len(usable):,} of {len(rows):,} runs in {store.place} have samples"
+        hint = "enginescope bench MODEL.onnx, or enginescope import PATH with times"
+        raise StoreError(f"run {name!r}", why=why, hint=hint)
     skipped = rows.index(usable[back]) - back
     if skipped:
         runs = f"{skipped:,} newer {'run' if skipped == 1 else 'runs'}"
@@ -188,11 +186,9 @@ def check_one_job(runs: Sequence[Run], what: str) -> None:
     """Raise `UsageError` unless the runs of a side are processes of one job."""
     jobs = {_job_key(run) for run in runs}
     if len(jobs) > 1:
-        raise UsageError(
-            f"{what} is of {len(jobs)} jobs",
-            why=", ".join(sorted({" · ".join(key[:2]) for key in jobs})),
-            hint="the runs of a side must belong to one job; name runs by their ids",
-        )
+        why = ", ".join(sorted({" · ".join(key[:2]) for key in jobs}))
+        hint = "the runs of a side must belong to one job; name runs by their ids"
+        raise UsageError(f"{what} is of {len(jobs)} jobs", why=why, hint=hint)
 
 
 def _job_key(run: Run) -> tuple[str, ...]:
@@ -229,11 +225,8 @@ def runs_of_model(
     if chosen:
         return readable_runs([row.id for row in reversed(chosen)], store, warn)
     known = {row.model for row in store.rows()}
-    raise UsageError(
-        f"no runs of {model}",
-        why=f"in {store.place}, with these filters",
-        hint=did_you_mean(name, known) if known else "enginescope bench MODEL makes one",
-    )
+    hint = did_you_mean(name, known) if known else "enginescope bench MODEL makes one"
+    raise UsageError(f"no runs of {model}", why=f"in {store.place}, with these filters", hint=hint)
 
 
 def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
@@ -242,11 +235,9 @@ def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
     newer = (row for row in store.rows() if row.created > newest)
     rows = [row for row in newer if MEASURED_AGAIN not in row.tags]
     if not rows:
-        raise UsageError(
-            "no current runs",
-            why=f"the store {store.place} has none that is newer than the baseline's",
-            hint="enginescope bench MODEL…, or name the runs after the options",
-        )
+        why = f"the store {store.place} has none that is newer than the baseline's"
+        hint = "enginescope bench MODEL…, or name the runs after the options"
+        raise UsageError("no current runs", why=why, hint=hint)
     return tuple(store.load(row.id) for row in rows)
 
 
