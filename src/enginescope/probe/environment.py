@@ -49,12 +49,9 @@ VARIABLES = (
 
 def probe_environment() -> Environment:
     """Return host, GPUs, versions and steering variables, as of now."""
-    return Environment(
-        host=probe_host(),
-        devices=probe_devices(),
-        versions=versions(),
-        variables={name: os.environ[name] for name in VARIABLES if name in os.environ},
-    )
+    devices = probe_devices()
+    variables = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    return Environment(host=probe_host(), devices=devices, versions=versions(), variables=variables)
 
 
 def versions() -> dict[str, str]:

@@ -243,11 +243,8 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
     environment = result.environment if result else probe_environment()
     if not environment.devices:
         environment = replace(environment, devices=measured.devices)
-    workload = replace(
-        job.workload,
-        batch=measured.batch or job.workload.batch,
-        mode=measured.mode or job.workload.mode,
-    )
+    batch = measured.batch or job.workload.batch
+    workload = replace(job.workload, batch=batch, mode=measured.mode or job.workload.mode)
     run = Run(
         id=secrets.token_hex(6),
         created="",

@@ -29,11 +29,9 @@ def machine_hints(environment: Environment) -> tuple[Hint, ...]:
 def _governor(environment: Environment) -> Iterator[Hint]:
     governor = environment.host.governor
     if governor not in (None, "performance"):
-        yield Hint(
-            code="H-GOVERNOR",
-            message=f"the CPU governor is {governor}, which lowers clocks between requests",
-            command="sudo cpupower frequency-set -g performance",
-        )
+        message = f"the CPU governor is {governor}, which lowers clocks between requests"
+        command = "sudo cpupower frequency-set -g performance"
+        yield Hint(code="H-GOVERNOR", message=message, command=command)
 
 
 def _boost(environment: Environment) -> Iterator[Hint]:
@@ -107,11 +105,9 @@ def _clocks(environment: Environment) -> Iterator[Hint]:
 
 def _packages(environment: Environment) -> Iterator[Hint]:
     if {"onnxruntime", "onnxruntime-gpu"} <= environment.versions.keys():
-        yield Hint(
-            code="H-TWO-ONNXRUNTIMES",
-            message="onnxruntime and onnxruntime-gpu are both installed and overwrite each other",
-            command="pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu",
-        )
+        message = "onnxruntime and onnxruntime-gpu are both installed and overwrite each other"
+        command = "pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu"
+        yield Hint(code="H-TWO-ONNXRUNTIMES", message=message, command=command)
 
 
 def _throttled_pct(quota: CpuQuota) -> float:

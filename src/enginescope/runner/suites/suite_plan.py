@@ -383,11 +383,8 @@ def _limits(general: GeneralPart, workload: Workload) -> Limits:
 def _own_limits(part: ModelPart, general: GeneralPart, workload: Workload) -> Limits | None:
     if part.timeout is None and part.memory_limit is None:
         return None
-    own = replace(
-        general,
-        timeout=part.timeout or general.timeout,
-        memory_limit=part.memory_limit or general.memory_limit,
-    )
+    memory_limit = part.memory_limit or general.memory_limit
+    own = replace(general, timeout=part.timeout or general.timeout, memory_limit=memory_limit)
     return _limits(own, workload)
 
 

@@ -240,11 +240,9 @@ def run_cell(cell: Cell, context: CellContext) -> CellRow:
         failed = _failed(error)
     except Exception as error:  # noqa: BLE001 - a bug in one cell does not stop the others
         where = traceback.extract_tb(error.__traceback__)[-1]
-        failed = CellChecked(
-            status=CellStatus.FAILED,
-            reason=f"a bug of enginescope: {type(error).__name__}: {error}",
-            hint=f"please report it: {where.name}, line {where.lineno} of {where.filename}",
-        )
+        reason = f"a bug of enginescope: {type(error).__name__}: {error}"
+        hint = f"please report it: {where.name}, line {where.lineno} of {where.filename}"
+        failed = CellChecked(status=CellStatus.FAILED, reason=reason, hint=hint)
     time = CellTime(started=started, attempts=attempts, versions=versions)
     return cell_row(cell, (), time, failed)
 

@@ -334,11 +334,9 @@ def library_memory(
 def terms_of(
     limits: Sequence[Limit], confidence: float, store: Store, observer: MeasurementObserver
 ) -> CompareConfig:
-    return CompareConfig(
-        threshold_pct=latency_limit_pct(limits),
-        confidence=confidence,
-        spreads=SPREADS.usable(store.path, observer.warn),
-    )
+    threshold_pct = latency_limit_pct(limits)
+    spreads = SPREADS.usable(store.path, observer.warn)
+    return CompareConfig(threshold_pct=threshold_pct, confidence=confidence, spreads=spreads)
 
 
 def with_figures(

@@ -152,13 +152,8 @@ class StackRunner:
 
 
 def _failed(job: Job, error: BackendError) -> Run:
-    return Run(
-        id=secrets.token_hex(6),
-        created=now(),
-        origin="measured",
-        job=job,
-        outcome=Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint),
-    )
+    outcome = Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint)
+    return Run(id=secrets.token_hex(6), created=now(), origin="measured", job=job, outcome=outcome)
 
 
 #: Called before each process that returns outputs, with what it does.
