@@ -120,8 +120,6 @@ def _spawn(job_file: Path, folder: Path, task: Task, *, has_input: bool) -> subp
 
 
 class _Watch:
-    """Looks after a running worker: time, memory, progress."""
-
     def __init__(
         self,
         process: subprocess.Popen[bytes],

@@ -93,7 +93,6 @@ class _Sitting:
         self._seen_s = time.monotonic()
 
     def run(self) -> None:
-        """Go on until every cell has come back or is given up."""
         try:
             while self._waiting or self._tasks:
                 machines = tuple(machines_of(self._ray.nodes()))

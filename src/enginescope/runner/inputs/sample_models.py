@@ -22,8 +22,6 @@ _OPSET = 17
 
 
 class _Graph:
-    """Nodes and weights of a graph under construction."""
-
     def __init__(self, name: str, seed: int, parts: int = 1) -> None:
         self.name = name
         self.parts = parts

@@ -12,7 +12,6 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import msgspec
@@ -161,9 +160,9 @@ def main(arguments: list[str]) -> int:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     hold = ClockHold(msgspec.json.decode(arguments[0], type=GuardTask))
     try:
-        with _ending_by_term():
-            _say(_locked(hold))
-            sys.stdin.buffer.read()
+        signal.signal(signal.SIGTERM, _leave)
+        _say(_locked(hold))
+        sys.stdin.buffer.read()
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         _say(hold.release())
@@ -180,13 +179,8 @@ def _locked(hold: ClockHold) -> GuardAnswer:
         return GuardAnswer(what="`clock`: the process that locks clocks failed", why=why)
 
 
-@contextlib.contextmanager
-def _ending_by_term() -> Iterator[None]:
-    def leave(_number: int, _frame: Any) -> NoReturn:
-        raise SystemExit(0)
-
-    signal.signal(signal.SIGTERM, leave)
-    yield
+def _leave(_number: int, _frame: Any) -> NoReturn:
+    raise SystemExit(0)
 
 
 def _say(answer: GuardAnswer) -> None:

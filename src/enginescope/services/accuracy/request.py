@@ -216,10 +216,6 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
     is_elsewhere: bool = False
 
     @property
-    def backends(self) -> tuple[str, ...]:
-        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
-
-    @property
     def sample_request(self) -> SampleRequest:
         return SampleRequest(
             _paths(self.data), _paths(self.images), self.random, self.samples, self.image_input

@@ -257,7 +257,6 @@ def _spanning(job: Job, samples: Sequence[Sample]) -> Job:
 
 
 def _bound(shapes: dict[str, list[tuple[int, ...]]], which: Callable[..., int]) -> str:
-    """Return the least or largest shape of every input, as the backend's option has it."""
     return ",".join(
         f"{name}:{'x'.join(str(which(sizes)) for sizes in zip(*dims, strict=True))}"
         for name, dims in shapes.items()

@@ -189,7 +189,6 @@ def _one_level(
 def _decisions(
     job: Job, samples: Sequence[Sample], answers: IntermediateOutputs, folder: Path
 ) -> list[tuple[Decision, ...]]:
-    """Return what each If and Loop does, for each sample."""
     copy, nodes = asking_onnx(Path(job.subject.path or ""), folder / "asking")
     if not nodes:
         return [() for _ in samples]

@@ -23,16 +23,8 @@ from enginescope.core.errors import DiskFullError, EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_precision import node_names, onnx_precision
 from enginescope.formats.tensors.tensor_files import answer_file, read_answers
-from enginescope.records.run.job import (
-    BackendSpec,
-    InputFile,
-    InputShape,
-    Job,
-    StopRule,
-    WarmUp,
-    Workload,
-)
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.job import InputFile, InputShape, Job, StopRule, WarmUp, Workload
+from enginescope.records.run.run import OutcomeKind
 from enginescope.records.run.sample_set import Sample
 from enginescope.runner.session import run_jobs
 from enginescope.services.bisection.search import BisectPlan, BisectRun
@@ -117,13 +109,9 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
         words = f"{reference.subject.name} converted to FP16 again, without some nodes"
         whole = replace(job, subject=reference.subject)
         return FallbackStrategy(words=words, job=job, option=None, whole=whole), words
-    return None, _why_not(spec, held)
-
-
-def _why_not(spec: BackendSpec, held: str) -> str:
     if held == "fp32":
-        return f"{spec} computes in FP32 already, so precision is not the cause"
-    return f"only an FP16 side can keep parts in FP32, and this one has {held}"
+        return None, f"{spec} computes in FP32 already, so precision is not the cause"
+    return None, f"only an FP16 side can keep parts in FP32, and this one has {held}"
 
 
 class FallbackTrials:
@@ -190,7 +178,7 @@ class FallbackTrials:
         timed = replace(
             job, workload=_workload(job.workload, self._samples[0]), layer_profile=False
         )
-        (run,) = run_jobs([timed], _forget)
+        (run,) = run_jobs([timed], lambda _run: None)  # these are not runs of the user's
         if run.outcome.kind is not OutcomeKind.OK:
             return replace(trial, failure=run.outcome.message)
         latency = RunView(run).latency
@@ -217,7 +205,3 @@ def _workload(asked: Workload, sample: Sample) -> Workload:
         warmup=WarmUp(time_ms=100.0, limit_ms=1_000.0),
         stop=_STOP,
     )
-
-
-def _forget(run: Run) -> None:
-    """Keep nothing: these are not runs of the user's."""

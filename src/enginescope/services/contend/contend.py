@@ -65,10 +65,6 @@ class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
     ] = "processes"
     rounds: Rounds = ROUNDS
 
-    @property
-    def backends(self) -> tuple[str, ...]:
-        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
-
 
 def run_contend(request: ContendRequest, observer: MeasurementObserver) -> ContendReport:
     """Measure each contender alone, each pair and all, interleaved in rounds.

@@ -290,7 +290,6 @@ class _Lottery:
         return TimedRun(run=run, seconds=seconds)
 
     def _is_over(self, share: float, next_s: float) -> bool:
-        """Whether a step of so many seconds would pass this share of the maximum time."""
         most = self._request.max_time_s
         return most is not None and perf_counter() - self._begin + next_s > share * most
 

@@ -68,15 +68,11 @@ def decide_gate(
 
 
 class _Measured(NamedTuple):
-    """The runs of a job that was measured again, and what to say of it."""
-
     sides: Sides
     notice: Notice
 
 
 class _Again:
-    """Measures the inconclusive jobs of a gate again."""
-
     def __init__(
         self,
         question: GateQuestion,
@@ -92,7 +88,6 @@ class _Again:
         self.measurements = 1 + any(map(_seems_repeatable, question.baseline))
 
     def decided(self, report: GateReport) -> GateReport:
-        """Return the report with new rows in place of inconclusive ones."""
         self._start = perf_counter()
         jobs = dict.fromkeys(_ids(row) for row in report.rows if _is_open(row))
         measured = {ids: self._measured(ids) for ids in jobs}

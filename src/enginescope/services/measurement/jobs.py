@@ -71,6 +71,12 @@ class ProcessRequest(Record, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_declared(self)
 
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """What `on` names, in a request that has it."""
+        on: str | Sequence[str] | None = getattr(self, "on", None)
+        return (on,) if isinstance(on, str) else tuple(on or ())
+
 
 class StoredRequest(ProcessRequest, frozen=True, kw_only=True):
     """A `ProcessRequest` whose runs are stored."""
@@ -137,10 +143,6 @@ class JobRequest(StoredRequest, frozen=True, kw_only=True):
     is_elsewhere: bool = False
     continues: bool = False
     max_time_s: float | None = None
-
-    @property
-    def backends(self) -> tuple[str, ...]:
-        return (self.on,) if isinstance(self.on, str) else tuple(self.on or ())
 
     @property
     def telemetry_rule(self) -> TelemetryRule:

@@ -425,7 +425,8 @@ def run_rounds(
 
     def stands(sides: Sides) -> Standing:
         interim = compared(sides)
-        observer.looked(interim, _complete_rounds(interim))
+        rounds = [{run.turn.round for run in side.measured if run.turn} for side in interim.sides]
+        observer.looked(interim, len(set.intersection(*rounds)))
         return Standing.DECIDED if is_decided(interim) else Standing.GO_ON
 
     pacing = replace(
@@ -470,8 +471,3 @@ def successful(result: InterleavedResult) -> MeasuredComparison:
         raise_unless_ok(run)
     assert result.comparison is not None
     return result.comparison
-
-
-def _complete_rounds(comparison: MeasuredComparison) -> int:
-    rounds = [{run.turn.round for run in side.measured if run.turn} for side in comparison.sides]
-    return len(set.intersection(*rounds))

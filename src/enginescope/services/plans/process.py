@@ -119,8 +119,6 @@ def process(
 
 
 class _Log(TrtexecObserver):
-    """Collects the log as trtexec prints it."""
-
     def __init__(self) -> None:
         self.text: list[str] = []
         self.run_id: str | None = None

@@ -28,6 +28,8 @@ from enginescope.services.plans.plan_input import (
     CompanionFiles,
     PlanInput,
     PlanName,
+    archive_inputs,
+    engine_input,
     input_of_run,
     read_context,
 )
@@ -151,14 +153,10 @@ def _of_any_file(
     if is_archive(path):
         if any(companions):
             raise _no_plan_file(path)
-        from enginescope.services.plans.plan_input import archive_inputs
-
         return archive_inputs(path, observer)
     head = _head(path)
     text, _ = decode_text(head, path.name)
     if not text.lstrip().startswith(("{", "[")) and is_engine_file(head, path.suffix):
-        from enginescope.services.plans.plan_input import engine_input
-
         return (engine_input(path, companions, observer),)
     return (_of_plan_file(path, companions),)
 
@@ -174,18 +172,13 @@ def _head(path: Path) -> bytes:
 
 def _of_plan_file(path: Path, companions: CompanionFiles) -> PlanInput:
     read = read_plan_files(PlanFiles(plan=path, **companions._asdict()))
-    report = read.report
+    names = ("plan", "profile", "times", "report", "notices", "artifacts")
     return PlanInput(
         kind="file",
         where=str(path),
         name=read.plan.name,
-        plan=read.plan,
-        profile=read.profile,
-        times=read.times,
-        devices=(report.device,) if report and report.device else (),
-        report=report,
-        notices=read.notices,
-        artifacts=read.artifacts,
+        devices=(read.report.device,) if read.report and read.report.device else (),
+        **{name: getattr(read, name) for name in names},
     )
 
 

@@ -16,7 +16,6 @@ from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
@@ -40,7 +39,6 @@ from enginescope.services.sensitivity.search import (
     check_sensitivity_request,
 )
 from enginescope.services.store_access import made_now, writable_store
-from enginescope.store.archive import Store
 
 #: Shares of the maximum time at whose ends a step ends: outputs of layers, their times, outputs of
 #: cumulative models, their times.
@@ -73,11 +71,12 @@ def measure_sensitivity(
     workload = settled_workload([request.path], request.workload)
     chosen = choose_samples(request.path, request.sample_request, workload)
     shaped = replace(request, workload=replace(workload, shapes=chosen.shapes))
-    base = _timed_job(shaped, store)
+    paced = replace(shaped, workload=paced_workload(shaped.workload))
+    (base,) = jobs_of(paced.jobs(shaped.path, on=shaped.on), store)
     search_key = base, request.to, request.by, request.max_error, chosen.samples
     home = kept_folder(store.path / "sensitivity", search_key, request, observer)
     with temporary_folder() as folder, home as models_folder:
-        job = _answering_job(shaped, chosen.samples)
+        job = spanning_jobs(shaped.validation(on=(shaped.on,)), chosen.samples)[0]
         conversion = Conversion(request.to, layers, job, models_folder)
         outputs = Outputs(job, chosen.samples, conversion, observer, folder, request.max_error)
         if request.to == "int8":
@@ -104,16 +103,6 @@ def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
         hint = f"`on` {request.on.partition(':')[0]}, and `to` fp16 or int8"
         raise UsageError(f"`on` {request.on}", why=why, hint=hint)
     return read_layers(request.path, request.by)
-
-
-def _answering_job(request: SensitivityRequest, samples: Sequence[Sample]) -> Job:
-    return spanning_jobs(request.validation(on=(request.on,)), samples)[0]
-
-
-def _timed_job(request: SensitivityRequest, store: Store) -> Job:
-    paced = replace(request, workload=paced_workload(request.workload))
-    (job,) = jobs_of(paced.jobs(request.path, on=request.on), store)
-    return job
 
 
 def _report(

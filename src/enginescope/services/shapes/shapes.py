@@ -300,7 +300,6 @@ def spanning(job: Job, points: Sequence[ShapePoint]) -> Job:
 
 
 def _shapes_of(inputs: OnnxInputs, workload: Workload) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the inputs that have a dynamic dimension."""
     given = {one.name: one.dims for one in workload.shapes}
     return {
         name: given.get(name) or sized(dims, {}, workload.batch)[0]
@@ -312,7 +311,6 @@ def _shapes_of(inputs: OnnxInputs, workload: Workload) -> dict[str, tuple[int, .
 def _ends(
     end: Callable[..., int], shapes: Sequence[dict[str, tuple[int, ...]]], name: str
 ) -> tuple[int, ...]:
-    """Return the least or the largest size of each axis."""
     return tuple(map(end, *(one[name] for one in shapes)))
 
 

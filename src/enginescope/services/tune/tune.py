@@ -15,8 +15,6 @@ from enginescope.judge.experiment import Ended, standing
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.progress import side_label
-from enginescope.records.run.job import Job
-from enginescope.records.run.run import Run
 from enginescope.records.verdict.tune import Confirmation, TuneReport
 from enginescope.services.declared import python_function
 from enginescope.services.measurement.interleaved import paced_workload
@@ -112,7 +110,10 @@ def _confirmed(
     leader = search.leader
     assert leader is not None
     seed = request.workload.seed + 1
-    jobs = tuple(_fresh(one.job, seed) for one in (search.default, leader))
+    jobs = tuple(
+        replace(job, workload=replace(job.workload, seed=seed), rebuild=True)
+        for job in (search.default.job, leader.job)
+    )
     rounds = request.rounds
     if request.max_time_s is not None:
         left_s = request.max_time_s - (perf_counter() - begin)
@@ -144,10 +145,6 @@ def _confirmed(
     return confirmation, (*measured.notices(), *disturbed, *carried_notices(comparison))
 
 
-def _fresh(job: Job, seed: int) -> Job:
-    return replace(job, workload=replace(job.workload, seed=seed), rebuild=True)
-
-
 def _read(sides: Sides, request: TuneRequest) -> Confirmation:
     rows, _ = used_rounds(sides)
     default, candidate = (
@@ -161,17 +158,16 @@ def _read(sides: Sides, request: TuneRequest) -> Confirmation:
 
 
 def _failed(sides: Sides) -> Confirmation:
-    lasts = [run for runs in sides for run in runs[-1:]]
-    why = next((_failure(run) for run in lasts if not run.is_ok), None)
+    failed = next((run for runs in sides for run in runs[-1:] if not run.is_ok), None)
+    why = None
+    if failed is not None:
+        message = failed.outcome.message or failed.outcome.kind.value
+        why = f"{failed.job.backend} failed: {message}"
     return Confirmation(
         kind=VerdictKind.INCONCLUSIVE,
         reason=Reason.NO_INTERVAL,
         why=why or "its runs have no figures",
     )
-
-
-def _failure(run: Run) -> str:
-    return f"{run.job.backend} failed: {run.outcome.message or run.outcome.kind.value}"
 
 
 tune = python_function("tune", TuneRequest, tune_options)

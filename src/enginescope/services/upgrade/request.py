@@ -93,10 +93,6 @@ class UpgradeRequest(StacksRequest, frozen=True, kw_only=True):
     ] = False
 
     @property
-    def backends(self) -> tuple[str, ...]:
-        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
-
-    @property
     def regressions(self) -> tuple[Limit, ...]:
         """The limit of each metric that counts."""
         usual = {limit.metric: limit.regression_pct for limit in UPGRADE_LIMITS}

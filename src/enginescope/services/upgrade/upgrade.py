@@ -86,7 +86,11 @@ def checked_upgrade(
     store = Store(place_of(request.store))
     if not request.models:
         return _of_recorded(request, store, observer)
-    _check_stacks(request)
+    for name in (fspath(side or "") for side in (request.old, request.new)):
+        if side_of_bundle(name):
+            why = "its runs are recorded, and models are measured on two stacks"
+            hint = "enginescope bench MODEL --tag today, then upgrade without models"
+            raise UsageError(f"side {name}", why=why, hint=hint)
     store.check_writable()
     new = fspath(request.new or sys.executable)
     stacks = parse_stack(fspath(request.old), OLD), parse_stack(new, NEW)
@@ -128,14 +132,6 @@ def _of_recorded(
         UpgradeReport, request, old=old, new=new, models=models, limits=request.regressions, **made
     )
     return report, runs
-
-
-def _check_stacks(request: UpgradeRequest) -> None:
-    for name in (fspath(side or "") for side in (request.old, request.new)):
-        if side_of_bundle(name):
-            why = "its runs are recorded, and models are measured on two stacks"
-            hint = "enginescope bench MODEL --tag today, then upgrade without models"
-            raise UsageError(f"side {name}", why=why, hint=hint)
 
 
 def _recorded_pairs(
