@@ -57,9 +57,7 @@ class Taken:
     """A GPU's entry while this process is the one that resets its clocks."""
 
     def __init__(self, file: int, path: Path, left_behind: Holding | None) -> None:
-        self._file = file
-        self._path = path
-        self.left_behind = left_behind
+        self._file, self._path, self.left_behind = file, path, left_behind
 
     def write(self, holding: Holding) -> None:
         """Say that the clocks are locked; before they are, so that a crash leaves a trace."""

@@ -70,8 +70,7 @@ class _Session:
     """One call: reports its log as it grows, and remembers whether all went well."""
 
     def __init__(self, request: TrtexecRequest, observer: TrtexecObserver) -> None:
-        self._request = request
-        self._observer = observer
+        self._request, self._observer = request, observer
         self._settings = request.settings
         self._version = request.settings.arguments.version
         self._typed = ("enginescope", "trtexec", *request.arguments)

@@ -61,9 +61,7 @@ class RayFleet:
     """
 
     def __init__(self, address: str, doing: Doing, references: str | None = None) -> None:
-        self._address = address
-        self._doing = doing
-        self._references = references
+        self._address, self._doing, self._references = address, doing, references
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
         with ray_session(self._address) as ray:
@@ -85,8 +83,7 @@ class _Sitting:
         self._ray = ray
         self._task = ray.remote(max_calls=1)(doing)  # a cell never inherits a process
         self._waiting = list(cells)
-        self._pack = pack
-        self._watch = watch
+        self._pack, self._watch = pack, watch
         self._tasks: dict[Any, tuple[Cell, Machine]] = {}
         self._losses: dict[str, list[Machine]] = defaultdict(list)
         self._too_late: dict[str, list[Machine]] = defaultdict(list)

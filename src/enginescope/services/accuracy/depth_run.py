@@ -58,8 +58,7 @@ class _KnownDepth:
     in_order = False
 
     def __init__(self, key: str, values: Any) -> None:
-        self._key = key
-        self._values = values
+        self._key, self._values = key, values
 
     def base_names(self) -> tuple[str, ...]:
         return (self._key,)

@@ -103,8 +103,7 @@ class ValidationRun:
         labels = [side.label for side in plan.sides.every]
         if len(set(labels)) < len(labels):  # their outputs would lie in one folder
             raise ValueError(f"sides of one name: {labels}")
-        self._plan = plan
-        self._watch = watch
+        self._plan, self._watch = plan, watch
         self._collect = collect or (lambda _side, _request, run: run())
         self._alike = alike
         self._notices: dict[tuple[str, str], Notice] = {}

@@ -41,8 +41,7 @@ class IntermediateOutputs:
         self, folder: Path, preprocessing: Preprocessing, watch: Watch, run_samples: RunSamples
     ) -> None:
         self.folder, self._run_samples = folder, run_samples
-        self._preprocessing = preprocessing
-        self._watch = watch
+        self._preprocessing, self._watch = preprocessing, watch
 
     def marked(
         self,
