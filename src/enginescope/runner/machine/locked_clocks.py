@@ -56,14 +56,10 @@ def locked_clocks(
 
 
 def _start(task: GuardTask) -> subprocess.Popen[bytes]:
+    module, data = "enginescope.runner.machine.clock_guard", msgspec.json.encode(task).decode()
     # a session of its own: neither Ctrl-C nor a closed terminal reaches it
     return subprocess.Popen(
-        [
-            *interpreter(),
-            "-m",
-            "enginescope.runner.machine.clock_guard",
-            msgspec.json.encode(task).decode(),
-        ],
+        [*interpreter(), "-m", module, data],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -95,8 +95,7 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
         job, reference: The side, and who computes what is right.
     """
     spec = job.backend
-    plain = replace(spec, precision=None)
-    whole = replace(job, backend=plain)
+    whole = replace(job, backend=replace(spec, precision=None))
     parts = set((spec.precision or "").lower().split("+"))
     if spec.name == "trt" and parts & _REDUCED:
         words = "layers kept in FP32 by keep_fp32, binding"

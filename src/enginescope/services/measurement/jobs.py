@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS
-from enginescope.probe.nvml import SmClock
+from enginescope.probe.nvml import SmClock, gpu_temperature_c
 from enginescope.records.environment import Commit
 from enginescope.records.run.job import (
     Conditions,
@@ -277,7 +277,6 @@ def _under_conditions(jobs: tuple[Job, ...], conditions: Conditions) -> tuple[Jo
 
 
 def _check_thermometer(jobs: Sequence[Job]) -> None:
-    from enginescope.probe.nvml import gpu_temperature_c
     from enginescope.runner.machine.gpu_condition import gpus_of
 
     gpus = gpus_of(jobs)

@@ -39,7 +39,7 @@ from enginescope.services.measurement.rounds import (
 from enginescope.services.store_access import writable_store
 from enginescope.services.verdicts.compare_inputs import named_sides
 from enginescope.store.archive import Store
-from enginescope.store.machine_records import SELF_TESTS
+from enginescope.store.machine_records import FLOORS, SELF_TESTS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.noise_floor import SameSides
@@ -94,7 +94,6 @@ def measure_noise(request: NoiseRequest, observer: MeasurementObserver) -> Noise
     """
     from enginescope.analysis.verdicts.noise_floor import check_floor
     from enginescope.analysis.verdicts.noise_floor import noise_floor as floor_of
-    from enginescope.store.machine_records import FLOORS
 
     store = writable_store(request.store)
     jobs = request.job_request()

@@ -97,8 +97,7 @@ def measure_sensitivity(
 
 
 def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
-    precision = read_spec(request.on).precision
-    if precision is not None:
+    if read_spec(request.on).precision is not None:
         why = "FP32 is what layers are converted from"
         hint = f"`on` {request.on.partition(':')[0]}, and `to` fp16 or int8"
         raise UsageError(f"`on` {request.on}", why=why, hint=hint)
@@ -151,8 +150,7 @@ def _notices(
 ) -> Iterator[Notice]:
     if is_interrupted:
         yield interrupted_notice(f"{report.rounds} of {counted(request.rounds, 'round')}")
-    on_cpu = read_spec(request.on).is_cpu
-    if request.to == "fp16" and on_cpu:
+    if request.to == "fp16" and read_spec(request.on).is_cpu:
         yield FP16_ON_CPU
     if request.to == "int8" and report.random_samples:
         yield Notice(

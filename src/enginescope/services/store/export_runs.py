@@ -12,7 +12,7 @@ from enginescope.core.plugins import Registry
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.suite.suite import SuiteChange
+from enginescope.records.suite.suite import SuiteChange, SuiteResult
 from enginescope.services.observer import Observer
 from enginescope.services.output_files import write_file
 from enginescope.services.store_access import place_of, selected_rows
@@ -22,7 +22,6 @@ from enginescope.store.row import Filter
 if TYPE_CHECKING:
     from enginescope.formats.benchmarks.benchmark_series import ExportedSeries
     from enginescope.records.run.run import Run
-    from enginescope.records.suite.suite import SuiteResult
     from enginescope.store.archive import Store
     from enginescope.store.remote import RemoteStore
 
