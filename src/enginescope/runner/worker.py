@@ -240,21 +240,20 @@ def execute(
 
 
 def _do(task: Task, backend: Backend, job: Job, report: ProgressSink) -> Measured:
+    def feeds(specs: tuple[InputSpec, ...]) -> Feeds:
+        return make_feeds(specs, job.workload)
+
     if task == "build":
         return cast("Builder", backend).build(job, report)
     if task == "make_ready":
-        return cast("Preparing", backend).make_ready(job, partial(_feeds, job), report)
+        return cast("Preparing", backend).make_ready(job, feeds, report)
     if task == "inspect":
         return cast("Inspecting", backend).inspect(job, report)
     if task == "answer":
         return answer_samples(cast("Answering", backend), job, report)
     if job.shapes is not None:
         return change_shapes(cast("Changing", backend), job, job.shapes, report)
-    return backend.execute(job, partial(_feeds, job), report)
-
-
-def _feeds(job: Job, specs: tuple[InputSpec, ...]) -> Feeds:
-    return make_feeds(specs, job.workload)
+    return backend.execute(job, feeds, report)
 
 
 def _failure(error: BaseException, environment: Environment) -> WorkerResult:

@@ -352,8 +352,14 @@ def check_request(request: ValidateRequest) -> None:
         raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
     if request.skip_output_save and request.output is None:
         raise UsageError("`skip_output_save`", why="without `output` nothing is kept")
-    _check_samples(request.sample_request)
-    _check_pictures(request.preprocessing)
+    samples, how = request.sample_request, request.preprocessing
+    sources = {"random": samples.random, "images": samples.images, "data": samples.data}
+    named = [f"`{name}`" for name, value in sources.items() if value]
+    if len(named) > 1:
+        raise UsageError(" and ".join(named), why="each of them selects the samples")
+    divisors = (how.divisor, *how.std)
+    if 0 in divisors or not all(map(math.isfinite, (*divisors, *how.mean))):
+        raise UsageError("preprocessing", why="divisor and std are finite and not 0, mean finite")
     for what, is_present in (
         ("targets", request.targets is not None),
         ("limits of a task", bool(request.task_limits)),
@@ -368,19 +374,6 @@ def check_request(request: ValidateRequest) -> None:
     ):
         if is_present and not inside.is_wanted:
             raise UsageError(f"`{name}`", why=effect, hint="add `bisect`")
-
-
-def _check_samples(samples: SampleRequest) -> None:
-    sources = {"random": samples.random, "images": samples.images, "data": samples.data}
-    named = [f"`{name}`" for name, value in sources.items() if value]
-    if len(named) > 1:
-        raise UsageError(" and ".join(named), why="each of them selects the samples")
-
-
-def _check_pictures(how: Preprocessing) -> None:
-    divisors = (how.divisor, *how.std)
-    if 0 in divisors or not all(map(math.isfinite, (*divisors, *how.mean))):
-        raise UsageError("preprocessing", why="divisor and std are finite and not 0, mean finite")
 
 
 def _check_tolerance(request: ValidateRequest) -> None:

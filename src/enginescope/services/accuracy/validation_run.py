@@ -17,7 +17,9 @@ from enginescope.analysis.accuracy.binding_check import (
     renamed,
 )
 from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.errors.output_tolerance import (
+    Tolerance,
     ToleranceRequest,
     tolerance_for,
     tolerance_named,
@@ -57,6 +59,26 @@ def collect_outputs(job: Job, request: AnswerRequest, watch: Watch) -> Run:
     asked = replace(job, answering=request)
     watch(asked, None)
     return answered(asked, lambda progress: watch(asked, progress))
+
+
+def compare_folders(
+    label: str,
+    samples: Sequence[Sample],
+    folders: tuple[Path, Path],
+    base: Tolerance,
+    asked: ToleranceRequest = ToleranceRequest(),  # noqa: B008 - it is immutable
+    names: Mapping[str, str] | None = None,
+) -> SideDiff:
+    """Compare the outputs in the folders of a reference and of a side, one sample at a time.
+
+    Args:
+        names: Outputs of the side -> outputs of the reference.
+    """
+    comparison = SideComparison(label, partial(tolerance_for, base=base, asked=asked))
+    for number, sample in enumerate(samples):
+        ours, theirs = (read_answers(answer_file(folder, number)) for folder in folders)
+        comparison.add(number, sample.name, ours, renamed(theirs, names or {}))
+    return comparison.result()
 
 
 class Plan(Record, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.notice import Notice
 from enginescope.records.progress import RoundPosition, side_number
-from enginescope.records.run.job import Job, Workload
+from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.runner.session import build_engines, makes_first
@@ -74,7 +74,10 @@ def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> Lott
         StoreError: The store cannot be written.
         UnsupportedError, BackendError: The first build failed, or fewer than three can be run.
     """
-    request = replace(request, workload=lottery_workload(request.workload))
+    workload = paced_workload(request.workload)
+    if workload.stop == PROCESS_STOP:  # enough of them show how iterations vary
+        workload = replace(workload, stop=replace(PROCESS_STOP, min_iterations=FEWEST_ITERATIONS))
+    request = replace(request, workload=workload)
     _check(request)
     store = writable_store(request.store)
     job = _job(request, store)
@@ -292,14 +295,6 @@ class _Lottery:
     def _is_over(self, share: float, next_s: float) -> bool:
         most = self._request.max_time_s
         return most is not None and perf_counter() - self._begin + next_s > share * most
-
-
-def lottery_workload(workload: Workload) -> Workload:
-    """Return the workload with a stop rule that shows how iterations vary."""
-    paced = paced_workload(workload)
-    if paced.stop != PROCESS_STOP:
-        return paced
-    return replace(paced, stop=replace(PROCESS_STOP, min_iterations=FEWEST_ITERATIONS))
 
 
 lottery = python_function("lottery", LotteryRequest, hold_lottery)

@@ -268,19 +268,14 @@ def check_telemetry(rule: TelemetryRule) -> None:
 
 def _under_conditions(jobs: tuple[Job, ...], conditions: Conditions) -> tuple[Job, ...]:
     from enginescope.probe.host import check_pinning
+    from enginescope.runner.machine.gpu_condition import gpus_of
 
     if conditions.pinned_cores:
         check_pinning(conditions.pinned_cores)
     if conditions.cooldown is not None:
-        _check_thermometer(jobs)
+        gpus = gpus_of(jobs)
+        if not gpus:
+            raise UsageError("`cooldown`", why="no GPU of these jobs is seen", hint=_SEEN)
+        if all(gpu_temperature_c(gpu) is None for gpu in gpus):
+            raise UsageError("`cooldown`", why=f"{', '.join(gpus)} does not report its temperature")
     return tuple(replace(job, conditions=conditions) for job in jobs)
-
-
-def _check_thermometer(jobs: Sequence[Job]) -> None:
-    from enginescope.runner.machine.gpu_condition import gpus_of
-
-    gpus = gpus_of(jobs)
-    if not gpus:
-        raise UsageError("`cooldown`", why="no GPU of these jobs is seen", hint=_SEEN)
-    if all(gpu_temperature_c(gpu) is None for gpu in gpus):
-        raise UsageError("`cooldown`", why=f"{', '.join(gpus)} does not report its temperature")

@@ -199,36 +199,23 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
         return {str(label): weight for label, weight in (self.weights or {}).items()}
 
 
-def read_shape_trace(path: Path) -> tuple[int, ...]:
-    """Return the sizes of a file, one a line; raise as `read_trace`."""
-
-    def size(text: str) -> int | None:
-        return int(text) if _SIZE.fullmatch(text) else None
-
-    return tuple(read_trace(path, size, noun="size", expected="a size above 0"))
-
-
 def check_shapes_request(request: ShapesRequest) -> None:
     """Raise `UsageError` where a request cannot be, before anything is run."""
-    sweep = request.swept
+    sweep, weights = request.swept, request.share_of
     if not 2 <= len(sweep.labels) <= MOST_SHAPES:
         why = f"a sweep has 2 to {MOST_SHAPES}"
         raise UsageError(f"{counted(len(sweep.labels), 'shape')} of {sweep.name}", why=why)
-    _check_weights(request, sweep.labels)
-
-
-def _check_weights(request: ShapesRequest, labels: tuple[str, ...]) -> None:
-    weights = request.share_of
-    if request.trace is not None and request.swept.shapes:
+    if request.trace is not None and sweep.shapes:
         why = "its lines are sizes, and the sweep has whole shapes"
         raise UsageError("`trace`", why=why, hint="`weight`")
     if not weights:
         return
     if request.trace is not None:
         raise UsageError("`weight` and `trace`", why="each alone gives the weights")
-    unknown = next((label for label in weights if label not in labels), None)
+    unknown = next((label for label in weights if label not in sweep.labels), None)
     if unknown is not None:
-        raise UsageError(f"weight of shape {unknown}", why=f"the sweep has {', '.join(labels)}")
+        why = f"the sweep has {', '.join(sweep.labels)}"
+        raise UsageError(f"weight of shape {unknown}", why=why)
     if not any(weight > 0 for weight in weights.values()):
         raise UsageError("weights", why="none is above 0")
 
@@ -330,7 +317,14 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
         BackendError: Fewer than three processes succeeded.
     """
     check_shapes_request(request)
-    trace = read_shape_trace(Path(request.trace)) if request.trace is not None else None
+    trace = None
+    if request.trace is not None:
+
+        def size(text: str) -> int | None:
+            return int(text) if _SIZE.fullmatch(text) else None
+
+        path = Path(request.trace)
+        trace = tuple(read_trace(path, size, noun="size", expected="a size above 0"))
     store = writable_store(request.store)
     job = _job_of(request, store)
     pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed)

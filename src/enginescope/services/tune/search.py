@@ -106,7 +106,8 @@ class Search:
                 break
             if self.rounds in RUNGS:
                 self._drop()
-            if self._is_over(perf_counter() - begin):
+            most_s, now = self._request.max_time_s, perf_counter()
+            if most_s is not None and now - self._begin + (now - begin) > _SHARE * most_s:
                 break
         if not self._values[self.default.number]:  # every other one has wrong outputs
             self._round()
@@ -149,10 +150,6 @@ class Search:
             number: [1e3 / value if is_rate else value for value in self._values[number]]
             for number in self._left
         }
-
-    def _is_over(self, next_s: float) -> bool:
-        most = self._request.max_time_s
-        return most is not None and perf_counter() - self._begin + next_s > _SHARE * most
 
     def _text(self, turn: RoundPosition) -> str:
         name = self._name(side_number(turn.side))

@@ -21,7 +21,6 @@ from enginescope.store.row import Filter
 
 if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
-    from enginescope.records.run.run import Run
     from enginescope.records.suite.suite import CellRow, SuitePlan
     from enginescope.store.archive import Store
     from enginescope.store.suite_folder import SuiteFolder
