@@ -179,8 +179,10 @@ def subject_of(path: Path) -> Subject:
     except UnicodeEncodeError as error:
         what = f"model {str(path)!a}"
         raise UsageError(what, why="its path is not UTF-8", hint="rename it") from error
+    # a file's name with that of its folder, where the name alone says nothing
+    name = f"{path.resolve().parent.name}/{path.name}" if path.stem == "model" else path.name
     return Subject(
-        name=_name(path),
+        name=name,
         kind="engine" if path.suffix.lower() in ENGINE_SUFFIXES else "onnx",
         path=whole,
         sha256=digest,
@@ -203,11 +205,6 @@ def watched(
         )
         for job in jobs
     )
-
-
-def _name(path: Path) -> str:
-    """Return the file's name; with its folder where the name alone says nothing."""
-    return f"{path.resolve().parent.name}/{path.name}" if path.stem == "model" else path.name
 
 
 def _neighbour(path: Path) -> str | None:

@@ -207,7 +207,12 @@ class Container:
             try:
                 return (work / _RETURNED).read_bytes()
             except FileNotFoundError:
-                raise BackendError(_why(status, limit_s, _said(work))) from None
+                if status is None:
+                    why = f"its container did not end within {limit_s:,.0f} s"
+                    raise BackendError(why) from None
+                by, said = f" by signal {status - 128}" if status > 128 else "", _said(work)
+                why = f"its container ended{by} with status {status}{f': {said}' if said else ''}"
+                raise BackendError(why) from None
 
     def run(self, task: ContainerTask, label: str, limit_s: float) -> int | None:
         """Run a container to its end; return its status, ``None``: it had to be ended.
@@ -265,13 +270,6 @@ def _last_line(data: bytes) -> str:
     """Return the last line that is neither blank nor Docker's advice to read its help."""
     lines = [line.strip() for line in data.decode(errors="replace").splitlines()]
     return next((line for line in reversed(lines) if line and "run --help" not in line), "")
-
-
-def _why(status: int | None, limit_s: float, printed: str) -> str:
-    if status is None:
-        return f"its container did not end within {limit_s:,.0f} s"
-    by = f" by signal {status - 128}" if status > 128 else ""
-    return f"its container ended{by} with status {status}{f': {printed}' if printed else ''}"
 
 
 def mounts_of(cell: Cell) -> tuple[Mount, ...]:

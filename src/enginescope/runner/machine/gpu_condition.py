@@ -16,7 +16,7 @@ from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import gpu_temperature_c, probe_device
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Cooldown, Job
+from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, Run
 from enginescope.records.run.telemetry import (
     ENERGY,
@@ -191,18 +191,11 @@ def cool_down(job: Job, on_progress: Callable[[Progress], None]) -> Cooled | Non
         )
         time.sleep(min(LOOK_S, rule.limit_s - elapsed_s))
     phase = Phase(name="cooldown", duration_ms=1e3 * elapsed_s)
-    return Cooled(phase, _notices(rule, warmest, elapsed_s))
-
-
-def _notices(rule: Cooldown, warmest: float | None, elapsed_s: float) -> tuple[Notice, ...]:
-    if warmest is None:
-        message = "no GPU of this job reports its temperature, so there was no cooldown"
-    elif warmest > rule.temperature_c:
-        message = (
-            f"the GPU was at {warmest:.0f} °C after {elapsed_s:.0f} s of waiting for "
-            f"{rule.temperature_c:g} °C"
-        )
-    else:
-        return ()
+    if warmest is not None and warmest <= rule.temperature_c:
+        return Cooled(phase, ())
+    message = "no GPU of this job reports its temperature, so there was no cooldown"
+    if warmest is not None:
+        waited = f"after {elapsed_s:.0f} s of waiting for {rule.temperature_c:g} °C"
+        message = f"the GPU was at {warmest:.0f} °C {waited}"
     evidence = {"temperature_c": warmest, "wanted_c": rule.temperature_c, "waited_s": elapsed_s}
-    return (Notice(code="W-COOLDOWN", message=message, evidence=evidence),)
+    return Cooled(phase, (Notice(code="W-COOLDOWN", message=message, evidence=evidence),))

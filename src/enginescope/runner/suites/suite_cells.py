@@ -280,7 +280,10 @@ def measure_cell(
         return (run,), 1
 
     def measure(position: Position) -> Measured[Run]:
-        told = _numbered(watcher, position.round)
+        told = watcher and Watcher(  # of one job as of the one with the process's number
+            started=lambda _, job: watcher.started(position.round, job),
+            progressed=lambda _, progress: watcher.progressed(position.round, progress),
+        )
         (run,) = run_jobs((cell.job,), sink, command=command, watcher=told)
         return measured_of(run)
 
@@ -292,16 +295,6 @@ def measure_cell(
             break
     runs = tuple(row[0].measured.source for row in experiment.rows())
     return runs, 1 + max(entry.position.attempt for entry in experiment.table)
-
-
-def _numbered(watcher: Watcher | None, number: int) -> Watcher | None:
-    """Return a watcher that is told of one job as of the one with that number."""
-    if watcher is None:
-        return None
-    return Watcher(
-        started=lambda _, job: watcher.started(number, job),
-        progressed=lambda _, progress: watcher.progressed(number, progress),
-    )
 
 
 def refusal_of(cell: Cell) -> Outcome | None:

@@ -41,7 +41,14 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
         own: Measure in the side's precision. In FP32 they are measured where another model than
             the reference's was converted.
     """
-    in_fp32 = _is_another_model(plan)
+    ours, theirs = plan.reference.subject, plan.job.subject
+    # whether the side is converted to a narrow type from another model than the reference's
+    in_fp32 = (
+        plan.largest is not None
+        and plan.job.backend.precision is not None
+        and ours.path != theirs.path
+        and (ours.sha256 is None or ours.sha256 != theirs.sha256)
+    )
     if not own and not in_fp32:
         return found
     pairs = [step.pair for step in found.steps]
@@ -65,14 +72,6 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
         for step in found.steps
     )
     return started(replace(found, steps=steps))
-
-
-def _is_another_model(plan: BisectPlan) -> bool:
-    """Whether the side is converted to a narrow type from another model than the reference's."""
-    if plan.largest is None or plan.job.backend.precision is None:
-        return False
-    ours, theirs = plan.reference.subject, plan.job.subject
-    return ours.path != theirs.path and (ours.sha256 is None or ours.sha256 != theirs.sha256)
 
 
 class NodeErrors:

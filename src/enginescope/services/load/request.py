@@ -14,7 +14,7 @@ from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.core.units import parse_duration_ms
 from enginescope.formats.arrival_trace import read_arrival_trace
-from enginescope.records.run.job import Conditions, Workload
+from enginescope.records.run.job import Conditions
 from enginescope.records.run.load_and_contention import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import Slo
 from enginescope.services.declared import EXISTING_FILE, File, Param
@@ -160,11 +160,7 @@ def check_load_request(request: LoadRequest, rule: LoadRule, slo: Slo | None) ->
         raise UsageError("`slo`", why=why, hint="a longer `duration`")
     if is_address(request.address):
         _check_address(request.address)
-    _check_workload(request.workload, rule)
-
-
-def _check_workload(workload: Workload, rule: LoadRule) -> None:
-    mode, warmup = workload.mode, workload.warmup
+    mode, warmup = request.workload.mode, request.workload.warmup
     if mode.kind == "throughput" or mode.decode is not None:
         raise UsageError("`workload`", why="a load test issues single requests")
     is_warm = warmup.time_ms or warmup.iterations

@@ -84,8 +84,11 @@ class _Again:
         self._request, self._start = request, 0.0
         self._runs = {run.id: run for run in (*question.baseline, *question.current)}
         self._begun: set[str] = set()
-        #: 2 where a job may get a comparison of its own.
-        self.measurements = 1 + any(map(_seems_repeatable, question.baseline))
+        #: 2 where a job may get a comparison of its own, as its model is still there.
+        self.measurements = 1 + any(
+            _not_repeatable(run) is None and Path(run.job.subject.path or "").is_file()
+            for run in question.baseline
+        )
 
     def decided(self, report: GateReport) -> GateReport:
         self._start = perf_counter()
@@ -243,11 +246,6 @@ def _not_repeatable(run: Run) -> str | None:
     if run.turn is not None:
         return "its runs are of an interleaved comparison that cannot be continued"
     return None
-
-
-def _seems_repeatable(run: Run) -> bool:
-    """Whether a job that was not interleaved may be measured again: its model is still there."""
-    return _not_repeatable(run) is None and Path(run.job.subject.path or "").is_file()
 
 
 def gate(

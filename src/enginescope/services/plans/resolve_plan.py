@@ -14,7 +14,7 @@ from enginescope.analysis.roofline.roofline import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import PACKED_SUFFIXES, ZIP_TAGS, is_tar, plain_head
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.lenient_json import decode_text
@@ -115,7 +115,12 @@ def resolve_inputs(
     if isinstance(what, (RunView, PlanView)):
         if any(companions):
             raise UsageError("a profile can only be named with a plan file", hint="name the plan's")
-        return (_of_view(what),)
+        if isinstance(what, RunView):
+            return (input_of_run(what.given, kind="view"),)
+        name, plan, profile = what.plan.name, what.plan, what.profile
+        gpus = (Device(name=what.gpu.name),) if what.gpu else ()
+        known = PlanInput(kind="view", where=name, name=name, plan=plan, profile=profile)
+        return (replace(known, devices=gpus),)
     path = Path(what)
     is_run = path.name == _RUN_DOCUMENT or (path / _RUN_DOCUMENT).is_file()
     if path.is_file() and not is_run:
@@ -135,16 +140,6 @@ def is_archive(path: Path) -> bool:
     if not path.is_file():
         return False
     return path.suffix.lower() == ".tea" or _head(path).startswith(ZIP_TAGS) or is_tar(path)
-
-
-def _of_view(view: RunView | PlanView) -> PlanInput:
-    if isinstance(view, RunView):
-        return input_of_run(view.given, kind="view")
-    device = (Device(name=view.gpu.name),) if view.gpu else ()
-    name = view.plan.name
-    return PlanInput(
-        kind="view", where=name, name=name, plan=view.plan, profile=view.profile, devices=device
-    )
 
 
 def _of_any_file(

@@ -47,7 +47,7 @@ from enginescope.services.measurement.rounds import Pacing, keep_rounds, used_ro
 from enginescope.services.store_access import writable_store
 
 if TYPE_CHECKING:
-    from enginescope.records.run.run import Run
+    from enginescope.records.run.run import Run, ShapeOutcome
     from enginescope.store.archive import Store
 
 
@@ -382,23 +382,21 @@ def _report(
         profiles=propose(levels, request.profiles),
         weights="trace" if trace is not None else "uniform" if weights is None else "given",
         trace=use,
-        notices=(*_left_out(levels), *_without_graph(runs), *merged_notices(runs)),
+        notices=(*_not_measured(levels, outcomes), *merged_notices(runs)),
     )
 
 
-def _left_out(levels: Sequence[ShapeLevel]) -> Iterator[Notice]:
+def _not_measured(
+    levels: Sequence[ShapeLevel], outcomes: Sequence[ShapeOutcome]
+) -> Iterator[Notice]:
+    """Yield missing shapes, and that a CUDA graph was not declined and cannot be captured."""
     missing = [level for level in levels if level.latency_ms is None]
     if missing:
         named = "; ".join(f"{level.label}: {level.why or 'unknown'}" for level in missing)
         message = f"{len(missing)} of {len(levels)} shapes are not measured: {named}"
         evidence = {"shapes": [level.label for level in missing]}
         yield Notice(code="W-SHAPE-LEFT-OUT", message=message, evidence=evidence)
-
-
-def _without_graph(runs: Sequence[Run]) -> Iterator[Notice]:
-    """Yield a note, if a CUDA graph was not declined and cannot be captured."""
-    reasons = [run.shapes.why_no_graph for run in runs if run.shapes is not None]
-    reason = next(filter(None, reasons), None)
+    reason = next(filter(None, (outcome.why_no_graph for outcome in outcomes)), None)
     if reason is not None:
         message = f"measured without a CUDA graph: {reason}"
         yield Notice(code="I-NO-CUDA-GRAPH", message=message, evidence={"asked": None})

@@ -176,7 +176,10 @@ class SuiteSession:
         row = replace(row, cell=self._cells[cell.key])  # the plan's cell is not bound to cores
         with self._lock:
             self._exit_if_stopped()
-            self._store_row(row)
+            if self._keeper.lost:  # the row stays in memory, and ends the session
+                self._folder.hold(row)
+                raise StoreError(f"runs of {row.cell.label}", why=self._keeper.message)
+            self._folder.keep(row)
         observer.cell_ended(row, slot)
 
     def _run_in_environment(self, cell: Cell, name: str) -> CellRow:
@@ -196,14 +199,6 @@ class SuiteSession:
         with self._lock:
             self._exit_if_stopped()
             self._keeper.keep(run, (self._plan.suite.name,))
-
-    def _store_row(self, row: CellRow) -> None:
-        """Store a row; a row whose runs are not stored stays in memory, and ends the session."""
-        if not self._keeper.lost:
-            self._folder.keep(row)
-            return
-        self._folder.hold(row)
-        raise StoreError(f"runs of {row.cell.label}", why=self._keeper.message)
 
     def _exit_if_stopped(self) -> None:
         """Exit this thread if another thread ended the session: its worker was killed with it."""

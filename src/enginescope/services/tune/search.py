@@ -163,7 +163,12 @@ class Search:
         """Return every alternative: the default, the fastest ones, and those that are out."""
         found = [self._outcome(one) for one in self._candidates.values()]
         sign = -1 if self._request.metric == "throughput" else 1
-        return tuple(sorted(found, key=lambda one: _place(one, sign)))
+
+        def place(one: Alternative) -> tuple[int, int, float]:
+            """Sort by state; those dropped last first; then the fastest first."""
+            return _ORDER.index(one.state), -(one.dropped_after or 0), sign * (one.value or 0.0)
+
+        return tuple(sorted(found, key=place))
 
     def _outcome(self, candidate: Candidate) -> Alternative:
         number, values = candidate.number, self._values[candidate.number]
@@ -210,8 +215,3 @@ class Search:
             )
         if self._measuring.not_stored is not None:
             self._observer.warn(self._measuring.not_stored)
-
-
-def _place(one: Alternative, sign: int) -> tuple[int, int, float]:
-    """Sort by state; those dropped last first; then the fastest first."""
-    return _ORDER.index(one.state), -(one.dropped_after or 0), sign * (one.value or 0.0)

@@ -65,7 +65,7 @@ def tune_options(request: TuneRequest, observer: MeasurementObserver) -> TuneRep
     leader, confirmation, notices = search.leader, None, list(search.notices())
     if leader is not None and observer.interruption is None:
         confirmation, carried = _confirmed(request, search, store, observer, begin)
-        notices += carried if confirmation is not None else [_unconfirmed(request)]
+        notices += carried
     return TuneReport(
         model=candidates[0].job.subject.name,
         metric=request.metric,
@@ -83,15 +83,6 @@ def tune_options(request: TuneRequest, observer: MeasurementObserver) -> TuneRep
     )
 
 
-def _unconfirmed(request: TuneRequest) -> Notice:
-    return Notice(
-        code="W-NOT-CONFIRMED",
-        message=f"{request.max_time_s or 0.0:.0f} s leave no time for {LOOKS[0]} rounds of the "
-        "leader and the default: it is not confirmed; allow more time",
-        evidence={"max_time_s": request.max_time_s},
-    )
-
-
 def _confirmed(
     request: TuneRequest, search: Search, store: Store, observer: MeasurementObserver, begin: float
 ) -> tuple[Confirmation | None, tuple[Notice, ...]]:
@@ -105,7 +96,7 @@ def _confirmed(
 
     Returns:
         confirmation: ``None`` if the maximum time leaves none for the fewest rounds.
-        notices: Warnings about its figures.
+        notices: Warnings about its figures, or why there are none.
     """
     leader = search.leader
     assert leader is not None
@@ -119,7 +110,13 @@ def _confirmed(
         left_s = request.max_time_s - (perf_counter() - begin)
         rounds = min(rounds, int(left_s / search.round_s(leader)))
     if rounds < LOOKS[0]:
-        return None, ()
+        notice = Notice(
+            code="W-NOT-CONFIRMED",
+            message=f"{request.max_time_s or 0.0:.0f} s leave no time for {LOOKS[0]} rounds of the "
+            "leader and the default: it is not confirmed; allow more time",
+            evidence={"max_time_s": request.max_time_s},
+        )
+        return None, (notice,)
     backends = {side_label(at): job.backend for at, job in enumerate(jobs)}
     pacing = Pacing(
         stands=lambda sides: standing(_read(sides, request).kind),

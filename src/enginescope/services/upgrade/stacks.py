@@ -118,7 +118,11 @@ class StackRunner:
                 try:
                     run = self._exchanged(job, place, folder)
                 except BackendError as error:
-                    run = _failed(job, error)
+                    failed = Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint)
+                    run_id, created = secrets.token_hex(6), now()
+                    run = Run(
+                        id=run_id, created=created, origin="measured", job=job, outcome=failed
+                    )
                 sink(run)
             runs.append(run)
         return tuple(runs)
@@ -149,11 +153,6 @@ class StackRunner:
                 REMOTE_JOB, task, limit_s, mounts, label=label, uses_gpu=has_gpu()
             )
         return unpacked_run(data, Store(folder / "store"))
-
-
-def _failed(job: Job, error: BackendError) -> Run:
-    outcome = Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint)
-    return Run(id=secrets.token_hex(6), created=now(), origin="measured", job=job, outcome=outcome)
 
 
 #: Called before each process that returns outputs, with what it does.

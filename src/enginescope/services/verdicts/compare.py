@@ -119,7 +119,10 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
     plans = None
     has_plans = all(side.source.plan is not None for side in sides)
     if request.parts != "measured" and (measured is None or has_plans):
-        plans = _plans(sides, request)
+        from enginescope.analysis.plan_comparison.comparison import compare as compare_runs
+
+        runs, names = [side.source.as_run() for side in sides], request.names or plan_names(sides)
+        plans = compare_runs(runs, names=names, plan_profile=request.plan_profile)
     is_engine = any(side.source.kind == "engine" for side in unmeasured)
     is_told = len(unmeasured) < len(sides) or is_engine
     return CompareResult(
@@ -267,14 +270,6 @@ def _measured(
     if same is not None and len(places) == 1 and repeated_sides(request.sides) is None:
         observer.progress(same)
     return compare_sides(measured, terms, floors)
-
-
-def _plans(sides: Sequence[ComparedSide], request: CompareRequest) -> Comparison:
-    from enginescope.analysis.plan_comparison.comparison import compare as compare_runs
-
-    runs = [side.source.as_run() for side in sides]
-    names = request.names or plan_names(sides)
-    return compare_runs(runs, names=names, plan_profile=request.plan_profile)
 
 
 def _choices(build_logs: Sequence[Path], observer: PlanObserver) -> tuple[ChoicePair, ...]:
