@@ -1,6 +1,4 @@
-"""The host's clock.
-
-Which GPUs enginescope holds at fixed clocks on this machine, for every process to see.
+"""The host's clock; which GPUs enginescope holds at fixed clocks, for every process to see.
 
 NVML sets locked clocks and never tells them, so that who has locked them is kept in a file for each
 GPU. The process that will reset them holds a lock on the file: a file without one was left behind.

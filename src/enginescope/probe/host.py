@@ -1,11 +1,6 @@
-"""The machine: processor, memory, governor, container.
+"""The machine: processors, memory, governor, container, and what others took of them.
 
-Also what else kept the processors busy while something was measured.
-
-Also memory of this process and of a process tree, and processor time that the hypervisor or the
-container's quota withheld.
-
-Also logical processors: which this process may use, and which belong to one core.
+Also memory of this process and of a process tree.
 """
 
 from __future__ import annotations

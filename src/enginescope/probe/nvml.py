@@ -1,8 +1,4 @@
-"""The one door to NVML (nvidia-ml-py): facts of GPUs, and their locked clocks.
-
-Which GPU CUDA means by a number, asked of the driver itself.
-How warm GPUs are.
-"""
+"""The one door to NVML (nvidia-ml-py): facts of GPUs, temperature, and locked clocks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Models and backends into jobs.
-
-What a backend cannot do is said before anything is started.
-"""
+"""Models and backends into jobs; what a backend cannot do is said before anything is started."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
 """What models' files say of their inputs, put into a workload before any job is made.
 
-Sizes that a request gives to named dimensions become shapes of inputs, and inputs that index a
-table get its bounds. Jobs then hold plain shapes and ranges, so that every backend, an engine
-included, is fed the same.
-
-The optimization profile that a user names, as an option of the backends that have some.
-
-A language model gets shapes and values of masks, positions, past keys and values.
+Sizes of named dimensions become shapes, and inputs that index a table get its bounds, so that every
+backend, an engine included, is fed the same. A language model gets masks, positions and its past.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Jobs into runs, one after another; each is handed over as soon as it has ended.
-
-What a job needs before it is measured: from the cache, or made in a process of its own.
-"""
+"""Jobs into runs, one after another, with what each needs first; each is handed over at once."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""Pictures into inputs: decoded, fitted, scaled, as a model was trained to see them.
+"""Pictures as inputs: found, decoded, fitted and scaled, as a model was trained to see them.
 
-Pictures at another size, as OpenCV makes them of floating-point pictures.
-
-Its filters look at the neighbors of a pixel's center whatever the scale, where Pillow's average
-over all that becomes one pixel; models trained behind OpenCV were trained with the former.
-The shape of an input of pictures that leaves some of it open.
-
-Pictures in folders and below, as samples named by their paths.
+OpenCV's filters look at the neighbors of a pixel's center whatever the scale, where Pillow's
+average over all that becomes one pixel; models trained behind OpenCV need the former.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Feeds for one sample: what files and pictures give, the rest random.
-
-Inputs that a request names and no model has: said before anything is started.
-"""
+"""Feeds for one sample: what files and pictures give, the rest random; names that no model has."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The GPU's condition: notices on a measured run, and waiting until it is cool.
-
-Which GPUs jobs run on.
-"""
+"""The GPUs of jobs: notices on a measured run, and waiting until they are cool."""
 
 from __future__ import annotations
 

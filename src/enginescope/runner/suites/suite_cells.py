@@ -1,9 +1,4 @@
-"""Cells of a suite: every model on its backends, run in order or side by side in worker slots.
-
-Which cells of a suite are done, which failed before, and which are to be run.
-
-One cell of a suite measured in fresh processes, whatever becomes of it.
-"""
+"""Cells of a suite: which are to be run, and how, in order or side by side in worker slots."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Files that a comparison of outputs writes.
-
-The samples of a comparison: those of the data, those beside the model, or random ones.
-"""
+"""The samples of a comparison of outputs, and the files that it writes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Requests of ``validate`` and ``depth``: sides, samples, limits, and what else to find out.
-
-What a comparison of outputs reports while it runs.
-"""
+"""Requests of ``validate`` and ``depth``, and what a comparison of outputs reports."""
 
 from __future__ import annotations
 

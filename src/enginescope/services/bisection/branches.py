@@ -1,7 +1,4 @@
-"""If and Loop are entered: copies of both models in which the reference's decisions are fixed.
-
-Outputs of models whose inside is shown: marked copies, each in a fresh process.
-"""
+"""Copies of models: with marked tensors, or without If and Loop, as the reference decides."""
 
 from __future__ import annotations
 

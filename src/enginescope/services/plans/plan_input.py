@@ -1,9 +1,4 @@
-"""A plan with its layer times and origin, as far as an input has them.
-
-Plan input from an engine file, which TensorRT inspects.
-
-What a plan is compared with: a GPU, an ONNX model, the log of the build, own figures.
-"""
+"""A plan with its layer times and origin, also of an engine; what it is compared with."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Resolve what a user names: a plan, an engine, a folder, an archive, or a run.
-
-Open a plan: layers, times and work of one engine.
-"""
+"""Resolve what a user names: a plan, an engine, a folder, an archive, or a run; open a plan."""
 
 from __future__ import annotations
 

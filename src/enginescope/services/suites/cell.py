@@ -1,7 +1,4 @@
-"""Run one cell of a suite: validate it, measure it, and return its row.
-
-Compare a cell's outputs with the reference, as ``validate`` does.
-"""
+"""Run one cell of a suite: compare its outputs with the reference, measure it, return its row."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a suite run is asked for, and the suite, cells and folder that this means.
-
-Fleets: machines that run cells in place of this process.
-"""
+"""What a suite run is asked for: the suite, its cells and folder, and the fleet that runs it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One session of a suite on this machine: each cell is stored as it ends.
-
-One session of a suite on other machines: results are stored as they come back.
-"""
+"""One session of a suite, here or on other machines: each cell is stored as it ends."""
 
 from __future__ import annotations
 

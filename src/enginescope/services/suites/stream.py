@@ -1,7 +1,4 @@
-"""Send the rows of a suite while it runs: measuring waits for no connection, and loses no row.
-
-Rows and runs go to a database or to a server.
-"""
+"""Send the rows and runs of a suite while it runs: measuring waits for no connection."""
 
 from __future__ import annotations
 

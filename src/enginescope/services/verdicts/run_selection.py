@@ -1,7 +1,4 @@
-"""Select runs by name: a folder, a file, a suite, a tag, an id, a model.
-
-Runs and rows of suites, which a folder or a name in a store stands for.
-"""
+"""Select runs by name: a folder, a file, a suite, a tag, an id, a model."""
 
 from __future__ import annotations
 
