@@ -34,9 +34,6 @@ def timer_resolution_ms(readings: int = 2_000) -> float:
     return min(steps) / 1e6 if steps else 1e-6
 
 
-_ATTEMPTS = 10
-
-
 class Holding(Record, frozen=True, kw_only=True):
     """Who holds a GPU's clocks.
 
@@ -114,7 +111,7 @@ def take(gpu: str) -> Taken | None:
         OSError: The file cannot be made or written.
     """
     path = path_of(gpu)
-    for _ in range(_ATTEMPTS):
+    for _ in range(10):
         file = _opened(path)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -47,7 +47,6 @@ _TAIL_LINES = 12
 #: How long the log is waited for after its worker's end: a process that outlives it may hold it.
 _LAST_WORDS_S = 2.0
 _FATAL = "Fatal Python error"
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Workers of all threads, for the one that is told to end.
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 
@@ -284,7 +283,7 @@ def _tail(path: Path) -> str | None:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    lines = [line for line in _COLOUR.sub("", text).splitlines() if line.strip()]
+    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() if line.strip()]
     fatal = [number for number, line in enumerate(lines) if line.startswith(_FATAL)]
     shown = lines[fatal[-1] :][:_TAIL_LINES] if fatal else lines[-_TAIL_LINES:]
     return "\n".join(shown) or None

@@ -113,9 +113,6 @@ def filled_inputs(
     return tuple(filled)
 
 
-_Dim = int | str | None
-
-
 def settled_workload(
     models: Sequence[Path], workload: Workload, *, has_every_dim: bool = True
 ) -> Workload:
@@ -191,7 +188,7 @@ def open_dims(name: str, left: Mapping[int, str]) -> OpenDims:
 
 
 def sized(
-    dims: Sequence[_Dim], sizes: Mapping[str, int], batch: int | None
+    dims: Sequence[int | str | None], sizes: Mapping[str, int], batch: int | None
 ) -> tuple[tuple[int, ...], dict[int, str]]:
     """Return a shape, and by axis the dimensions that are 1 because nothing gives a size."""
     shape: list[int] = []

@@ -62,8 +62,6 @@ from enginescope.records.run.telemetry import counted_from
 from enginescope.runner.inputs.infer_samples import answer_samples, change_shapes
 from enginescope.runner.inputs.inputs import make_feeds
 
-_PR_SET_PDEATHSIG = 1
-
 
 def exit_with_parent(parent: int) -> None:
     """Have the kernel kill this process when `parent`, which started it, ends (Linux).
@@ -76,7 +74,8 @@ def exit_with_parent(parent: int) -> None:
     """
     if sys.platform != "linux":
         return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    death_signal = 1  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(death_signal, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it ended before the kernel was asked
         os._exit(1)
 

@@ -213,7 +213,6 @@ def _why_nowhere(cell: Cell, machines: Sequence[Machine]) -> str:
     return "no machine of the cluster has a GPU"
 
 
-LOCAL = "local"
 #: How long a cluster's head may take to answer at all.
 _ANSWER_S = 10.0
 #: Its server for clients gives up where its own process takes longer than half a minute to start.
@@ -235,7 +234,7 @@ def ray_session(address: str) -> Iterator[Any]:
         address: ``auto`` or ``HOST:PORT`` from a machine of the cluster, ``ray://HOST:PORT`` from
             any other; ``local``: a cluster of this machine alone.
     """
-    is_local = address == LOCAL
+    is_local = address == "local"
     if not is_local:
         _check_answers(address)
     before = dict(os.environ)

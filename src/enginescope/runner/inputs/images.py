@@ -59,7 +59,6 @@ IMAGE_SUFFIXES = frozenset(
 )
 _COLOURS = (1, 3, 4)
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-_WITH_ALPHA = 4
 #: Formats whose integers of mode I, as Pillow reads them, are of 16 bits.
 _WIDE_GRAY_FORMATS = frozenset({"PNG", "PPM"})
 #: 16-bit values in one 8-bit value: 65,535 becomes 255.
@@ -143,7 +142,7 @@ def _with_channels(values: Any, channels: int) -> Any:
         return values
     gray = values.reshape(*values.shape[:2], 1)
     repeated = np.repeat(gray, channels, axis=2)
-    if channels == _WITH_ALPHA:
+    if channels == 4:
         repeated[:, :, -1] = 255
     return repeated
 

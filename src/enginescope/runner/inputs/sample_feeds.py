@@ -151,9 +151,6 @@ def _order(path: Path) -> list[Any]:
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
 
 
-_NO_FILE_NAME = re.compile(r"[^\w.,-]")
-
-
 def sample_feeds(
     specs: tuple[InputSpec, ...], sample: Sample, workload: Workload, how: Preprocessing
 ) -> Feeds:
@@ -195,7 +192,7 @@ def sample_feeds(
 
 def as_file(name: str) -> str:
     """Return a tensor's name as files can have it: ``images:0`` as ``images_0``."""
-    return _NO_FILE_NAME.sub("_", name)
+    return re.sub(r"[^\w.,-]", "_", name)
 
 
 def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str:

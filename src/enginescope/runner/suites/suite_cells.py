@@ -20,7 +20,7 @@ from enginescope.core.errors import (
 )
 from enginescope.core.jsonio import sha256_of
 from enginescope.core.optional import has_come
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.experiment import Experiment, Measured, Position
 from enginescope.probe.host import children_pinned_to, siblings, usable_processors
@@ -46,7 +46,6 @@ from enginescope.runner.session import Sink, run_jobs, unstarted_run
 
 #: Files beside a model that may hold its weights.
 _WEIGHTS = ("*.data", "*.onnx_data*", "*.weights", "*.bin")
-_KEY_LENGTH = 16
 
 
 def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, ...]:
@@ -96,7 +95,6 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
         has_own = bool(shapes) or bool(dims) or (batch or 1) > 1
         is_fed = suite.input == "dataset" and bool(model.data_sets) and not has_own
         sets = model.data_sets if is_fed else ()
-        limits = model.limits or job.limits
         workload = replace(
             job.workload,
             batch=batch,
@@ -107,16 +105,15 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
             mode=replace(job.workload.mode, decode=model.decode),
         )
         workload = settled_workload([Path(model.path)], workload)
-        yield Cell(
+        yield copied(
+            Cell,
+            suite,
             key="",
             model=model.name,
-            mode=suite.mode,
             input="dataset" if is_fed else "random",
-            job=replace(job, workload=workload, limits=limits),
+            job=replace(job, workload=workload, limits=model.limits or job.limits),
             data_sets=sets,
-            checking=suite.checking,
             needs=model.needs,
-            retries=suite.retries,
             processes=suite.processes if suite.mode != "validate" else 1,
         )
 
@@ -146,7 +143,7 @@ def _key(cell: Cell, content: list[Any]) -> str:
     known: list[Any] = [content, cell.model, cell.mode, cell.input, str(job.backend), workload]
     known += [job.layer_profile, checking, cell.needs]
     known += [cell.processes] if cell.processes > 1 else []  # of one as it was before
-    return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()[:_KEY_LENGTH]
+    return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()[:16]
 
 
 def _known_workload(workload: Workload) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from enginescope.backends.registry import is_environment, load_backend, read_spec
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.core.suggest import closest, did_you_mean
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
@@ -41,7 +41,6 @@ from enginescope.runner.jobs import limits_for
 LIGHT = "onnx:light"
 #: The two small models that ``bench`` measures where it is given none.
 SAMPLES = "samples"
-_LIGHT_FOLDER = "backend/test/data/light"
 MODEL_SUFFIXES = frozenset({".onnx", *ENGINE_SUFFIXES})
 
 
@@ -102,7 +101,8 @@ def models_in(folder: Path) -> tuple[FoundModel, ...]:
 def light_models() -> tuple[FoundModel, ...]:
     """Return the topologies that the onnx package carries."""
     spec = importlib.util.find_spec("onnx")
-    folder = Path(spec.origin).parent / _LIGHT_FOLDER if spec and spec.origin else Path(LIGHT)
+    light = "backend/test/data/light"
+    folder = Path(spec.origin).parent / light if spec and spec.origin else Path(LIGHT)
     found = _named(sorted(folder.glob("*.onnx")))
     if not found:
         raise UsageError(f"models {LIGHT}", why=f"this onnx package has none in {folder}")
@@ -185,7 +185,13 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
     _check_models(models, len(found))
     _check_environments(models, environments)
     checked = file.validation
-    usual = Checking()
+    checking = copied(
+        Checking,
+        checked,
+        reference=_reference(checked.reference, base),
+        samples=Checking().samples if checked.samples is None else checked.samples,
+        mismatch_pct=checked.percent_mismatch,
+    )
     return Suite(
         name=general.name or name,
         models=models,
@@ -200,14 +206,7 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
         stop=workload.stop,
         limits=_limits(general, workload),
         environments=environments,
-        checking=Checking(
-            reference=_reference(checked.reference, base),
-            samples=usual.samples if checked.samples is None else checked.samples,
-            tolerance=checked.tolerance,
-            rtol=checked.rtol,
-            atol=checked.atol,
-            mismatch_pct=checked.percent_mismatch,
-        ),
+        checking=checking,
     )
 
 

@@ -24,7 +24,7 @@ from enginescope.core.errors import (
     disk_full_as_error,
 )
 from enginescope.core.optional import require
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.judge.notice import Notice
@@ -148,18 +148,15 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
     if side.job is None or reference is None or one.diff is None:
         raise UsageError(f"`bisect`: {side.label}", why="nothing there computes outputs")
     held = tolerance_name(side, plan.sides.reference)[0]
-    row = tolerance_named(plan.tolerance or held)
-    return BisectPlan(
+    return copied(
+        BisectPlan,
+        plan,
         label=one.label,
         reference_label=f"{reference.subject.name} · {reference.backend.name}",
         job=side.job,
         reference=reference,
         samples=_worst_samples(one.diff, plan.samples),
-        preprocessing=plan.preprocessing,
-        tolerance=row,
-        asked=plan.asked,
-        output_names=plan.output_names,
-        run_samples=plan.run_samples,
+        tolerance=tolerance_named(plan.tolerance or held),
         fails=not one.passes,
         folder=str(folder.resolve()),
         most=None if _is_cheap(side.job) and _is_cheap(reference) else FEW_MARKS,

@@ -251,7 +251,6 @@ def written_plan(engine: Path) -> Path | None:
 
 
 _SHOWN_NAMES = 8
-_ENGINE_OF_TREX = "engine.trt"
 
 
 class Unpacked(NamedTuple):
@@ -344,7 +343,7 @@ def inspected_engines(found: Unpacked, observer: PlanObserver) -> Iterator[PlanI
         where = found.name_of(path)
         source = engine_input(path, NO_COMPANIONS, observer, label=where)
         # trex calls every engine so
-        name = found.archive.stem if path.name == _ENGINE_OF_TREX else source.name
+        name = found.archive.stem if path.name == "engine.trt" else source.name
         yield replace(source, kind="archive", where=where, name=name)
 
 

@@ -17,7 +17,7 @@ from enginescope.analysis.sensitivity.layer_ranking import (
 )
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.core.errors import BackendError, UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.units import counted, format_span
@@ -136,17 +136,8 @@ class SensitivitySearch:
         chosen = sorted(compared, key=lambda model: -badness(model))[:MOST_TIMED]
         for model in self._timed(chosen, "layers", time_until):
             models[model.layers[0]] = model
-        return ranked(
-            [
-                SensitiveLayer(
-                    name=layer.name,
-                    operators=layer.operators,
-                    nodes=layer.nodes,
-                    alone=models[layer.name],
-                )
-                for layer in self._layers
-            ]
-        )
+        layers = self._layers
+        return ranked([copied(SensitiveLayer, one, alone=models[one.name]) for one in layers])
 
     def _compared(
         self, names: Names, text: str, until: float, *, keeps: bool = True

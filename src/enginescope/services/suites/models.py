@@ -39,7 +39,6 @@ _BLOCK = 1 << 18
 _TIMEOUT_S = 60.0
 #: Beside a file that is not whole yet: what the server said it is a part of.
 _TAG = ".etag"
-_PART = ".part"
 _RESUME = "the same command resumes the download"
 #: Answers that asking again does not change.
 _WRONG_LINK = frozenset({400, 401, 403, 404, 405, 410})
@@ -74,7 +73,7 @@ def _fetched(link: ModelLink, folder: Path, told: Told) -> Fetched:
     known = done.read_text().strip() if done.is_file() else None
     if known is not None and link.sha256 in (None, known) and (file.is_file() or link.is_archive):
         return Fetched(link=link, folder=str(home), sha256=known, was_there=True)
-    part = home / f".{link.file}{_PART}"
+    part = home / f".{link.file}.part"
     _download(link, part, told)
     digest = sha256_of(part)
     if link.sha256 is not None and digest != link.sha256:

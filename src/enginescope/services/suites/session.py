@@ -10,7 +10,7 @@ from pathlib import Path
 
 from enginescope.core.errors import FormatError, StoreError, os_errors_as
 from enginescope.core.packed_files import opened_zip
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
@@ -88,15 +88,8 @@ def row_of_lost(lost: Lost, started: str) -> CellRow:
     Args:
         started: UTC, ISO 8601.
     """
-    return CellRow(
-        cell=lost.cell,
-        status=CellStatus.CRASHED if lost.is_fault else CellStatus.UNSUPPORTED,
-        reason=lost.reason,
-        hint=lost.hint,
-        started=started,
-        ended=now(),
-        attempts=lost.attempts,
-    )
+    status = CellStatus.CRASHED if lost.is_fault else CellStatus.UNSUPPORTED
+    return copied(CellRow, lost, status=status, started=started, ended=now())
 
 
 def store_returned(returned: CellTaskResult, plan: SuitePlan, store: Store) -> CellRow:

@@ -25,9 +25,6 @@ from enginescope.store.location import DatabaseUrl
 from enginescope.store.remote import RemoteStore, UnreachableError
 from enginescope.store.suite_folder import SuiteFolder, SuiteRunsError
 
-#: Folder in a suite's folder: the runs that the database does not have yet.
-OUTBOX = "outbox"
-
 
 class SuiteSink(Protocol):
     """Receives the runs of a suite, and through its shelf the plan, the rows and the lease.
@@ -120,7 +117,7 @@ class ServerSink:
 
 def outbox_of(store: Store, folder: SuiteFolder) -> Store:
     """Return where a session stores its runs: a database gets them from an outbox."""
-    return Store(folder.path / OUTBOX) if isinstance(store.place, DatabaseUrl) else store
+    return Store(folder.path / "outbox") if isinstance(store.place, DatabaseUrl) else store
 
 
 def sink_for(

@@ -25,7 +25,6 @@ _PIP_S = 600.0
 #: Version of this Python, for which files are.
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 _BIN = "Scripts" if sys.platform == "win32" else "bin"
-_PRE_RELEASE = re.compile(r"[a-z]", re.IGNORECASE)
 
 
 def version_key(version: str) -> tuple[int, ...]:
@@ -83,7 +82,7 @@ def indexed_releases(package: str, span: tuple[str, str]) -> list[Release]:
             failure=None if version in usable else f"no file for Python {HERE} on this machine",
         )
         for version in sorted(usable | skipped, key=version_key)
-        if _is_within(version, span) and not _PRE_RELEASE.search(version)
+        if _is_within(version, span) and not re.search("[A-Za-z]", version)
     ]
 
 

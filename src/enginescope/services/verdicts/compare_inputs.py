@@ -41,9 +41,6 @@ from enginescope.services.verdicts.run_selection import (
 )
 from enginescope.store.archive import Store
 
-#: A comparison's id, without the prefix of its tag.
-_BARE_ID = re.compile(r"[0-9a-f]{8}")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSide:
@@ -220,7 +217,7 @@ def _comparable(runs: Sequence[Run], warn: Warn) -> list[str]:
 
 def _runs_of(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
     path = Path(name)
-    tag = comparison_tag(name) if _BARE_ID.fullmatch(name) else name
+    tag = comparison_tag(name) if re.fullmatch("[0-9a-f]{8}", name) else name  # of a bare id
     runs = tagged_runs(tag, store, warn)
     if runs:
         return runs
