@@ -113,24 +113,19 @@ class NodeErrors:
 
     def case(self, pair: TensorPair) -> tuple[Path, list[TensorValues], TensorValues]:
         """Return a model of one node, its right inputs, and its right output."""
-        copy, asked = split_model_at(
-            Path(self._job.subject.path or ""),
-            {pair.candidate: self._given[pair.candidate]},
-            self._given,
-            self._folder / "side",
-        )
+        copy, asked = self._severed([pair])
         (held, *_) = self._reference_values([pair], asked)
         return copy, self._inputs(asked, held), held[pair.reference]
+
+    def _severed(self, pairs: Sequence[TensorPair]) -> tuple[Path, tuple[str, ...]]:
+        wanted = {pair.candidate: self._given[pair.candidate] for pair in pairs}
+        source = Path(self._job.subject.path or "")
+        return split_model_at(source, wanted, self._given, self._folder / "side")
 
     def _measure(self, pairs: Sequence[TensorPair]) -> None:
         folder = self._folder
         try:
-            copy, asked = split_model_at(
-                Path(self._job.subject.path or ""),
-                {pair.candidate: self._given[pair.candidate] for pair in pairs},
-                self._given,
-                folder / "side",
-            )
+            copy, asked = self._severed(pairs)
             values = self._reference_values(pairs, asked)
             samples = [self._fed(number, asked, held) for number, held in enumerate(values)]
             plain = replace(self._job, workload=Workload())
