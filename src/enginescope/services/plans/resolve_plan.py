@@ -11,7 +11,7 @@ from enginescope.analysis.roofline.roofline import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import PACKED_SUFFIXES, ZIP_TAGS, is_tar, plain_head
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.lenient_json import decode_text
@@ -116,8 +116,9 @@ def resolve_inputs(
             return (input_of_run(what.given, kind="view"),)
         name, plan, profile = what.plan.name, what.plan, what.profile
         gpus = (Device(name=what.gpu.name),) if what.gpu else ()
-        known = PlanInput(kind="view", where=name, name=name, plan=plan, profile=profile)
-        return (replace(known, devices=gpus),)
+        return (
+            PlanInput(kind="view", where=name, name=name, plan=plan, profile=profile, devices=gpus),
+        )
     path = Path(what)
     is_run = path.name == _RUN_DOCUMENT or (path / _RUN_DOCUMENT).is_file()
     if path.is_file() and not is_run:
