@@ -246,17 +246,12 @@ def _signalled(number: int, tail: str | None, *, killed: bool) -> Outcome:
         name = signal.Signals(number).name
     except ValueError:
         name = f"signal {number}"
-    if number == signal.SIGKILL and killed:
-        return Outcome(
-            kind=OutcomeKind.OUT_OF_MEMORY,
-            message="killed by the kernel for memory",
-            hint="a smaller batch or shape",
-            signal=number,
-            detail=tail,
-        )
-    message = f"died of {name}"
+    kind, message = OutcomeKind.CRASHED, f"died of {name}"
     hint = "the log of the worker is kept with the run"
-    return Outcome(kind=OutcomeKind.CRASHED, message=message, hint=hint, signal=number, detail=tail)
+    if number == signal.SIGKILL and killed:
+        kind, message = OutcomeKind.OUT_OF_MEMORY, "killed by the kernel for memory"
+        hint = "a smaller batch or shape"
+    return Outcome(kind=kind, message=message, hint=hint, signal=number, detail=tail)
 
 
 def _keep_log(output: IO[bytes], log: IO[bytes]) -> None:

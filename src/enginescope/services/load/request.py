@@ -149,11 +149,14 @@ def is_address(target: str) -> bool:
 
 def check_load_request(request: LoadRequest, rule: LoadRule, slo: Slo | None) -> None:
     """Raise `UsageError` where a request contradicts itself."""
+    has_rate = rule.arrivals in ("poisson", "constant")
     if rule.arrivals == "trace" and rule.rate_per_s is not None:
         raise UsageError("`rate` and `trace`", why="a trace has its own rate")
-    if request.find_max:
-        _check_search(rule, slo)
-    elif request.max_time_s is not None:
+    if request.find_max and slo is None:
+        raise UsageError("`find_max` without `slo`", hint="`slo` 'p99<10ms'")
+    if request.find_max and (not has_rate or rule.scenario not in (None, "server")):
+        raise UsageError("`find_max`", why="a search needs arrivals with a rate")
+    if request.max_time_s is not None and not request.find_max:
         raise UsageError("`max_time` without `find_max`", hint="`duration` ends a load test")
     if slo and rule.is_open and slo.limit_ms > rule.duration_ms + GRACE_MS:
         why = "its limit is longer than the test"
@@ -164,15 +167,8 @@ def check_load_request(request: LoadRequest, rule: LoadRule, slo: Slo | None) ->
     if mode.kind == "throughput" or mode.decode is not None:
         raise UsageError("`workload`", why="a load test issues single requests")
     is_warm = warmup.time_ms or warmup.iterations
-    if not is_warm and rule.arrivals in ("poisson", "constant") and rule.rate_per_s is None:
+    if not is_warm and has_rate and rule.rate_per_s is None:
         raise UsageError("no warm-up and no `rate`", why="the warm-up measures the usual rate")
-
-
-def _check_search(rule: LoadRule, slo: Slo | None) -> None:
-    if slo is None:
-        raise UsageError("`find_max` without `slo`", hint="`slo` 'p99<10ms'")
-    if rule.arrivals not in ("poisson", "constant") or rule.scenario not in (None, "server"):
-        raise UsageError("`find_max`", why="a search needs arrivals with a rate")
 
 
 def _check_address(address: str) -> None:

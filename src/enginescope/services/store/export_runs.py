@@ -213,19 +213,15 @@ def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
         ids = [run for run in of_rows if store.has(run)]
     server.check()
     missing = server.missing(ids)
-    sent: list[str] = []
-    refused: list[RefusedRun] = []
+    reasons: dict[str, str | None] = {}
     with temporary_folder() as folder:
         for number, run_id in enumerate(missing, 1):
-            why = send_run(store, server, run_id, folder / f"{run_id}.zip")
-            if why is None:
-                sent.append(run_id)
-            else:
-                refused.append(RefusedRun(run=run_id, why=why))
+            reasons[run_id] = send_run(store, server, run_id, folder / f"{run_id}.zip")
             observer.sent(number, len(missing))
+    refused = (RefusedRun(run=run, why=why) for run, why in reasons.items() if why is not None)
     return PushReport(
         server=str(server),
-        sent=tuple(sent),
+        sent=tuple(run for run, why in reasons.items() if why is None),
         left_out=tuple(refused),
         there=len(ids) - len(missing),
         rows=_send_rows(suite, server) if suite is not None else 0,

@@ -293,8 +293,12 @@ def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
     with foreign(str(source), "paths of models, data sets and Pythons"):
         suite = suite_of(file, base, name=name, samples=store.path / "samples")
     _check_validation(suite)
-    if not isinstance(request.place, ThisMachine):
-        _check_remote(suite)
+    specs = [spec for model in suite.models for spec in model.backends]
+    named = next((spec for spec in specs if read_spec(spec).environment), None)
+    if named is not None and not isinstance(request.place, ThisMachine):
+        why = "environments belong to this machine, and the cells run on other machines"
+        hint = "a fleet or an image has its own versions: remove the @"
+        raise UsageError(f"backend {named}", why=why, hint=hint)
     return suite
 
 
@@ -365,15 +369,6 @@ def _check_validation(suite: Suite) -> None:
         why = "a cell's reference runs in the Python of the cell"
         raise UsageError(f"reference {reference}", why=why, hint="remove the @")
     parse_backend(reference)
-
-
-def _check_remote(suite: Suite) -> None:
-    specs = [spec for model in suite.models for spec in model.backends]
-    named = next((spec for spec in specs if read_spec(spec).environment), None)
-    if named is not None:
-        why = "environments belong to this machine, and the cells run on other machines"
-        hint = "a fleet or an image has its own versions: remove the @"
-        raise UsageError(f"backend {named}", why=why, hint=hint)
 
 
 def example() -> str:

@@ -38,15 +38,12 @@ class SuiteSink(Protocol):
 
     def backlog(self) -> Sequence[str]:
         """Return the ids of runs that are to be sent, whatever their rows are."""
-        ...
 
     def send_runs(self, ids: Iterable[str]) -> None:
         """Send runs; those that are there already are skipped."""
-        ...
 
     def remedy(self, suite: str) -> str:
         """Return what sends the rest."""
-        ...
 
 
 class DatabaseSink:
