@@ -137,7 +137,7 @@ def _receive(link: ModelLink, part: Path, tag: Path, told: Told) -> None:
                     raise UsageError(link.url, why=why, hint="correct the link in the list")
                 raise _unreachable(link, why)
             # what tells this version of the file from another; without it no download resumes
-            known = answer.headers.get("ETag", "W/")
+            known = answer.headers.get("ETag") or "W/"
             strong = answer.headers.get("Last-Modified") if known.startswith("W/") else known
             if strong:
                 tag.write_text(strong)
