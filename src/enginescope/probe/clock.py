@@ -1,6 +1,4 @@
-"""The host's clock.
-
-Which GPUs enginescope holds at fixed clocks on this machine, for every process to see.
+"""The host's clock; which GPUs enginescope holds at fixed clocks, for every process to see.
 
 NVML sets locked clocks and never tells them, so that who has locked them is kept in a file for each
 GPU. The process that will reset them holds a lock on the file: a file without one was left behind.
@@ -36,9 +34,6 @@ def timer_resolution_ms(readings: int = 2_000) -> float:
     return min(steps) / 1e6 if steps else 1e-6
 
 
-_ATTEMPTS = 10
-
-
 class Holding(Record, frozen=True, kw_only=True):
     """Who holds a GPU's clocks.
 
@@ -57,9 +52,7 @@ class Taken:
     """A GPU's entry while this process is the one that resets its clocks."""
 
     def __init__(self, file: int, path: Path, left_behind: Holding | None) -> None:
-        self._file = file
-        self._path = path
-        self.left_behind = left_behind
+        self._file, self._path, self.left_behind = file, path, left_behind
 
     def write(self, holding: Holding) -> None:
         """Say that the clocks are locked; before they are, so that a crash leaves a trace."""
@@ -118,7 +111,7 @@ def take(gpu: str) -> Taken | None:
         OSError: The file cannot be made or written.
     """
     path = path_of(gpu)
-    for _ in range(_ATTEMPTS):
+    for _ in range(10):
         file = _opened(path)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,25 +18,12 @@ from enginescope.records.environment import Commit, Environment
 #: Distributions whose version can change a figure.
 NAMED = ("enginescope", "python")
 PACKAGES = (
-    "numpy",
-    "onnx",
-    "onnxruntime",
-    "onnxruntime-gpu",
-    "onnxruntime-openvino",
-    "openvino",
-    "tensorrt",
-    "tensorrt-cu12",
-    "tensorrt-cu13",
-    "tensorrt-cu12-bindings",
-    "tensorrt-cu13-bindings",
-    "tensorrt-lean",
-    "tensorrt-lean-cu12-bindings",
-    "tensorrt-lean-cu13-bindings",
-    "tensorrt-rtx",
-    "tensorrt-rtx-cu12-bindings",
-    "tensorrt-rtx-cu13-bindings",
-    "cuda-bindings",
-    "nvidia-ml-py",
+    *("numpy", "onnx", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino"),
+    *("tensorrt", "tensorrt-cu12", "tensorrt-cu13"),
+    *("tensorrt-cu12-bindings", "tensorrt-cu13-bindings"),
+    *("tensorrt-lean", "tensorrt-lean-cu12-bindings", "tensorrt-lean-cu13-bindings"),
+    *("tensorrt-rtx", "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu13-bindings"),
+    *("cuda-bindings", "nvidia-ml-py"),
 )
 
 #: Environment variables that steer threads, devices and caches.
@@ -49,12 +36,9 @@ VARIABLES = (
 
 def probe_environment() -> Environment:
     """Return host, GPUs, versions and steering variables, as of now."""
-    return Environment(
-        host=probe_host(),
-        devices=probe_devices(),
-        versions=versions(),
-        variables={name: os.environ[name] for name in VARIABLES if name in os.environ},
-    )
+    devices = probe_devices()
+    variables = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    return Environment(host=probe_host(), devices=devices, versions=versions(), variables=variables)
 
 
 def versions() -> dict[str, str]:
@@ -75,15 +59,9 @@ def probe_commit(folder: Path) -> Commit | None:
     Without Git, outside a repository, before its first commit, or where it takes too long.
     """
     command = [
-        "git",
-        "--no-optional-locks",  # a look must not write to the repository
-        "-C",
-        str(folder),
-        "status",
-        "--porcelain=v2",
-        "--branch",
-        "--untracked-files=no",
-        "--ignore-submodules=all",
+        *("git", "--no-optional-locks"),  # a look must not write to the repository
+        *("-C", str(folder), "status", "--porcelain=v2", "--branch"),
+        *("--untracked-files=no", "--ignore-submodules=all"),
     ]
     try:
         ended = subprocess.run(

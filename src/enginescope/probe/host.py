@@ -1,11 +1,6 @@
-"""The machine: processor, memory, governor, container.
+"""The machine: processors, memory, governor, container, and what others took of them.
 
-Also what else kept the processors busy while something was measured.
-
-Also memory of this process and of a process tree, and processor time that the hypervisor or the
-container's quota withheld.
-
-Also logical processors: which this process may use, and which belong to one core.
+Also memory of this process and of a process tree.
 """
 
 from __future__ import annotations
@@ -26,8 +21,6 @@ from enginescope.core.units import parse_ranges
 from enginescope.records.environment import Host
 from enginescope.records.run.telemetry import CpuLoss
 
-_CPUINFO = Path("/proc/cpuinfo")
-_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _CGROUP = Path("/sys/fs/cgroup")
 _CPUS = Path("/sys/devices/system/cpu")
 
@@ -42,7 +35,7 @@ def probe_host() -> Host:
         cores_logical=psutil.cpu_count(logical=True),
         cores_usable=usable_cores(),
         memory_bytes=usable_memory_bytes(),
-        governor=_read(_GOVERNOR),
+        governor=_read(_CPUS / "cpu0/cpufreq/scaling_governor"),
         container=container_kind(),
         load_1min=_load_average(),
         boost=boost_enabled(),
@@ -50,7 +43,7 @@ def probe_host() -> Host:
     )
 
 
-def cpu_model(cpuinfo: Path = _CPUINFO) -> str | None:
+def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str | None:
     """Return the processor's marketing name."""
     for line in (_read(cpuinfo) or "").splitlines():
         key, _, value = line.partition(":")
@@ -129,26 +122,18 @@ class LoadMeter:
     """
 
     def __init__(self) -> None:
-        self._wall = 0.0
-        self._busy = 0.0
-        self._own = 0.0
+        self._wall = self._busy = self._own = 0.0
 
     def start(self) -> None:
         self._wall, self._busy, self._own = _reading()
 
     def own_cores(self) -> float | None:
-        """Return the mean number of cores that this process kept busy since `start`.
-
-        ``None`` when less than 100 ms have passed.
-        """
+        """Return the mean cores that this process kept busy since `start`; ``None``: < 100 ms."""
         elapsed, _, own = self._since_start()
         return own / elapsed if elapsed >= _LEAST_S else None
 
     def other_cores(self) -> float | None:
-        """Return the mean number of cores others kept busy since `start`.
-
-        ``None`` when less than 100 ms have passed.
-        """
+        """Return the mean cores that others kept busy since `start`; ``None``: < 100 ms."""
         elapsed, busy, own = self._since_start()
         return max(0.0, busy - own) / elapsed if elapsed >= _LEAST_S else None
 
@@ -163,7 +148,6 @@ def _reading() -> tuple[float, float, float]:
 
 
 _STATUS = Path("/proc/self/status")
-_VMSTAT = Path("/proc/vmstat")
 #: In ``memory.stat``: pages of files, which the kernel gives up before it kills.
 _RECLAIMABLE = ("inactive_file", "active_file")
 
@@ -232,7 +216,7 @@ def available_bytes(cgroup: Path = _CGROUP) -> int:
     return max(0, min(free, int(limit) - int(used) + cached))
 
 
-def oom_kills(cgroup: Path = _CGROUP, vmstat: Path = _VMSTAT) -> int | None:
+def oom_kills(cgroup: Path = _CGROUP, vmstat: Path = Path("/proc/vmstat")) -> int | None:
     """Return how many processes the kernel killed for memory: in this container, else at all."""
     for path in (cgroup / "memory.events", vmstat):
         found = _counts(path, " ").get("oom_kill", "")
@@ -289,9 +273,7 @@ class CpuLossMeter:
         worst = max(spent, key=lambda one: one.throttled_ms, default=None)
         return CpuLoss(
             steal_pct=100 * max(0.0, stolen) / demand if demand >= _LEAST_DEMAND_S else None,
-            throttled_periods=worst.throttled_periods if worst else None,
-            periods=worst.periods if worst else None,
-            throttled_ms=worst.throttled_ms if worst else None,
+            **(worst._asdict() if worst else {}),
         )
 
 
@@ -346,11 +328,9 @@ def check_pinning(cores: Iterable[int]) -> None:
     missing = sorted(set(cores) - set(usable))
     if missing:
         noun = "core" if len(missing) == 1 else "cores"
-        raise UsageError(
-            f"`pinned_cores`: no {noun} {ranges_text(missing)} to use here",
-            why="the machine has fewer, or this process is not allowed on all of them",
-            hint=f"usable: {ranges_text(usable)}",
-        )
+        what = f"`pinned_cores`: no {noun} {ranges_text(missing)} to use here"
+        why = "the machine has fewer, or this process is not allowed on all of them"
+        raise UsageError(what, why=why, hint=f"usable: {ranges_text(usable)}")
 
 
 @contextmanager

@@ -1,8 +1,4 @@
-"""The one door to NVML (nvidia-ml-py): facts of GPUs, and their locked clocks.
-
-Which GPU CUDA means by a number, asked of the driver itself.
-How warm GPUs are.
-"""
+"""The one door to NVML (nvidia-ml-py): facts of GPUs, temperature, and locked clocks."""
 
 from __future__ import annotations
 
@@ -327,11 +323,8 @@ def clocks_text(clocks: Sequence[int]) -> str:
 def _gpu(gpu: str) -> Iterator[tuple[Any, Any]]:
     with opened_nvml() as nvml:
         if nvml is None:
-            raise UsageError(
-                _OPTION,
-                why="no NVIDIA driver, or nvidia-ml-py is not installed",
-                hint="pip install 'enginescope[gpu]'",
-            )
+            why = "no NVIDIA driver, or nvidia-ml-py is not installed"
+            raise UsageError(_OPTION, why=why, hint="pip install 'enginescope[gpu]'")
         handle = answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, gpu)
         if handle is None:
             raise UsageError(_OPTION, why=f"NVML does not find GPU {gpu}")
@@ -354,11 +347,8 @@ def _sm_mhz(nvml: Any, handle: Any, sm: SmClock, known: Sequence[int]) -> int | 
         return int(default) if is_below else None
     if known and sm not in known:
         near = sorted(known, key=lambda one: abs(one - sm))[:2]
-        raise UsageError(
-            f"{_OPTION} {sm}",
-            why=f"the GPU has no SM clock of {sm:,} MHz",
-            hint=f"{' or '.join(map(str, sorted(near)))}; supported: {clocks_text(known)}",
-        )
+        hint = f"{' or '.join(map(str, sorted(near)))}; supported: {clocks_text(known)}"
+        raise UsageError(f"{_OPTION} {sm}", why=f"the GPU has no SM clock of {sm:,} MHz", hint=hint)
     return sm
 
 

@@ -1,9 +1,4 @@
-"""Processes by their numbers: names, which are ours, and which of a GPU's are not.
-
-Also which processes this one was started by.
-
-Also whether the daemon of NVIDIA's Multi-Process Service runs.
-"""
+"""Processes by their numbers: names, which are ours, who started us; NVIDIA's MPS daemon."""
 
 from __future__ import annotations
 

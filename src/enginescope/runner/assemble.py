@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,9 @@ from enginescope.records.notice import UNSTABLE_SHARE
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Artifact, OutcomeKind, Run
+from enginescope.records.run.telemetry import CpuLoss
 from enginescope.runner.isolate import LOG, Ended
-from enginescope.runner.machine.gpu_condition import GPU_RULES
+from enginescope.runner.machine.gpu_condition import gpu_notices
 from enginescope.runner.worker import FILES
 
 #: From here on other processes are said to have taken part.
@@ -28,201 +29,129 @@ OTHER_LOAD_CORES = 0.1
 STEAL_PCT = 1.0
 
 
-def notices_of_run(run: Run) -> tuple[Notice, ...]:
-    """Return the notices that the run's conditions call for; none for a run that failed."""
-    if run.outcome.kind is not OutcomeKind.OK:
-        return ()
-    found = (rule(run) for rule in RULES)
-    return tuple(notice for notice in found if notice is not None)
-
-
-def _governor(run: Run) -> Notice | None:
-    governor = run.environment.host.governor
-    if governor in (None, "performance"):
-        return None
-    return Notice(
-        code="W-GOVERNOR",
-        message=f"the CPU frequency governor is {governor}, not performance",
-        evidence={"governor": governor},
-    )
-
-
-def _load(run: Run) -> Notice | None:
-    other, cores = run.other_load_cores, run.environment.host.cores_logical
-    if other is None or other < OTHER_LOAD_CORES:
-        return None
-    of = f" of {cores}" if cores else ""
-    unstable = other >= UNSTABLE_SHARE * (cores or 1)
-    message = f"other programs kept {other:.1f}{of} cores busy"
-    return Notice(
-        code="W-LOAD",
-        message=f"busy machine: {message}; measure again when the machine is idle"
-        if unstable
-        else message,
-        evidence={"other_cores": other, "cores": cores, "unstable": unstable},
-    )
-
-
-def _steal(run: Run) -> Notice | None:
-    share = run.cpu_loss.steal_pct if run.cpu_loss else None
-    if share is None or share < STEAL_PCT:
-        return None
-    return Notice(
-        code="W-STEAL",
-        message=f"stolen CPU time: the hypervisor took {share:.1f} %; use a machine with dedicated "
-        "cores",
-        evidence={"steal_pct": share},
-    )
-
-
-def _throttled(run: Run) -> Notice | None:
-    loss = run.cpu_loss
-    if loss is None or not loss.throttled_periods:
-        return None
-    of = f" of {loss.periods:,}" if loss.periods else ""
-    stopped = f", its threads for {loss.throttled_ms:,.0f} ms" if loss.throttled_ms else ""
-    return Notice(
-        code="W-CPU-QUOTA",
-        message=f"the container was stopped by its CPU quota in {loss.throttled_periods:,}{of} "
-        f"periods{stopped}",
-        evidence={
-            "throttled_periods": loss.throttled_periods,
-            "periods": loss.periods,
-            "throttled_ms": loss.throttled_ms,
-        },
-    )
-
-
-def _siblings(run: Run) -> Notice | None:
-    shared = shared_cores(run.job.conditions.pinned_cores)
-    if not shared:
-        return None
-    groups = "; ".join(" and ".join(map(str, group)) for group in shared)
-    return Notice(
-        code="W-SMT-SIBLINGS",
-        message=f"pinned threads of one physical core ({groups}) share its units",
-        evidence={"groups": [list(group) for group in shared]},
-    )
-
-
-def _warm_up(run: Run) -> Notice | None:
-    if run.warmup is None or run.warmup.ended_by != "limit":
-        return None
-    return Notice(
-        code="W-WARMUP",
-        message=f"still not steady after {run.warmup.iterations:,} warm-up iterations "
-        f"({run.warmup.duration_ms / 1e3:.1f} s)",
-        evidence={"iterations": run.warmup.iterations, "duration_ms": run.warmup.duration_ms},
-    )
-
-
-def _stopped_short(run: Run) -> Notice | None:
-    if run.stop is None or run.stop.rule != "hard_limit":
-        return None
-    rule = run.job.workload.stop
-    return Notice(
-        code="W-STOPPED-SHORT",
-        message=f"only {run.stop.iterations} of at least {rule.min_samples} samples in "
-        f"{run.stop.duration_ms / 1e3:.0f} s; a longer --max-time gives more",
-        evidence={"samples": run.stop.iterations, "wanted": rule.min_samples},
-    )
-
-
-def _short_of_goal(run: Run) -> Notice | None:
-    """Say that the time was over before the median was known as well as was asked for."""
-    stop, rule = run.stop, run.job.workload.stop
-    if stop is None or stop.rule != "max_time" or rule.precision_pct is None:
-        return None
-    half = stop.half_width_pct
-    reached = "not known" if half is None else f"±{half:.2g} %"
-    return Notice(
-        code="I-SHORT-OF-GOAL",
-        message=f"stopped at --max-time after {stop.duration_ms / 1e3:.3g} s: the 95 % interval of "
-        f"the median is {reached}, the goal is ±{rule.precision_pct:g} %; "
-        "a longer --max-time narrows it",
-        evidence={"half_width_pct": half, "goal_pct": rule.precision_pct},
-        level="info",
-    )
-
-
 #: The generator is late if 1 % of the queries started later than this share of the service time.
 LATE_SHARE = 0.05
 
 
-def _late(run: Run) -> Notice | None:
-    lateness, service = run.series("lateness"), run.series("service")
-    if lateness is None or service is None or not len(service):
-        return None
-    p99_ms = float(np.percentile(lateness.values_ms, 99))
-    share = p99_ms / float(np.median(service.values_ms))
-    if share <= LATE_SHARE:
-        return None
-    part = f"{format_significant(share, 2)} ×" if share >= 1 else f"{100 * share:.0f} % of"
-    return Notice(
-        code="W-LATE",
-        message=f"the load generator was late: 1 % of the queries started {format_ms(p99_ms, 2)} "
-        f"or more after they could ({part} the median service time); measure again on an idle "
-        "machine, or with fewer workers",
-        evidence={"p99_ms": p99_ms, "share_pct": 100 * share},
-    )
+def notices_of_run(run: Run) -> tuple[Notice, ...]:
+    """Return the notices that the run's conditions call for; none for a run that failed."""
+    if run.outcome.kind is not OutcomeKind.OK:
+        return ()
+    return (*_on_processor(run), *_on_timing(run), *gpu_notices(run), *_on_load(run))
 
 
-def _overload(run: Run) -> Notice | None:
-    service, rule, outcome = run.series("service"), run.job.load, run.load
-    if service is None or rule is None or outcome is None or outcome.rate_per_s is None:
-        return None
-    served_per_s = rule.workers * 1e3 / float(service.values_ms.mean())
-    if outcome.rate_per_s < served_per_s:
-        return None
-    workers = "1 worker serves" if rule.workers == 1 else f"{rule.workers} workers serve"
-    return Notice(
-        code="W-OVERLOAD",
-        message=f"{format_significant(outcome.rate_per_s)} queries/s arrive and {workers} "
-        f"{format_significant(served_per_s)}/s: the queue grows, so latency depends on the length "
-        "of the test; lower --rate",
-        evidence={"rate_per_s": outcome.rate_per_s, "served_per_s": served_per_s},
-    )
+def _on_processor(run: Run) -> Iterator[Notice]:
+    host, loss = run.environment.host, run.cpu_loss or CpuLoss()
+    if host.governor not in (None, "performance"):
+        message = f"the CPU frequency governor is {host.governor}, not performance"
+        yield Notice(code="W-GOVERNOR", message=message, evidence={"governor": host.governor})
+    other, cores = run.other_load_cores, host.cores_logical
+    if other is not None and other >= OTHER_LOAD_CORES:
+        of = f" of {cores}" if cores else ""
+        unstable = other >= UNSTABLE_SHARE * (cores or 1)
+        message = f"other programs kept {other:.1f}{of} cores busy"
+        if unstable:
+            message = f"busy machine: {message}; measure again when the machine is idle"
+        evidence = {"other_cores": other, "cores": cores, "unstable": unstable}
+        yield Notice(code="W-LOAD", message=message, evidence=evidence)
+    if loss.steal_pct is not None and loss.steal_pct >= STEAL_PCT:
+        yield Notice(
+            code="W-STEAL",
+            message=f"stolen CPU time: the hypervisor took {loss.steal_pct:.1f} %; use a machine "
+            "with dedicated cores",
+            evidence={"steal_pct": loss.steal_pct},
+        )
+    if loss.throttled_periods:
+        of = f" of {loss.periods:,}" if loss.periods else ""
+        stopped = f", its threads for {loss.throttled_ms:,.0f} ms" if loss.throttled_ms else ""
+        yield Notice(
+            code="W-CPU-QUOTA",
+            message=f"the container was stopped by its CPU quota in {loss.throttled_periods:,}{of} "
+            f"periods{stopped}",
+            evidence={
+                name: getattr(loss, name)
+                for name in ("throttled_periods", "periods", "throttled_ms")
+            },
+        )
+    shared = shared_cores(run.job.conditions.pinned_cores)
+    if shared:
+        groups = "; ".join(" and ".join(map(str, group)) for group in shared)
+        message = f"pinned threads of one physical core ({groups}) share its units"
+        cores_shared = [list(group) for group in shared]
+        yield Notice(code="W-SMT-SIBLINGS", message=message, evidence={"groups": cores_shared})
 
 
-def _unserved(run: Run) -> Notice | None:
-    outcome = run.load
-    if outcome is None or not outcome.unserved:
-        return None
-    return Notice(
-        code="W-UNSERVED",
-        message=f"{outcome.unserved:,} of {outcome.planned:,} queries were still waiting when the "
-        "test ended; they count as slower than any limit, and the percentiles leave them out",
-        evidence={"unserved": outcome.unserved, "planned": outcome.planned},
-    )
+def _on_timing(run: Run) -> Iterator[Notice]:
+    warmup, stop, rule = run.warmup, run.stop, run.job.workload.stop
+    if warmup is not None and warmup.ended_by == "limit":
+        yield Notice(
+            code="W-WARMUP",
+            message=f"still not steady after {warmup.iterations:,} warm-up iterations "
+            f"({warmup.duration_ms / 1e3:.1f} s)",
+            evidence={"iterations": warmup.iterations, "duration_ms": warmup.duration_ms},
+        )
+    if stop is not None and stop.rule == "hard_limit":
+        yield Notice(
+            code="W-STOPPED-SHORT",
+            message=f"only {stop.iterations} of at least {rule.min_samples} samples in "
+            f"{stop.duration_ms / 1e3:.0f} s; a longer --max-time gives more",
+            evidence={"samples": stop.iterations, "wanted": rule.min_samples},
+        )
+    if stop is not None and stop.rule == "max_time" and rule.precision_pct is not None:
+        half = stop.half_width_pct
+        reached = "not known" if half is None else f"±{half:.2g} %"
+        yield Notice(
+            code="I-SHORT-OF-GOAL",
+            message=f"stopped at --max-time after {stop.duration_ms / 1e3:.3g} s: the 95 % "
+            f"interval of the median is {reached}, the goal is ±{rule.precision_pct:g} %; "
+            "a longer --max-time narrows it",
+            evidence={"half_width_pct": half, "goal_pct": rule.precision_pct},
+        )
 
 
-def _failed(run: Run) -> Notice | None:
-    outcome = run.load
-    if outcome is None or not outcome.failed:
-        return None
-    return Notice(
-        code="W-QUERIES-FAILED",
-        message=f"{outcome.failed:,} of {outcome.planned:,} queries failed, the first with: "
-        f"{outcome.error}",
-        evidence={"failed": outcome.failed, "planned": outcome.planned},
-    )
-
-
-RULES: tuple[Callable[[Run], Notice | None], ...] = (
-    _governor,
-    _load,
-    _steal,
-    _throttled,
-    _siblings,
-    _warm_up,
-    _stopped_short,
-    _short_of_goal,
-    *GPU_RULES,
-    _late,
-    _overload,
-    _unserved,
-    _failed,
-)
+def _on_load(run: Run) -> Iterator[Notice]:
+    rule, outcome, service = run.job.load, run.load, run.series("service")
+    lateness = run.series("lateness")
+    if lateness is not None and service is not None and len(service):
+        p99_ms = float(np.percentile(lateness.values_ms, 99))
+        share = p99_ms / float(np.median(service.values_ms))
+        part = f"{format_significant(share, 2)} ×" if share >= 1 else f"{100 * share:.0f} % of"
+        if share > LATE_SHARE:
+            yield Notice(
+                code="W-LATE",
+                message="the load generator was late: 1 % of the queries started "
+                f"{format_ms(p99_ms, 2)} or more after they could ({part} the median service "
+                "time); measure again on an idle machine, or with fewer workers",
+                evidence={"p99_ms": p99_ms, "share_pct": 100 * share},
+            )
+    if outcome is None:
+        return
+    if service is not None and rule is not None and outcome.rate_per_s is not None:
+        served_per_s = rule.workers * 1e3 / float(service.values_ms.mean())
+        workers = "1 worker serves" if rule.workers == 1 else f"{rule.workers} workers serve"
+        if outcome.rate_per_s >= served_per_s:
+            yield Notice(
+                code="W-OVERLOAD",
+                message=f"{format_significant(outcome.rate_per_s)} queries/s arrive and {workers} "
+                f"{format_significant(served_per_s)}/s: the queue grows, so latency depends on the "
+                "length of the test; lower --rate",
+                evidence={"rate_per_s": outcome.rate_per_s, "served_per_s": served_per_s},
+            )
+    if outcome.unserved:
+        yield Notice(
+            code="W-UNSERVED",
+            message=f"{outcome.unserved:,} of {outcome.planned:,} queries were still waiting when "
+            "the test ended; they count as slower than any limit, and the percentiles leave them "
+            "out",
+            evidence={"unserved": outcome.unserved, "planned": outcome.planned},
+        )
+    if outcome.failed:
+        yield Notice(
+            code="W-QUERIES-FAILED",
+            message=f"{outcome.failed:,} of {outcome.planned:,} queries failed, the first with: "
+            f"{outcome.error}",
+            evidence={"failed": outcome.failed, "planned": outcome.planned},
+        )
 
 
 #: What a text of a backend is, by the end of its name.
@@ -249,11 +178,8 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
     environment = result.environment if result else probe_environment()
     if not environment.devices:
         environment = replace(environment, devices=measured.devices)
-    workload = replace(
-        job.workload,
-        batch=measured.batch or job.workload.batch,
-        mode=measured.mode or job.workload.mode,
-    )
+    batch = measured.batch or job.workload.batch
+    workload = replace(job.workload, batch=batch, mode=measured.mode or job.workload.mode)
     run = Run(
         id=secrets.token_hex(6),
         created="",

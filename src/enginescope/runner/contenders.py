@@ -79,7 +79,9 @@ def _together(
     if is_one_process:
         own = [own[0], *(own[0] / str(number) for number in range(1, len(jobs)))]
         own[0].mkdir(exist_ok=True)
-        ended, pids = _in_one_process(ready, own, on_progress), frozenset[int]()
+        write_atomic(own[0] / FURTHER_JOBS, encode(ready[1:]))
+        first = run_isolated(ready[0], own[0], on_progress)
+        ended, pids = [first, *(_further(first, place) for place in own[1:])], frozenset[int]()
     else:
         for place in own:
             place.mkdir(exist_ok=True)
@@ -98,14 +100,6 @@ def _together(
             for place, run in enumerate(runs)
         ]
     )
-
-
-def _in_one_process(
-    jobs: Sequence[Job], own: Sequence[Path], on_progress: Callable[[Progress], None]
-) -> list[Ended]:
-    write_atomic(own[0] / FURTHER_JOBS, encode(jobs[1:]))
-    first = run_isolated(jobs[0], own[0], on_progress)
-    return [first, *(_further(first, place) for place in own[1:])]
 
 
 def _further(first: Ended, place: Path) -> Ended:

@@ -1,7 +1,4 @@
-"""Versions and hardware that a cell's figures depend on, of this Python.
-
-How another Python process of ours is started.
-"""
+"""Versions and hardware of this Python, and how another Python process of ours is started."""
 
 from __future__ import annotations
 

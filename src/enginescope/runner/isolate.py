@@ -47,7 +47,6 @@ _TAIL_LINES = 12
 #: How long the log is waited for after its worker's end: a process that outlives it may hold it.
 _LAST_WORDS_S = 2.0
 _FATAL = "Fatal Python error"
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Workers of all threads, for the one that is told to end.
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 
@@ -96,19 +95,15 @@ def run_isolated(
         log.start()
         if on_spawned is not None:
             on_spawned(process)
-        watch = _Watch(process, _limits_of(job, task), folder, on_progress)
+        limits = job.limits
+        if task in ("build", "make_ready"):
+            limits = replace(limits, timeout_s=limits.build_timeout_s)
+        watch = _Watch(process, limits, folder, on_progress)
         verdict = watch.until_end()
     log.join(_LAST_WORDS_S)
     killed_by_kernel = (oom_kills() or 0) > (kills_before or 0)
     outcome, result = _conclude(process.returncode, verdict, folder, killed=killed_by_kernel)
     return Ended(outcome=outcome, result=result, memory=watch.memory())
-
-
-def _limits_of(job: Job, task: Task) -> Limits:
-    seconds = (
-        job.limits.build_timeout_s if task in ("build", "make_ready") else job.limits.timeout_s
-    )
-    return replace(job.limits, timeout_s=seconds)
 
 
 def _spawn(job_file: Path, folder: Path, task: Task, *, has_input: bool) -> subprocess.Popen[bytes]:
@@ -124,8 +119,6 @@ def _spawn(job_file: Path, folder: Path, task: Task, *, has_input: bool) -> subp
 
 
 class _Watch:
-    """Looks after a running worker: time, memory, progress."""
-
     def __init__(
         self,
         process: subprocess.Popen[bytes],
@@ -135,7 +128,7 @@ class _Watch:
     ) -> None:
         self._process = process
         self._tree = TreeMemory(process.pid) if process.poll() is None else None
-        self._limits = limits
+        self._timeout_s = limits.timeout_s
         self._memory_limit = limits.memory_bytes or int(DEFAULT_MEMORY_SHARE * available_bytes())
         self._progress_file = folder / PROGRESS
         self._on_progress = on_progress
@@ -167,9 +160,14 @@ class _Watch:
             self._rss.append(float(rss))
         self._report_progress()
         if rss is not None and rss > self._memory_limit:
-            return _over_memory(rss, self._memory_limit)
-        if elapsed > self._limits.timeout_s:
-            return _over_time(self._limits.timeout_s)
+            used, limit = format_bytes(rss), format_bytes(self._memory_limit)
+            message = f"used {used} of memory, the limit is {limit}"
+            hint = "a smaller batch or shape, or --memory-limit"
+            return Outcome(kind=OutcomeKind.OUT_OF_MEMORY, message=message, hint=hint)
+        if elapsed > self._timeout_s:
+            message = f"did not end within {self._timeout_s:g} s"
+            hint = "--timeout, or a shorter --max-time"
+            return Outcome(kind=OutcomeKind.TIMED_OUT, message=message, hint=hint)
         return None
 
     def _report_progress(self) -> None:
@@ -216,22 +214,6 @@ def kill_tree(process: subprocess.Popen[bytes]) -> None:
     psutil.wait_procs(members, timeout=5)
 
 
-def _over_memory(rss: int, limit: int) -> Outcome:
-    return Outcome(
-        kind=OutcomeKind.OUT_OF_MEMORY,
-        message=f"used {format_bytes(rss)} of memory, the limit is {format_bytes(limit)}",
-        hint="a smaller batch or shape, or --memory-limit",
-    )
-
-
-def _over_time(limit_s: float) -> Outcome:
-    return Outcome(
-        kind=OutcomeKind.TIMED_OUT,
-        message=f"did not end within {limit_s:g} s",
-        hint="--timeout, or a shorter --max-time",
-    )
-
-
 def _conclude(
     status: int, verdict: Outcome | None, folder: Path, *, killed: bool
 ) -> tuple[Outcome, WorkerResult | None]:
@@ -246,12 +228,8 @@ def _conclude(
         hint = "the log of the worker is kept with the run"
         if has_no_space(folder):
             message, hint = f"{message}: the disk of {folder.parent} is full", MAKE_SPACE
-        return (
-            Outcome(
-                kind=OutcomeKind.CRASHED, message=message, exit_code=status, detail=tail, hint=hint
-            ),
-            None,
-        )
+        crash = Outcome(kind=OutcomeKind.CRASHED, message=message, exit_code=status, hint=hint)
+        return replace(crash, detail=tail), None
     try:
         result = load_record(WorkerResult, folder, RESULT)
     except FormatError as error:
@@ -268,21 +246,12 @@ def _signalled(number: int, tail: str | None, *, killed: bool) -> Outcome:
         name = signal.Signals(number).name
     except ValueError:
         name = f"signal {number}"
+    kind, message = OutcomeKind.CRASHED, f"died of {name}"
+    hint = "the log of the worker is kept with the run"
     if number == signal.SIGKILL and killed:
-        return Outcome(
-            kind=OutcomeKind.OUT_OF_MEMORY,
-            message="killed by the kernel for memory",
-            hint="a smaller batch or shape",
-            signal=number,
-            detail=tail,
-        )
-    return Outcome(
-        kind=OutcomeKind.CRASHED,
-        message=f"died of {name}",
-        hint="the log of the worker is kept with the run",
-        signal=number,
-        detail=tail,
-    )
+        kind, message = OutcomeKind.OUT_OF_MEMORY, "killed by the kernel for memory"
+        hint = "a smaller batch or shape"
+    return Outcome(kind=kind, message=message, hint=hint, signal=number, detail=tail)
 
 
 def _keep_log(output: IO[bytes], log: IO[bytes]) -> None:
@@ -309,7 +278,7 @@ def _tail(path: Path) -> str | None:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    lines = [line for line in _COLOUR.sub("", text).splitlines() if line.strip()]
+    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() if line.strip()]
     fatal = [number for number, line in enumerate(lines) if line.startswith(_FATAL)]
     shown = lines[fatal[-1] :][:_TAIL_LINES] if fatal else lines[-_TAIL_LINES:]
     return "\n".join(shown) or None

@@ -1,7 +1,4 @@
-"""Models and backends into jobs.
-
-What a backend cannot do is said before anything is started.
-"""
+"""Models and backends into jobs; what a backend cannot do is said before anything is started."""
 
 from __future__ import annotations
 
@@ -43,11 +40,9 @@ def check_subject(spec: BackendSpec, subject: Subject) -> None:
         return
     decided = backend.decided_by_build(spec)
     if decided:
-        raise UsageError(
-            f"{spec.name} with {decided[0]} for {subject.name}",
-            why="that was decided when the engine was built",
-            hint=f"`on` {spec.name}, or build the model again",
-        )
+        why = "that was decided when the engine was built"
+        hint = f"`on` {spec.name}, or build the model again"
+        raise UsageError(f"{spec.name} with {decided[0]} for {subject.name}", why=why, hint=hint)
 
 
 def check_demands(
@@ -181,8 +176,10 @@ def subject_of(path: Path) -> Subject:
     except UnicodeEncodeError as error:
         what = f"model {str(path)!a}"
         raise UsageError(what, why="its path is not UTF-8", hint="rename it") from error
+    # a file's name with that of its folder, where the name alone says nothing
+    name = f"{path.resolve().parent.name}/{path.name}" if path.stem == "model" else path.name
     return Subject(
-        name=_name(path),
+        name=name,
         kind="engine" if path.suffix.lower() in ENGINE_SUFFIXES else "onnx",
         path=whole,
         sha256=digest,
@@ -205,11 +202,6 @@ def watched(
         )
         for job in jobs
     )
-
-
-def _name(path: Path) -> str:
-    """Return the file's name; with its folder where the name alone says nothing."""
-    return f"{path.resolve().parent.name}/{path.name}" if path.stem == "model" else path.name
 
 
 def _neighbour(path: Path) -> str | None:
@@ -239,9 +231,6 @@ def _data_set(model: Path, data: str, workload: Workload) -> str | None:
     if not folder.is_dir():
         raise UsageError(f"data set {data}", why="no such folder")
     if not any(folder.glob("input_*.pb")):
-        raise UsageError(
-            f"data set {data}",
-            why="it holds no input_*.pb",
-            hint="a folder such as test_data_set_0, or --input NAME:FILE for each input",
-        )
+        hint = "a folder such as test_data_set_0, or --input NAME:FILE for each input"
+        raise UsageError(f"data set {data}", why="it holds no input_*.pb", hint=hint)
     return str(folder.resolve())

@@ -1,12 +1,7 @@
 """What models' files say of their inputs, put into a workload before any job is made.
 
-Sizes that a request gives to named dimensions become shapes of inputs, and inputs that index a
-table get its bounds. Jobs then hold plain shapes and ranges, so that every backend, an engine
-included, is fed the same.
-
-The optimization profile that a user names, as an option of the backends that have some.
-
-A language model gets shapes and values of masks, positions, past keys and values.
+Sizes of named dimensions become shapes, and inputs that index a table get its bounds, so that every
+backend, an engine included, is fed the same. A language model gets masks, positions and its past.
 """
 
 from __future__ import annotations
@@ -60,7 +55,10 @@ def with_language_sizes(
         if isinstance(dim, str) and (axis == _TOKENS or ("past" in dim and "+" not in dim))
     }
     sizes = dict.fromkeys(empty, 0) | sizes
-    total = past_length(dims, sizes) + _length(dims, sizes)
+    # how many tokens are fed is the last dimension of the ids
+    of_ids = [shape[-1] for name, shape in dims.items() if is_tokens(name) and len(shape) == 2]
+    total = next((_size(dim, sizes) for dim in of_ids if dim is not None), 1)
+    total += past_length(dims, sizes)
     for name, shape in dims.items():
         for axis, dim in enumerate(shape):
             if not isinstance(dim, str) or dim in sizes:
@@ -68,7 +66,7 @@ def with_language_sizes(
             terms = [term.strip() for term in dim.split("+")]
             if len(terms) > 1:
                 sizes[dim] = sum(_size(term, sizes) for term in terms)
-            elif "total" in dim or (is_mask(name) and axis and dim not in _token_dims(dims)):
+            elif "total" in dim or (is_mask(name) and axis and dim not in of_ids):
                 sizes[dim] = total
     return replace(inputs, dims=dims), sizes
 
@@ -85,17 +83,6 @@ def past_length(dims: Mapping[str, Dims], sizes: Mapping[str, int]) -> int:
     """Return how many tokens the past holds."""
     pasts = (one[_TOKENS] for name, one in dims.items() if is_past(name) and one[1:])
     return next((_size(past, sizes) for past in pasts if past is not None), 0)
-
-
-def _token_dims(dims: Mapping[str, Dims]) -> set[str]:
-    of_ids = (one[-1] for name, one in dims.items() if is_tokens(name) and len(one) == 2)
-    return {one for one in of_ids if isinstance(one, str)}
-
-
-def _length(dims: Mapping[str, Dims], sizes: Mapping[str, int]) -> int:
-    """Return how many tokens are fed: the last dimension of the ids."""
-    of_ids = (one[-1] for name, one in dims.items() if is_tokens(name) and len(one) == 2)
-    return next((_size(one, sizes) for one in of_ids if one is not None), 1)
 
 
 def _size(dim: int | str, sizes: Mapping[str, int]) -> int:
@@ -124,9 +111,6 @@ def filled_inputs(
         elif name == HAS_PAST:
             filled.append(FilledInput(name=name, first=int(past > 0)))
     return tuple(filled)
-
-
-_Dim = int | str | None
 
 
 def settled_workload(
@@ -166,43 +150,34 @@ def _read(model: Path, _changed_ns: int) -> OnnxInputs:
 
 
 def _check_dims(models: Sequence[Path], files: Sequence[OnnxInputs], workload: Workload) -> None:
-    known = [
-        dim
-        for inputs in files
-        for dims in inputs.dims.values()
-        for dim in dims
-        if isinstance(dim, str)
-    ]
+    shapes = (dims for inputs in files for dims in inputs.dims.values())
+    known = dict.fromkeys(dim for dims in shapes for dim in dims if isinstance(dim, str))
+    unknown = next((dim for dim in workload.dims if dim.name not in known), None)
+    if unknown is None:
+        return
     names = " or ".join(dict.fromkeys(model.name for model in models))
-    for one in workload.dims:
-        if one.name in known:
-            continue
-        there = ", ".join(dict.fromkeys(known))
-        why = f"{names} names these dynamic dimensions: {there}"
-        hint = did_you_mean(one.name, dict.fromkeys(known))
-        if not known:
-            why = f"{names} does not name a dynamic dimension"
-            hint = "--shape INPUT:DIMS gives an input its whole shape"
-        raise UsageError(f"dimension {one.name}={one.size}", why=why, hint=hint)
+    why = f"{names} names these dynamic dimensions: {', '.join(known)}"
+    hint = did_you_mean(unknown.name, known)
+    if not known:
+        why = f"{names} does not name a dynamic dimension"
+        hint = "--shape INPUT:DIMS gives an input its whole shape"
+    raise UsageError(f"dimension {unknown.name}={unknown.size}", why=why, hint=hint)
 
 
 def _with_shapes(inputs: OnnxInputs, sizes: Mapping[str, int], workload: Workload) -> Workload:
     given = {one.name for one in workload.shapes}
-    shapes, still_open = [*workload.shapes], [*workload.open_dims]
+    shapes, still_open = [], []
     for name, dims in inputs.dims.items():
         if name in given or not any(isinstance(dim, str) and dim in sizes for dim in dims):
             continue
         shape, left = sized(dims, sizes, workload.batch)
         shapes.append(InputShape(name=name, dims=shape))
-        if left:
-            still_open.append(open_dims(name, left))
-    derived = [
-        one.name for one in shapes if one.name not in given and any(map(is_past, inputs.dims))
-    ]
+        still_open += [open_dims(name, left)] if left else []
+    derived = [shape.name for shape in shapes] if any(map(is_past, inputs.dims)) else []
     return replace(
         workload,
-        shapes=tuple(shapes),
-        open_dims=tuple(still_open),
+        shapes=(*workload.shapes, *shapes),
+        open_dims=(*workload.open_dims, *still_open),
         derived=(*workload.derived, *derived),
     )
 
@@ -213,7 +188,7 @@ def open_dims(name: str, left: Mapping[int, str]) -> OpenDims:
 
 
 def sized(
-    dims: Sequence[_Dim], sizes: Mapping[str, int], batch: int | None
+    dims: Sequence[int | str | None], sizes: Mapping[str, int], batch: int | None
 ) -> tuple[tuple[int, ...], dict[int, str]]:
     """Return a shape, and by axis the dimensions that are 1 because nothing gives a size."""
     shape: list[int] = []
@@ -249,17 +224,13 @@ def with_profile(backends: Sequence[str], index: int | None) -> list[str]:
     """Return backends with `index` as an option of those that run engines."""
     if index is None:
         return list(backends)
-    found = [_with_option(backend, "profile_index", str(index)) for backend in backends]
+    found = list(backends)
+    for at, backend in enumerate(backends):
+        if re.split("[:?]", backend)[0] in _ON_ENGINES:
+            if "profile_index=" in backend:
+                raise UsageError(f"backend {backend}", why="profile_index sets it too")
+            found[at] = f"{backend}{'&' if '?' in backend else '?'}profile_index={index}"
     if found == list(backends):
-        raise UsageError(
-            "profile_index", why=f"{', '.join(backends)} runs no engine", hint="run it on trt"
-        )
+        why = f"{', '.join(backends)} runs no engine"
+        raise UsageError("profile_index", why=why, hint="run it on trt")
     return found
-
-
-def _with_option(backend: str, key: str, value: str) -> str:
-    if re.split("[:?]", backend)[0] not in _ON_ENGINES:
-        return backend
-    if f"{key}=" in backend:
-        raise UsageError(f"backend {backend}", why="profile_index sets it too")
-    return f"{backend}{'&' if '?' in backend else '?'}{key}={value}"

@@ -1,7 +1,4 @@
-"""Jobs into runs, one after another; each is handed over as soon as it has ended.
-
-What a job needs before it is measured: from the cache, or made in a process of its own.
-"""
+"""Jobs into runs, one after another, with what each needs first; each is handed over at once."""
 
 from __future__ import annotations
 
@@ -68,36 +65,27 @@ def engine_of(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
         return _made_ready(backend, job, folder, on_progress)
     if not isinstance(backend, Builder) or not backend.needs_build(job):
         return Engine(job=job)
-    kept = None if job.rebuild else backend.engine_for(job)
-    if kept is not None:
-        return _with(job, kept, None)
-    folder.mkdir(parents=True, exist_ok=True)
-    building = replace(job, engine_cache=job.engine_cache or str(folder / "cache"))
-    ended = run_isolated(building, folder, on_progress, "build")
-    report = ended.result.measured.build if ended.result else None
-    return _with(job, report, ended) if report else Engine(job=job, ended=ended)
+    report, ended = None if job.rebuild else backend.engine_for(job), None
+    if report is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        building = replace(job, engine_cache=job.engine_cache or str(folder / "cache"))
+        ended = run_isolated(building, folder, on_progress, "build")
+        report = ended.result.measured.build if ended.result else None
+    ready = replace(job, engine=report.engine) if report else job
+    return Engine(job=ready, report=report, ended=ended)
 
 
 def _made_ready(
     backend: Preparing, job: Job, folder: Path, on_progress: Callable[[Progress], None]
 ) -> Engine:
-    found = None if job.rebuild else backend.prepared_for(job)
-    ended = None
+    found, ended = None if job.rebuild else backend.prepared_for(job), None
     if found is None:
         folder.mkdir(parents=True, exist_ok=True)
-        cache = job.engine_cache or str(folder / "cache")
-        making = replace(job, engine_cache=cache)
+        making = replace(job, engine_cache=job.engine_cache or str(folder / "cache"))
         ended = run_isolated(making, folder, on_progress, "make_ready")
         found = ended.result.measured.preparation if ended.result else None
-    if found is None:
-        return Engine(job=job, ended=ended)
-    ready = replace(job, engine=found.record)
+    ready = replace(job, engine=found.record) if found else job
     return Engine(job=ready, preparation=found, ended=ended)
-
-
-def _with(job: Job, report: BuildReport, ended: Ended | None) -> Engine:
-    ready = replace(job, engine=report.engine)
-    return Engine(job=ready, report=report, ended=ended)
 
 
 Sink = Callable[[Run], None]
@@ -147,7 +135,9 @@ def _each(
             except OSError as error:
                 if not is_disk_full(error):
                     raise
-                run = _run_without_space(job, error)
+                message = f"the disk of temporary files is full: {reason_of(error)}"
+                full = Outcome(kind=OutcomeKind.FAILED, message=message, hint=MAKE_SPACE)
+                run = unstarted_run(job, full)
             run = dated(run, created, command)
             sink(run)
             runs.append(run)
@@ -164,14 +154,17 @@ def dated(run: Run, created: str, command: str | None) -> Run:
     return replace(run, created=created, command=command, environment=environment)
 
 
-def _run_without_space(job: Job, error: OSError) -> Run:
-    outcome = Outcome(
-        kind=OutcomeKind.FAILED,
-        message=f"the disk of temporary files is full: {reason_of(error)}",
-        hint=MAKE_SPACE,
+def unstarted_run(job: Job, outcome: Outcome, command: str | None = None) -> Run:
+    """Return the run of a job that was not started."""
+    return Run(
+        id=secrets.token_hex(6),
+        created=now(),
+        origin="measured",
+        job=job,
+        outcome=outcome,
+        environment=probe_environment(),
+        command=command,
     )
-    run = Run(id=secrets.token_hex(6), created="", origin="measured", job=job, outcome=outcome)
-    return replace(run, environment=probe_environment())
 
 
 def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:
@@ -191,7 +184,10 @@ def measured_run(engine: Engine, ended: Ended, own: Path, cooled: Cooled | None)
     Args:
         own: The folder of its worker.
     """
-    run = _with_cooldown(assemble(engine.job, ended, own), cooled)
+    run = assemble(engine.job, ended, own)
+    if cooled is not None:
+        notices = (*cooled.notices, *run.notices)
+        run = replace(run, phases=(cooled.phase, *run.phases), notices=notices)
     run = with_preparation(run, engine.preparation)
     if engine.report is not None:
         return _with_build(run, engine.report, with_plan=False)
@@ -207,28 +203,23 @@ def _built(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> R
 
 def run_of_build(job: Job, engine: Engine, folder: Path) -> Run:
     """Return a run without samples: of a build that failed, or that was all that was wanted."""
-    if engine.ended is not None:
-        run = assemble(job, engine.ended, folder)
-    else:
-        run = Run(id=secrets.token_hex(6), created="", origin="measured", job=job)
-        run = replace(run, environment=probe_environment())
-    if engine.report is None:
-        return run
-    return _with_build(run, engine.report, with_plan=True)
-
-
-def _with_cooldown(run: Run, cooled: Cooled | None) -> Run:
-    if cooled is None:
-        return run
-    return replace(run, phases=(cooled.phase, *run.phases), notices=(*cooled.notices, *run.notices))
+    ended = engine.ended
+    run = unstarted_run(job, Outcome()) if ended is None else assemble(job, ended, folder)
+    return _with_build(run, engine.report, with_plan=True) if engine.report else run
 
 
 def with_preparation(run: Run, made: Preparation | None) -> Run:
     """Return a run with what was made of its model; what was made now took its time now."""
     if made is None:
         return run
-    phases = (*_preparation_phases(made), *run.phases)
-    return _with_notices(replace(run, preparation=made, phases=phases), made.notices)
+    conversions = (
+        Phase(name="infer_shapes" if one.kind == "shapes" else "convert", duration_ms=one.made_ms)
+        for one in made.made
+        if one.made_ms is not None and not one.from_cache
+    )
+    phases = () if made.from_cache else (*conversions, *made.cold)
+    run = replace(run, preparation=made, phases=(*phases, *run.phases))
+    return _with_notices(run, made.notices)
 
 
 def _with_notices(run: Run, notices: Sequence[Notice]) -> Run:
@@ -238,29 +229,10 @@ def _with_notices(run: Run, notices: Sequence[Notice]) -> Run:
     return replace(run, notices=(*said, *run.notices))
 
 
-def _preparation_phases(made: Preparation) -> tuple[Phase, ...]:
-    names = {"shapes": "infer_shapes"}
-    conversions = tuple(
-        Phase(name=names.get(one.kind, "convert"), duration_ms=one.made_ms)
-        for one in made.made
-        if one.made_ms is not None and not one.from_cache
-    )
-    return () if made.from_cache else (*conversions, *made.cold)
-
-
 def _with_build(run: Run, report: BuildReport, *, with_plan: bool) -> Run:
-    built = replace(
-        run,
-        build=report,
-        phases=(*_build_phases(report), *run.phases),
-        artifacts=(*build_artifacts(report, with_plan=with_plan), *run.artifacts),
-    )
+    """Return a run with its build; an engine from the cache cost nothing this time."""
+    times = {} if report.from_cache else {"parse": report.parse_ms, "build": report.build_ms}
+    phases = (Phase(name=name, duration_ms=ms) for name, ms in times.items() if ms is not None)
+    artifacts = (*build_artifacts(report, with_plan=with_plan), *run.artifacts)
+    built = replace(run, build=report, phases=(*phases, *run.phases), artifacts=artifacts)
     return _with_notices(built, report.notices)
-
-
-def _build_phases(report: BuildReport) -> tuple[Phase, ...]:
-    """Return the phases of a build that was done now; a kept engine cost nothing this time."""
-    if report.from_cache:
-        return ()
-    times = (("parse", report.parse_ms), ("build", report.build_ms))
-    return tuple(Phase(name=name, duration_ms=ms) for name, ms in times if ms is not None)

@@ -62,8 +62,6 @@ from enginescope.records.run.telemetry import counted_from
 from enginescope.runner.inputs.infer_samples import answer_samples, change_shapes
 from enginescope.runner.inputs.inputs import make_feeds
 
-_PR_SET_PDEATHSIG = 1
-
 
 def exit_with_parent(parent: int) -> None:
     """Have the kernel kill this process when `parent`, which started it, ends (Linux).
@@ -76,7 +74,8 @@ def exit_with_parent(parent: int) -> None:
     """
     if sys.platform != "linux":
         return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    death_signal = 1  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(death_signal, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it ended before the kernel was asked
         os._exit(1)
 
@@ -117,14 +116,24 @@ def main(arguments: list[str]) -> int:
     job = decode(read_bytes(job_path), Job, source=str(job_path))
     start = Phase(name="process_start", duration_ms=(entered_ns - spawned_ns) / 1e6)
     for place, result in _results(job, folder, cast("Task", arguments[4])).items():
-        _write(_counted_from_start(result, spawned_ns), place, start)
+        _write(result, place, start, spawned_ns)
     return 0
 
 
-def _write(result: WorkerResult, folder: Path, start: Phase) -> None:
-    result = _with_files_written(result, folder)
-    peak = result.measured.peak_memory_bytes or peak_rss_bytes()
-    result = replace(result, phases=(start, *result.phases), peak_memory_bytes=peak)
+def _write(result: WorkerResult, folder: Path, start: Phase, spawned_ns: int) -> None:
+    """Write a result, and beside it the texts that become files of the run."""
+    measured = result.measured
+    for name, text in measured.files.items():
+        (folder / FILES).mkdir(exist_ok=True)
+        (folder / FILES / name).write_text(text, encoding="utf-8")
+    # the times of the GPU's readings count from where those of the memory begin
+    gpu = measured.gpu and counted_from(measured.gpu, spawned_ns / 1e6)
+    result = replace(
+        result,
+        measured=replace(measured, files={}, gpu=gpu),
+        phases=(start, *result.phases),
+        peak_memory_bytes=measured.peak_memory_bytes or peak_rss_bytes(),
+    )
     (folder / RESERVED).unlink(missing_ok=True)
     save_record(result, folder, RESULT)
 
@@ -218,17 +227,10 @@ def execute(
         backend.prepare()
         imports = Phase(name="imports", duration_ms=(time.perf_counter_ns() - begin) / 1e6)
         measured = _do(task, backend, job, report)
-        outcome = Outcome()
-    except UnsupportedError as error:
-        return _failure(OutcomeKind.UNSUPPORTED, error, environment)
-    except MemoryError as error:
-        return _failure(OutcomeKind.OUT_OF_MEMORY, error, environment)
-    except EnginescopeError as error:
-        return _failure(OutcomeKind.FAILED, error, environment)
     except Exception as error:  # noqa: BLE001 - the border: any bug becomes a recorded outcome
-        return _failure(OutcomeKind.FAILED, error, environment)
+        return _failure(error, environment)
     return WorkerResult(
-        outcome=outcome,
+        outcome=Outcome(),
         environment=environment,
         measured=measured,
         phases=(imports, *measured.phases),
@@ -237,45 +239,31 @@ def execute(
 
 
 def _do(task: Task, backend: Backend, job: Job, report: ProgressSink) -> Measured:
+    def feeds(specs: tuple[InputSpec, ...]) -> Feeds:
+        return make_feeds(specs, job.workload)
+
     if task == "build":
         return cast("Builder", backend).build(job, report)
     if task == "make_ready":
-        return cast("Preparing", backend).make_ready(job, partial(_feeds, job), report)
+        return cast("Preparing", backend).make_ready(job, feeds, report)
     if task == "inspect":
         return cast("Inspecting", backend).inspect(job, report)
     if task == "answer":
         return answer_samples(cast("Answering", backend), job, report)
     if job.shapes is not None:
         return change_shapes(cast("Changing", backend), job, job.shapes, report)
-    return backend.execute(job, partial(_feeds, job), report)
+    return backend.execute(job, feeds, report)
 
 
-def _feeds(job: Job, specs: tuple[InputSpec, ...]) -> Feeds:
-    return make_feeds(specs, job.workload)
-
-
-def _counted_from_start(result: WorkerResult, spawned_ns: int) -> WorkerResult:
-    """Count the times of the GPU's readings from where those of the memory begin."""
-    if result.measured.gpu is None:
-        return result
-    gpu = counted_from(result.measured.gpu, spawned_ns / 1e6)
-    return replace(result, measured=replace(result.measured, gpu=gpu))
-
-
-def _with_files_written(result: WorkerResult, folder: Path) -> WorkerResult:
-    """Put the texts of a result beside it, where they become files of the run."""
-    for name, text in result.measured.files.items():
-        (folder / FILES).mkdir(exist_ok=True)
-        (folder / FILES / name).write_text(text, encoding="utf-8")
-    measured = replace(result.measured, files={})
-    return replace(result, measured=measured)
-
-
-def _failure(kind: OutcomeKind, error: BaseException, environment: Environment) -> WorkerResult:
+def _failure(error: BaseException, environment: Environment) -> WorkerResult:
+    kind, hint = OutcomeKind.FAILED, None
+    if isinstance(error, MemoryError):
+        kind, hint = OutcomeKind.OUT_OF_MEMORY, "a smaller batch or shape"
+    elif isinstance(error, UnsupportedError):
+        kind = OutcomeKind.UNSUPPORTED
     # a backend that runs out of the device's memory says where; Python itself says nothing
     known = isinstance(error, EnginescopeError) or (isinstance(error, MemoryError) and error.args)
     message = str(error) or type(error).__name__
-    hint = "a smaller batch or shape" if isinstance(error, MemoryError) else None
     outcome = Outcome(
         kind=kind,
         message=message if known else f"{type(error).__name__}: {message}",

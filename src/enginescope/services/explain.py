@@ -15,8 +15,6 @@ _FIELDS = 4
 #: The documentation's page of terms.
 GLOSSARY = "https://enginescope.github.io/enginescope/explanation/glossary/"
 
-_LIKE_A_CODE = re.compile(r"[wih]-|(plan|time)\d")
-
 #: Word of the output -> its code.
 _PROSE = {"timed out": "timed_out", "out of memory": "out_of_memory"}
 #: Words of sentences, and of sizes, rates and energy -> the code of the verdict.
@@ -65,7 +63,7 @@ def explain(code: str) -> Explanation:
             return known[key]
     near = closest(wanted, known)
     hint = f"did you mean {known[near].code}?" if near else "enginescope explain lists the codes"
-    if not _LIKE_A_CODE.match(wanted):
+    if not re.match(r"[wih]-|(plan|time)\d", wanted):
         hint += f" For terms, see {GLOSSARY}" if near else f"; for terms, see {GLOSSARY}"
     raise UsageError(f"no code {code!r}", hint=hint)
 

@@ -15,22 +15,18 @@ def check_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None])
     Args:
         outputs, inputs: ``None``: an option that was not given.
     """
-    read = {_real(one) for one in inputs if one is not None}
+    read = {Path(one).resolve() for one in inputs if one is not None}
     written: set[Path] = set()
     for output in outputs:
         if output is None:
             continue
-        real = _real(output)
+        real = Path(output).resolve()
         if str(output) == "-":
-            raise UsageError(
-                "cannot write -",
-                why="results go into files; standard output has what --json prints",
-                hint="a file's name",
-            )
+            why = "results go into files; standard output has what --json prints"
+            raise UsageError("cannot write -", why=why, hint="a file's name")
         if real in read:
-            raise UsageError(
-                f"cannot write {output}", why="it is a file that is read", hint="another name"
-            )
+            why = "it is a file that is read"
+            raise UsageError(f"cannot write {output}", why=why, hint="another name")
         if real in written:
             raise UsageError(f"cannot write {output}", why="two results would go into it")
         written.add(real)
@@ -59,7 +55,3 @@ def write_each(folder: Path, files: Mapping[str, bytes]) -> tuple[tuple[str, ...
         "make space or name a folder on another disk, and run it again"
     )
     return tuple(lost), message if lost else None
-
-
-def _real(path: File) -> Path:
-    return Path(path).resolve()

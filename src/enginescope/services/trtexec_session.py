@@ -70,15 +70,13 @@ class _Session:
     """One call: reports its log as it grows, and remembers whether all went well."""
 
     def __init__(self, request: TrtexecRequest, observer: TrtexecObserver) -> None:
-        self._request = request
-        self._observer = observer
+        self._request, self._observer = request, observer
         self._settings = request.settings
         self._version = request.settings.arguments.version
         self._typed = ("enginescope", "trtexec", *request.arguments)
         self._is_well = True
 
     def run(self, work: Callable[[_Session], None]) -> bool:
-        """Do the work between the first line and the last, and return whether it went well."""
         from enginescope.compat.trtexec.log.log import option_lines, status, warning
 
         self._observer.status(status("RUNNING", self._version, self._typed))
@@ -93,7 +91,6 @@ class _Session:
         return self._is_well
 
     def report_plan_version(self) -> None:
-        """Report which TensorRT wrote the engine."""
         from enginescope.compat.trtexec.log.log import info
         from enginescope.formats.plan.engine_file import engine_header
 
@@ -104,7 +101,6 @@ class _Session:
         self._observer.lines(info(f"Plan was created with TensorRT version {version}"))
 
     def measure(self, job: Job, store: Store) -> None:
-        """Build or run, store the run, report it and write the requested files."""
         from enginescope.runner.session import build_engines, run_jobs
 
         self._say_device()

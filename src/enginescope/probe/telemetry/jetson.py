@@ -24,9 +24,8 @@ def open_jetson(address: str) -> JetsonSampler:
         board.start()
         ready = board.ok()
     except Exception as error:
-        raise UnsupportedError(
-            "jtop", why=str(error), hint="sudo systemctl restart jtop"
-        ) from error
+        hint = "sudo systemctl restart jtop"
+        raise UnsupportedError("jtop", why=str(error), hint=hint) from error
     if not ready or _gpu_name(board) is None:
         board.close()
         raise UnsupportedError("jtop", why="the board reports no integrated GPU")

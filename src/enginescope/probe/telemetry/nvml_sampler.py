@@ -48,9 +48,7 @@ class NvmlSampler:
     """
 
     def __init__(self, nvml: Any, handle: Any, opened: ExitStack) -> None:
-        self._nvml = nvml
-        self._opened = opened
-        self._handle = handle
+        self._nvml, self._opened, self._handle = nvml, opened, handle
         is_mig = self._ask("nvmlDeviceIsMigDeviceHandle")  # a number, or an object of ctypes
         self._is_mig = bool(getattr(is_mig, "value", is_mig))
         whole = self._ask("nvmlDeviceGetDeviceHandleFromMigDeviceHandle") if self._is_mig else None

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from enginescope._version import __version__
@@ -79,8 +79,17 @@ def mounts_of_job(job: Job, read: Iterable[str] = ()) -> tuple[Mount, ...]:
     Args:
         read: Further files and folders.
     """
-    folders = {folder for path in (*_read_by(job), *read) for folder in _folders(path)}
-    answering = job.answering
+    answering, workload = job.answering, job.workload
+    named = [job.subject.path, job.engine, workload.data_set, *job.backend.options.values()]
+    named += (*(file.path for file in workload.files), *read)
+    for sample in answering.samples if answering else ():
+        named += (sample.data_set, *(file.path for file in (*sample.files, *sample.images)))
+    folders = {
+        place if place.is_dir() else place.parent
+        for path in map(Path, filter(None, named))
+        if path.is_absolute() and path.exists()
+        for place in (path, path.resolve())  # a link, and that to which it leads
+    }
     outputs = (answering.folder, answering.inputs_folder) if answering else ()
     written = filter(None, (job.engine_cache, *outputs))
     writable = {Path(path).absolute() for path in written}
@@ -93,25 +102,6 @@ def mounts_of_job(job: Job, read: Iterable[str] = ()) -> tuple[Mount, ...]:
         *(Mount(folder=str(folder)) for folder in sorted(readable)),
         *(Mount(folder=str(folder), is_writable=True) for folder in sorted(writable)),
     )
-
-
-def _read_by(job: Job) -> Iterator[str]:
-    yield from filter(None, (job.subject.path, job.engine, job.workload.data_set))
-    for file in job.workload.files:
-        yield file.path
-    yield from job.backend.options.values()
-    for sample in job.answering.samples if job.answering else ():
-        yield from filter(None, (sample.data_set,))
-        yield from (file.path for file in (*sample.files, *sample.images))
-
-
-def _folders(path: str) -> Iterator[Path]:
-    """Yield the folder of a path, and that to which a link leads; none where nothing is there."""
-    file = Path(path)
-    if not file.is_absolute() or not file.exists():
-        return
-    for place in (file, file.resolve()):
-        yield place if place.is_dir() else place.parent
 
 
 def container_command(path: str, image: str, task: ContainerTask, name: str) -> list[str]:
@@ -153,9 +143,8 @@ class Container:
         path = shutil.which(tool)
         if path is None:
             why = f"{needed_by} needs it"
-            raise MissingDependencyError(
-                f"{tool} is not on this machine", why=why, hint=_INSTALL[tool]
-            )
+            hint = _INSTALL[tool]
+            raise MissingDependencyError(f"{tool} is not on this machine", why=why, hint=hint)
         self._tool, self._path, self._image = tool, path, image
         needs = " the daemon must run, and you need access to it" if tool == "docker" else ""
         self._ask(
@@ -218,7 +207,12 @@ class Container:
             try:
                 return (work / _RETURNED).read_bytes()
             except FileNotFoundError:
-                raise BackendError(_why(status, limit_s, _said(work))) from None
+                if status is None:
+                    why = f"its container did not end within {limit_s:,.0f} s"
+                    raise BackendError(why) from None
+                by, said = f" by signal {status - 128}" if status > 128 else "", _said(work)
+                why = f"its container ended{by} with status {status}{f': {said}' if said else ''}"
+                raise BackendError(why) from None
 
     def run(self, task: ContainerTask, label: str, limit_s: float) -> int | None:
         """Run a container to its end; return its status, ``None``: it had to be ended.
@@ -276,13 +270,6 @@ def _last_line(data: bytes) -> str:
     """Return the last line that is neither blank nor Docker's advice to read its help."""
     lines = [line.strip() for line in data.decode(errors="replace").splitlines()]
     return next((line for line in reversed(lines) if line and "run --help" not in line), "")
-
-
-def _why(status: int | None, limit_s: float, printed: str) -> str:
-    if status is None:
-        return f"its container did not end within {limit_s:,.0f} s"
-    by = f" by signal {status - 128}" if status > 128 else ""
-    return f"its container ended{by} with status {status}{f': {printed}' if printed else ''}"
 
 
 def mounts_of(cell: Cell) -> tuple[Mount, ...]:

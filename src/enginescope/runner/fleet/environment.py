@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,7 +121,10 @@ class Environment:
             return Lost(cell=cell, reason=str(error))
         except FormatError as error:
             return Lost(cell=cell, reason=str(error), hint=self._install())
-        return replace(returned, row=replace(returned.row, hint=self._there(returned.row.hint)))
+        hint = returned.row.hint
+        if hint is not None and hint.startswith("pip install "):
+            hint = f"{self._python} -m {hint}"
+        return replace(returned, row=replace(returned.row, hint=hint))
 
     def exchange(self, module: str, task: bytes, limit_s: float) -> bytes:
         """Run a module there on the file of a task; return the bytes of its result.
@@ -158,7 +160,8 @@ class Environment:
                 stderr=log,
                 start_new_session=True,
             )
-            with killed_after(process), _closed(process):
+            assert process.stdin is not None
+            with killed_after(process), process.stdin:
                 try:
                     return process.wait(limit_s)
                 except subprocess.TimeoutExpired:
@@ -175,22 +178,8 @@ class Environment:
     def _unfit(self, why: str, hint: str | None = None) -> UsageError:
         return UsageError(self._where, why=why, hint=hint)
 
-    def _there(self, hint: str | None) -> str | None:
-        """Return a next step with the Python that it is for."""
-        is_pip = hint is not None and hint.startswith("pip install ")
-        return f"{self._python} -m {hint}" if is_pip else hint
-
     def _install(self) -> str:
         return f"{self._python} -m pip install enginescope=={__version__}"
-
-
-@contextlib.contextmanager
-def _closed(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        if process.stdin is not None:
-            process.stdin.close()
 
 
 def _their_variables() -> dict[str, str]:

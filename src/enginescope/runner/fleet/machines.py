@@ -1,12 +1,7 @@
-"""Machines of a fleet, which cell may start where, and what goes to them and comes back.
+"""Machines of a fleet, which cell may start where, and the bytes that go to them and come back.
 
 Two cells on one machine do not disturb each other only where each has a GPU of its own. So a cell
 on the processor has a machine to itself, and so has one that asks for it.
-
-Both are bytes, so that any carrier will do: an argument of a Ray task, a file in a folder that is
-mounted into a container.
-
-How long a cell may take that is done elsewhere, before whoever sent it gives it up.
 """
 
 from __future__ import annotations
@@ -195,11 +190,8 @@ def unpacked(data: bytes, kind: type[T], what: str) -> T:
     try:
         return msgspec.msgpack.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(
-            what,
-            why=str(error),
-            expected="a result of this version: every machine needs the same enginescope",
-        ) from error
+        expected = "a result of this version: every machine needs the same enginescope"
+        raise FormatError(what, why=str(error), expected=expected) from error
 
 
 #: Beside what a cell may take by itself: starting, and sending back.

@@ -21,7 +21,6 @@ from typing import Any
 
 from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
-from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.machines import (
@@ -52,13 +51,6 @@ _KIND = "accelerator_type:"
 _CUSTOM = ("gpu_type:", "gpu:")
 
 
-class _Task(Record, frozen=True, kw_only=True, eq=False):
-    """A cell that is being done."""
-
-    cell: Cell
-    machine: Machine
-
-
 class RayFleet:
     """The machines of a Ray cluster.
 
@@ -69,9 +61,7 @@ class RayFleet:
     """
 
     def __init__(self, address: str, doing: Doing, references: str | None = None) -> None:
-        self._address = address
-        self._doing = doing
-        self._references = references
+        self._address, self._doing, self._references = address, doing, references
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
         with ray_session(self._address) as ray:
@@ -93,15 +83,13 @@ class _Sitting:
         self._ray = ray
         self._task = ray.remote(max_calls=1)(doing)  # a cell never inherits a process
         self._waiting = list(cells)
-        self._pack = pack
-        self._watch = watch
-        self._tasks: dict[Any, _Task] = {}
+        self._pack, self._watch = pack, watch
+        self._tasks: dict[Any, tuple[Cell, Machine]] = {}
         self._losses: dict[str, list[Machine]] = defaultdict(list)
         self._too_late: dict[str, list[Machine]] = defaultdict(list)
         self._seen_s = time.monotonic()
 
     def run(self) -> None:
-        """Go on until every cell has come back or is given up."""
         try:
             while self._waiting or self._tasks:
                 machines = tuple(machines_of(self._ray.nodes()))
@@ -111,8 +99,8 @@ class _Sitting:
                     time.sleep(_LOOK_S)
                     continue
                 ready, _ = self._ray.wait(list(self._tasks), num_returns=1, timeout=_LOOK_S)
-                for one in ready:
-                    self._take(one, self._tasks.pop(one))
+                for reference in ready:
+                    self._take(reference, *self._tasks.pop(reference))
         except BaseException:  # also on Ctrl-C: what was submitted would go on
             for task in self._tasks:
                 self._ray.cancel(task, force=True)
@@ -124,11 +112,9 @@ class _Sitting:
             self._seen_s = time.monotonic()
         elif time.monotonic() - self._seen_s > PATIENCE_S:
             address = self._ray.get_runtime_context().gcs_address
-            raise BackendError(
-                f"the Ray cluster {address} has no machine left",
-                why=f"{len(self._waiting) + len(self._tasks)} cells did not run",
-                hint="the same command resumes",
-            )
+            why = f"{len(self._waiting) + len(self._tasks)} cells did not run"
+            hint = "the same command resumes"
+            raise BackendError(f"the Ray cluster {address} has no machine left", why=why, hint=hint)
         else:
             return
         for cell in [one for one in self._waiting if not any(suits(one, m) for m in machines)]:
@@ -154,8 +140,8 @@ class _Sitting:
 
     def _running(self) -> Mapping[str, list[Cell]]:
         found: dict[str, list[Cell]] = defaultdict(list)
-        for task in self._tasks.values():
-            found[task.machine.id].append(task.cell)
+        for cell, machine in self._tasks.values():
+            found[machine.id].append(cell)
         return found
 
     def _start(self, cell: Cell, share: Share) -> None:
@@ -168,35 +154,32 @@ class _Sitting:
             scheduling_strategy=NodeAffinitySchedulingStrategy(share.machine.id, soft=False),
             name=cell.label,
         )
-        reference = task.remote(self._pack(cell))
-        self._tasks[reference] = _Task(cell=cell, machine=share.machine)
+        self._tasks[task.remote(self._pack(cell))] = cell, share.machine
         self._watch.started(cell, share.machine.name)
 
-    def _take(self, reference: Any, task: _Task) -> None:
+    def _take(self, reference: Any, cell: Cell, machine: Machine) -> None:
         try:
             data = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             cause = str(error.cause) if error.cause is not None else str(error)
-            reason = f"it failed on {task.machine.name}: {cause.splitlines()[0]}"
-            self._watch.lost(Lost(cell=task.cell, reason=reason))
-            return
+            reason = f"it failed on {machine.name}: {cause.splitlines()[0]}"
+            self._watch.lost(Lost(cell=cell, reason=reason))
         except self._ray.exceptions.RayError as error:
-            self._was_lost(task, error)
-            return
-        self._watch.returned(task.cell, unpacked_returned(data))
+            self._was_lost(cell, machine, type(error).__name__)
+        else:
+            self._watch.returned(cell, unpacked_returned(data))
 
-    def _was_lost(self, task: _Task, error: Exception) -> None:
-        kind = type(error).__name__
+    def _was_lost(self, cell: Cell, machine: Machine, kind: str) -> None:
         has_begun = kind != _NOT_BEGUN
-        losses = (self._losses if has_begun else self._too_late)[task.cell.key]
-        losses.append(task.machine)
+        losses = (self._losses if has_begun else self._too_late)[cell.key]
+        losses.append(machine)
         if len(losses) < (LOSSES if has_begun else _TOO_LATE):
-            self._waiting.insert(0, task.cell)
-            self._watch.again(task.cell, f"{task.machine.name} was lost ({kind})")
+            self._waiting.insert(0, cell)
+            self._watch.again(cell, f"{machine.name} was lost ({kind})")
             return
         where = " and ".join(loss.name for loss in losses)
         reason = f"the machine that did it was lost {len(losses)} times: {where} ({kind})"
-        self._watch.lost(Lost(cell=task.cell, reason=reason, attempts=len(losses)))
+        self._watch.lost(Lost(cell=cell, reason=reason, attempts=len(losses)))
 
 
 def machines_of(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Machine]:
@@ -206,23 +189,20 @@ def machines_of(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Machine]:
         cpus, gpus = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
         if not node.get("Alive") or cpus < 1:
             continue
+        labelled = node.get("Labels", {}).get("ray.io/accelerator-type")
+        kinds = {
+            name.removeprefix(prefix)
+            for name in resources
+            for prefix in (_KIND, *_CUSTOM)
+            if name.startswith(prefix)
+        }
         yield Machine(
             id=node["NodeID"],
             name=node.get("NodeName") or node["NodeManagerAddress"],
             cpus=cpus,
             gpus=gpus,
-            kinds=tuple(sorted(_kinds(resources, node.get("Labels", {})))),
+            kinds=tuple(sorted(kinds | ({labelled} if labelled else set()))),
         )
-
-
-def _kinds(resources: Mapping[str, float], labels: Mapping[str, str]) -> Iterator[str]:
-    for name in resources:
-        for prefix in (_KIND, *_CUSTOM):
-            if name.startswith(prefix):
-                yield name.removeprefix(prefix)
-    named = labels.get("ray.io/accelerator-type")
-    if named:
-        yield named
 
 
 def _why_nowhere(cell: Cell, machines: Sequence[Machine]) -> str:
@@ -233,7 +213,6 @@ def _why_nowhere(cell: Cell, machines: Sequence[Machine]) -> str:
     return "no machine of the cluster has a GPU"
 
 
-LOCAL = "local"
 #: How long a cluster's head may take to answer at all.
 _ANSWER_S = 10.0
 #: Its server for clients gives up where its own process takes longer than half a minute to start.
@@ -255,7 +234,7 @@ def ray_session(address: str) -> Iterator[Any]:
         address: ``auto`` or ``HOST:PORT`` from a machine of the cluster, ``ray://HOST:PORT`` from
             any other; ``local``: a cluster of this machine alone.
     """
-    is_local = address == LOCAL
+    is_local = address == "local"
     if not is_local:
         _check_answers(address)
     before = dict(os.environ)
@@ -300,11 +279,9 @@ def _check_answers(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S).close()
     except (OSError, OverflowError) as error:
-        raise BackendError(
-            f"Ray cluster {address}",
-            why=f"no server responds there: {error}",
-            hint="the address is that of its head: ray status, or the job that started it",
-        ) from error
+        why = f"no server responds there: {error}"
+        hint = "the address is that of its head: ray status, or the job that started it"
+        raise BackendError(f"Ray cluster {address}", why=why, hint=hint) from error
 
 
 def _connect(ray: Any, address: str, folder: Path | None) -> None:
@@ -327,8 +304,6 @@ def _connect(ray: Any, address: str, folder: Path | None) -> None:
             if left and isinstance(error, ConnectionError):
                 continue
             said = str(error).strip()
-            raise BackendError(
-                f"Ray cluster {address}",
-                why=said.splitlines()[0] if said else type(error).__name__,
-                hint=f"check with ray status; a cluster with a token needs {_TOKEN_FILE}",
-            ) from error
+            why = said.splitlines()[0] if said else type(error).__name__
+            hint = f"check with ray status; a cluster with a token needs {_TOKEN_FILE}"
+            raise BackendError(f"Ray cluster {address}", why=why, hint=hint) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timezone
 from pathlib import Path
 
 from enginescope.backends.base import Answering, Inspecting
@@ -17,7 +16,7 @@ from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner.assemble import assemble
 from enginescope.runner.isolate import run_isolated
 from enginescope.runner.jobs import check_demands, runtime_of, subject_of
-from enginescope.runner.session import engine_of, with_preparation
+from enginescope.runner.session import engine_of, now, with_preparation
 
 
 class EndedBadly(Exception):  # noqa: N818 - the cause of an error, never raised alone
@@ -89,6 +88,5 @@ def inspect_engine(
         ended = run_isolated(job, folder, lambda _: None, "inspect")
         run = assemble(job, ended, folder)
     raise_unless_ok(run.outcome, f"{path} cannot be inspected")
-    created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
     # the memory of a process that only asked is not a figure of the engine, and its files are gone
-    return replace(run, created=created, telemetry=None, peak_memory_bytes=None, artifacts=())
+    return replace(run, created=now(), telemetry=None, peak_memory_bytes=None, artifacts=())

@@ -1,12 +1,7 @@
-"""Pictures into inputs: decoded, fitted, scaled, as a model was trained to see them.
+"""Pictures as inputs: found, decoded, fitted and scaled, as a model was trained to see them.
 
-Pictures at another size, as OpenCV makes them of floating-point pictures.
-
-Its filters look at the neighbors of a pixel's center whatever the scale, where Pillow's average
-over all that becomes one pixel; models trained behind OpenCV were trained with the former.
-The shape of an input of pictures that leaves some of it open.
-
-Pictures in folders and below, as samples named by their paths.
+OpenCV's filters look at the neighbors of a pixel's center whatever the scale, where Pillow's
+average over all that becomes one pixel; models trained behind OpenCV need the former.
 """
 
 from __future__ import annotations
@@ -49,18 +44,14 @@ def _taps(length: int, wanted: int, *, is_cubic: bool) -> tuple[Any, Any]:
     below = np.floor(place)
     rest = place - below
     if is_cubic:
-        distances = np.stack([1 + rest, rest, 1 - rest, 2 - rest], axis=1)
-        weights, first = _cubic(distances), -1
+        distance = np.stack([1 + rest, rest, 1 - rest, 2 - rest], axis=1)
+        near = ((_A + 2) * distance - (_A + 3)) * distance * distance + 1
+        far = ((_A * distance - 5 * _A) * distance + 8 * _A) * distance - 4 * _A
+        weights, first = np.where(distance <= 1, near, far), -1
     else:
         weights, first = np.stack([1 - rest, rest], axis=1), 0
     taps = below[:, None].astype(int) + np.arange(first, first + weights.shape[1])
     return np.clip(taps, 0, length - 1), weights
-
-
-def _cubic(distance: Any) -> Any:
-    near = ((_A + 2) * distance - (_A + 3)) * distance * distance + 1
-    far = ((_A * distance - 5 * _A) * distance + 8 * _A) * distance - 4 * _A
-    return np.where(distance <= 1, near, far)
 
 
 IMAGE_SUFFIXES = frozenset(
@@ -68,7 +59,6 @@ IMAGE_SUFFIXES = frozenset(
 )
 _COLOURS = (1, 3, 4)
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-_WITH_ALPHA = 4
 #: Formats whose integers of mode I, as Pillow reads them, are of 16 bits.
 _WIDE_GRAY_FORMATS = frozenset({"PNG", "PPM"})
 #: 16-bit values in one 8-bit value: 65,535 becomes 255.
@@ -109,28 +99,20 @@ def _form(spec: InputSpec, how: Preprocessing) -> tuple[bool, int, tuple[int, in
     """Return whether channels come first, how many there are, and height × width."""
     shape = spec.default_shape or spec.shape
     if len(shape) != 4:
-        raise UsageError(
-            f"images for input {spec.name}",
-            why=f"it has {len(shape)} dimensions, images need 4",
-            hint="--image-input NAME, if another input is the image",
-        )
+        why = f"it has {len(shape)} dimensions, images need 4"
+        hint = "--image-input NAME, if another input is the image"
+        raise UsageError(f"images for input {spec.name}", why=why, hint=hint)
     places = {"nchw": (1,), "nhwc": (3,), "auto": (1, 3)}[how.layout]
     axis = next((place for place in places if shape[place] in _COLOURS), None)
     if axis is None:
-        raise UsageError(
-            f"images for input {spec.name}",
-            why="no dimension of it is 1, 3 or 4 channels",
-            hint="set --layout nchw or nhwc",
-        )
+        why = "no dimension of it is 1, 3 or 4 channels"
+        raise UsageError(f"images for input {spec.name}", why=why, hint="set --layout nchw or nhwc")
     open_size = [shape[one] for one in ((2, 3) if axis == 1 else (1, 2))]
     if how.size is not None:
         return axis == 1, int(shape[axis] or 0), how.size
     if not all(isinstance(one, int) and one > 0 for one in open_size):
-        raise UsageError(
-            f"images for input {spec.name}",
-            why="its height and width are dynamic",
-            hint="--image-size 224x224",
-        )
+        why = "its height and width are dynamic"
+        raise UsageError(f"images for input {spec.name}", why=why, hint="--image-size 224x224")
     return axis == 1, int(shape[axis] or 0), (int(open_size[0] or 0), int(open_size[1] or 0))
 
 
@@ -144,22 +126,14 @@ def _opened(path: Path, mode: str) -> Any:
     try:
         with image.open(path) as file:
             upright = orient.exif_transpose(file)
-            if not _is_wide(file.mode):
+            if file.mode != "F" and not file.mode.startswith("I"):  # 8 bits a number
                 return upright.convert(mode)
             if not (file.mode.startswith("I;16") or file.format in _WIDE_GRAY_FORMATS):
-                raise FormatError(
-                    str(path),
-                    why=f"its pixels are 32-bit numbers (mode {file.mode}) without a known white",
-                    expected="8 or 16 bits a channel",
-                )
+                why = f"its pixels are 32-bit numbers (mode {file.mode}) without a known white"
+                raise FormatError(str(path), why=why, expected="8 or 16 bits a channel")
             return image.fromarray(np.asarray(upright).astype(np.float32) / _WIDE_STEP)
     except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
         raise FormatError(str(path), why=f"not a readable image ({error})") from None
-
-
-def _is_wide(mode: str) -> bool:
-    """Whether Pillow's mode holds one number of more than 8 bits for each pixel."""
-    return mode == "F" or mode.startswith("I")
 
 
 def _with_channels(values: Any, channels: int) -> Any:
@@ -168,7 +142,7 @@ def _with_channels(values: Any, channels: int) -> Any:
         return values
     gray = values.reshape(*values.shape[:2], 1)
     repeated = np.repeat(gray, channels, axis=2)
-    if channels == _WITH_ALPHA:
+    if channels == 4:
         repeated[:, :, -1] = 255
     return repeated
 
@@ -196,13 +170,9 @@ def _fitted(picture: Any, size: tuple[int, int] | None, how: Preprocessing) -> A
 
 def _by_channel(name: str, values: tuple[float, ...], channels: int) -> Any:
     if len(values) not in (1, channels):
-        raise UsageError(
-            f"{len(values)} values of {name}", why=f"the input has {channels} channels"
-        )
+        why = f"the input has {channels} channels"
+        raise UsageError(f"{len(values)} values of {name}", why=why)
     return np.asarray(values, dtype=np.float32)
-
-
-_COLOUR_CHANNELS = (1, 3, 4)
 
 
 def picture_shape(
@@ -222,7 +192,7 @@ def height_width(shape: tuple[int, ...]) -> tuple[int, int]:
 def _has_colours_last(shape: Sequence[int | None], layout: str) -> bool:
     if layout != "auto":
         return layout == "nhwc"
-    return shape[1] not in _COLOUR_CHANNELS and shape[3] in _COLOUR_CHANNELS
+    return shape[1] not in _COLOURS and shape[3] in _COLOURS
 
 
 def picture_samples(
@@ -251,7 +221,6 @@ def picture_samples(
             else:
                 skipped.append(name)
         if len(samples) == before:
-            raise UsageError(
-                f"images {path}", why="it has no image", hint=", ".join(sorted(IMAGE_SUFFIXES))
-            )
+            hint = ", ".join(sorted(IMAGE_SUFFIXES))
+            raise UsageError(f"images {path}", why="it has no image", hint=hint)
     return tuple(samples), tuple(skipped)

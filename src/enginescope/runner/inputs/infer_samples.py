@@ -132,7 +132,6 @@ def _skipped(error: FormatError, number: int, request: AnswerRequest, before: in
 
 @contextmanager
 def _naming(number: int, sample: Sample) -> Iterator[None]:
-    """In this block, name the sample in every error."""
     try:
         yield
     except EnginescopeError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,8 @@ RAW_TYPES = {
 #: Bytes of one-byte types that NumPy lacks, all within ±1: E4M3 up to 0x38 is 1, E8M0 127 is 2⁰.
 #: Not 0, whose negative is NaN in the types without a negative zero.
 _RAW_BYTES = {DataType.FP8: (1, 0x38), DataType.E8M0: (120, 127)}
+#: Kind of an integer in NumPy -> ends of its random values.
+_INTEGERS = {"b": (0, 1), "u": (0, 255), "i": (-128, 127)}
 #: The largest finite bfloat16, 0x7F7F: eight significant bits and the exponent of 2¹²⁷.
 LARGEST_BF16 = 0xFF << 120
 
@@ -76,20 +78,16 @@ def random_array(
     if (dtype in PACKED or dtype in _RAW_BYTES) and bounds is None:
         return _raw_array(dtype, shape, generator)
     if dtype is None or dtype not in NUMPY_TYPES:
-        raise UnsupportedError(
-            f"input {spec.name} of type {spec.type_text}", why="it cannot be filled at random"
-        )
+        why = "it cannot be filled at random"
+        raise UnsupportedError(f"input {spec.name} of type {spec.type_text}", why=why)
     kind = np.dtype(NUMPY_TYPES[dtype])
     if bounds is not None and kind.kind in "iub":
         # drawn wide, then narrowed: an engine may hold as INT32 what its model holds as INT64
         drawn: Any = np.uint64 if kind == np.uint64 else np.int64
         return generator.integers(low, high, shape, drawn, endpoint=True).astype(kind)
-    if kind.kind == "b":
-        return generator.integers(0, 2, shape).astype(kind)
-    if kind.kind == "u":
-        return generator.integers(0, 255, shape, endpoint=True).astype(kind)
-    if kind.kind == "i":
-        return generator.integers(-128, 127, shape, endpoint=True).astype(kind)
+    if kind.kind in _INTEGERS:
+        least, most = _INTEGERS[kind.kind]
+        return generator.integers(least, most, shape, endpoint=True).astype(kind)
     return generator.uniform(low, high, shape).astype(kind)
 
 
@@ -118,10 +116,8 @@ def _check_bounds(spec: InputSpec, bounds: InputRange) -> None:
     elif spec.dtype is DataType.BF16:
         low, high = -LARGEST_BF16, LARGEST_BF16
     if not low <= bounds.low <= bounds.high <= high:
-        raise UsageError(
-            f"range {bounds.low}:{bounds.high} for input {spec.name}",
-            why=f"{spec.type_text} holds no such values",
-        )
+        why = f"{spec.type_text} holds no such values"
+        raise UsageError(f"range {bounds.low}:{bounds.high} for input {spec.name}", why=why)
 
 
 #: How a dynamic dimension without a name begins.
@@ -159,10 +155,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
             continue
         shape, left_open = resolve_shape(spec, workload)
         if spec.name in files:
-            _check_alone(spec, workload)
-            arrays[spec.name] = _from_file(spec, files[spec.name], shape, opened)
-            if spec.dtype not in PACKED:
-                _check_given(spec, arrays[spec.name].shape, workload)
+            arrays[spec.name] = _from_file(spec, files[spec.name], shape, opened, workload)
         elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
             arrays[spec.name] = _as_wanted(spec, from_set[spec.name])
         elif spec.name in filled and spec.dtype in NUMPY_TYPES:
@@ -205,11 +198,9 @@ def resolve_shape(spec: InputSpec, workload: Workload) -> tuple[tuple[int, ...],
                 dims[axis] = spec.default_shape[axis]
     shape, left = sized(dims, {}, workload.batch)
     if workload.batch is not None and spec.shape and shape[0] != workload.batch:
-        raise UnsupportedError(
-            f"batch {workload.batch}",
-            why=f"the model has a fixed batch of {shape[0]} (input `{spec.name}`)",
-            hint=f"use batch {shape[0]}, or export the model with a dynamic batch",
-        )
+        why = f"the model has a fixed batch of {shape[0]} (input `{spec.name}`)"
+        hint = f"use batch {shape[0]}, or export the model with a dynamic batch"
+        raise UnsupportedError(f"batch {workload.batch}", why=why, hint=hint)
     return shape, open_dims(spec.name, left) if left else None
 
 
@@ -227,33 +218,11 @@ def _shape_values(spec: InputSpec, workload: Workload) -> Any:
     values = given if given is not None else spec.default_values
     count = spec.shape[0] if spec.shape else 1
     if isinstance(count, int) and len(values or ()) != count:
-        raise UsageError(
-            f"shape {'x'.join(map(str, values or ()))} for input {spec.name}",
-            why=f"it holds {count} values, which are dimensions",
-        )
+        why = f"it holds {count} values, which are dimensions"
+        raise UsageError(f"shape {'x'.join(map(str, values or ()))} for input {spec.name}", why=why)
     kind = np.dtype(NUMPY_TYPES.get(spec.dtype or DataType.INT64, np.int64))
     array = np.asarray(values, kind)
     return array.reshape(()) if not spec.shape else array
-
-
-def _check_alone(spec: InputSpec, workload: Workload) -> None:
-    asked = {one.name for one in workload.ranges} - {*workload.index_inputs}
-    if spec.name in asked:
-        raise UsageError(
-            f"input {spec.name} has a range and a file",
-            why="a range bounds random values, and its values come from the file",
-            hint="omit --range or --input",
-        )
-
-
-def _check_given(spec: InputSpec, shape: tuple[int, ...], workload: Workload) -> None:
-    given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
-    if given is not None and given != shape:
-        raise UsageError(
-            f"shape {'x'.join(map(str, given))} for input {spec.name}",
-            why=f"its file holds {'x'.join(map(str, shape)) or 'a scalar'}",
-            hint="omit --shape, or pass a file of that shape",
-        )
 
 
 def _check_batch(
@@ -268,11 +237,9 @@ def _check_batch(
         if workload.batch is None or not shape or isinstance(spec.shape[0], int):
             continue
         if shape[0] != workload.batch:
-            raise UsageError(
-                f"batch {workload.batch}",
-                why=f"input {spec.name} is fed {'x'.join(map(str, shape))}",
-                hint="omit --batch: the inputs have it",
-            )
+            why = f"input {spec.name} is fed {'x'.join(map(str, shape))}"
+            hint = "omit --batch: the inputs have it"
+            raise UsageError(f"batch {workload.batch}", why=why, hint=hint)
 
 
 def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
@@ -283,9 +250,8 @@ def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
         *(one.name for one in workload.ranges),
     ):
         if name not in known:
-            raise UsageError(
-                f"the model has no input called {name!r}", hint=did_you_mean(name, known)
-            )
+            hint = did_you_mean(name, known)
+            raise UsageError(f"the model has no input called {name!r}", hint=hint)
 
 
 def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
@@ -295,32 +261,37 @@ def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
         raise UsageError(what, why=f"the model expects {wanted or 'a scalar'}")
     sizes = zip(spec.shape, given, strict=True)
     if any(isinstance(dim, int) and dim not in (-1, size) for dim, size in sizes):
-        raise UnsupportedError(
-            what,
-            why=f"the model has fixed dimensions: {wanted}",
-            hint="use these sizes, or export the model with dynamic dimensions",
-        )
+        hint = "use these sizes, or export the model with dynamic dimensions"
+        raise UnsupportedError(what, why=f"the model has fixed dimensions: {wanted}", hint=hint)
 
 
-def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...], opened: dict[Path, Any]) -> Any:
+def _from_file(
+    spec: InputSpec, path: str, shape: tuple[int, ...], opened: dict[Path, Any], workload: Workload
+) -> Any:
+    if spec.name in {one.name for one in workload.ranges} - {*workload.index_inputs}:
+        why = "a range bounds random values, and its values come from the file"
+        hint = "omit --range or --input"
+        raise UsageError(f"input {spec.name} has a range and a file", why=why, hint=hint)
     wanted = (NUMPY_TYPES | RAW_TYPES).get(spec.dtype) if spec.dtype else None
     packed = spec.dtype in PACKED
     held = (math.ceil(math.prod(shape) / 2),) if packed else shape
     array = load_tensor(Path(path), name=spec.name, dtype=wanted, shape=held, opened=opened)
     if wanted is not None and array.dtype != np.dtype(wanted):
         raw = f", which {spec.type_text} is held as" if spec.dtype in RAW_TYPES else ""
-        raise UsageError(
-            f"{path} for input {spec.name}",
-            why=f"it holds {array.dtype}, the model expects {np.dtype(wanted)}{raw}",
-        )
-    if not packed:
-        _check_shape(spec, tuple(array.shape))
-    elif array.size != held[0]:
-        raise UsageError(
-            f"{path} for input {spec.name}",
-            why=f"it holds {array.size} bytes, and two values to a byte make {held[0]}",
-        )
-    return array.reshape(-1) if packed else array
+        why = f"it holds {array.dtype}, the model expects {np.dtype(wanted)}{raw}"
+        raise UsageError(f"{path} for input {spec.name}", why=why)
+    if packed and array.size != held[0]:
+        why = f"it holds {array.size} bytes, and two values to a byte make {held[0]}"
+        raise UsageError(f"{path} for input {spec.name}", why=why)
+    if packed:
+        return array.reshape(-1)
+    _check_shape(spec, array.shape)
+    given = next((one.dims for one in workload.shapes if one.name == spec.name), array.shape)
+    if given != array.shape:
+        what = f"shape {'x'.join(map(str, given))} for input {spec.name}"
+        why = f"its file holds {'x'.join(map(str, array.shape)) or 'a scalar'}"
+        raise UsageError(what, why=why, hint="omit --shape, or pass a file of that shape")
+    return array
 
 
 def _data_set_arrays(specs: tuple[InputSpec, ...], workload: Workload) -> dict[str, Any]:
@@ -345,11 +316,9 @@ def _as_wanted(spec: InputSpec, array: Any) -> Any:
     if same and exact:
         return converted
     why = "some values do not fit" if same else "they are of another kind"
-    raise UsageError(
-        f"the data set's values for input {spec.name}",
-        why=f"they are {array.dtype}, the input is {kind}: {why}",
-        hint="--data none feeds random ones",
-    )
+    what = f"the data set's values for input {spec.name}"
+    hint = "--data none feeds random ones"
+    raise UsageError(what, why=f"they are {array.dtype}, the input is {kind}: {why}", hint=hint)
 
 
 def _fits(shape: tuple[int, ...], spec: InputSpec, workload: Workload) -> bool:
@@ -361,23 +330,19 @@ def _fits(shape: tuple[int, ...], spec: InputSpec, workload: Workload) -> bool:
 
 def _data_set_notice(workload: Workload) -> Notice:
     folder = Path(workload.data_set or "")
-    return Notice(
-        code="I-DATA-SET",
-        message=f"inputs come from {folder.name} next to the model; --data none uses random inputs",
-        evidence={"folder": str(folder)},
-        level="info",
-    )
+    message = f"inputs come from {folder.name} next to the model; --data none uses random inputs"
+    return Notice(code="I-DATA-SET", message=message, evidence={"folder": str(folder)})
 
 
 def _assumed_notice(
     assumed: Sequence[OpenDims], shapes: Mapping[str, tuple[int, ...]]
-) -> tuple[Notice, ...]:
+) -> Iterator[Notice]:
     """Say once, for all inputs, which dimensions are 1 without a request, and how to set them.
 
     A remark where that is the first dimension alone, which is taken for the batch; else a warning.
     """
     if not assumed:
-        return ()
+        return
     names = dict.fromkeys(name for one in assumed for name in one.names)
     flags = [f"--dim {name}=SIZE" for name in names if not name.startswith(_UNNAMED)]
     flags += [
@@ -389,56 +354,43 @@ def _assumed_notice(
     more = len(texts) - _MOST_SHAPES
     inputs = ", ".join([*texts[:_MOST_SHAPES], *([f"{more} more"] if more > 0 else [])])
     is_batch = all(one.axes == (0,) for one in assumed)
-    return (
-        Notice(
-            code="I-DYNAMIC-SHAPE" if is_batch else "W-DYNAMIC-SHAPE",
-            message=f"using size 1 for the dynamic dimension{'s' if len(names) > 1 else ''} "
-            f"{', '.join(names)} ({inputs}); to set a size: {' '.join(flags)}",
-            evidence={
-                "dimensions": list(names),
-                "shapes": {one.input: list(shapes[one.input]) for one in assumed},
-            },
-            level="info" if is_batch else "warning",
-        ),
+    yield Notice(
+        code="I-DYNAMIC-SHAPE" if is_batch else "W-DYNAMIC-SHAPE",
+        message=f"using size 1 for the dynamic dimension{'s' if len(names) > 1 else ''} "
+        f"{', '.join(names)} ({inputs}); to set a size: {' '.join(flags)}",
+        evidence={
+            "dimensions": list(names),
+            "shapes": {one.input: list(shapes[one.input]) for one in assumed},
+        },
     )
 
 
-def _index_notice(indices: Sequence[InputRange]) -> tuple[Notice, ...]:
-    if not indices:
-        return ()
+def _index_notice(indices: Sequence[InputRange]) -> Iterator[Notice]:
     ranges = ", ".join(f"{index.name} {index.low} … {index.high}" for index in indices)
-    return (
-        Notice(
+    if indices:
+        yield Notice(
             code="I-INDEX-RANGE",
             message=f"random indices lie within the model's tables: {ranges}; "
             f"to set a range: --range {indices[0].name}:LOW:HIGH",
             evidence={"ranges": {index.name: [index.low, index.high] for index in indices}},
-            level="info",
-        ),
-    )
+        )
 
 
 def _filled_notice(
     filled: Sequence[FilledInput], shapes: Mapping[str, tuple[int, ...]]
-) -> tuple[Notice, ...]:
+) -> Iterator[Notice]:
     values = {
         one.name: f"{one.first}, {one.first + one.step}, …" if one.step else str(one.first)
         for one in filled
         if one.name in shapes
     }
     past = next((shape for name, shape in shapes.items() if is_past(name)), None)
-    if not values and past is None:
-        return ()
     parts = [f"{name} {text}" for name, text in values.items()]
     parts += [f"past of {past[-2]} tokens"] if past is not None and len(past) > 1 else []
-    return (
-        Notice(
-            code="I-NAMED-INPUTS",
-            message=f"inputs by their names: {'; '.join(parts)}",
-            evidence={"values": values, "past": list(past) if past is not None else None},
-            level="info",
-        ),
-    )
+    if values or past is not None:
+        message = f"inputs by their names: {'; '.join(parts)}"
+        evidence = {"values": values, "past": list(past) if past is not None else None}
+        yield Notice(code="I-NAMED-INPUTS", message=message, evidence=evidence)
 
 
 def _batch_of(shapes: dict[str, tuple[int, ...]]) -> int:

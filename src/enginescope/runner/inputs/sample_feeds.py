@@ -1,7 +1,4 @@
-"""Feeds for one sample: what files and pictures give, the rest random.
-
-Inputs that a request names and no model has: said before anything is started.
-"""
+"""Feeds for one sample: what files and pictures give, the rest random; names that no model has."""
 
 from __future__ import annotations
 
@@ -52,11 +49,8 @@ def samples_in(paths: Sequence[Path], *, image_input: str | None = None) -> Foun
         else:
             samples += _from_file(path.resolve(), image_input)
         if len(samples) == before:
-            raise UsageError(
-                f"data {path}",
-                why="nothing in it is a sample",
-                hint="npy, npz, raw, pb, images, folders with input_*.pb",
-            )
+            hint = "npy, npz, raw, pb, images, folders with input_*.pb"
+            raise UsageError(f"data {path}", why="nothing in it is a sample", hint=hint)
     return FoundSamples(samples=tuple(samples), skipped=tuple(skipped))
 
 
@@ -157,9 +151,6 @@ def _order(path: Path) -> list[Any]:
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
 
 
-_NO_FILE_NAME = re.compile(r"[^\w.,-]")
-
-
 def sample_feeds(
     specs: tuple[InputSpec, ...], sample: Sample, workload: Workload, how: Preprocessing
 ) -> Feeds:
@@ -201,7 +192,7 @@ def sample_feeds(
 
 def as_file(name: str) -> str:
     """Return a tensor's name as files can have it: ``images:0`` as ``images_0``."""
-    return _NO_FILE_NAME.sub("_", name)
+    return re.sub(r"[^\w.,-]", "_", name)
 
 
 def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str:
@@ -213,20 +204,17 @@ def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str
         by_file = [name for name in known if as_file(name) == one.input]
         if len(by_file) == 1:
             return by_file[0]
-        raise UsageError(
-            f"the model has no input called {one.input!r}", hint=did_you_mean(one.input, known)
-        )
+        hint = did_you_mean(one.input, known)
+        raise UsageError(f"the model has no input called {one.input!r}", hint=hint)
     fixed = [spec.name for spec in specs if spec.default_values is None]
     if len(fixed) == 1:
         return fixed[0]
     wide = [spec.name for spec in specs if len(spec.shape) == 4]
     if one in sample.images and len(wide) == 1:
         return wide[0]
-    raise UsageError(
-        f"{Path(one.path).name} for one of {', '.join(map(repr, known))}",
-        why="it does not name its input",
-        hint="an npz with arrays of the inputs' names, or a folder a sample with NAME.npy",
-    )
+    what = f"{Path(one.path).name} for one of {', '.join(map(repr, known))}"
+    hint = "an npz with arrays of the inputs' names, or a folder a sample with NAME.npy"
+    raise UsageError(what, why="it does not name its input", hint=hint)
 
 
 def check_input_names(subject: Subject, workload: Workload) -> None:
@@ -289,6 +277,5 @@ def _with_names(workload: Workload) -> tuple[str, ...]:
 def _check(names: Iterable[str], known: Collection[str], model: str) -> None:
     for name in names:
         if name not in known:
-            raise UsageError(
-                f"{model} has no input called {name!r}", hint=did_you_mean(name, known)
-            )
+            hint = did_you_mean(name, known)
+            raise UsageError(f"{model} has no input called {name!r}", hint=hint)

@@ -22,11 +22,8 @@ _OPSET = 17
 
 
 class _Graph:
-    """Nodes and weights of a graph under construction."""
-
     def __init__(self, name: str, seed: int, parts: int = 1) -> None:
-        self.name = name
-        self.parts = parts
+        self.name, self.parts = name, parts
         self.nodes: list[Any] = []
         self.weights: list[Any] = []
         self._random = np.random.default_rng(seed)

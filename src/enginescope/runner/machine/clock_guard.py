@@ -12,7 +12,6 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import msgspec
@@ -94,9 +93,8 @@ class ClockHold:
         try:
             taken = take(gpu)
         except OSError as error:
-            raise UsageError(
-                f"`clock`: no entry can be kept for GPU {gpu}", why=str(error)
-            ) from error
+            why = str(error)
+            raise UsageError(f"`clock`: no entry can be kept for GPU {gpu}", why=why) from error
         if taken is None:
             self._locks[gpu] = self._held_already(gpu, wanted)
             return
@@ -135,17 +133,13 @@ class ClockHold:
         if holding is None:
             raise UsageError(f"`clock`: another user holds the clocks of GPU {gpu}")
         if holding.owner_pid not in ancestors():
-            raise UsageError(
-                f"`clock`: the clocks of GPU {gpu} are locked already ({holding.lock})",
-                why=f"process {holding.owner_pid} holds them: {holding.command}",
-                hint="wait for its end",
-            )
+            what = f"`clock`: the clocks of GPU {gpu} are locked already ({holding.lock})"
+            why = f"process {holding.owner_pid} holds them: {holding.command}"
+            raise UsageError(what, why=why, hint="wait for its end")
         if holding.lock.sm_mhz != wanted.sm_mhz:
-            raise UsageError(
-                f"`clock`: {wanted} within a run that holds {holding.lock}",
-                why=f"process {holding.owner_pid}: {holding.command}",
-                hint="the same clock in both, or only outside",
-            )
+            what = f"`clock`: {wanted} within a run that holds {holding.lock}"
+            why = f"process {holding.owner_pid}: {holding.command}"
+            raise UsageError(what, why=why, hint="the same clock in both, or only outside")
         self._remarks.append(f"GPU {gpu} is locked already by process {holding.owner_pid}")
         return holding.lock
 
@@ -166,9 +160,9 @@ def main(arguments: list[str]) -> int:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     hold = ClockHold(msgspec.json.decode(arguments[0], type=GuardTask))
     try:
-        with _ending_by_term():
-            _say(_locked(hold))
-            sys.stdin.buffer.read()
+        signal.signal(signal.SIGTERM, _leave)
+        _say(_locked(hold))
+        sys.stdin.buffer.read()
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         _say(hold.release())
@@ -185,13 +179,8 @@ def _locked(hold: ClockHold) -> GuardAnswer:
         return GuardAnswer(what="`clock`: the process that locks clocks failed", why=why)
 
 
-@contextlib.contextmanager
-def _ending_by_term() -> Iterator[None]:
-    def leave(_number: int, _frame: Any) -> NoReturn:
-        raise SystemExit(0)
-
-    signal.signal(signal.SIGTERM, leave)
-    yield
+def _leave(_number: int, _frame: Any) -> NoReturn:
+    raise SystemExit(0)
 
 
 def _say(answer: GuardAnswer) -> None:

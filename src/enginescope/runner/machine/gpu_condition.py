@@ -1,13 +1,10 @@
-"""The GPU's condition: notices on a measured run, and waiting until it is cool.
-
-Which GPUs jobs run on.
-"""
+"""The GPUs of jobs: notices on a measured run, and waiting until they are cool."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,15 +13,13 @@ from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import gpu_temperature_c, probe_device
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import Cooldown, Job
+from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, Run
 from enginescope.records.run.telemetry import (
     ENERGY,
     POWER,
-    GpuProcess,
     GpuTelemetry,
     Held,
-    Telemetry,
     clock_around,
     held_by,
 )
@@ -35,137 +30,95 @@ CLOCK_DROP_PCT = 5.0
 _PASS_SHARE_PCT = 1.0
 
 
-def clock_drop(run: Run) -> Notice | None:
-    """Say that the SM clock fell while the loop was timed."""
-    found = clock_around(run.gpu.timed) if run.gpu else None
-    if found is None or found.drop_pct <= CLOCK_DROP_PCT:
-        return None
-    return Notice(
-        code="W-CLOCK-DROP",
-        message=f"the SM clock fell by {found.drop_pct:.0f} %: {found.before_mhz:,.0f} MHz before "
-        f"the timed loop, {found.during_mhz:,.0f} during, {found.after_mhz:,.0f} after",
-        evidence={
-            "before_mhz": found.before_mhz,
-            "during_mhz": found.during_mhz,
-            "after_mhz": found.after_mhz,
-            "drop_pct": found.drop_pct,
-        },
-    )
-
-
-def throttled(run: Run) -> Notice | None:
-    """Name what held the clock down, in the timed loop or in the pass that repeats it."""
-    if run.gpu is None:
-        return None
-    timed = [one for one in held_by(run.gpu.timed) if one.reason.slows]
-    load = [one for one in held_by(_under_load(run.gpu)) if one.reason.slows]
-    load = [one for one in load if one.share_pct >= _PASS_SHARE_PCT]
-    if not timed and not load:
-        return None
-    where = "in the timed loop" if timed else "in the telemetry pass"
-    named = ", ".join(
-        f"{one.reason.meaning} in {one.share_pct:.0f} % of the readings" for one in timed or load
-    )
-    return Notice(
-        code="W-THROTTLED",
-        message=f"the GPU throttled its clock {where}: {named}",
-        evidence={"timed": _shares(timed), "pass": _shares(load)},
-    )
-
-
-def clocks_set(run: Run) -> Notice | None:
-    """Say that somebody has set the clocks."""
-    held = held_by(run.gpu.timed) if run.gpu else ()
-    if not any(one.reason.name == "clocks_setting" for one in held):
-        return None
-    return Notice(
-        code="I-CLOCKS-SET",
-        message="the GPU's clocks are set by a user or an application",
-        evidence={"timed": _shares(held)},
-        level="info",
-    )
-
-
-def shared_gpu(run: Run) -> Notice | None:
-    """Name the other processes on the GPU."""
-    others = run.gpu.others if run.gpu else ()
-    if not others:
-        return None
-    return Notice(
-        code="W-GPU-SHARED",
-        message=f"other processes were on the GPU: {', '.join(map(_named, others))}",
-        evidence={
-            "processes": [
-                {"pid": other.pid, "name": other.name, "memory_bytes": other.memory_bytes}
-                for other in others
-            ]
-        },
-    )
-
-
-def lost(run: Run) -> Notice | None:
-    """Say that the GPU stopped answering in the middle of the pass."""
-    series = run.gpu.series if run.gpu else None
-    if series is None or not series.channels or not series.time_ms.size:
-        return None
-    silent = np.atleast_1d(np.isnan([channel.values for channel in series.channels]).all(axis=0))
-    if not silent[-1] or silent.all():
-        return None
-    last = float(series.time_ms[np.flatnonzero(~silent)[-1]])
-    return Notice(
-        code="W-GPU-SILENT",
-        message=f"the GPU stopped reporting {last / 1e3:.1f} s after the start; later values "
-        "are unknown",
-        evidence={"last_ms": last},
-    )
-
-
-def no_energy(run: Run) -> Notice | None:
-    """Say why a telemetry pass gives no energy."""
-    if run.gpu is None or run.gpu.series is None:
-        return None
-    channels = {channel.name for channel in run.gpu.series.channels}
-    if channels & {ENERGY, POWER}:
-        return None
-    of_instance = "NVML reports power and energy of the whole GPU, not of a MIG instance"
-    return Notice(
-        code="I-NO-ENERGY",
-        message=of_instance if run.gpu.gpu.is_mig else "the GPU reports neither power nor energy",
-        level="info",
-    )
-
-
-def no_pass(run: Run) -> Notice | None:
-    """Say that a backend which measures by itself has no pass to sample in."""
-    asked = run.job.telemetry.depth == "full"
+def gpu_notices(run: Run) -> Iterator[Notice]:
+    """Yield what a run says of its GPU: its clock, other processes, and what was not told."""
+    if run.gpu is not None:
+        yield from _on_clock(run.gpu)
+        yield from _on_others(run.gpu)
+        yield from _on_series(run.gpu)
     said = any(notice.code == "W-NO-TELEMETRY" for notice in run.notices)
-    if not asked or run.gpu is not None or said or not run.samples:
-        return None
-    return Notice(
-        code="W-NO-TELEMETRY",
-        message=f"no telemetry of a GPU: {run.job.backend.name} measures by itself, without a "
-        "separate telemetry pass",
-    )
+    if run.job.telemetry.depth == "full" and run.gpu is None and run.samples and not said:
+        yield Notice(
+            code="W-NO-TELEMETRY",
+            message=f"no telemetry of a GPU: {run.job.backend.name} measures by itself, without a "
+            "separate telemetry pass",
+        )
 
 
-GPU_RULES = (clock_drop, throttled, clocks_set, shared_gpu, lost, no_energy, no_pass)
+def _on_clock(gpu: GpuTelemetry) -> Iterator[Notice]:
+    found = clock_around(gpu.timed)
+    if found is not None and found.drop_pct > CLOCK_DROP_PCT:
+        yield Notice(
+            code="W-CLOCK-DROP",
+            message=f"the SM clock fell by {found.drop_pct:.0f} %: {found.before_mhz:,.0f} MHz "
+            f"before the timed loop, {found.during_mhz:,.0f} during, {found.after_mhz:,.0f} after",
+            evidence={
+                name: getattr(found, name)
+                for name in ("before_mhz", "during_mhz", "after_mhz", "drop_pct")
+            },
+        )
+    held = held_by(gpu.timed)
+    timed = [one for one in held if one.reason.slows]
+    span = gpu.span("load")  # in which the model worked in the pass that repeats the timed loop
+    series = gpu.series.between(span.from_ms, span.to_ms) if span and gpu.series else None
+    load = [one for one in held_by(series) if one.reason.slows and one.share_pct >= _PASS_SHARE_PCT]
+    if timed or load:
+        where = "in the timed loop" if timed else "in the telemetry pass"
+        named = ", ".join(
+            f"{one.reason.meaning} in {one.share_pct:.0f} % of the readings"
+            for one in timed or load
+        )
+        message = f"the GPU throttled its clock {where}: {named}"
+        evidence = {"timed": _shares(timed), "pass": _shares(load)}
+        yield Notice(code="W-THROTTLED", message=message, evidence=evidence)
+    if any(one.reason.name == "clocks_setting" for one in held):
+        message = "the GPU's clocks are set by a user or an application"
+        yield Notice(code="I-CLOCKS-SET", message=message, evidence={"timed": _shares(held)})
 
 
-def _under_load(gpu: GpuTelemetry) -> Telemetry | None:
-    """Return the part of the series in which the model worked."""
-    span, series = gpu.span("load"), gpu.series
-    if span is None or series is None:
-        return None
-    return series.between(span.from_ms, span.to_ms)
-
-
-def _shares(held: tuple[Held, ...] | list[Held]) -> dict[str, float]:
+def _shares(held: Sequence[Held]) -> dict[str, float]:
     return {one.reason.name: one.share_pct for one in held}
 
 
-def _named(one: GpuProcess) -> str:
-    memory = f", {format_bytes(one.memory_bytes)}" if one.memory_bytes else ""
-    return f"PID {one.pid} ({one.name or 'name not known'}{memory})"
+def _on_others(gpu: GpuTelemetry) -> Iterator[Notice]:
+    texts = []
+    for one in gpu.others:
+        memory = f", {format_bytes(one.memory_bytes)}" if one.memory_bytes else ""
+        texts.append(f"PID {one.pid} ({one.name or 'name not known'}{memory})")
+    if texts:
+        yield Notice(
+            code="W-GPU-SHARED",
+            message=f"other processes were on the GPU: {', '.join(texts)}",
+            evidence={
+                "processes": [
+                    {"pid": other.pid, "name": other.name, "memory_bytes": other.memory_bytes}
+                    for other in gpu.others
+                ]
+            },
+        )
+
+
+def _on_series(gpu: GpuTelemetry) -> Iterator[Notice]:
+    """Yield that the GPU stopped reporting in the pass, and why a pass gives no energy."""
+    series = gpu.series
+    if series is None:
+        return
+    if series.channels and series.time_ms.size:
+        values = [channel.values for channel in series.channels]
+        silent = np.atleast_1d(np.isnan(values).all(axis=0))
+        if silent[-1] and not silent.all():
+            last = float(series.time_ms[np.flatnonzero(~silent)[-1]])
+            yield Notice(
+                code="W-GPU-SILENT",
+                message=f"the GPU stopped reporting {last / 1e3:.1f} s after the start; later "
+                "values are unknown",
+                evidence={"last_ms": last},
+            )
+    if not {channel.name for channel in series.channels} & {ENERGY, POWER}:
+        message = "the GPU reports neither power nor energy"
+        if gpu.gpu.is_mig:
+            message = "NVML reports power and energy of the whole GPU, not of a MIG instance"
+        yield Notice(code="I-NO-ENERGY", message=message)
 
 
 #: Options by which backends are told a GPU's number; the first GPU without them.
@@ -235,18 +188,11 @@ def cool_down(job: Job, on_progress: Callable[[Progress], None]) -> Cooled | Non
         )
         time.sleep(min(LOOK_S, rule.limit_s - elapsed_s))
     phase = Phase(name="cooldown", duration_ms=1e3 * elapsed_s)
-    return Cooled(phase, _notices(rule, warmest, elapsed_s))
-
-
-def _notices(rule: Cooldown, warmest: float | None, elapsed_s: float) -> tuple[Notice, ...]:
-    if warmest is None:
-        message = "no GPU of this job reports its temperature, so there was no cooldown"
-    elif warmest > rule.temperature_c:
-        message = (
-            f"the GPU was at {warmest:.0f} °C after {elapsed_s:.0f} s of waiting for "
-            f"{rule.temperature_c:g} °C"
-        )
-    else:
-        return ()
+    if warmest is not None and warmest <= rule.temperature_c:
+        return Cooled(phase, ())
+    message = "no GPU of this job reports its temperature, so there was no cooldown"
+    if warmest is not None:
+        waited = f"after {elapsed_s:.0f} s of waiting for {rule.temperature_c:g} °C"
+        message = f"the GPU was at {warmest:.0f} °C {waited}"
     evidence = {"temperature_c": warmest, "wanted_c": rule.temperature_c, "waited_s": elapsed_s}
-    return (Notice(code="W-COOLDOWN", message=message, evidence=evidence),)
+    return Cooled(phase, (Notice(code="W-COOLDOWN", message=message, evidence=evidence),))

@@ -56,14 +56,10 @@ def locked_clocks(
 
 
 def _start(task: GuardTask) -> subprocess.Popen[bytes]:
+    module, data = "enginescope.runner.machine.clock_guard", msgspec.json.encode(task).decode()
     # a session of its own: neither Ctrl-C nor a closed terminal reaches it
     return subprocess.Popen(
-        [
-            *interpreter(),
-            "-m",
-            "enginescope.runner.machine.clock_guard",
-            msgspec.json.encode(task).decode(),
-        ],
+        [*interpreter(), "-m", module, data],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -91,21 +87,17 @@ def _end(
     guard.stdin.close()  # this alone has the clocks reset
     answer = _answer(guard)
     guard.stdout.close()
-    if answer is not None:
-        for remark in answer.remarks:
-            say(remark)
-    else:
-        _reset_from_here(locks, say)
+    for remark in answer.remarks if answer is not None else _reset_from_here(locks):
+        say(remark)
     with contextlib.suppress(subprocess.TimeoutExpired):
         guard.wait(ANSWER_WITHIN_S)
 
 
-def _reset_from_here(locks: dict[str, ClockLock], say: Callable[[str], None]) -> None:
-    """Do what the guard was to do, which somebody has killed."""
+def _reset_from_here(locks: dict[str, ClockLock]) -> Iterator[str]:
+    """Do what the guard was to do, which somebody has killed; yield what the user is to know."""
     for gpu, lock in locks.items():
         taken = take(gpu)
         if taken is None:  # it still looks after it, or a process outside does
-            say(f"GPU {gpu} may still be locked ({lock}); {reset_command(gpu, lock)}")
-            continue
-        for remark in set_free(gpu, lock, taken):
-            say(remark)
+            yield f"GPU {gpu} may still be locked ({lock}); {reset_command(gpu, lock)}"
+        else:
+            yield from set_free(gpu, lock, taken)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from enginescope.probe.clock import is_left_behind
-from enginescope.probe.host import CpuQuota, quota_files, read_quota, steal_pct_since_boot
+from enginescope.probe.host import quota_files, read_quota, steal_pct_since_boot
 from enginescope.probe.nvml import persistence_enabled, reset_command
-from enginescope.records.environment import Environment
+from enginescope.records.environment import Environment, Host
 from enginescope.records.notice import Hint
 
 _BOOST_OFF = (
@@ -23,71 +23,10 @@ _LOAD = 0.5
 
 def machine_hints(environment: Environment) -> tuple[Hint, ...]:
     """Return what to do before measuring here, the weightiest first."""
-    return tuple(hint for rule in RULES for hint in rule(environment))
+    return (*_of_gpus(environment), *_of_processor(environment.host), *_of_packages(environment))
 
 
-def _governor(environment: Environment) -> Iterator[Hint]:
-    governor = environment.host.governor
-    if governor not in (None, "performance"):
-        yield Hint(
-            code="H-GOVERNOR",
-            message=f"the CPU governor is {governor}, which lowers clocks between requests",
-            command="sudo cpupower frequency-set -g performance",
-        )
-
-
-def _boost(environment: Environment) -> Iterator[Hint]:
-    if environment.host.boost:
-        yield Hint(
-            code="H-BOOST",
-            message="CPU boost is on: clocks depend on heat and on what other cores do",
-            command=_BOOST_OFF,
-        )
-
-
-def _smt(environment: Environment) -> Iterator[Hint]:
-    if environment.host.smt:
-        yield Hint(
-            code="H-SMT",
-            message="two threads share a physical core (SMT): keep jobs to one thread of each",
-            command="lscpu -e, then enginescope bench --pin CORES; or echo off | sudo tee "
-            "/sys/devices/system/cpu/smt/control",
-        )
-
-
-def _load(environment: Environment) -> Iterator[Hint]:
-    load = environment.host.load_1min
-    if load is not None and load > _LOAD:
-        yield Hint(
-            code="H-LOAD",
-            message=f"load average is {load:.1f}: end other work before measuring",
-            command="top -o %CPU",
-        )
-
-
-def _steal(_: Environment) -> Iterator[Hint]:
-    share = steal_pct_since_boot()
-    if share is not None and share >= _STEAL_PCT:
-        yield Hint(
-            code="H-STEAL",
-            message=f"the hypervisor has stolen {share:.1f} % of the CPU time since boot: use "
-            "a machine with dedicated cores",
-        )
-
-
-def _quota(_: Environment) -> Iterator[Hint]:
-    kept = [quota for file in quota_files() if (quota := read_quota(file)) and quota.periods]
-    worst: CpuQuota | None = max(kept, key=_throttled_pct, default=None)
-    if worst is not None and _throttled_pct(worst) >= _THROTTLED_PCT:
-        yield Hint(
-            code="H-CPU-QUOTA",
-            message=f"the container's CPU quota stopped it in {_throttled_pct(worst):.0f} % of its "
-            "periods: give it whole cores without a quota",
-            command="docker run --cpuset-cpus 0-3 instead of --cpus 4",
-        )
-
-
-def _clocks(environment: Environment) -> Iterator[Hint]:
+def _of_gpus(environment: Environment) -> Iterator[Hint]:
     for device in environment.devices:
         if device.uuid is None:
             continue
@@ -100,11 +39,8 @@ def _clocks(environment: Environment) -> Iterator[Hint]:
             )
         elif device.clock_lock is None:
             right = "" if os.geteuid() == 0 else ", as root"
-            yield Hint(
-                code="H-CLOCKS",
-                message=f"{device.name} changes its clocks with heat and power: lock them{right}",
-                command="enginescope bench --lock-clocks",
-            )
+            message = f"{device.name} changes its clocks with heat and power: lock them{right}"
+            yield Hint(code="H-CLOCKS", message=message, command="enginescope bench --lock-clocks")
         if persistence_enabled(device.uuid) is False:
             yield Hint(
                 code="H-PERSISTENCE",
@@ -114,26 +50,41 @@ def _clocks(environment: Environment) -> Iterator[Hint]:
             )
 
 
-def _packages(environment: Environment) -> Iterator[Hint]:
-    if {"onnxruntime", "onnxruntime-gpu"} <= environment.versions.keys():
+def _of_processor(host: Host) -> Iterator[Hint]:
+    if host.governor not in (None, "performance"):
+        message = f"the CPU governor is {host.governor}, which lowers clocks between requests"
+        command = "sudo cpupower frequency-set -g performance"
+        yield Hint(code="H-GOVERNOR", message=message, command=command)
+    if host.load_1min is not None and host.load_1min > _LOAD:
+        message = f"load average is {host.load_1min:.1f}: end other work before measuring"
+        yield Hint(code="H-LOAD", message=message, command="top -o %CPU")
+    share = steal_pct_since_boot()
+    if share is not None and share >= _STEAL_PCT:
+        message = f"the hypervisor has stolen {share:.1f} % of the CPU time since boot"
+        yield Hint(code="H-STEAL", message=f"{message}: use a machine with dedicated cores")
+    quotas = (quota for file in quota_files() if (quota := read_quota(file)) and quota.periods)
+    stopped_pct = max((100 * one.throttled_periods / one.periods for one in quotas), default=0.0)
+    if stopped_pct >= _THROTTLED_PCT:
         yield Hint(
-            code="H-TWO-ONNXRUNTIMES",
-            message="onnxruntime and onnxruntime-gpu are both installed and overwrite each other",
-            command="pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu",
+            code="H-CPU-QUOTA",
+            message=f"the container's CPU quota stopped it in {stopped_pct:.0f} % of its periods: "
+            "give it whole cores without a quota",
+            command="docker run --cpuset-cpus 0-3 instead of --cpus 4",
+        )
+    if host.boost:
+        message = "CPU boost is on: clocks depend on heat and on what other cores do"
+        yield Hint(code="H-BOOST", message=message, command=_BOOST_OFF)
+    if host.smt:
+        yield Hint(
+            code="H-SMT",
+            message="two threads share a physical core (SMT): keep jobs to one thread of each",
+            command="lscpu -e, then enginescope bench --pin CORES; or echo off | sudo tee "
+            "/sys/devices/system/cpu/smt/control",
         )
 
 
-def _throttled_pct(quota: CpuQuota) -> float:
-    return 100 * quota.throttled_periods / quota.periods
-
-
-RULES: tuple[Callable[[Environment], Iterator[Hint]], ...] = (
-    _clocks,
-    _governor,
-    _load,
-    _steal,
-    _quota,
-    _boost,
-    _smt,
-    _packages,
-)
+def _of_packages(environment: Environment) -> Iterator[Hint]:
+    if {"onnxruntime", "onnxruntime-gpu"} <= environment.versions.keys():
+        message = "onnxruntime and onnxruntime-gpu are both installed and overwrite each other"
+        command = "pip uninstall onnxruntime onnxruntime-gpu; pip install onnxruntime-gpu"
+        yield Hint(code="H-TWO-ONNXRUNTIMES", message=message, command=command)

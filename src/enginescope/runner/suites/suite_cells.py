@@ -1,17 +1,10 @@
-"""Cells of a suite: every model on its backends, run in order or side by side in worker slots.
-
-Which cells of a suite are done, which failed before, and which are to be run.
-
-One cell of a suite measured in fresh processes, whatever becomes of it.
-"""
+"""Cells of a suite: which are to be run, and how, in order or side by side in worker slots."""
 
 from __future__ import annotations
 
 import hashlib
-import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,10 +20,9 @@ from enginescope.core.errors import (
 )
 from enginescope.core.jsonio import sha256_of
 from enginescope.core.optional import has_come
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.experiment import Experiment, Measured, Position
-from enginescope.probe.environment import probe_environment
 from enginescope.probe.host import children_pinned_to, siblings, usable_processors
 from enginescope.probe.nvml import probe_devices
 from enginescope.records.run.job import BackendSpec, Job, Subject, Watcher, Workload
@@ -50,11 +42,10 @@ from enginescope.runner.isolate import kill_running
 from enginescope.runner.jobs import check_demands, check_subject, subject_of
 from enginescope.runner.machine.gpu_condition import gpu_index
 from enginescope.runner.model_inputs import settled_workload
-from enginescope.runner.session import Sink, run_jobs
+from enginescope.runner.session import Sink, run_jobs, unstarted_run
 
 #: Files beside a model that may hold its weights.
 _WEIGHTS = ("*.data", "*.onnx_data*", "*.weights", "*.bin")
-_KEY_LENGTH = 16
 
 
 def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, ...]:
@@ -79,18 +70,12 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
             for cell in _of_backend(suite, model, _job(suite, subject, spec, engine_cache)):
                 content = [subject.sha256, weights, digests, *reference]
                 cells.append(replace(cell, refusal=refusal, key=_key(cell, content)))
-    _check_baseline(suite, cells)
-    return tuple({cell.key: cell for cell in cells}.values())
-
-
-def _check_baseline(suite: Suite, cells: list[Cell]) -> None:
     specs = dict.fromkeys(cell.spec for cell in cells)
     if suite.baseline is not None and suite.baseline not in specs:
-        raise UsageError(
-            f"baseline {suite.baseline}",
-            why="it is not one of the suite's backends",
-            hint=did_you_mean(suite.baseline, specs),
-        )
+        why = "it is not one of the suite's backends"
+        hint = did_you_mean(suite.baseline, specs)
+        raise UsageError(f"baseline {suite.baseline}", why=why, hint=hint)
+    return tuple({cell.key: cell for cell in cells}.values())
 
 
 def _job(suite: Suite, subject: Subject, spec: BackendSpec, cache: Path | None) -> Job:
@@ -110,7 +95,6 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
         has_own = bool(shapes) or bool(dims) or (batch or 1) > 1
         is_fed = suite.input == "dataset" and bool(model.data_sets) and not has_own
         sets = model.data_sets if is_fed else ()
-        limits = model.limits or job.limits
         workload = replace(
             job.workload,
             batch=batch,
@@ -121,16 +105,15 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
             mode=replace(job.workload.mode, decode=model.decode),
         )
         workload = settled_workload([Path(model.path)], workload)
-        yield Cell(
+        yield copied(
+            Cell,
+            suite,
             key="",
             model=model.name,
-            mode=suite.mode,
             input="dataset" if is_fed else "random",
-            job=replace(job, workload=workload, limits=limits),
+            job=replace(job, workload=workload, limits=model.limits or job.limits),
             data_sets=sets,
-            checking=suite.checking,
             needs=model.needs,
-            retries=suite.retries,
             processes=suite.processes if suite.mode != "validate" else 1,
         )
 
@@ -160,7 +143,7 @@ def _key(cell: Cell, content: list[Any]) -> str:
     known: list[Any] = [content, cell.model, cell.mode, cell.input, str(job.backend), workload]
     known += [job.layer_profile, checking, cell.needs]
     known += [cell.processes] if cell.processes > 1 else []  # of one as it was before
-    return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()[:_KEY_LENGTH]
+    return hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()[:16]
 
 
 def _known_workload(workload: Workload) -> dict[str, Any]:
@@ -172,11 +155,9 @@ def _known_workload(workload: Workload) -> dict[str, Any]:
     for later in ("decode", "call", "loop"):
         if fields["mode"][later] is None:
             del fields["mode"][later]
-    unused = [
-        one for one in ("dims", "open_dims", "index_inputs", "filled", "derived") if not fields[one]
-    ]
-    for one in unused:
-        del fields[one]
+    for later in ("dims", "open_dims", "index_inputs", "filled", "derived"):
+        if not fields[later]:
+            del fields[later]
     return {**fields, "data_set": None}
 
 
@@ -286,12 +267,15 @@ def measure_cell(
     """
     refused = refusal_of(cell)
     if refused is not None:
-        run = refused_run(cell.job, refused, command)
+        run = unstarted_run(cell.job, refused, command)
         sink(run)
         return (run,), 1
 
     def measure(position: Position) -> Measured[Run]:
-        told = _numbered(watcher, position.round)
+        told = watcher and Watcher(  # of one job as of the one with the process's number
+            started=lambda _, job: watcher.started(position.round, job),
+            progressed=lambda _, progress: watcher.progressed(position.round, progress),
+        )
         (run,) = run_jobs((cell.job,), sink, command=command, watcher=told)
         return measured_of(run)
 
@@ -305,53 +289,24 @@ def measure_cell(
     return runs, 1 + max(entry.position.attempt for entry in experiment.table)
 
 
-def _numbered(watcher: Watcher | None, number: int) -> Watcher | None:
-    """Return a watcher that is told of one job as of the one with that number."""
-    if watcher is None:
-        return None
-    return Watcher(
-        started=lambda _, job: watcher.started(number, job),
-        progressed=lambda _, progress: watcher.progressed(number, progress),
-    )
-
-
 def refusal_of(cell: Cell) -> Outcome | None:
     """Return why a cell cannot be run here, known without starting anything; ``None``: it can."""
     kind = OutcomeKind.UNSUPPORTED
     if cell.refusal is not None:
         return Outcome(kind=kind, message=cell.refusal)
-    lacking = _lacking_gpu(cell)
-    if lacking is not None:
-        return Outcome(kind=kind, message=lacking)
+    wanted = cell.needs.gpu
+    if wanted is not None:
+        names = [device.name for device in probe_devices()]
+        if not any(is_kind(wanted, name) for name in names):
+            here = ", ".join(names) or "none that is seen"
+            message = f"it asks for a GPU called {wanted}; here is {here}"
+            return Outcome(kind=kind, message=message)
     try:
         check_demands(cell.job.backend, cell.job.workload.mode)
         check_subject(cell.job.backend, cell.job.subject)
     except EnginescopeError as error:
         return Outcome(kind=kind, message=str(error), hint=error.hint)
     return None
-
-
-def _lacking_gpu(cell: Cell) -> str | None:
-    wanted = cell.needs.gpu
-    if wanted is None:
-        return None
-    names = [device.name for device in probe_devices()]
-    if any(is_kind(wanted, name) for name in names):
-        return None
-    return f"it asks for a GPU called {wanted}; here is {', '.join(names) or 'none that is seen'}"
-
-
-def refused_run(job: Job, outcome: Outcome, command: str | None) -> Run:
-    """Return the run of a job that was not started."""
-    return Run(
-        id=secrets.token_hex(6),
-        created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
-        origin="measured",
-        job=job,
-        outcome=outcome,
-        environment=probe_environment(),
-        command=command,
-    )
 
 
 def on_cores(cell: Cell, cores: tuple[int, ...]) -> Cell:
@@ -380,11 +335,8 @@ def worker_slots(count: int) -> tuple[tuple[int, ...], ...]:
         raise UsageError(f"`jobs` {count}", why="this system pins no process to processors")
     cores = sorted({tuple(set(siblings(one)) & set(usable)) or (one,) for one in usable})
     if count > len(cores):
-        raise UsageError(
-            f"`jobs` {count}",
-            why=f"there are {len(cores)} physical cores to use here, and no two cells share one",
-            hint=f"`jobs` {len(cores)}",
-        )
+        why = f"there are {len(cores)} physical cores to use here, and no two cells share one"
+        raise UsageError(f"`jobs` {count}", why=why, hint=f"`jobs` {len(cores)}")
     each = len(cores) // count
     groups = [cores[at * each : (at + 1) * each] for at in range(count)]
     return tuple(tuple(sorted(one for core in group for one in core)) for group in groups)

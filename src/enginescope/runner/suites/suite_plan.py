@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from enginescope.backends.registry import is_environment, load_backend, read_spec
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.core.suggest import closest, did_you_mean
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
@@ -41,7 +41,6 @@ from enginescope.runner.jobs import limits_for
 LIGHT = "onnx:light"
 #: The two small models that ``bench`` measures where it is given none.
 SAMPLES = "samples"
-_LIGHT_FOLDER = "backend/test/data/light"
 MODEL_SUFFIXES = frozenset({".onnx", *ENGINE_SUFFIXES})
 
 
@@ -69,8 +68,9 @@ def models_named(word: str, base: Path, *, samples: Path) -> tuple[FoundModel, .
     if path.is_dir():
         found = models_in(path)
     elif any(sign in word for sign in "*?["):
-        start, pattern = _pattern(path)
-        fitting = sorted(start.glob(pattern))
+        # the first part with a sign and the rest are the pattern
+        at = next(n for n, part in enumerate(path.parts) if any(sign in part for sign in "*?["))
+        fitting = sorted(Path(*path.parts[:at]).glob("/".join(path.parts[at:])))
         inside = [Path(one.path) for each in fitting if each.is_dir() for one in models_in(each)]
         found = _named(dict.fromkeys([*filter(_is_model, fitting), *inside]))
     else:
@@ -101,7 +101,8 @@ def models_in(folder: Path) -> tuple[FoundModel, ...]:
 def light_models() -> tuple[FoundModel, ...]:
     """Return the topologies that the onnx package carries."""
     spec = importlib.util.find_spec("onnx")
-    folder = Path(spec.origin).parent / _LIGHT_FOLDER if spec and spec.origin else Path(LIGHT)
+    light = "backend/test/data/light"
+    folder = Path(spec.origin).parent / light if spec and spec.origin else Path(LIGHT)
     found = _named(sorted(folder.glob("*.onnx")))
     if not found:
         raise UsageError(f"models {LIGHT}", why=f"this onnx package has none in {folder}")
@@ -155,13 +156,6 @@ def _is_model(path: Path) -> bool:
     return path.suffix.lower() in MODEL_SUFFIXES and path.is_file()
 
 
-def _pattern(path: Path) -> tuple[Path, str]:
-    """Return the folder before the first part with a sign, and the rest as a pattern."""
-    parts = path.parts
-    at = next(n for n, one in enumerate(parts) if any(sign in one for sign in "*?["))
-    return Path(*parts[:at]), "/".join(parts[at:])
-
-
 #: Precisions that are no precision of a backend's name.
 _AS_IT_IS = ("", "default")
 
@@ -177,10 +171,9 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
         samples: Where the bundled models are written if it names them.
     """
     general = file.suite
-    found = [
-        (model, ModelPart(path=model.path)) for model in _general_models(general, base, samples)
-    ]
-    found += [(_own(one, base), one) for one in file.model]
+    named = [one for word in general.models for one in models_named(word, base, samples=samples)]
+    each = {model.path: (model, ModelPart(path=model.path)) for model in named}
+    found = [*each.values(), *((_own(one, base), one) for one in file.model)]
     kept = {one.name for one in chosen([f for f, _ in found], general.include, general.exclude)}
     workload = Workload(warmup=_warmup(file.timing), stop=_stop(file.timing))
     environments = {key: _python(key, text, base) for key, text in file.environments.items()}
@@ -192,7 +185,13 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
     _check_models(models, len(found))
     _check_environments(models, environments)
     checked = file.validation
-    usual = Checking()
+    checking = copied(
+        Checking,
+        checked,
+        reference=_reference(checked.reference, base),
+        samples=Checking().samples if checked.samples is None else checked.samples,
+        mismatch_pct=checked.percent_mismatch,
+    )
     return Suite(
         name=general.name or name,
         models=models,
@@ -207,20 +206,8 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
         stop=workload.stop,
         limits=_limits(general, workload),
         environments=environments,
-        checking=Checking(
-            reference=_reference(checked.reference, base),
-            samples=usual.samples if checked.samples is None else checked.samples,
-            tolerance=checked.tolerance,
-            rtol=checked.rtol,
-            atol=checked.atol,
-            mismatch_pct=checked.percent_mismatch,
-        ),
+        checking=checking,
     )
-
-
-def _general_models(general: GeneralPart, base: Path, samples: Path) -> list[FoundModel]:
-    found = [one for word in general.models for one in models_named(word, base, samples=samples)]
-    return list({one.path: one for one in found}.values())
 
 
 def _own(part: ModelPart, base: Path) -> FoundModel:
@@ -283,10 +270,8 @@ def _data_sets(part: ModelPart, path: Path, base: Path) -> tuple[str, ...]:
         return (str(folder.resolve()),)
     inside = data_sets_beside(folder / path.name)
     if not inside:
-        raise UsageError(
-            f"data of {part.name or part.path}",
-            why=f"{folder} holds neither input_*.pb nor test_data_set_* folders",
-        )
+        why = f"{folder} holds neither input_*.pb nor test_data_set_* folders"
+        raise UsageError(f"data of {part.name or part.path}", why=why)
     return tuple(map(str, inside))
 
 
@@ -397,11 +382,8 @@ def _limits(general: GeneralPart, workload: Workload) -> Limits:
 def _own_limits(part: ModelPart, general: GeneralPart, workload: Workload) -> Limits | None:
     if part.timeout is None and part.memory_limit is None:
         return None
-    own = replace(
-        general,
-        timeout=part.timeout or general.timeout,
-        memory_limit=part.memory_limit or general.memory_limit,
-    )
+    memory_limit = part.memory_limit or general.memory_limit
+    own = replace(general, timeout=part.timeout or general.timeout, memory_limit=memory_limit)
     return _limits(own, workload)
 
 

@@ -40,7 +40,6 @@ def depth_models(request: DepthRequest, observer: DepthObserver) -> DepthBenchma
 
 
 def _check(request: DepthRequest) -> None:
-    """Raise `UsageError` where a request contradicts itself, or a file does not exist."""
     if not request.models:
         raise UsageError("no model", hint='es.depth("model.onnx", image="view.png")')
     if bool(request.metric_images_dir) != bool(request.metric_gt_dir):

@@ -58,8 +58,7 @@ class _KnownDepth:
     in_order = False
 
     def __init__(self, key: str, values: Any) -> None:
-        self._key = key
-        self._values = values
+        self._key, self._values = key, values
 
     def base_names(self) -> tuple[str, ...]:
         return (self._key,)
@@ -105,8 +104,16 @@ class DepthRun:
             self._answer(side, (self._picture,), "picture", keeps_inputs=True)
             if several:
                 self._answer(side, several, "set")
-        depths = [self._map(side) for side in sides]
-        agreement = self._agreement(sides)
+        answers = [read_answers(answer_file(side.folder / "picture", 0)) for side in sides]
+        depths = [
+            first_maps(own, request.output_name, side.label)[0]
+            for own, side in zip(answers, sides, strict=True)
+        ]
+        first, *others = [side.label for side in sides]
+        agreement = None
+        if others:
+            scoring = self._scoring(sides, "picture", (self._picture,))
+            agreement = scoring.against_reference(first, others)
         quality = self._quality(sides, several, target)
         runs = self._timed(sides)
         return DepthBenchmark(
@@ -131,9 +138,8 @@ class DepthRun:
         size = height_width(shape)
         if given is not None and size != (given, given):
             dims = "×".join(map(str, picture.shape or ()))
-            raise UsageError(
-                f"`input_size` {given}", why=f"input {picture.name} of {job.subject.name} is {dims}"
-            )
+            why = f"input {picture.name} of {job.subject.name} is {dims}"
+            raise UsageError(f"`input_size` {given}", why=why)
         if shape != picture.shape:
             preprocessing = replace(preprocessing, size=size)
             others = tuple(one for one in job.workload.shapes if one.name != picture.name)
@@ -161,10 +167,6 @@ class DepthRun:
         side = next(one for one in sides if one.label == label)
         return read_answers(answer_file(side.folder / what, number))
 
-    def _map(self, side: _Side) -> Any:
-        answers = self._answers_of((side,), "picture", side.label, 0)
-        return first_maps(answers, self._request.output_name, side.label)[0]
-
     def _scoring(self, sides: Sequence[_Side], what: str, samples: Sequence[Sample]) -> TaskScoring:
         names = [sample.name for sample in samples]
         answers_of = partial(self._answers_of, sides, what)
@@ -175,12 +177,6 @@ class DepthRun:
         return TaskScoring(
             self._task, self._task.name, answers_of, names, skipped=skipped, fail_fast=fail_fast
         )
-
-    def _agreement(self, sides: Sequence[_Side]) -> TaskReport | None:
-        if len(sides) < 2:
-            return None
-        first, *others = (side.label for side in sides)
-        return self._scoring(sides, "picture", (self._picture,)).against_reference(first, others)
 
     def _quality(
         self, sides: Sequence[_Side], several: Sequence[Sample], target: Any | None

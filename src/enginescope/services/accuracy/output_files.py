@@ -1,7 +1,4 @@
-"""Files that a comparison of outputs writes.
-
-The samples of a comparison: those of the data, those beside the model, or random ones.
-"""
+"""The samples of a comparison of outputs, and the files that it writes."""
 
 from __future__ import annotations
 
@@ -126,9 +123,6 @@ def _worst_of(side: ValidatedSide, doing: ValidationRun) -> Iterator[WorstAnswer
             yield values
 
 
-RANDOM_SAMPLES = 8
-
-
 class SampleChoice(Record, frozen=True, kw_only=True):
     """Samples, the shapes that all have in common, and files that are not samples."""
 
@@ -150,7 +144,7 @@ def choose_samples(model: Path, request: SampleRequest, workload: Workload) -> S
     if not (paths or request.random or shapes or workload.files):
         paths = data_sets_beside(model)
     if not paths:
-        count = request.count or RANDOM_SAMPLES
+        count = request.count or 8
         samples, common = random_samples(count, workload.seed, shapes)
         return SampleChoice(samples=samples, shapes=common)
     if len({shape.name for shape in shapes}) < len(shapes):

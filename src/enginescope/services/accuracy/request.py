@@ -1,7 +1,4 @@
-"""Requests of ``validate`` and ``depth``: sides, samples, limits, and what else to find out.
-
-What a comparison of outputs reports while it runs.
-"""
+"""Requests of ``validate`` and ``depth``, and what a comparison of outputs reports."""
 
 from __future__ import annotations
 
@@ -216,10 +213,6 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
     is_elsewhere: bool = False
 
     @property
-    def backends(self) -> tuple[str, ...]:
-        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
-
-    @property
     def sample_request(self) -> SampleRequest:
         return SampleRequest(
             _paths(self.data), _paths(self.images), self.random, self.samples, self.image_input
@@ -356,8 +349,14 @@ def check_request(request: ValidateRequest) -> None:
         raise UsageError("nothing to validate", hint='es.validate("model.onnx", on="trt:fp16")')
     if request.skip_output_save and request.output is None:
         raise UsageError("`skip_output_save`", why="without `output` nothing is kept")
-    _check_samples(request.sample_request)
-    _check_pictures(request.preprocessing)
+    samples, how = request.sample_request, request.preprocessing
+    sources = {"random": samples.random, "images": samples.images, "data": samples.data}
+    named = [f"`{name}`" for name, value in sources.items() if value]
+    if len(named) > 1:
+        raise UsageError(" and ".join(named), why="each of them selects the samples")
+    divisors = (how.divisor, *how.std)
+    if 0 in divisors or not all(map(math.isfinite, (*divisors, *how.mean))):
+        raise UsageError("preprocessing", why="divisor and std are finite and not 0, mean finite")
     for what, is_present in (
         ("targets", request.targets is not None),
         ("limits of a task", bool(request.task_limits)),
@@ -374,30 +373,15 @@ def check_request(request: ValidateRequest) -> None:
             raise UsageError(f"`{name}`", why=effect, hint="add `bisect`")
 
 
-def _check_samples(samples: SampleRequest) -> None:
-    sources = {"random": samples.random, "images": samples.images, "data": samples.data}
-    named = [f"`{name}`" for name, value in sources.items() if value]
-    if len(named) > 1:
-        raise UsageError(" and ".join(named), why="each of them selects the samples")
-
-
-def _check_pictures(how: Preprocessing) -> None:
-    divisors = (how.divisor, *how.std)
-    if 0 in divisors or not all(map(math.isfinite, (*divisors, *how.mean))):
-        raise UsageError("preprocessing", why="divisor and std are finite and not 0, mean finite")
-
-
 def _check_tolerance(request: ValidateRequest) -> None:
     name, general = request.tolerance, request.output_limits.in_place_of_rows()
     if name is None:
         return
     tolerance_named(name)
     if general and not request.bisection.is_wanted:  # the row is the limit of tensors inside
-        raise UsageError(
-            f"`tolerance` and `{general}`",
-            why=f"`{general}` for all outputs already covers `tolerance` {name}",
-            hint=f"one of them, or `{general}` for single outputs",
-        )
+        why = f"`{general}` for all outputs already covers `tolerance` {name}"
+        hint = f"one of them, or `{general}` for single outputs"
+        raise UsageError(f"`tolerance` and `{general}`", why=why, hint=hint)
 
 
 class ValidationObserver(Observer):

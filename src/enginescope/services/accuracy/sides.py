@@ -24,7 +24,7 @@ from enginescope.formats.onnx.onnx_rounding import (
     RoundedCopy,
     rounded_onnx,
 )
-from enginescope.formats.tensors.tensor_files import answer_file, read_answers
+from enginescope.formats.tensors.tensor_files import answer_file, has_expected, read_answers
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
 from enginescope.records.run.job import CPU_BACKEND, Job
@@ -81,8 +81,6 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
 
 def reference_side(request: ValidateRequest, samples: Sequence[Sample]) -> Side:
     """Return the reference of a request, whoever is compared with it."""
-    from enginescope.formats.tensors.tensor_files import has_expected
-
     named = request.reference
     if named is None and samples and all(has_expected(sample) for sample in samples):
         return Side(label=EXPECTED)
@@ -105,11 +103,9 @@ def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
     job = _reference_job(request)
     others = [one for one in jobs if _key(one) != _key(job)]
     if not others and request.targets is None:
-        raise UsageError(
-            "nothing to compare",
-            why=f"{job.subject.name} on {job.backend.name} is the reference and the only side",
-            hint="`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`",
-        )
+        why = f"{job.subject.name} on {job.backend.name} is the reference and the only side"
+        hint = "`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`"
+        raise UsageError("nothing to compare", why=why, hint=hint)
     return _with_labels(
         reference,
         _sides(others, samples),
@@ -145,8 +141,6 @@ def _longer(side: Side, depth: int) -> str:
 
 def _unused(request: ValidateRequest, samples: Sequence[Sample]) -> str | None:
     """Return a remark on expected outputs that some samples have, and that are no reference."""
-    from enginescope.formats.tensors.tensor_files import has_expected
-
     having = sum(has_expected(sample) for sample in samples)
     if request.reference is not None or not having:
         return None
@@ -199,8 +193,6 @@ def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
 
 def _note(job: Job) -> str:
     if job.backend.is_cpu:
-        from enginescope.formats.onnx.onnx_precision import onnx_precision
-
         held = onnx_precision(Path(job.subject.path or ""))
         threads = job.backend.options.get("intra_op_num_threads")
         fixed = f", {threads} thread{'s' if threads != '1' else ''}" if threads else ""
@@ -265,7 +257,6 @@ def _spanning(job: Job, samples: Sequence[Sample]) -> Job:
 
 
 def _bound(shapes: dict[str, list[tuple[int, ...]]], which: Callable[..., int]) -> str:
-    """Return the least or largest shape of every input, as the backend's option has it."""
     return ",".join(
         f"{name}:{'x'.join(str(which(sizes)) for sizes in zip(*dims, strict=True))}"
         for name, dims in shapes.items()
@@ -273,15 +264,10 @@ def _bound(shapes: dict[str, list[tuple[int, ...]]], which: Callable[..., int]) 
 
 
 def side_label(job: Job) -> str:
-    """Return what a side is called; the usual reference without its options."""
-    shown = replace(job.backend, options=_shown(job))
+    """Return what a side is called; the usual reference without its options, which a note says."""
+    backend = job.backend
+    shown = replace(backend, options={}) if str(backend) == REFERENCE else backend
     return f"{job.subject.name} · {shown}"
-
-
-def _shown(job: Job) -> dict[str, str]:
-    """Return the options without those of the usual reference, which a note says in words."""
-    own = job.backend.options
-    return {} if str(job.backend) == REFERENCE else own
 
 
 def _key(job: Job) -> tuple[str | None, str]:
@@ -324,7 +310,13 @@ class RoundedReference:
             if why is None:
                 why = self._ran(row, answer)
             if why is not None:
-                self.notices.append(_unknown(row, why))
+                notice = Notice(
+                    code="I-NO-EXPECTED-NOISE",
+                    message=f"the noise that {row} causes in this model is unknown: {why}; only "
+                    "the limits of the row apply",
+                    evidence={"row": row, "why": why},
+                )
+                self.notices.append(notice)
 
     def _ran(self, row: str, answer: Callable[[Job, Path], object]) -> str | None:
         """Run the copies of a row; return why one could not run."""
@@ -388,13 +380,3 @@ class RoundedReference:
         if not job.backend.is_cpu or job.backend.precision is not None:
             return f"the reference runs on {job.backend}, not in FP32 on the CPU"
         return None
-
-
-def _unknown(row: str, why: str) -> Notice:
-    return Notice(
-        code="I-NO-EXPECTED-NOISE",
-        level="info",
-        message=f"the noise that {row} causes in this model is unknown: {why}; only the limits of "
-        "the row apply",
-        evidence={"row": row, "why": why},
-    )

@@ -17,7 +17,9 @@ from enginescope.analysis.accuracy.binding_check import (
     renamed,
 )
 from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.errors.output_tolerance import (
+    Tolerance,
     ToleranceRequest,
     tolerance_for,
     tolerance_named,
@@ -57,6 +59,26 @@ def collect_outputs(job: Job, request: AnswerRequest, watch: Watch) -> Run:
     asked = replace(job, answering=request)
     watch(asked, None)
     return answered(asked, lambda progress: watch(asked, progress))
+
+
+def compare_folders(
+    label: str,
+    samples: Sequence[Sample],
+    folders: tuple[Path, Path],
+    base: Tolerance,
+    asked: ToleranceRequest = ToleranceRequest(),  # noqa: B008 - it is immutable
+    names: Mapping[str, str] | None = None,
+) -> SideDiff:
+    """Compare the outputs in the folders of a reference and of a side, one sample at a time.
+
+    Args:
+        names: Outputs of the side -> outputs of the reference.
+    """
+    comparison = SideComparison(label, partial(tolerance_for, base=base, asked=asked))
+    for number, sample in enumerate(samples):
+        ours, theirs = (read_answers(answer_file(folder, number)) for folder in folders)
+        comparison.add(number, sample.name, ours, renamed(theirs, names or {}))
+    return comparison.result()
 
 
 class Plan(Record, frozen=True, kw_only=True):
@@ -103,8 +125,7 @@ class ValidationRun:
         labels = [side.label for side in plan.sides.every]
         if len(set(labels)) < len(labels):  # their outputs would lie in one folder
             raise ValueError(f"sides of one name: {labels}")
-        self._plan = plan
-        self._watch = watch
+        self._plan, self._watch = plan, watch
         self._collect = collect or (lambda _side, _request, run: run())
         self._alike = alike
         self._notices: dict[tuple[str, str], Notice] = {}
@@ -129,8 +150,7 @@ class ValidationRun:
                 if one is sides.reference:
                     raise
                 self._failures[one.label] = error
-        self._check_outputs()
-        self._check_inputs()
+        self._check_names()
 
     def answers(self) -> None:
         """Let everyone answer the samples whose bindings allow it."""
@@ -194,7 +214,7 @@ class ValidationRun:
             progress(number)
             if number in self._skipped:
                 continue
-            reference = self._reference_answers(number, sample, outputs)
+            reference = self._reference_answers(number)
             rounded = {
                 row: self._rounded.outputs(row, number) if self._rounded else []
                 for row in {self._row(side) for side in sides.others}
@@ -208,9 +228,7 @@ class ValidationRun:
                 pairings[side.label].add(reference, answers)
         if self._rounded is not None:
             self._rounded.close()
-            self._notices |= {
-                (notice.code, notice.message): notice for notice in self._rounded.notices
-            }
+            self._notices |= {(one.code, one.message): one for one in self._rounded.notices}
         described = self._runs.get(sides.reference.label) or next(iter(self._runs.values()), None)
         judged = tuple(
             self._side(other, comparisons.get(other.label), pairings.get(other.label))
@@ -243,11 +261,7 @@ class ValidationRun:
 
     def values_of(self, label: str, number: int, output: str) -> tuple[TensorValues, TensorValues]:
         """Return a sample's output, the reference's and a side's, while the outputs are kept."""
-        sample = self._plan.samples[number]
-        both = (
-            self._reference_answers(number, sample, self._outputs()),
-            self._side_answers(label, number),
-        )
+        both = self._reference_answers(number), self._side_answers(label, number)
         first, second = (next(one for one in held if one.name == output) for held in both)
         return first, second
 
@@ -258,8 +272,7 @@ class ValidationRun:
     def answers_of(self, label: str, number: int) -> tuple[TensorValues, ...]:
         """Return what a side, or the reference, gave for a sample, while the outputs are kept."""
         if label == self._plan.sides.reference.label:
-            sample = self._plan.samples[number]
-            return self._reference_answers(number, sample, self._outputs())
+            return self._reference_answers(number)
         return self._side_answers(label, number)
 
     def _side_answers(self, label: str, number: int) -> tuple[TensorValues, ...]:
@@ -268,12 +281,9 @@ class ValidationRun:
         return renamed(answers, self._plan.output_names)
 
     def _drawn(self) -> int:
-        jobs = [side.job for side in self._plan.sides.every]
-        if any(job.workload.files for job in jobs if job is not None):
+        if any(side.job.workload.files for side in self._plan.sides.every if side.job):
             return 0
-        return sum(
-            not (sample.data_set or sample.files or sample.images) for sample in self._plan.samples
-        )
+        return sum(not (one.data_set or one.files or one.images) for one in self._plan.samples)
 
     def _side(
         self, one: Side, comparison: SideComparison | None, pairing: OutputPairing | None
@@ -337,8 +347,8 @@ class ValidationRun:
         names = self._plan.output_names
         return tuple(output.name for output in bindings_of(first, names).outputs) if first else ()
 
-    def _check_outputs(self) -> None:
-        """Raise where the map of outputs or a tolerance names an output that nobody gives."""
+    def _check_names(self) -> None:
+        """Raise where an output or an input is named that no model has."""
         plan, label = self._plan, self._plan.sides.reference.label
         sides = [run for name, run in self._runs.items() if name != label]
         if sides and not self._failures:
@@ -346,20 +356,16 @@ class ValidationRun:
         renamed_sides = [bindings_of(one, plan.output_names) for one in sides]
         given = [output.name for side in renamed_sides for output in side.outputs]
         check_tolerance_names(plan.asked, (*self._outputs(), *given))
-
-    def _check_inputs(self) -> None:
-        """Raise where an input is named that nobody takes: an engine had to be asked first."""
         known = {one.name for run in self._runs.values() for one in run.inputs}
         if known and not self._failures:
-            jobs = [side.job for side in self._plan.sides.every if side.job is not None]
-            check_names_among(known, jobs, self._plan.samples)
+            jobs = [side.job for side in plan.sides.every if side.job is not None]
+            check_names_among(known, jobs, plan.samples)
 
-    def _reference_answers(
-        self, number: int, sample: Sample, outputs: Sequence[str]
-    ) -> tuple[TensorValues, ...]:
+    def _reference_answers(self, number: int) -> tuple[TensorValues, ...]:
         reference = self._plan.sides.reference
         if reference.job is not None:
             return read_answers(answer_file(self._folder(reference.label), number))
+        sample, outputs = self._plan.samples[number], self._outputs()
         if reference.folder is None:
             return expected_answers(sample, outputs)
         return stored_answers(Path(reference.folder), number, sample, outputs)
@@ -398,15 +404,11 @@ _CALIBRATED = frozenset({"int8", "fp8", "fp4"})
 _ABOUT_INPUTS = frozenset({"I-DYNAMIC-SHAPE", "W-DYNAMIC-SHAPE"})
 
 
-_NO_NAMES: Mapping[str, str] = {}
-
-
-def bindings_of(run: Run, names: Mapping[str, str] = _NO_NAMES) -> Bindings:
+def bindings_of(run: Run, names: Mapping[str, str] | None = None) -> Bindings:
     """Return what a model takes and gives, its outputs under the names they are mapped to."""
-    outputs = tuple(
-        replace(output, name=names.get(output.name, output.name)) for output in run.outputs
-    )
-    return Bindings(inputs=run.inputs, outputs=outputs)
+    mapped = names or {}
+    outputs = (replace(one, name=mapped.get(one.name, one.name)) for one in run.outputs)
+    return Bindings(inputs=run.inputs, outputs=tuple(outputs))
 
 
 def check_output_names(
@@ -453,7 +455,13 @@ def check_space(folder: Path, sides: Iterable[Iterable[Tensor]], samples: int) -
         sides: What each side gives for a sample. A dimension that is not known counts as 1, a type
             or shape that is not known as nothing: the outputs need no less.
     """
-    needed = samples * sum(_least_bytes(output) for outputs in sides for output in outputs)
+    known = [
+        replace(output, shape=tuple(1 if dim is None else dim for dim in output.shape))
+        for outputs in sides
+        for output in outputs
+        if output.shape is not None
+    ]
+    needed = samples * sum(output.nbytes or 0 for output in known)
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise UsageError(
@@ -462,10 +470,3 @@ def check_space(folder: Path, sides: Iterable[Iterable[Tensor]], samples: int) -
             f"{format_bytes(free)} are free",
             hint="TMPDIR or `output` on another disk, or fewer `samples`",
         )
-
-
-def _least_bytes(output: Tensor) -> int:
-    if output.shape is None:
-        return 0
-    shape = tuple(1 if dim is None else dim for dim in output.shape)
-    return replace(output, shape=shape).nbytes or 0

@@ -24,7 +24,7 @@ from enginescope.core.errors import (
     disk_full_as_error,
 )
 from enginescope.core.optional import require
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.judge.notice import Notice
@@ -102,16 +102,14 @@ class _Bisecting:
         inside = add_node_errors(run.find(), plan, run, own=_is_cheap(plan.job))
         precision = None
         if request.extract is not None:
-            notice = extracted(inside, plan, run, self._folder_of(result, request.extract))
+            labels = [side.label for side in self._plan.sides.others]
+            own = "" if self.is_alone else f"side-{labels.index(result.label) + 1}"
+            notice = extracted(inside, plan, run, request.extract / own)
             inside = replace(inside, notices=(*inside.notices, notice))
         if request.suggest_precision:
             samples = dict.fromkeys((*plan.samples, *self._samples[:_MOST_TRIED]))
             precision = FallbackTrials(plan, run, tuple(samples)).tried(inside)
         return replace(result, inside=inside, precision=precision)
-
-    def _folder_of(self, result: ValidatedSide, extract: Path) -> Path:
-        labels = [side.label for side in self._plan.sides.others]
-        return extract if self.is_alone else extract / f"side-{labels.index(result.label) + 1}"
 
 
 def check_bisectable(plan: Plan, extract: Path | None) -> None:
@@ -121,18 +119,15 @@ def check_bisectable(plan: Plan, extract: Path | None) -> None:
     for other in plan.sides.others:
         reference = computing_reference(other, plan.sides.reference)
         if reference is None:
-            raise UsageError(
-                f"`bisect`: {other.label}",
-                why=f"{plan.sides.reference.label} have no reference for intermediate tensors",
-                hint="`reference` MODEL, a model that is known to be correct",
-            )
+            why = f"{plan.sides.reference.label} have no reference for intermediate tensors"
+            hint = "`reference` MODEL, a model that is known to be correct"
+            raise UsageError(f"`bisect`: {other.label}", why=why, hint=hint)
         for job in (other.job, reference):
             if job is None or job.subject.kind != "onnx":
-                raise UsageError(
-                    f"`bisect`: {job.subject.name if job else other.label}",
-                    why="an engine does not return intermediate tensors",
-                    hint="the ONNX model it was built from, with `on` trt:fp16",
-                )
+                what = f"`bisect`: {job.subject.name if job else other.label}"
+                why = "an engine does not return intermediate tensors"
+                hint = "the ONNX model it was built from, with `on` trt:fp16"
+                raise UsageError(what, why=why, hint=hint)
 
 
 def computing_reference(side: Side, reference: Side) -> Job | None:
@@ -153,18 +148,15 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
     if side.job is None or reference is None or one.diff is None:
         raise UsageError(f"`bisect`: {side.label}", why="nothing there computes outputs")
     held = tolerance_name(side, plan.sides.reference)[0]
-    row = tolerance_named(plan.tolerance or held)
-    return BisectPlan(
+    return copied(
+        BisectPlan,
+        plan,
         label=one.label,
         reference_label=f"{reference.subject.name} · {reference.backend.name}",
         job=side.job,
         reference=reference,
         samples=_worst_samples(one.diff, plan.samples),
-        preprocessing=plan.preprocessing,
-        tolerance=row,
-        asked=plan.asked,
-        output_names=plan.output_names,
-        run_samples=plan.run_samples,
+        tolerance=tolerance_named(plan.tolerance or held),
         fails=not one.passes,
         folder=str(folder.resolve()),
         most=None if _is_cheap(side.job) and _is_cheap(reference) else FEW_MARKS,
@@ -196,9 +188,8 @@ def _worst_samples(diff: SideDiff, samples: Sequence[Sample]) -> tuple[Sample, .
 def check_folder(folder: Path) -> None:
     """Raise `UsageError` unless a folder is empty or not there yet."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(
-            f"`extract` {folder}", why="it is not an empty folder", hint="name a new folder"
-        )
+        why = "it is not an empty folder"
+        raise UsageError(f"`extract` {folder}", why=why, hint="name a new folder")
 
 
 def extracted(found: Bisected, plan: BisectPlan, run: BisectRun, folder: Path) -> Notice:
@@ -219,12 +210,8 @@ def extracted(found: Bisected, plan: BisectPlan, run: BisectRun, folder: Path) -
     except (EnginescopeError, OSError) as error:
         return _not(str(error))
     part = "the part of the model up to " if step.not_compared else ""
-    return Notice(
-        code="I-EXTRACTED",
-        message=f"{part}{step.pair.node} with its inputs and a script is in {folder}",
-        level="info",
-        evidence={"folder": str(folder)},
-    )
+    message = f"{part}{step.pair.node} with its inputs and a script is in {folder}"
+    return Notice(code="I-EXTRACTED", message=message, evidence={"folder": str(folder)})
 
 
 def _write(

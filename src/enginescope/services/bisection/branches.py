@@ -1,7 +1,4 @@
-"""If and Loop are entered: copies of both models in which the reference's decisions are fixed.
-
-Outputs of models whose inside is shown: marked copies, each in a fresh process.
-"""
+"""Copies of models: with marked tensors, or without If and Loop, as the reference decides."""
 
 from __future__ import annotations
 
@@ -41,8 +38,7 @@ class IntermediateOutputs:
         self, folder: Path, preprocessing: Preprocessing, watch: Watch, run_samples: RunSamples
     ) -> None:
         self.folder, self._run_samples = folder, run_samples
-        self._preprocessing = preprocessing
-        self._watch = watch
+        self._preprocessing, self._watch = preprocessing, watch
 
     def marked(
         self,
@@ -168,7 +164,12 @@ def _one_level(
     stays.update(one.node for number, one in enumerate(first) if number not in values)
     kept = [sample for sample, one in zip(found.samples, by_sample, strict=True) if one == first]
     if len(kept) < len(found.samples):
-        notices.append(_other_samples(len(found.samples) - len(kept), len(found.samples)))
+        count = len(found.samples)
+        message = (
+            f"{count - len(kept)} of {count} samples take other branches than the first one, and "
+            "were skipped"
+        )
+        notices.append(Notice(code="W-OTHER-BRANCH", message=message))
     if found.job.backend.name.startswith("ort"):
         (own, *_) = _decisions(found.job, kept[:1], answers, folder / "side")
         if len(own) != len(first):
@@ -184,7 +185,6 @@ def _one_level(
 def _decisions(
     job: Job, samples: Sequence[Sample], answers: IntermediateOutputs, folder: Path
 ) -> list[tuple[Decision, ...]]:
-    """Return what each If and Loop does, for each sample."""
     copy, nodes = asking_onnx(Path(job.subject.path or ""), folder / "asking")
     if not nodes:
         return [() for _ in samples]
@@ -192,13 +192,14 @@ def _decisions(
     found = []
     for at in range(len(samples)):
         held = outputs_by_name(folder / "answers", at)
-        values = [
-            int(held[f"{DECISION}{number}"].data.reshape(-1)[0]) for number in range(len(nodes))
-        ]
         found.append(
             tuple(
-                Decision(node=name, operator=operator, value=value)
-                for (name, operator), value in zip(nodes, values, strict=True)
+                Decision(
+                    node=name,
+                    operator=operator,
+                    value=int(held[f"{DECISION}{number}"].data.reshape(-1)[0]),
+                )
+                for number, (name, operator) in enumerate(nodes)
             )
         )
     return found
@@ -221,10 +222,8 @@ def _on_branches(decisions: Sequence[Decision], values: dict[int, int]) -> list[
             message = f"{one.node} was compared round by round: {one.value:,}"
         else:
             message = f"{one.node} was not entered: it runs {one.value:,} rounds"
-        if number in values:
-            notices.append(Notice(code="I-BRANCH", message=message, level="info"))
-        else:
-            notices.append(Notice(code="W-NOT-ENTERED", message=message))
+        code = "I-BRANCH" if number in values else "W-NOT-ENTERED"
+        notices.append(Notice(code=code, message=message))
     return notices
 
 
@@ -238,10 +237,3 @@ def _on_departures(reference: Sequence[Decision], side: Sequence[Decision]) -> l
         for ours, theirs in zip(reference, side, strict=True)
         if ours.value != theirs.value
     ]
-
-
-def _other_samples(count: int, of: int) -> Notice:
-    return Notice(
-        code="W-OTHER-BRANCH",
-        message=f"{count} of {of} samples take other branches than the first one, and were skipped",
-    )

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
-from enginescope.analysis.accuracy.binding_check import renamed
-from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.analysis.bisection.precision_proposals import (
     PrecisionTrial,
@@ -17,24 +13,15 @@ from enginescope.analysis.bisection.precision_proposals import (
     proposals_of,
     worst_error,
 )
-from enginescope.analysis.errors.output_tolerance import tolerance_for
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import DiskFullError, EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_precision import node_names, onnx_precision
-from enginescope.formats.tensors.tensor_files import answer_file, read_answers
-from enginescope.records.run.job import (
-    BackendSpec,
-    InputFile,
-    InputShape,
-    Job,
-    StopRule,
-    WarmUp,
-    Workload,
-)
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.job import InputFile, InputShape, Job, StopRule, WarmUp, Workload
+from enginescope.records.run.run import OutcomeKind
 from enginescope.records.run.sample_set import Sample
 from enginescope.runner.session import run_jobs
+from enginescope.services.accuracy.validation_run import compare_folders
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 
 #: Enough to tell ways apart that differ by a few percent.
@@ -103,8 +90,7 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
         job, reference: The side, and who computes what is right.
     """
     spec = job.backend
-    plain = replace(spec, precision=None)
-    whole = replace(job, backend=plain)
+    whole = replace(job, backend=replace(spec, precision=None))
     parts = set((spec.precision or "").lower().split("+"))
     if spec.name == "trt" and parts & _REDUCED:
         words = "layers kept in FP32 by keep_fp32, binding"
@@ -117,13 +103,9 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
         words = f"{reference.subject.name} converted to FP16 again, without some nodes"
         whole = replace(job, subject=reference.subject)
         return FallbackStrategy(words=words, job=job, option=None, whole=whole), words
-    return None, _why_not(spec, held)
-
-
-def _why_not(spec: BackendSpec, held: str) -> str:
     if held == "fp32":
-        return f"{spec} computes in FP32 already, so precision is not the cause"
-    return f"only an FP16 side can keep parts in FP32, and this one has {held}"
+        return None, f"{spec} computes in FP32 already, so precision is not the cause"
+    return None, f"only an FP16 side can keep parts in FP32, and this one has {held}"
 
 
 class FallbackTrials:
@@ -157,7 +139,10 @@ class FallbackTrials:
         try:
             cache = Path(self._plan.job.engine_cache or self._run.answers.folder)
             job = way.whole if whole else way.keeping(proposal.nodes, cache)
-            diff = self._compared(self._answers(job), reference)
+            plan, folders = self._plan, (reference, self._answers(job))
+            diff = compare_folders(
+                plan.label, self._samples, folders, plan.tolerance, plan.asked, plan.output_names
+            )
         except DiskFullError:
             raise
         except EnginescopeError as error:
@@ -176,21 +161,11 @@ class FallbackTrials:
         self._run.answers.plain(job, folder, self._samples)
         return folder
 
-    def _compared(self, answers: Path, reference: Path) -> SideDiff:
-        plan = self._plan
-        limits = partial(tolerance_for, base=plan.tolerance, asked=plan.asked)
-        comparison = SideComparison(plan.label, limits)
-        for number, sample in enumerate(self._samples):
-            ours = read_answers(answer_file(reference, number))
-            theirs = renamed(read_answers(answer_file(answers, number)), plan.output_names)
-            comparison.add(number, sample.name, ours, theirs)
-        return comparison.result()
-
     def _measured(self, trial: PrecisionTrial, job: Job) -> PrecisionTrial:
         timed = replace(
             job, workload=_workload(job.workload, self._samples[0]), layer_profile=False
         )
-        (run,) = run_jobs([timed], _forget)
+        (run,) = run_jobs([timed], lambda _run: None)  # these are not runs of the user's
         if run.outcome.kind is not OutcomeKind.OK:
             return replace(trial, failure=run.outcome.message)
         latency = RunView(run).latency
@@ -217,7 +192,3 @@ def _workload(asked: Workload, sample: Sample) -> Workload:
         warmup=WarmUp(time_ms=100.0, limit_ms=1_000.0),
         stop=_STOP,
     )
-
-
-def _forget(run: Run) -> None:
-    """Keep nothing: these are not runs of the user's."""

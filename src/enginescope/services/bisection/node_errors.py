@@ -41,7 +41,14 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
         own: Measure in the side's precision. In FP32 they are measured where another model than
             the reference's was converted.
     """
-    in_fp32 = _is_another_model(plan)
+    ours, theirs = plan.reference.subject, plan.job.subject
+    # whether the side is converted to a narrow type from another model than the reference's
+    in_fp32 = (
+        plan.largest is not None
+        and plan.job.backend.precision is not None
+        and ours.path != theirs.path
+        and (ours.sha256 is None or ours.sha256 != theirs.sha256)
+    )
     if not own and not in_fp32:
         return found
     pairs = [step.pair for step in found.steps]
@@ -51,11 +58,8 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
             if wanted:
                 errors.measure()
         except BackendError as error:
-            notice = Notice(
-                code="I-NO-OWN-ERRORS",
-                message=f"the own error of each node{errors.where} could not be measured: {error}",
-                level="info",
-            )
+            message = f"the own error of each node{errors.where} could not be measured: {error}"
+            notice = Notice(code="I-NO-OWN-ERRORS", message=message)
             errors.added, errors.stored = {}, {}
             found = replace(found, notices=(*found.notices, notice))
     steps = tuple(
@@ -68,14 +72,6 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
         for step in found.steps
     )
     return started(replace(found, steps=steps))
-
-
-def _is_another_model(plan: BisectPlan) -> bool:
-    """Whether the side is converted to a narrow type from another model than the reference's."""
-    if plan.largest is None or plan.job.backend.precision is None:
-        return False
-    ours, theirs = plan.reference.subject, plan.job.subject
-    return ours.path != theirs.path and (ours.sha256 is None or ours.sha256 != theirs.sha256)
 
 
 class NodeErrors:
@@ -117,24 +113,19 @@ class NodeErrors:
 
     def case(self, pair: TensorPair) -> tuple[Path, list[TensorValues], TensorValues]:
         """Return a model of one node, its right inputs, and its right output."""
-        copy, asked = split_model_at(
-            Path(self._job.subject.path or ""),
-            {pair.candidate: self._given[pair.candidate]},
-            self._given,
-            self._folder / "side",
-        )
+        copy, asked = self._severed([pair])
         (held, *_) = self._reference_values([pair], asked)
         return copy, self._inputs(asked, held), held[pair.reference]
+
+    def _severed(self, pairs: Sequence[TensorPair]) -> tuple[Path, tuple[str, ...]]:
+        wanted = {pair.candidate: self._given[pair.candidate] for pair in pairs}
+        source = Path(self._job.subject.path or "")
+        return split_model_at(source, wanted, self._given, self._folder / "side")
 
     def _measure(self, pairs: Sequence[TensorPair]) -> None:
         folder = self._folder
         try:
-            copy, asked = split_model_at(
-                Path(self._job.subject.path or ""),
-                {pair.candidate: self._given[pair.candidate] for pair in pairs},
-                self._given,
-                folder / "side",
-            )
+            copy, asked = self._severed(pairs)
             values = self._reference_values(pairs, asked)
             samples = [self._fed(number, asked, held) for number, held in enumerate(values)]
             plain = replace(self._job, workload=Workload())

@@ -105,7 +105,9 @@ class BisectRun:
 
     def find(self) -> Bisected:
         """Search, with fewer marks where the error goes away under many."""
-        most, notices = self._plan.most, [*_of_cpu(self._plan), *self.sides.notices]
+        most, notices = self._plan.most, [*self.sides.notices]
+        if self._plan.job.backend.is_cpu and self._plan.tolerance.name == "fp16":
+            notices.insert(0, FP16_ON_CPU)
         if not self._pairs:
             return self._result({}, tuple(notices), gone=False)
         self._survey()
@@ -206,30 +208,25 @@ class BisectRun:
         folder = self.answers.folder / f"round-{self._rounds}"
         ours = {pair.reference: self.reference_flow.tensor(pair.reference) for pair in pairs}
         theirs = {pair.candidate: self.typed(pair) for pair in pairs}
-        for job, flow, marks, name in (
-            (sides.reference, self.reference_flow, ours, "reference"),
-            (sides.job, self.flow, theirs, "side"),
-        ):
-            self.answers.marked(job, flow, marks, folder / name, sides.samples)
+        copies = (
+            (sides.reference, self.reference_flow, ours, folder / "reference"),
+            (sides.job, self.flow, theirs, folder / "side"),
+        )
+        for job, flow, marks, place in copies:
+            self.answers.marked(job, flow, marks, place, sides.samples)
         sums = {pair.tensor: TensorErrors(pair.tensor, plan.tolerance) for pair in pairs}
         limits = partial(tolerance_for, base=plan.tolerance, asked=plan.asked)
         outputs = SideComparison(plan.label, limits)
         for number, sample in enumerate(sides.samples):
-            both = [outputs_by_name(folder / name, number) for name in ("reference", "side")]
+            both = [outputs_by_name(place, number) for *_, place in copies]
             for pair in pairs:
                 a, b = both[0].get(pair.reference), both[1].get(pair.candidate)
                 if a is not None and b is not None:
                     sums[pair.tensor].add(a, b)
                     self.looks[pair.candidate] = GivenTensor(dtype=b.dtype, rank=len(b.shape))
             known = [
-                [
-                    values
-                    for name, values in held.items()
-                    if name in flow.outputs or name not in marks
-                ]
-                for held, flow, marks in zip(
-                    both, (self.reference_flow, self.flow), (ours, theirs), strict=True
-                )
+                [of for name, of in values.items() if name in flow.outputs or name not in marks]
+                for values, (_, flow, marks, _) in zip(both, copies, strict=True)
             ]
             answers = renamed(known[1], plan.output_names)
             outputs.add(number, sample.name, known[0], answers)
@@ -254,7 +251,14 @@ class BisectRun:
         missing = tuple(name for name, error in looked.items() if error is None)
         silent = [name for name in missing if name not in self._refusals]
         if silent:
-            notices = (*notices, _not_compared(silent))
+            shown = ", ".join(silent[:_SHOWN]) + (" …" if len(silent) > _SHOWN else "")
+            notice = Notice(
+                code="W-NOT-COMPARED",
+                message=f"{len(silent):,} tensors were not compared, because a marked copy did not "
+                f"return them or they are empty: {shown}; the error can start there too",
+                evidence={"tensors": silent},
+            )
+            notices = (*notices, notice)
         found = Bisected(
             side=plan.label,
             reference=plan.reference_label,
@@ -300,24 +304,8 @@ FP16_ON_CPU = Notice(
     code="I-FP16-ON-CPU",
     message="ONNX Runtime's CPU provider computes FP16 nodes in FP32 and skips casts between them: "
     "a GPU rounds more often and can overflow where the CPU does not",
-    level="info",
 )
-
-
-def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
-    is_judged = plan.job.backend.is_cpu and plan.tolerance.name == "fp16"
-    return (FP16_ON_CPU,) if is_judged else ()
 
 
 def _gone(when: str) -> Notice:
     return Notice(code="W-ERROR-GONE", message=f"the error disappears {when}")
-
-
-def _not_compared(names: Sequence[str]) -> Notice:
-    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
-    return Notice(
-        code="W-NOT-COMPARED",
-        message=f"{len(names):,} tensors were not compared, because a marked copy did not return "
-        f"them or they are empty: {shown}; the error can start there too",
-        evidence={"tensors": list(names)},
-    )

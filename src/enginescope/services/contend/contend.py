@@ -65,10 +65,6 @@ class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
     ] = "processes"
     rounds: Rounds = ROUNDS
 
-    @property
-    def backends(self) -> tuple[str, ...]:
-        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
-
 
 def run_contend(request: ContendRequest, observer: MeasurementObserver) -> ContendReport:
     """Measure each contender alone, each pair and all, interleaved in rounds.
@@ -133,11 +129,9 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
 def _check(request: ContendRequest) -> None:
     count, backends = len(request.models), len(request.backends)
     if not LEAST_CONTENDERS <= count <= MOST_CONTENDERS:
-        raise UsageError(
-            f"{count} model{'' if count == 1 else 's'} to run at the same time",
-            why=f"contend takes {LEAST_CONTENDERS} to {MOST_CONTENDERS}",
-            hint="name a model twice to run two copies of it",
-        )
+        what = f"{count} model{'' if count == 1 else 's'} to run at the same time"
+        why = f"contend takes {LEAST_CONTENDERS} to {MOST_CONTENDERS}"
+        raise UsageError(what, why=why, hint="name a model twice to run two copies of it")
     if backends not in (0, 1, count):
         hint = "name one for all models, or one for each"
         raise UsageError(f"{backends} backends for {count} models", hint=hint)
@@ -184,9 +178,8 @@ def _contenders(job: Job) -> tuple[str, ...]:
 def _check_window(runs: Sequence[Run]) -> None:
     for run in runs:
         if run.is_ok and run.contention is None:
-            raise UnsupportedError(
-                f"contention on {run.job.backend.name}", why="it issues requests by itself"
-            )
+            why = "it issues requests by itself"
+            raise UnsupportedError(f"contention on {run.job.backend.name}", why=why)
 
 
 def _by_round(

@@ -259,10 +259,6 @@ def _why_unusable(backend: str) -> str | None:
     return None if availability.usable else str(availability.detail)
 
 
-_HOST_TIMES = "its profile has times of the host, not of the device"
-_CPU_ONLY = f"enginescope measures several requests in flight on {CPU_BACKEND} alone"
-
-
 def _of_onnxruntime(streams: int, provider: Provider) -> Ladder:
     keys, latency = RungKey, median_of("latency")
     is_cpu, on_cuda = provider.is_cpu, provider.on_cuda
@@ -286,9 +282,11 @@ def _of_onnxruntime(streams: int, provider: Provider) -> Ladder:
             Way(mode=replace(ahead, in_flight=2), readers={keys.ONE_AHEAD: period}),
             Way(mode=replace(ahead, in_flight=streams), readers={keys.STREAMS: period}),
         ]
-    in_flight = None if is_cpu else _CPU_ONLY
+    host_times = "its profile has times of the host, not of the device"
+    cpu_only = f"enginescope measures several requests in flight on {CPU_BACKEND} alone"
+    in_flight = None if is_cpu else cpu_only
     rungs = (
-        Rung(key=keys.LAYERS, why=None if has_layers else _HOST_TIMES),
+        Rung(key=keys.LAYERS, why=None if has_layers else host_times),
         *((Rung(key=keys.DEVICE, base=keys.LAYERS),) if on_cuda else ()),
         Rung(key=keys.BOUND, base=keys.DEVICE if on_cuda else keys.LAYERS),
         *((Rung(key=keys.PYTHON, base=keys.BOUND),) if is_cpu else ()),

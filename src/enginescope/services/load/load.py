@@ -243,9 +243,7 @@ class _Trials:
         if skipped is not None and self._observer.interruption is None:
             message = f"the maximum time was over: {skipped:.4g} queries/s was not tried"
             evidence = {"rate_per_s": skipped}
-            notices.append(
-                Notice(code="I-SHORT-SEARCH", message=message, evidence=evidence, level="info")
-            )
+            notices.append(Notice(code="I-SHORT-SEARCH", message=message, evidence=evidence))
         return replace(
             report,
             notices=tuple(notices),

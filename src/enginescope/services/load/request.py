@@ -14,7 +14,7 @@ from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.core.units import parse_duration_ms
 from enginescope.formats.arrival_trace import read_arrival_trace
-from enginescope.records.run.job import Conditions, Workload
+from enginescope.records.run.job import Conditions
 from enginescope.records.run.load_and_contention import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import Slo
 from enginescope.services.declared import EXISTING_FILE, File, Param
@@ -108,9 +108,8 @@ def parse_slo(text: str) -> Slo:
         raise UsageError(f"{text!r} is not an objective", hint="as in p99<10ms or p99.9<50ms")
     slo = Slo(p=float(match[1]), limit_ms=parse_duration_ms(match[2]))
     if not 50 <= slo.p < 100 or slo.limit_ms <= 0:
-        raise UsageError(
-            f"objective {text!r}", why="the percentile is 50 to below 100, and the limit above 0"
-        )
+        why = "the percentile is 50 to below 100, and the limit above 0"
+        raise UsageError(f"objective {text!r}", why=why)
     return slo
 
 
@@ -133,9 +132,8 @@ def rule_of(request: LoadRequest) -> LoadRule:
     if scenario is None:
         return rule
     if scenario != "server" and (rule.rate_per_s is not None or rule.times_ms):
-        raise UsageError(
-            f"`rate` and `scenario` {scenario}", why="only the scenario server has a rate"
-        )
+        why = "only the scenario server has a rate"
+        raise UsageError(f"`rate` and `scenario` {scenario}", why=why)
     if scenario == "single-stream" and rule.workers > 1:
         raise UsageError("`concurrency`", why="the scenario single-stream has one query in flight")
     arrivals: Arrivals = "poisson"
@@ -151,34 +149,26 @@ def is_address(target: str) -> bool:
 
 def check_load_request(request: LoadRequest, rule: LoadRule, slo: Slo | None) -> None:
     """Raise `UsageError` where a request contradicts itself."""
+    has_rate = rule.arrivals in ("poisson", "constant")
     if rule.arrivals == "trace" and rule.rate_per_s is not None:
         raise UsageError("`rate` and `trace`", why="a trace has its own rate")
-    if request.find_max:
-        _check_search(rule, slo)
-    elif request.max_time_s is not None:
+    if request.find_max and slo is None:
+        raise UsageError("`find_max` without `slo`", hint="`slo` 'p99<10ms'")
+    if request.find_max and (not has_rate or rule.scenario not in (None, "server")):
+        raise UsageError("`find_max`", why="a search needs arrivals with a rate")
+    if request.max_time_s is not None and not request.find_max:
         raise UsageError("`max_time` without `find_max`", hint="`duration` ends a load test")
     if slo and rule.is_open and slo.limit_ms > rule.duration_ms + GRACE_MS:
         why = "its limit is longer than the test"
         raise UsageError("`slo`", why=why, hint="a longer `duration`")
     if is_address(request.address):
         _check_address(request.address)
-    _check_workload(request.workload, rule)
-
-
-def _check_workload(workload: Workload, rule: LoadRule) -> None:
-    mode, warmup = workload.mode, workload.warmup
+    mode, warmup = request.workload.mode, request.workload.warmup
     if mode.kind == "throughput" or mode.decode is not None:
         raise UsageError("`workload`", why="a load test issues single requests")
     is_warm = warmup.time_ms or warmup.iterations
-    if not is_warm and rule.arrivals in ("poisson", "constant") and rule.rate_per_s is None:
+    if not is_warm and has_rate and rule.rate_per_s is None:
         raise UsageError("no warm-up and no `rate`", why="the warm-up measures the usual rate")
-
-
-def _check_search(rule: LoadRule, slo: Slo | None) -> None:
-    if slo is None:
-        raise UsageError("`find_max` without `slo`", hint="`slo` 'p99<10ms'")
-    if rule.arrivals not in ("poisson", "constant") or rule.scenario not in (None, "server"):
-        raise UsageError("`find_max`", why="a search needs arrivals with a rate")
 
 
 def _check_address(address: str) -> None:
@@ -188,18 +178,12 @@ def _check_address(address: str) -> None:
     except ValueError as error:
         raise UsageError(f"endpoint {address}", why=str(error)) from None
     if not parts.hostname or "/v2/models/" not in parts.path:
-        raise UsageError(
-            f"endpoint {address}",
-            why="it is not the address of a model",
-            hint="http://localhost:8000/v2/models/NAME, or grpc://localhost:8001/v2/models/NAME",
-        )
+        hint = "http://localhost:8000/v2/models/NAME, or grpc://localhost:8001/v2/models/NAME"
+        raise UsageError(f"endpoint {address}", why="it is not the address of a model", hint=hint)
     if parts.username or parts.password:
         raise UsageError("the endpoint's address holds credentials", hint="omit them")
     if address.startswith(_GRPC):
         if parts.port is None:
-            raise UsageError(
-                f"endpoint {address}",
-                why="gRPC has no usual port",
-                hint=f"grpc://{parts.hostname}:8001{parts.path}",
-            )
+            hint = f"grpc://{parts.hostname}:8001{parts.path}"
+            raise UsageError(f"endpoint {address}", why="gRPC has no usual port", hint=hint)
         require("grpc", purpose="load over gRPC", install="enginescope[grpc]")

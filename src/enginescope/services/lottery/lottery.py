@@ -18,7 +18,7 @@ from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.notice import Notice
 from enginescope.records.progress import RoundPosition, side_number
-from enginescope.records.run.job import Job, Workload
+from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.runner.session import build_engines, makes_first
@@ -74,7 +74,10 @@ def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> Lott
         StoreError: The store cannot be written.
         UnsupportedError, BackendError: The first build failed, or fewer than three can be run.
     """
-    request = replace(request, workload=lottery_workload(request.workload))
+    workload = paced_workload(request.workload)
+    if workload.stop == PROCESS_STOP:  # enough of them show how iterations vary
+        workload = replace(workload, stop=replace(PROCESS_STOP, min_iterations=FEWEST_ITERATIONS))
+    request = replace(request, workload=workload)
     _check(request)
     store = writable_store(request.store)
     job = _job(request, store)
@@ -87,19 +90,14 @@ def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> Lott
 def _check(request: LotteryRequest) -> None:
     iterations = request.workload.stop.iterations
     if iterations is not None and iterations < FEWEST_ITERATIONS:
-        raise UsageError(
-            f"iterations: {iterations}",
-            why=f"fewer than {FEWEST_ITERATIONS} do not show how iterations vary",
-        )
+        why = f"fewer than {FEWEST_ITERATIONS} do not show how iterations vary"
+        raise UsageError(f"iterations: {iterations}", why=why)
     if request.path.suffix.lower() in ENGINE_SUFFIXES:
         raise UsageError(f"{request.path} is built already", hint="name its ONNX model")
     file = request.timing_cache
     if file is not None and not Path(file).is_file():
-        raise UsageError(
-            f"timing cache {file}",
-            why="there is no such file",
-            hint=f"enginescope build {request.path} --timing-cache {file} makes it",
-        )
+        hint = f"enginescope build {request.path} --timing-cache {file} makes it"
+        raise UsageError(f"timing cache {file}", why="there is no such file", hint=hint)
 
 
 def _job(request: LotteryRequest, store: Store) -> Job:
@@ -110,18 +108,15 @@ def _job(request: LotteryRequest, store: Store) -> Job:
         job = replace(job, backend=backend.with_stored_build(job.backend))
     is_builder = isinstance(backend, Builder)
     if not makes_first(job):
-        raise UsageError(
-            f"{job.backend.name} makes no build that several processes can run",
-            hint=f"`on` {', '.join(backends_that(StoringBuilds))}, or one that builds engines",
-        )
+        what = f"{job.backend.name} makes no build that several processes can run"
+        hint = f"`on` {', '.join(backends_that(StoringBuilds))}, or one that builds engines"
+        raise UsageError(what, hint=hint)
     if request.timing_cache is not None and not is_builder:
         raise UsageError(f"`timing_cache` with {job.backend.name}", why="only trt reads one")
     if "timing_cache" in job.backend.options:
-        raise UsageError(
-            f"{job.backend}: timing_cache",
-            why="each build would read what the one before timed",
-            hint="`timing_cache` FILE gives every build the same one",
-        )
+        why = "each build would read what the one before timed"
+        hint = "`timing_cache` FILE gives every build the same one"
+        raise UsageError(f"{job.backend}: timing_cache", why=why, hint=hint)
     return job
 
 
@@ -298,17 +293,8 @@ class _Lottery:
         return TimedRun(run=run, seconds=seconds)
 
     def _is_over(self, share: float, next_s: float) -> bool:
-        """Whether a step of so many seconds would pass this share of the maximum time."""
         most = self._request.max_time_s
         return most is not None and perf_counter() - self._begin + next_s > share * most
-
-
-def lottery_workload(workload: Workload) -> Workload:
-    """Return the workload with a stop rule that shows how iterations vary."""
-    paced = paced_workload(workload)
-    if paced.stop != PROCESS_STOP:
-        return paced
-    return replace(paced, stop=replace(PROCESS_STOP, min_iterations=FEWEST_ITERATIONS))
 
 
 lottery = python_function("lottery", LotteryRequest, hold_lottery)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,6 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import MissingDependencyError
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
-from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.declared import File, Param, python_function
 from enginescope.services.measurement.jobs import (
@@ -49,16 +47,6 @@ class BenchResult(Record, frozen=True, kw_only=True):
         )
 
 
-def _check_runtime(jobs: Sequence[Job]) -> None:
-    """Raise before anything is measured or stored where nothing can be."""
-    if find_spec("onnxruntime") is None and all(job.backend.name[:4] == "ort-" for job in jobs):
-        raise MissingDependencyError(
-            "ONNX Runtime is not installed",
-            why=f"{jobs[0].backend.name} needs it; nothing was measured or stored",
-            hint="pip install 'enginescope[ort]'",
-        )
-
-
 def measure_models(
     request: JobRequest, observer: MeasurementObserver, *, is_stored: bool = True
 ) -> BenchResult:
@@ -72,7 +60,10 @@ def measure_models(
 
     store = writable_store(request.store) if is_stored else store_at(request.store)
     jobs = jobs_of(request, store)
-    _check_runtime(jobs)
+    if find_spec("onnxruntime") is None and all(job.backend.name[:4] == "ort-" for job in jobs):
+        why = f"{jobs[0].backend.name} needs it; nothing was measured or stored"
+        hint = "pip install 'enginescope[ort]'"
+        raise MissingDependencyError("ONNX Runtime is not installed", why=why, hint=hint)
     keeper = RunKeeper(store)
     runs: list[Run] = []
 

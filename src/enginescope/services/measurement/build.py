@@ -133,7 +133,6 @@ def _backend(request: BuildRequest) -> BackendSpec:
 
 
 def _copied(source: Path, target: Path) -> tuple[Path, ...]:
-    """Copy an engine and the files beside it in the cache."""
     names = [file.name for file in sorted(source.parent.iterdir())]
     endings = [name[len(source.name) :] for name in names if name.startswith(f"{source.name}.")]
     files = []

@@ -11,7 +11,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
-from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, compare_sides
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import MOST_ROUNDS, Tally, looks_up_to
@@ -39,7 +39,6 @@ from enginescope.services.verdicts.compare_inputs import named_sides, sides_of_c
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.progress import RoundPlan
     from enginescope.records.run.job import Job
     from enginescope.store.archive import Store
@@ -79,11 +78,9 @@ def continue_jobs(
         jobs, store, observer, lambda run, _job: bool(run.turn and run.turn.plan)
     )
     if not recorded:
-        raise UsageError(
-            "no comparison of these models and backends to continue",
-            why=f"in {store.place}",
-            hint="without `continue`, bench --compare begins one; runs list shows what is stored",
-        )
+        what = "no comparison of these models and backends to continue"
+        hint = "without `continue`, bench --compare begins one; runs list shows what is stored"
+        raise UsageError(what, why=f"in {store.place}", hint=hint)
     tag = comparison_tag(comparison_id(recorded) or "")
     differing = [
         f"{name} of {label}: {before} then, {now} now"

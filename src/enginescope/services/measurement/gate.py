@@ -68,15 +68,11 @@ def decide_gate(
 
 
 class _Measured(NamedTuple):
-    """The runs of a job that was measured again, and what to say of it."""
-
     sides: Sides
     notice: Notice
 
 
 class _Again:
-    """Measures the inconclusive jobs of a gate again."""
-
     def __init__(
         self,
         question: GateQuestion,
@@ -88,11 +84,13 @@ class _Again:
         self._request, self._start = request, 0.0
         self._runs = {run.id: run for run in (*question.baseline, *question.current)}
         self._begun: set[str] = set()
-        #: 2 where a job may get a comparison of its own.
-        self.measurements = 1 + any(map(_seems_repeatable, question.baseline))
+        #: 2 where a job may get a comparison of its own, as its model is still there.
+        self.measurements = 1 + any(
+            _not_repeatable(run) is None and Path(run.job.subject.path or "").is_file()
+            for run in question.baseline
+        )
 
     def decided(self, report: GateReport) -> GateReport:
-        """Return the report with new rows in place of inconclusive ones."""
         self._start = perf_counter()
         jobs = dict.fromkeys(_ids(row) for row in report.rows if _is_open(row))
         measured = {ids: self._measured(ids) for ids in jobs}
@@ -136,7 +134,9 @@ class _Again:
             return "the maximum time is over"
         sides = tuple(tuple(self._runs[run] for run in side) for side in ids)
         try:
-            result = self._continued(sides) if _is_comparison(sides) else self._begin(sides)
+            turns = {run.turn.comparison if run.turn else None for side in sides for run in side}
+            is_comparison = len(turns) == 1 and plan_of(sides) is not None
+            result = self._continued(sides) if is_comparison else self._begin(sides)
         except EnginescopeError as error:
             return str(error)
         except (KeyboardInterrupt, SystemExit) as error:
@@ -147,19 +147,15 @@ class _Again:
         if result.comparison is None or result.ended is Ended.GIVEN_UP:
             failed = next(side for side in result.sides if not side.runs[-1].headline)
             return f"a process failed: {failed.runs[-1].outcome.message}"
-        sides_again = tuple(side.runs for side in result.sides)
-        tag = f"{COMPARISON_TAG}{comparison_id(sides_again)}"
-        rounds = len(whole_rounds(sides_again))
-        return _Measured(
-            sides_again,
-            Notice(
-                code="I-MEASURED-AGAIN",
-                message="inconclusive at first; measured again in "
-                f"{counted(rounds, 'interleaved round')}: {tag}",
-                evidence={"comparison": tag, "rounds": rounds},
-                level="info",
-            ),
+        again = tuple(side.runs for side in result.sides)
+        tag, rounds = f"{COMPARISON_TAG}{comparison_id(again)}", len(whole_rounds(again))
+        notice = Notice(
+            code="I-MEASURED-AGAIN",
+            message="inconclusive at first; measured again in "
+            f"{counted(rounds, 'interleaved round')}: {tag}",
+            evidence={"comparison": tag, "rounds": rounds},
         )
+        return _Measured(again, notice)
 
     @property
     def _left_s(self) -> float | None:
@@ -238,11 +234,6 @@ def _ids_of(sides: Sides) -> _Ids:
     return baseline, current
 
 
-def _is_comparison(sides: Sides) -> bool:
-    turns = [run.turn.comparison if run.turn else None for side in sides for run in side]
-    return len(set(turns)) == 1 and plan_of(sides) is not None
-
-
 def _not_repeatable(run: Run) -> str | None:
     """Return why the job of a run cannot be measured again, as far as the run alone says."""
     job = run.job
@@ -255,11 +246,6 @@ def _not_repeatable(run: Run) -> str | None:
     if run.turn is not None:
         return "its runs are of an interleaved comparison that cannot be continued"
     return None
-
-
-def _seems_repeatable(run: Run) -> bool:
-    """Whether a job that was not interleaved may be measured again: its model is still there."""
-    return _not_repeatable(run) is None and Path(run.job.subject.path or "").is_file()
 
 
 def gate(

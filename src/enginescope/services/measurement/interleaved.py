@@ -48,10 +48,8 @@ def compare_interleaved(
     store = writable_store(request.store)
     jobs = jobs_of(request, store)
     if len(jobs) < 2:
-        raise UsageError(
-            "there is only 1 job; a comparison needs 2",
-            hint="name a second model or a second backend",
-        )
+        hint = "name a second model or a second backend"
+        raise UsageError("there is only 1 job; a comparison needs 2", hint=hint)
     same = same_work_text(jobs, side_labels(len(jobs)))
     if same is not None:
         observer.warn(same)

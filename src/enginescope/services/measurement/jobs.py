@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS
-from enginescope.probe.nvml import SmClock
+from enginescope.probe.nvml import SmClock, gpu_temperature_c
 from enginescope.records.environment import Commit
 from enginescope.records.run.job import (
     Conditions,
@@ -70,6 +70,12 @@ class ProcessRequest(Record, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         check_declared(self)
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """What `on` names, in a request that has it."""
+        on: str | Sequence[str] | None = getattr(self, "on", None)
+        return (on,) if isinstance(on, str) else tuple(on or ())
 
 
 class StoredRequest(ProcessRequest, frozen=True, kw_only=True):
@@ -137,10 +143,6 @@ class JobRequest(StoredRequest, frozen=True, kw_only=True):
     is_elsewhere: bool = False
     continues: bool = False
     max_time_s: float | None = None
-
-    @property
-    def backends(self) -> tuple[str, ...]:
-        return (self.on,) if isinstance(self.on, str) else tuple(self.on or ())
 
     @property
     def telemetry_rule(self) -> TelemetryRule:
@@ -250,9 +252,8 @@ def _check_workload(workload: Workload) -> None:
     if stop.iterations is not None and stop.duration_ms is not None:
         raise UsageError("iterations and duration", why="each alone ends the measurement")
     if mode.streams and mode.kind != "throughput":
-        raise UsageError(
-            "streams", why="in latency mode one request is in flight", hint="mode throughput"
-        )
+        why = "in latency mode one request is in flight"
+        raise UsageError("streams", why=why, hint="mode throughput")
     for file in workload.files:
         if not Path(file.path).is_file():
             raise UsageError(f"input {file.name}:{file.path}", why=f"there is no file {file.path}")
@@ -261,28 +262,20 @@ def _check_workload(workload: Workload) -> None:
 def check_telemetry(rule: TelemetryRule) -> None:
     """Raise `UsageError` for an interval in which no GPU can be sampled."""
     if rule.depth == "full" and rule.interval_ms < LEAST_INTERVAL_MS:
-        raise UsageError(
-            f"gpu_sample_interval {rule.interval_ms:g}ms",
-            why=f"reading a GPU takes some milliseconds; at least {LEAST_INTERVAL_MS:g}ms",
-        )
+        why = f"reading a GPU takes some milliseconds; at least {LEAST_INTERVAL_MS:g}ms"
+        raise UsageError(f"gpu_sample_interval {rule.interval_ms:g}ms", why=why)
 
 
 def _under_conditions(jobs: tuple[Job, ...], conditions: Conditions) -> tuple[Job, ...]:
     from enginescope.probe.host import check_pinning
+    from enginescope.runner.machine.gpu_condition import gpus_of
 
     if conditions.pinned_cores:
         check_pinning(conditions.pinned_cores)
     if conditions.cooldown is not None:
-        _check_thermometer(jobs)
+        gpus = gpus_of(jobs)
+        if not gpus:
+            raise UsageError("`cooldown`", why="no GPU of these jobs is seen", hint=_SEEN)
+        if all(gpu_temperature_c(gpu) is None for gpu in gpus):
+            raise UsageError("`cooldown`", why=f"{', '.join(gpus)} does not report its temperature")
     return tuple(replace(job, conditions=conditions) for job in jobs)
-
-
-def _check_thermometer(jobs: Sequence[Job]) -> None:
-    from enginescope.probe.nvml import gpu_temperature_c
-    from enginescope.runner.machine.gpu_condition import gpus_of
-
-    gpus = gpus_of(jobs)
-    if not gpus:
-        raise UsageError("`cooldown`", why="no GPU of these jobs is seen", hint=_SEEN)
-    if all(gpu_temperature_c(gpu) is None for gpu in gpus):
-        raise UsageError("`cooldown`", why=f"{', '.join(gpus)} does not report its temperature")

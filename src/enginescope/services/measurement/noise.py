@@ -39,7 +39,7 @@ from enginescope.services.measurement.rounds import (
 from enginescope.services.store_access import writable_store
 from enginescope.services.verdicts.compare_inputs import named_sides
 from enginescope.store.archive import Store
-from enginescope.store.machine_records import SELF_TESTS
+from enginescope.store.machine_records import FLOORS, SELF_TESTS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.noise_floor import SameSides
@@ -94,7 +94,6 @@ def measure_noise(request: NoiseRequest, observer: MeasurementObserver) -> Noise
     """
     from enginescope.analysis.verdicts.noise_floor import check_floor
     from enginescope.analysis.verdicts.noise_floor import noise_floor as floor_of
-    from enginescope.store.machine_records import FLOORS
 
     store = writable_store(request.store)
     jobs = request.job_request()
@@ -163,7 +162,7 @@ def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> Se
     store = writable_store(request.store)
     job = jobs_of(request.job_request(), store)[0]
     begin = perf_counter()
-    measured = list(_Comparisons(job, request, store, observer).measured())
+    measured = list(_compared(job, request, store, observer))
     test = self_test_of(
         measured,
         rounds=request.rounds,
@@ -179,68 +178,45 @@ def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> Se
     return recorded
 
 
-class _Comparisons:
-    """Comparisons of a job with itself, one after another until the time is over."""
+def _compared(
+    job: Job, request: SelfTestRequest, store: Store, observer: MeasurementObserver
+) -> Iterator[SameSides]:
+    """Yield comparisons of a job with itself until the time is over, which may cut off the last."""
+    from enginescope.analysis.verdicts.noise_floor import SameSides, counted_medians
 
-    def __init__(
-        self, job: Job, request: SelfTestRequest, store: Store, observer: MeasurementObserver
-    ) -> None:
-        self._job, self._request = job, request
-        self._store, self._observer = store, observer
-        self._begin = perf_counter()
-        self._rounds = self._counted = 0
-        self._is_late = False
+    begin, terms = perf_counter(), CompareConfig(threshold_pct=request.threshold_pct)
 
-    def measured(self) -> Iterator[SameSides]:
-        """Yield each comparison; the last one may be cut off by the time."""
-        from enginescope.analysis.verdicts.noise_floor import SameSides, counted_medians
+    def stands(sides: Sides) -> Standing:
+        is_final = compare_sides(named_sides(sides), terms).is_final
+        return Standing.DECIDED if is_final else Standing.GO_ON
 
-        number = 0
-        while not self._is_late:
-            most = self._most(number)
-            rounds, ended = keep_rounds(
-                (self._job, self._job),
-                self._pacing(number, most),
-                self._request.job_request(),
-                self._store,
-                self._observer,
-            )
-            sides = named_sides(rounds.sides)
-            for side in sides:
-                if not side.measured:
-                    raise_unless_ok(side.runs[-1])
-            self._rounds += len(rounds.experiment.whole_rounds())
-            self._counted += len(counted_medians(sides))
-            is_cut = ended in (Ended.GIVEN_UP, Ended.LATE, Ended.INTERRUPTED)
-            is_enough = self._counted >= LOOKS[0] or self._rounds >= _MOST_TRIED
-            past = perf_counter() - self._begin
-            is_over = is_enough and past * (1 + 1 / self._rounds) > self._request.max_time_s
-            self._is_late = ended is Ended.GIVEN_UP or is_over
-            yield SameSides(sides=sides, most=most, is_late=is_cut)
-            number += 1
-
-    def _most(self, number: int) -> int:
-        """Return the maximum rounds of a comparison, so that `_FEW` of them fit into the time."""
-        if number == 0:
-            return LOOKS[0]
-        past = perf_counter() - self._begin
-        left = int((self._request.max_time_s - past) / past * self._rounds)
-        return min(self._request.rounds, max(LOOKS[0], left // max(1, _FEW - number)))
-
-    def _pacing(self, number: int, most: int) -> Pacing:
-        terms = CompareConfig(threshold_pct=self._request.threshold_pct)
-
-        def stands(sides: Sides) -> Standing:
-            is_final = compare_sides(named_sides(sides), terms).is_final
-            return Standing.DECIDED if is_final else Standing.GO_ON
-
-        return Pacing(
+    number = measured = counted = 0
+    is_over = False
+    while not is_over:
+        past, most = perf_counter() - begin, LOOKS[0]
+        if number:  # so that `_FEW` of them fit into the time
+            left = int((request.max_time_s - past) / past * measured)
+            most = min(request.rounds, max(most, left // max(1, _FEW - number)))
+        pacing = Pacing(
             looks=looks_up_to(most),
-            seed=self._job.workload.seed + number,
+            seed=job.workload.seed + number,
             stands=stands,
-            max_time_s=self._request.max_time_s - (perf_counter() - self._begin),
-            min_rounds=LOOKS[0] if self._counted < LOOKS[0] else 1,
+            max_time_s=request.max_time_s - past,
+            min_rounds=LOOKS[0] if counted < LOOKS[0] else 1,
         )
+        rounds, ended = keep_rounds((job, job), pacing, request.job_request(), store, observer)
+        sides = named_sides(rounds.sides)
+        for side in sides:
+            if not side.measured:
+                raise_unless_ok(side.runs[-1])
+        measured += len(rounds.experiment.whole_rounds())
+        counted += len(counted_medians(sides))
+        is_cut = ended in (Ended.GIVEN_UP, Ended.LATE, Ended.INTERRUPTED)
+        is_enough = counted >= LOOKS[0] or measured >= _MOST_TRIED
+        next_s = (perf_counter() - begin) * (1 + 1 / measured) if is_enough else 0.0
+        is_over = ended is Ended.GIVEN_UP or next_s > request.max_time_s
+        yield SameSides(sides=sides, most=most, is_late=is_cut)
+        number += 1
 
 
 def _self_test(request: SelfTestRequest, observer: MeasurementObserver) -> SelfTest:

@@ -149,8 +149,5 @@ def _merged(notices: Sequence[Notice], processes: int) -> Notice:
     merged = ordered[-1] if 2 * unstable >= processes else ordered[0]
     count = f"(in {len(notices)} of {processes} processes)"
     evidence = {**merged.evidence, "unstable": 2 * unstable >= processes}
-    return replace(
-        merged,
-        message=f"{merged.message} {count}",
-        evidence=evidence if unstable else merged.evidence,
-    )
+    message = f"{merged.message} {count}"
+    return replace(merged, message=message, evidence=evidence if unstable else merged.evidence)

@@ -16,6 +16,7 @@ from enginescope.core.jsonio import encode, sha256_of
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import locked
 from enginescope.records.progress import COMPARISON_TAG, side_label, side_number
+from enginescope.records.run.rounds import comparison_id
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.verdicts.run_selection import tagged_runs
 
@@ -88,11 +89,8 @@ def recorded_rounds(
     recorded = newest_recorded(jobs, store, observer, is_same)
     change = change_since(recorded, software=software)
     if change is not None:
-        raise UsageError(
-            f"{COMPARISON_TAG}{_comparison(recorded)} cannot be continued",
-            why=change,
-            hint="undo the change, or omit `continue`",
-        )
+        what = f"{COMPARISON_TAG}{comparison_id(recorded)} cannot be continued"
+        raise UsageError(what, why=change, hint="undo the change, or omit `continue`")
     return recorded
 
 
@@ -141,11 +139,6 @@ def _is_alike(recorded: Job, current: Job) -> bool:
         return contention, shapes, job.load, job.backend, folder
 
     return rules(recorded) == rules(current) and not any(differences_of_jobs(recorded, current))
-
-
-def _comparison(recorded: Sides) -> str:
-    turn = recorded[0][0].turn
-    return turn.comparison if turn else ""
 
 
 def differences_of_jobs(recorded: Job, current: Job) -> Iterator[tuple[str, object, object]]:

@@ -162,10 +162,8 @@ class JobRounds:
     def run(self) -> Ended:
         """Measure rounds until the pacing ends them."""
         if len(self._jobs) > len(ascii_uppercase):
-            raise UsageError(
-                f"{len(self._jobs)} sides to compare",
-                hint=f"2 to {len(ascii_uppercase)} models or `on`",
-            )
+            hint = f"2 to {len(ascii_uppercase)} models or `on`"
+            raise UsageError(f"{len(self._jobs)} sides to compare", hint=hint)
         pacing = self._pacing
         rules: Rules[Run] = Rules(
             looks=pacing.looks,
@@ -197,12 +195,9 @@ class JobRounds:
         if self.ended is Ended.INTERRUPTED:
             yield interrupted_notice(f"{rounds} of {counted(most, 'round')}")
         elif self.ended is Ended.LATE:
-            yield Notice(
-                code="I-SHORT-SEARCH",
-                message=f"the maximum time was over after {rounds} of {counted(most, 'round')}",
-                evidence={"rounds": rounds, "most": most},
-                level="info",
-            )
+            message = f"the maximum time was over after {rounds} of {counted(most, 'round')}"
+            evidence = {"rounds": rounds, "most": most}
+            yield Notice(code="I-SHORT-SEARCH", message=message, evidence=evidence)
 
     def report_fields(self, counting: int) -> dict[str, Any]:
         """Return the fields of a `RoundsReport` with so many rounds that count, but for notices."""
@@ -294,11 +289,8 @@ class JobRounds:
 
 def interrupted_notice(what: str) -> Notice:
     """Return that an answer comes from what was measured before an interrupt."""
-    return Notice(
-        code="W-INTERRUPTED",
-        message=f"interrupted after {what}: what is not decided is inconclusive",
-        evidence={"measured": what},
-    )
+    message = f"interrupted after {what}: what is not decided is inconclusive"
+    return Notice(code="W-INTERRUPTED", message=message, evidence={"measured": what})
 
 
 def used_rounds(sides: Sequence[Sequence[Run]]) -> tuple[Sides, tuple[Notice, ...]]:
@@ -433,7 +425,8 @@ def run_rounds(
 
     def stands(sides: Sides) -> Standing:
         interim = compared(sides)
-        observer.looked(interim, _complete_rounds(interim))
+        rounds = [{run.turn.round for run in side.measured if run.turn} for side in interim.sides]
+        observer.looked(interim, len(set.intersection(*rounds)))
         return Standing.DECIDED if is_decided(interim) else Standing.GO_ON
 
     pacing = replace(
@@ -478,8 +471,3 @@ def successful(result: InterleavedResult) -> MeasuredComparison:
         raise_unless_ok(run)
     assert result.comparison is not None
     return result.comparison
-
-
-def _complete_rounds(comparison: MeasuredComparison) -> int:
-    rounds = [{run.turn.round for run in side.measured if run.turn} for side in comparison.sides]
-    return len(set.intersection(*rounds))

@@ -78,37 +78,29 @@ def explain_memory(request: MemoryRequest, observer: MeasurementObserver) -> Mem
         UsageError: The plan does not tell its tensors, or a limit is given for something else than
             a model.
     """
-    model = _model_of(request.what)
-    if model is None:
+    from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
+
+    model = Path(request.what) if isinstance(request.what, str | Path) else Path()
+    if model.suffix.lower() != ".onnx" or not model.is_file():
         if request.fits_bytes is not None:
-            raise UsageError(
-                "`fits`", why=f"{request.what} is not an ONNX model", hint="give the .onnx file"
-            )
-        return _of_plan(request)
+            why = f"{request.what} is not an ONNX model"
+            raise UsageError("`fits`", why=why, hint="give the .onnx file")
+        source = resolve_plan(request.what, store=request.store, observer=PlanObserver())
+        source.needed_plan()
+        run = source.as_run()
+        backend = str(run.job.backend) if source.kind == "run" else None
+        view, notices = _view(run, None), source.own_notices
+        return MemoryReport(name=source.name, backend=backend, view=view, notices=notices)
     run = _measured(request, model, observer, request.workload)
-    runtime = _runtime_bytes(request, observer)
-    view = _view(run, runtime)
+    with temporary_folder() as folder:
+        (empty,) = sample_models(folder, EMPTY_MODEL)  # its process is the runtime alone
+        runtime = _measured(request, empty, observer, Workload(), layer_profile=False)
+    view = _view(run, runtime.peak_memory_bytes)
     fit = _fit(request, model, observer) if request.fits_bytes is not None else None
     return MemoryReport(
         name=run.job.subject.name, backend=str(run.job.backend), view=view, fit=fit,
         notices=run.notices,
     )  # fmt: skip
-
-
-def _model_of(what: PlanName) -> Path | None:
-    is_name = isinstance(what, str | Path)
-    path = Path(what) if isinstance(what, str | Path) else Path()
-    return path if is_name and path.suffix.lower() == ".onnx" and path.is_file() else None
-
-
-def _of_plan(request: MemoryRequest) -> MemoryReport:
-    source = resolve_plan(request.what, store=request.store, observer=PlanObserver())
-    source.needed_plan()
-    run = source.as_run()
-    backend = str(run.job.backend) if source.kind == "run" else None
-    return MemoryReport(
-        name=source.name, backend=backend, view=_view(run, None), notices=source.own_notices
-    )
 
 
 def _view(run: Run, runtime_bytes: int | None) -> MemoryView:
@@ -122,11 +114,9 @@ def _view(run: Run, runtime_bytes: int | None) -> MemoryView:
             device=run.device_memory,
         )
     if view is None:
-        raise UsageError(
-            f"the memory of {run.job.subject.name}",
-            why="its plan does not tell the tensors between the layers",
-            hint=f"measure an ONNX model on {CPU_BACKEND}, or give a plan with detailed verbosity",
-        )
+        why = "its plan does not tell the tensors between the layers"
+        hint = f"measure an ONNX model on {CPU_BACKEND}, or give a plan with detailed verbosity"
+        raise UsageError(f"the memory of {run.job.subject.name}", why=why, hint=hint)
     return view
 
 
@@ -150,16 +140,6 @@ def _measured(
         (run,) = measure_models(jobs, observer, is_stored=False).runs
     raise_unless_ok(run)
     return run
-
-
-def _runtime_bytes(request: MemoryRequest, observer: MeasurementObserver) -> int | None:
-    """Return the peak of a process that runs an empty model in the same way."""
-    from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
-
-    with temporary_folder() as folder:
-        (empty,) = sample_models(folder, EMPTY_MODEL)
-        run = _measured(request, empty, observer, Workload(), layer_profile=False)
-    return run.peak_memory_bytes
 
 
 def _fit(request: MemoryRequest, model: Path, observer: MeasurementObserver) -> Fit:

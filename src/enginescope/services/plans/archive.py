@@ -152,8 +152,10 @@ def _named(what: Sequence[str], store: StorePlace | None) -> _Named:
             files.append((path, path.name))
             alone.append(path)
         else:
-            found, run = _of_run(name, store)
-            files += found
+            run = Store(store).load(name)
+            files += _of_folder(Store(store).folder_of(name), f"{RUNS}/{run.id}/")
+            engine = _engine_of(run)
+            files += [(engine, engine.name)] if engine is not None else []
             runs.append(run)
     return _Named(tuple(files), tuple(alone), tuple(runs))
 
@@ -175,16 +177,6 @@ def _of_folder(folder: Path, top: str) -> Iterator[tuple[Path, str]]:
         hidden = any(part.startswith(".") for part in below.parts)
         if not hidden and path.is_file() and not path.is_symlink():
             yield path, f"{top}{below.as_posix()}"
-
-
-def _of_run(name: str, store: StorePlace | None) -> tuple[list[tuple[Path, str]], Run]:
-    runs = Store(store)
-    folder, run = runs.folder_of(name), runs.load(name)
-    files = list(_of_folder(folder, f"{RUNS}/{run.id}/"))
-    engine = _engine_of(run)
-    if engine is not None:
-        files.append((engine, engine.name))
-    return files, run
 
 
 def _engine_of(run: Run) -> Path | None:

@@ -70,11 +70,9 @@ def _view(explored: Explored, option: str) -> PlanView:
 def _matched(view: PlanView | None, option: str) -> PlanView:
     assert view is not None  # a model was named: check_options
     if view.onnx_map is None or not view.onnx_map.costs:
-        raise UsageError(
-            f"`{option}`",
-            why=f"no layer of {view.plan.name} was made from a node of the model",
-            hint="give the model that this engine was built from with `onnx`",
-        )
+        why = f"no layer of {view.plan.name} was made from a node of the model"
+        hint = "give the model that this engine was built from with `onnx`"
+        raise UsageError(f"`{option}`", why=why, hint=hint)
     return view
 
 
@@ -184,20 +182,16 @@ def check_options(request: ExploreRequest) -> None:
         raise UsageError("`overlay`", why="it colors the graph of the page", hint="`html` FILE")
     is_run = isinstance(request.what, RunView)  # which may have been measured for this request
     if request.workload != BRIEF and not (is_run or request.is_measured):
-        raise UsageError(
-            "inputs and a time limit",
-            why=f"{request.what} is not measured",
-            hint="an ONNX model is, and an engine with `on`",
-        )
+        what = "inputs and a time limit"
+        why = f"{request.what} is not measured"
+        raise UsageError(what, why=why, hint="an ONNX model is, and an engine with `on`")
 
 
 def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     if source.plan is None and source.profile is None:
-        raise UsageError(
-            f"{source.label} has neither a plan nor layer times",
-            why=next((one.message for one in source.notices if one.code == "W-NO-LAYERS"), None),
-            hint="enginescope bench measures layer times, except with --no-layers",
-        )
+        why = next((one.message for one in source.notices if one.code == "W-NO-LAYERS"), None)
+        hint = "enginescope bench measures layer times, except with --no-layers"
+        raise UsageError(f"{source.label} has neither a plan nor layer times", why=why, hint=hint)
     own = source.with_own_times()
     page_source = own if own.profile else source
     del source  # its times as they were read are as large as those that are shown
@@ -236,21 +230,15 @@ def write_files(
             write_file(requested[name], make(explored, request))
             observer.file_written(requested[name])
     if "model_explorer" in requested and request.onnx is None:
-        requested |= _write_times(explored, requested["model_explorer"], observer)
+        times = explorer_times(viewer_graph(_view(explored, "model_explorer")))
+        if times is not None:
+            path = requested["model_explorer"].with_suffix(".times.json")
+            write_file(path, encode(times))
+            observer.file_written(path)
+            requested["model_explorer_times"] = path
     if any(name in requested for name in ("svg", "png")):
         _draw(explored, request, observer)
     return tuple(requested.values())
-
-
-def _write_times(explored: Explored, graph: Path, observer: PlanObserver) -> dict[str, Path]:
-    """Write the node data beside a graph for Model Explorer, if its layers have times."""
-    times = explorer_times(viewer_graph(_view(explored, "model_explorer")))
-    if times is None:
-        return {}
-    path = graph.with_suffix(".times.json")
-    write_file(path, encode(times))
-    observer.file_written(path)
-    return {"model_explorer_times": path}
 
 
 def _csv(explored: Explored, _: ExploreRequest) -> bytes:

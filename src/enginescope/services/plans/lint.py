@@ -143,23 +143,17 @@ def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:
     if gpu is not None:
         device = Device(name=limits_of(gpu, source.devices).name)
         subject = replace(subject, device=device)
-    return Linted(
-        source=source.where,
-        plan=subject.plan,
-        report=find(subject, config),
-        is_file=source.kind not in ("run", "view"),
-    )
+    report = find(subject, config)
+    is_file = source.kind not in ("run", "view")
+    return Linted(source=source.where, plan=subject.plan, report=report, is_file=is_file)
 
 
 def _configuration(request: LintRequest) -> LintConfig:
     path = request.config
     base = config_of(_lint_table(path), str(path)) if path else LintConfig()
-    return replace(
-        base,
-        select=checked(request.select) or base.select,
-        ignore=(*base.ignore, *checked(request.ignore)),
-        level=request.level or base.level,
-    )
+    select = checked(request.select) or base.select
+    ignore = (*base.ignore, *checked(request.ignore))
+    return replace(base, select=select, ignore=ignore, level=request.level or base.level)
 
 
 def _lint_table(path: Path) -> dict[str, Any]:

@@ -84,6 +84,9 @@ def make_passport(request: PassportRequest) -> Passport:
     of_build = build_report(plan or path.with_name(path.name + _GRAPH))
     reports = [each for each in (beside.report, of_build) if each is not None]
     report = merge_reports(reports)
+    device = report.device if report else None
+    if build is not None and build.device is not None:
+        device = Device(name=build.device, driver=build.driver)
     known = Passport(
         file=(engine or path).name,
         engine=_file("engine", engine, digest) if engine is not None else None,
@@ -92,7 +95,7 @@ def make_passport(request: PassportRequest) -> Passport:
         or (report.tool_version if report else None),
         is_rtx=header.is_rtx if header else None,
         compute_capabilities=header.compute_capabilities if header else (),
-        device=_device(build) or (report.device if report else None),
+        device=device,
         build=build,
         tool=report,
         artifacts=tuple(_file(each.kind, Path(each.path)) for each in beside.artifacts),
@@ -157,12 +160,6 @@ def _file(kind: str, path: Path, sha256: str | None = None) -> Artifact:
     return Artifact(kind=kind, path=path.name, sha256=digest, size_bytes=path.stat().st_size)
 
 
-def _device(build: BuildReport | None) -> Device | None:
-    if build is None or build.device is None:
-        return None
-    return Device(name=build.device, driver=build.driver)
-
-
 def _with_plan(known: Passport, source: PlanInput) -> Passport:
     own = source.with_own_times()
     plan = own.needed_plan()
@@ -187,7 +184,6 @@ def _with_plan(known: Passport, source: PlanInput) -> Passport:
 
 
 def _with_evidence(known: Passport, store: Store, sha256: str) -> Passport:
-    """Return the passport with the stored runs and validations of its engine."""
     names = ("id", "created", "outcome", "gpu", "metric", "median_ms")
     rows = [row for row in store.select(Filter()) if row.model_sha256 == sha256]
     validations = VALIDATIONS.usable(store.path, lambda _text: None)

@@ -1,9 +1,4 @@
-"""A plan with its layer times and origin, as far as an input has them.
-
-Plan input from an engine file, which TensorRT inspects.
-
-What a plan is compared with: a GPU, an ONNX model, the log of the build, own figures.
-"""
+"""A plan with its layer times and origin, also of an engine; what it is compared with."""
 
 from __future__ import annotations
 
@@ -42,12 +37,7 @@ from enginescope.formats.archive.engine_archive import (
 )
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.importer import Imported, import_artifacts
-from enginescope.formats.importing.plan_files import (
-    PlanFiles,
-    ReadBeside,
-    read_beside_engine,
-    read_plan_files,
-)
+from enginescope.formats.importing.plan_files import PlanFiles, read_beside_engine, read_plan_files
 from enginescope.formats.onnx.onnx_graph import onnx_graph_of_plan
 from enginescope.formats.plan.engine_file import EngineHeader, header_of
 from enginescope.formats.trtexec.exported_times import ExportedTimes
@@ -201,12 +191,19 @@ def engine_input(
         return _beside_engine(path, companions, header, error)
     if run.plan is None:
         reasons = [notice for notice in run.notices if notice.code == "W-NO-PLAN"]
-        raise UsageError(
-            f"{label or path} has no plan to inspect",
-            why=reasons[0].evidence.get("why", reasons[0].message) if reasons else None,
-            hint="build it without version_compatible=1; enginescope bench times its layers anyhow",
-        )
-    run = _with(run, read)
+        why = reasons[0].evidence.get("why", reasons[0].message) if reasons else None
+        hint = "build it without version_compatible=1; enginescope bench times its layers anyhow"
+        raise UsageError(f"{label or path} has no plan to inspect", why=why, hint=hint)
+    times = read.times
+    run = replace(
+        run,
+        profile=read.profile,
+        samples=times.samples if times else run.samples,
+        timer_resolution_ms=times.clock_step_ms if times else run.timer_resolution_ms,
+        tool=read.report,
+        notices=(*run.notices, *read.notices),
+        artifacts=read.artifacts,
+    )
     return input_of_run(run, kind="engine", where=str(path))
 
 
@@ -220,12 +217,9 @@ def _beside_engine(
     if written is None:
         raise MissingDependencyError(told, why=why, hint=error.hint) from error
     read = read_plan_files(PlanFiles(plan=written, **companions._asdict()))
-    notice = Notice(
-        code="I-LOGGED-PLAN",
-        message=f"{told}; its plan comes from {written.name}: {why}",
-        evidence={"version": header.version, "capabilities": list(header.compute_capabilities)},
-        level="info",
-    )
+    message = f"{told}; its plan comes from {written.name}: {why}"
+    evidence = {"version": header.version, "capabilities": list(header.compute_capabilities)}
+    notice = Notice(code="I-LOGGED-PLAN", message=message, evidence=evidence)
     names = ("plan", "profile", "times", "report", "artifacts")
     return PlanInput(
         kind="engine",
@@ -256,20 +250,7 @@ def written_plan(engine: Path) -> Path | None:
     return next((one for one in map(engine.with_name, names) if one.is_file()), None)
 
 
-def _with(run: Run, read: ReadBeside) -> Run:
-    return replace(
-        run,
-        profile=read.profile,
-        samples=read.times.samples if read.times else run.samples,
-        timer_resolution_ms=read.times.clock_step_ms if read.times else run.timer_resolution_ms,
-        tool=read.report,
-        notices=(*run.notices, *read.notices),
-        artifacts=read.artifacts,
-    )
-
-
 _SHOWN_NAMES = 8
-_ENGINE_OF_TREX = "engine.trt"
 
 
 class Unpacked(NamedTuple):
@@ -351,11 +332,9 @@ def nothing_in(archive: Path, contents: TeaContents) -> UsageError:
     """Return the error for an archive in which nothing can be read."""
     names = [entry.name for entry in contents.entries]
     more = ", …" if len(names) > _SHOWN_NAMES else ""
-    return UsageError(
-        f"{archive} holds nothing that can be read",
-        why=f"it has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}",
-        hint="archives hold plans, layer times, logs, runs, or an engine",
-    )
+    why = f"it has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}"
+    hint = "archives hold plans, layer times, logs, runs, or an engine"
+    return UsageError(f"{archive} holds nothing that can be read", why=why, hint=hint)
 
 
 def inspected_engines(found: Unpacked, observer: PlanObserver) -> Iterator[PlanInput]:
@@ -364,7 +343,7 @@ def inspected_engines(found: Unpacked, observer: PlanObserver) -> Iterator[PlanI
         where = found.name_of(path)
         source = engine_input(path, NO_COMPANIONS, observer, label=where)
         # trex calls every engine so
-        name = found.archive.stem if path.name == _ENGINE_OF_TREX else source.name
+        name = found.archive.stem if path.name == "engine.trt" else source.name
         yield replace(source, kind="archive", where=where, name=name)
 
 
@@ -418,8 +397,12 @@ def read_context(
             raise UsageError(f"`{name}`", why=why)
         graph = onnx_graph_of_plan(view.plan, onnx) if onnx else view.onnx
         context = view.against(limits_of(files.gpu, source.devices) if files.gpu else limits, graph)
-        gpu = other_gpu(context.gpu, source.devices)
-        notices += (*((gpu,) if gpu else ()), *_match_notices(context, onnx))
+        match = None
+        if onnx and context.onnx_map is not None:
+            from enginescope.analysis.onnx.onnx_map import onnx_match_notice
+
+            match = onnx_match_notice(context.plan, context.onnx_map, onnx.name)
+        notices += tuple(filter(None, (other_gpu(context.gpu, source.devices), match)))
     if files.build_log:
         path = Path(files.build_log)
         from enginescope.formats.build_log.build_log import build_story_of
@@ -452,12 +435,3 @@ def page_subject(
         story=context.story,
         overlay=context.overlay,
     )
-
-
-def _match_notices(view: PlanView, model: Path | None) -> tuple[Notice, ...]:
-    from enginescope.analysis.onnx.onnx_map import onnx_match_notice
-
-    if model is None or view.onnx_map is None:
-        return ()
-    notice = onnx_match_notice(view.plan, view.onnx_map, model.name)
-    return (notice,) if notice else ()

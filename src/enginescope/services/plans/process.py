@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError, os_errors_as
+from enginescope.core.jsonio import encode, write_atomic
 from enginescope.core.record import Record, Result, replace
 from enginescope.formats.trex.trex_metadata import log_metadata
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
-from enginescope.records.plan.build import ToolReport
 from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.archive import ArchiveRequest, create_archive
@@ -54,10 +54,15 @@ class ProcessResult(Result, Record, frozen=True, kw_only=True):
 
 def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessResult:
     """Build a model, measure and profile the engine, and write the files that trex reads."""
+    from enginescope.backends.registry import parse_backend
     from enginescope.formats.trtexec.trtexec_flags import build_options
 
     model, folder, flags = request.model, request.folder, request.flags
-    options = _options(request.on)
+    spec = parse_backend(request.on)
+    if spec.name != "trt" or spec.precision is not None:
+        hint = "trt or trt-rtx; a flag sets the precision"
+        raise UsageError(f"process on {request.on}", hint=hint)
+    options = spec.options  # that the flags do not set
     version = _tensorrt(options.get("runtime", "full"))
     if not model.is_file():
         raise UsageError(f"model {model}", why="no such file")
@@ -114,8 +119,6 @@ def process(
 
 
 class _Log(TrtexecObserver):
-    """Collects the log as trtexec prints it."""
-
     def __init__(self) -> None:
         self.text: list[str] = []
         self.run_id: str | None = None
@@ -134,16 +137,6 @@ class _Log(TrtexecObserver):
         self.text.append(f"enginescope: run {run.id}")
 
 
-def _options(on: str) -> dict[str, str]:
-    """Return the options of a backend that the flags do not set."""
-    from enginescope.backends.registry import parse_backend
-
-    spec = parse_backend(on)
-    if spec.name != "trt" or spec.precision is not None:
-        raise UsageError(f"process on {on}", hint="trt or trt-rtx; a flag sets the precision")
-    return dict(spec.options)
-
-
 def _tensorrt(runtime: str) -> Version:
     from enginescope.backends.tensorrt.libraries import installed_version, load
     from enginescope.compat.trtexec.arguments import Version, parse_version
@@ -152,11 +145,9 @@ def _tensorrt(runtime: str) -> Version:
         return Version(major=load(runtime).version[0], minor=0)
     version = parse_version(installed_version(runtime) or "")
     if version is None:
-        raise MissingDependencyError(
-            "TensorRT is not installed",
-            why="process builds an engine",
-            hint="pip install tensorrt 'enginescope[trt]'",
-        )
+        why = "process builds an engine"
+        hint = "pip install tensorrt 'enginescope[trt]'"
+        raise MissingDependencyError("TensorRT is not installed", why=why, hint=hint)
     return version
 
 
@@ -235,26 +226,10 @@ def _step(
     text = "".join(f"{line}\n" for line in log.text)
     path.write_text(text, encoding="utf-8")
     if not is_well:
-        raise BackendError(
-            f"the {name} of {engine.name} failed",
-            why=_first_errors(text),
-            hint=f"the whole log is {path}",
-        )
-    _write_metadata(path, Path(f"{engine}.{name}.metadata.json"))
+        errors = [line.partition("[E] ")[2] for line in text.splitlines() if "[E] " in line]
+        why = "\n".join(errors[:5]) or "the log ends without an error"
+        hint = f"the whole log is {path}"
+        raise BackendError(f"the {name} of {engine.name} failed", why=why, hint=hint)
+    found, _ = parse_trtexec_log(path.read_bytes(), path.name)
+    write_atomic(Path(f"{engine}.{name}.metadata.json"), encode(log_metadata(found.report)))
     return log.run_id
-
-
-def _write_metadata(log: Path, target: Path) -> None:
-    from enginescope.core.jsonio import encode, write_atomic
-
-    write_atomic(target, encode(log_metadata(_report(log))))
-
-
-def _report(log: Path) -> ToolReport:
-    found, _ = parse_trtexec_log(log.read_bytes(), log.name)
-    return found.report
-
-
-def _first_errors(log: str) -> str:
-    errors = [line.partition("[E] ")[2] for line in log.splitlines() if "[E] " in line]
-    return "\n".join(errors[:5]) or "the log ends without an error"

@@ -187,11 +187,8 @@ def _subjects(
     for name in ("onnx", "build_log", "overlay"):
         value = getattr(files, name)
         if value and len(inputs) > 1:
-            raise UsageError(
-                f"`{name}` {value}",
-                why=f"it is of one engine, and {len(inputs)} were given",
-                hint="one report for each engine",
-            )
+            why = f"it is of one engine, and {len(inputs)} were given"
+            raise UsageError(f"`{name}` {value}", why=why, hint="one report for each engine")
     subjects = []
     for each in inputs:
         run = each.as_run()
@@ -208,7 +205,14 @@ _KIND = "output_diff"
 
 def named_outputs(paths: Sequence[Path]) -> tuple[ReportedAnswers, ...]:
     """Return the comparisons in files, or in folders that ``validate --output`` wrote."""
-    return tuple(_read(_file(path), str(path)) for path in paths)
+    found = []
+    for path in paths:
+        file = path / _NAME if path.is_dir() else path
+        if not file.is_file():
+            why = f"it holds no {_NAME}" if path.is_dir() else "no such file or folder"
+            raise UsageError(f"outputs {path}", why=why, hint="a folder of validate --output")
+        found.append(_read(file, str(path)))
+    return tuple(found)
 
 
 def stored_outputs(
@@ -265,21 +269,12 @@ def _place(source: PlanInput, path: str, store: StorePlace | None) -> Path | Non
     return Path(path) if Path(path).is_file() else None
 
 
-def _file(path: Path) -> Path:
-    file = path / _NAME if path.is_dir() else path
-    if file.is_file():
-        return file
-    why = f"it holds no {_NAME}" if path.is_dir() else "no such file or folder"
-    raise UsageError(f"outputs {path}", why=why, hint="a folder of validate --output")
-
-
 def _read(path: Path, source: str) -> ReportedAnswers:
     value = read_json(read_bytes(path), str(path)).value
     if is_ours(value):
         return ReportedAnswers(source=source, validation=stored_validation(value, str(path)))
     foreign = foreign_differences(value)
     if not foreign:
-        raise FormatError(
-            str(path), why="not a comparison of outputs", expected=f"{_NAME} of validate"
-        )
+        why = "not a comparison of outputs"
+        raise FormatError(str(path), why=why, expected=f"{_NAME} of validate")
     return ReportedAnswers(source=source, foreign=foreign)

@@ -1,7 +1,4 @@
-"""Resolve what a user names: a plan, an engine, a folder, an archive, or a run.
-
-Open a plan: layers, times and work of one engine.
-"""
+"""Resolve what a user names: a plan, an engine, a folder, an archive, or a run; open a plan."""
 
 from __future__ import annotations
 
@@ -28,6 +25,8 @@ from enginescope.services.plans.plan_input import (
     CompanionFiles,
     PlanInput,
     PlanName,
+    archive_inputs,
+    engine_input,
     input_of_run,
     read_context,
 )
@@ -84,9 +83,8 @@ def resolve_plans(
     planned = tuple(each for each in inputs if each.plan is not None)
     if planned or inputs[0].kind != "folder":
         return planned or inputs
-    raise UsageError(
-        f"{what} holds no plans", hint="give a folder with what trtexec --exportLayerInfo wrote"
-    )
+    hint = "give a folder with what trtexec --exportLayerInfo wrote"
+    raise UsageError(f"{what} holds no plans", hint=hint)
 
 
 def resolve_inputs(
@@ -114,7 +112,13 @@ def resolve_inputs(
     if isinstance(what, (RunView, PlanView)):
         if any(companions):
             raise UsageError("a profile can only be named with a plan file", hint="name the plan's")
-        return (_of_view(what),)
+        if isinstance(what, RunView):
+            return (input_of_run(what.given, kind="view"),)
+        name, plan, profile = what.plan.name, what.plan, what.profile
+        gpus = (Device(name=what.gpu.name),) if what.gpu else ()
+        return (
+            PlanInput(kind="view", where=name, name=name, plan=plan, profile=profile, devices=gpus),
+        )
     path = Path(what)
     is_run = path.name == _RUN_DOCUMENT or (path / _RUN_DOCUMENT).is_file()
     if path.is_file() and not is_run:
@@ -136,40 +140,23 @@ def is_archive(path: Path) -> bool:
     return path.suffix.lower() == ".tea" or _head(path).startswith(ZIP_TAGS) or is_tar(path)
 
 
-def _of_view(view: RunView | PlanView) -> PlanInput:
-    if isinstance(view, RunView):
-        return input_of_run(view.given, kind="view")
-    device = (Device(name=view.gpu.name),) if view.gpu else ()
-    name = view.plan.name
-    return PlanInput(
-        kind="view", where=name, name=name, plan=view.plan, profile=view.profile, devices=device
-    )
-
-
 def _of_any_file(
     path: Path, companions: CompanionFiles, observer: PlanObserver
 ) -> tuple[PlanInput, ...]:
     if is_archive(path):
         if any(companions):
             raise _no_plan_file(path)
-        from enginescope.services.plans.plan_input import archive_inputs
-
         return archive_inputs(path, observer)
     head = _head(path)
     text, _ = decode_text(head, path.name)
     if not text.lstrip().startswith(("{", "[")) and is_engine_file(head, path.suffix):
-        from enginescope.services.plans.plan_input import engine_input
-
         return (engine_input(path, companions, observer),)
     return (_of_plan_file(path, companions),)
 
 
 def _no_plan_file(path: Path) -> UsageError:
-    return UsageError(
-        "companion files need a plan file",
-        why=f"{path} is not a plan file",
-        hint="give the plan's JSON file",
-    )
+    why = f"{path} is not a plan file"
+    return UsageError("companion files need a plan file", why=why, hint="give the plan's JSON file")
 
 
 def _head(path: Path) -> bytes:
@@ -178,18 +165,13 @@ def _head(path: Path) -> bytes:
 
 def _of_plan_file(path: Path, companions: CompanionFiles) -> PlanInput:
     read = read_plan_files(PlanFiles(plan=path, **companions._asdict()))
-    report = read.report
+    names = ("plan", "profile", "times", "report", "notices", "artifacts")
     return PlanInput(
         kind="file",
         where=str(path),
         name=read.plan.name,
-        plan=read.plan,
-        profile=read.profile,
-        times=read.times,
-        devices=(report.device,) if report and report.device else (),
-        report=report,
-        notices=read.notices,
-        artifacts=read.artifacts,
+        devices=(read.report.device,) if read.report and read.report.device else (),
+        **{name: getattr(read, name) for name in names},
     )
 
 

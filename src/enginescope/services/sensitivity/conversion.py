@@ -5,18 +5,12 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import Figures, OutputDiff, SampleDiff, SideDiff
 from enginescope.analysis.bisection.precision_proposals import worst_error
-from enginescope.analysis.errors.output_tolerance import (
-    ToleranceRequest,
-    tolerance_for,
-    tolerance_named,
-)
+from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.sensitivity.layer_ranking import LayerNodes, layers_of
 from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
 from enginescope.core.jsonio import decode, encode, sha256_of, write_atomic
@@ -39,7 +33,7 @@ from enginescope.records.verdict.sensitivity import (
     LowerPrecision,
     OutputError,
 )
-from enginescope.services.accuracy.validation_run import collect_outputs
+from enginescope.services.accuracy.validation_run import collect_outputs, compare_folders
 from enginescope.services.bisection.fp32_fallback import fallback_strategy
 from enginescope.services.measurement.observer import MeasurementObserver
 
@@ -50,11 +44,9 @@ _REFERENCE = "FP32"
 def read_layers(model: Path, by: Granularity) -> tuple[LayerNodes, ...]:
     precision = onnx_precision(model)
     if precision != "fp32":
-        raise UsageError(
-            f"{model.name} holds {precision}",
-            why="layers are converted from FP32",
-            hint="name the FP32 model that it was made from",
-        )
+        why = "layers are converted from FP32"
+        hint = "name the FP32 model that it was made from"
+        raise UsageError(f"{model.name} holds {precision}", why=why, hint=hint)
     graph = load_without_weights(str(model)).graph
     inner = {
         node_name(node): tuple(
@@ -220,7 +212,9 @@ class Outputs:
         try:
             job = self._conversion.job(self._job, layers)
             self._collect(job, folder, text)
-            model = self._outcome(layers, self._diff(folder))
+            folders = self._folder / _REFERENCE, folder
+            diff = compare_folders("converted", self._samples, folders, self._row)
+            model = self._outcome(layers, diff)
         except DiskFullError:
             raise
         except UnchangedError as error:
@@ -244,18 +238,6 @@ class Outputs:
         collect_outputs(
             job, AnswerRequest(samples=self._samples, folder=str(folder), **more), watch
         )
-
-    def _diff(self, folder: Path) -> SideDiff:
-        limits = partial(tolerance_for, base=self._row, asked=ToleranceRequest())
-        comparison = SideComparison("converted", limits)
-        for number, sample in enumerate(self._samples):
-            comparison.add(
-                number,
-                sample.name,
-                read_answers(answer_file(self._folder / _REFERENCE, number)),
-                read_answers(answer_file(folder, number)),
-            )
-        return comparison.result()
 
     def _outcome(self, layers: tuple[str, ...], diff: SideDiff) -> ConvertedModel:
         outputs = tuple(map(_output_error, diff.outputs))

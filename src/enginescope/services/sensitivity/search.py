@@ -17,12 +17,11 @@ from enginescope.analysis.sensitivity.layer_ranking import (
 )
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.core.errors import BackendError, UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.units import counted, format_span
 from enginescope.judge.verdict import EvidenceLevel
-from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.sensitivity import (
@@ -80,11 +79,9 @@ class SensitivityRequest(SampledRequest, frozen=True, kw_only=True):
 
 def check_sensitivity_request(request: SensitivityRequest) -> None:
     if request.path.suffix.lower() in (".engine", ".plan", ".trt"):
-        raise UsageError(
-            f"{request.path.name} is an engine",
-            why="its layers have their precision",
-            hint="name the ONNX model that it was built from",
-        )
+        why = "its layers have their precision"
+        hint = "name the ONNX model that it was built from"
+        raise UsageError(f"{request.path.name} is an engine", why=why, hint=hint)
 
 
 class SensitivitySearch:
@@ -139,17 +136,8 @@ class SensitivitySearch:
         chosen = sorted(compared, key=lambda model: -badness(model))[:MOST_TIMED]
         for model in self._timed(chosen, "layers", time_until):
             models[model.layers[0]] = model
-        return ranked(
-            [
-                SensitiveLayer(
-                    name=layer.name,
-                    operators=layer.operators,
-                    nodes=layer.nodes,
-                    alone=models[layer.name],
-                )
-                for layer in self._layers
-            ]
-        )
+        layers = self._layers
+        return ranked([copied(SensitiveLayer, one, alone=models[one.name]) for one in layers])
 
     def _compared(
         self, names: Names, text: str, until: float, *, keeps: bool = True
@@ -224,22 +212,24 @@ class Timing:
         observer: MeasurementObserver,
         what: str,
     ) -> None:
-        self._request, self._observer, self._what = request, observer, what
+        self._request, self._observer = request, observer
         self._sides = (_FP32, *jobs)
         self._entries: dict[Names, list[Entry[Run]]] = {names: [] for names in self._sides}
         self.rounds = 0
+        rounds = request.rounds
         self._measuring = JobRounds(
             (base, *jobs.values()),
-            Pacing(looks=(request.rounds,), seed=request.workload.seed, text=self._text),
+            Pacing(
+                looks=(rounds,),
+                seed=request.workload.seed,
+                text=lambda turn: f"{what}, round {turn.round + 1} of {rounds}",
+            ),
             request.jobs(),
             store,
             observer,
-            spare=max(1, len(self._sides) * request.rounds // SPARE_SHARE),
+            spare=max(1, len(self._sides) * rounds // SPARE_SHARE),
         )
         self.comparison = self._measuring.comparison
-
-    def _text(self, turn: RoundPosition) -> str:
-        return f"{self._what}, round {turn.round + 1} of {self._request.rounds}"
 
     def run(self, deadline: float) -> None:
         """Measure rounds until all are done, or the next would end after the deadline.

@@ -16,7 +16,6 @@ from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
@@ -40,7 +39,6 @@ from enginescope.services.sensitivity.search import (
     check_sensitivity_request,
 )
 from enginescope.services.store_access import made_now, writable_store
-from enginescope.store.archive import Store
 
 #: Shares of the maximum time at whose ends a step ends: outputs of layers, their times, outputs of
 #: cumulative models, their times.
@@ -73,11 +71,12 @@ def measure_sensitivity(
     workload = settled_workload([request.path], request.workload)
     chosen = choose_samples(request.path, request.sample_request, workload)
     shaped = replace(request, workload=replace(workload, shapes=chosen.shapes))
-    base = _timed_job(shaped, store)
+    paced = replace(shaped, workload=paced_workload(shaped.workload))
+    (base,) = jobs_of(paced.jobs(shaped.path, on=shaped.on), store)
     search_key = base, request.to, request.by, request.max_error, chosen.samples
     home = kept_folder(store.path / "sensitivity", search_key, request, observer)
     with temporary_folder() as folder, home as models_folder:
-        job = _answering_job(shaped, chosen.samples)
+        job = spanning_jobs(shaped.validation(on=(shaped.on,)), chosen.samples)[0]
         conversion = Conversion(request.to, layers, job, models_folder)
         outputs = Outputs(job, chosen.samples, conversion, observer, folder, request.max_error)
         if request.to == "int8":
@@ -98,24 +97,11 @@ def measure_sensitivity(
 
 
 def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
-    precision = read_spec(request.on).precision
-    if precision is not None:
-        raise UsageError(
-            f"`on` {request.on}",
-            why="FP32 is what layers are converted from",
-            hint=f"`on` {request.on.partition(':')[0]}, and `to` fp16 or int8",
-        )
+    if read_spec(request.on).precision is not None:
+        why = "FP32 is what layers are converted from"
+        hint = f"`on` {request.on.partition(':')[0]}, and `to` fp16 or int8"
+        raise UsageError(f"`on` {request.on}", why=why, hint=hint)
     return read_layers(request.path, request.by)
-
-
-def _answering_job(request: SensitivityRequest, samples: Sequence[Sample]) -> Job:
-    return spanning_jobs(request.validation(on=(request.on,)), samples)[0]
-
-
-def _timed_job(request: SensitivityRequest, store: Store) -> Job:
-    paced = replace(request, workload=paced_workload(request.workload))
-    (job,) = jobs_of(paced.jobs(request.path, on=request.on), store)
-    return job
 
 
 def _report(
@@ -164,8 +150,7 @@ def _notices(
 ) -> Iterator[Notice]:
     if is_interrupted:
         yield interrupted_notice(f"{report.rounds} of {counted(request.rounds, 'round')}")
-    on_cpu = read_spec(request.on).is_cpu
-    if request.to == "fp16" and on_cpu:
+    if request.to == "fp16" and read_spec(request.on).is_cpu:
         yield FP16_ON_CPU
     if request.to == "int8" and report.random_samples:
         yield Notice(
@@ -181,12 +166,9 @@ def _notices(
         timed = f"times rest on {report.rounds} of {request.rounds} rounds"
         parts = [compared] if late else []
         parts.append(timed if report.evidence is not None else "times are not measured")
-        yield Notice(
-            code="I-SHORT-SEARCH",
-            message=f"the maximum time was over: {', and '.join(parts)}",
-            evidence={"unreached": late, "rounds": report.rounds},
-            level="info",
-        )
+        message = f"the maximum time was over: {', and '.join(parts)}"
+        evidence = {"unreached": late, "rounds": report.rounds}
+        yield Notice(code="I-SHORT-SEARCH", message=message, evidence=evidence)
 
 
 sensitivity = python_function("sensitivity", SensitivityRequest, measure_sensitivity)

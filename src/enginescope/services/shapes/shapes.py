@@ -47,7 +47,7 @@ from enginescope.services.measurement.rounds import Pacing, keep_rounds, used_ro
 from enginescope.services.store_access import writable_store
 
 if TYPE_CHECKING:
-    from enginescope.records.run.run import Run
+    from enginescope.records.run.run import Run, ShapeOutcome
     from enginescope.store.archive import Store
 
 
@@ -86,9 +86,8 @@ def parse_sizes(text: str) -> tuple[int, ...]:
         if span is not None:
             first, last, step = int(span[1]), int(span[2]), int(span[3] or 1)
             if not 0 < first <= last or not step or (last - first) // step >= MOST_SHAPES:
-                raise UsageError(
-                    f"sizes {part}", why=f"they are not 1 to {MOST_SHAPES} sizes above 0"
-                )
+                why = f"they are not 1 to {MOST_SHAPES} sizes above 0"
+                raise UsageError(f"sizes {part}", why=why)
             sizes |= {*range(first, last + 1, step)}
         elif _SIZE.fullmatch(part.strip()):
             sizes.add(int(part))
@@ -200,39 +199,23 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
         return {str(label): weight for label, weight in (self.weights or {}).items()}
 
 
-def read_shape_trace(path: Path) -> tuple[int, ...]:
-    """Return the sizes of a file, one a line; raise as `read_trace`."""
-
-    def size(text: str) -> int | None:
-        return int(text) if _SIZE.fullmatch(text) else None
-
-    return tuple(read_trace(path, size, noun="size", expected="a size above 0"))
-
-
 def check_shapes_request(request: ShapesRequest) -> None:
     """Raise `UsageError` where a request cannot be, before anything is run."""
-    sweep = request.swept
+    sweep, weights = request.swept, request.share_of
     if not 2 <= len(sweep.labels) <= MOST_SHAPES:
-        raise UsageError(
-            f"{counted(len(sweep.labels), 'shape')} of {sweep.name}",
-            why=f"a sweep has 2 to {MOST_SHAPES}",
-        )
-    _check_weights(request, sweep.labels)
-
-
-def _check_weights(request: ShapesRequest, labels: tuple[str, ...]) -> None:
-    weights = request.share_of
-    if request.trace is not None and request.swept.shapes:
-        raise UsageError(
-            "`trace`", why="its lines are sizes, and the sweep has whole shapes", hint="`weight`"
-        )
+        why = f"a sweep has 2 to {MOST_SHAPES}"
+        raise UsageError(f"{counted(len(sweep.labels), 'shape')} of {sweep.name}", why=why)
+    if request.trace is not None and sweep.shapes:
+        why = "its lines are sizes, and the sweep has whole shapes"
+        raise UsageError("`trace`", why=why, hint="`weight`")
     if not weights:
         return
     if request.trace is not None:
         raise UsageError("`weight` and `trace`", why="each alone gives the weights")
-    unknown = next((label for label in weights if label not in labels), None)
+    unknown = next((label for label in weights if label not in sweep.labels), None)
     if unknown is not None:
-        raise UsageError(f"weight of shape {unknown}", why=f"the sweep has {', '.join(labels)}")
+        why = f"the sweep has {', '.join(sweep.labels)}"
+        raise UsageError(f"weight of shape {unknown}", why=why)
     if not any(weight > 0 for weight in weights.values()):
         raise UsageError("weights", why="none is above 0")
 
@@ -268,19 +251,15 @@ def _check_dynamic(model: Path, inputs: OnnxInputs, sweep: Sweep) -> None:
         dims = inputs.dims.get(sweep.name, (None,))
         fixed = tuple(dim for dim in dims if isinstance(dim, int))
         if len(fixed) == len(dims):
-            raise UsageError(
-                f"shapes of {sweep.name}",
-                why=f"{model.name} fixes it to {dims_text(fixed)}",
-                hint="export the model with dynamic dimensions",
-            )
+            why = f"{model.name} fixes it to {dims_text(fixed)}"
+            hint = "export the model with dynamic dimensions"
+            raise UsageError(f"shapes of {sweep.name}", why=why, hint=hint)
     elif sweep.name == "batch":
         for name, dims in inputs.dims.items():
             if dims and isinstance(dims[0], int):
-                raise UsageError(
-                    f"batch sizes of {model.name}",
-                    why=f"input {name} has a fixed first dimension of {dims[0]}",
-                    hint="export the model with a dynamic batch, or sweep another dimension",
-                )
+                why = f"input {name} has a fixed first dimension of {dims[0]}"
+                hint = "export the model with a dynamic batch, or sweep another dimension"
+                raise UsageError(f"batch sizes of {model.name}", why=why, hint=hint)
 
 
 def spanning(job: Job, points: Sequence[ShapePoint]) -> Job:
@@ -308,7 +287,6 @@ def spanning(job: Job, points: Sequence[ShapePoint]) -> Job:
 
 
 def _shapes_of(inputs: OnnxInputs, workload: Workload) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the inputs that have a dynamic dimension."""
     given = {one.name: one.dims for one in workload.shapes}
     return {
         name: given.get(name) or sized(dims, {}, workload.batch)[0]
@@ -320,7 +298,6 @@ def _shapes_of(inputs: OnnxInputs, workload: Workload) -> dict[str, tuple[int, .
 def _ends(
     end: Callable[..., int], shapes: Sequence[dict[str, tuple[int, ...]]], name: str
 ) -> tuple[int, ...]:
-    """Return the least or the largest size of each axis."""
     return tuple(map(end, *(one[name] for one in shapes)))
 
 
@@ -340,7 +317,14 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
         BackendError: Fewer than three processes succeeded.
     """
     check_shapes_request(request)
-    trace = read_shape_trace(Path(request.trace)) if request.trace is not None else None
+    trace = None
+    if request.trace is not None:
+
+        def size(text: str) -> int | None:
+            return int(text) if _SIZE.fullmatch(text) else None
+
+        path = Path(request.trace)
+        trace = tuple(read_trace(path, size, noun="size", expected="a size above 0"))
     store = writable_store(request.store)
     job = _job_of(request, store)
     pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed)
@@ -398,42 +382,32 @@ def _report(
         profiles=propose(levels, request.profiles),
         weights="trace" if trace is not None else "uniform" if weights is None else "given",
         trace=use,
-        notices=(*_left_out(levels), *_without_graph(runs), *merged_notices(runs)),
+        notices=(*_not_measured(levels, outcomes), *merged_notices(runs)),
     )
 
 
-def _left_out(levels: Sequence[ShapeLevel]) -> Iterator[Notice]:
+def _not_measured(
+    levels: Sequence[ShapeLevel], outcomes: Sequence[ShapeOutcome]
+) -> Iterator[Notice]:
+    """Yield missing shapes, and that a CUDA graph was not declined and cannot be captured."""
     missing = [level for level in levels if level.latency_ms is None]
     if missing:
         named = "; ".join(f"{level.label}: {level.why or 'unknown'}" for level in missing)
-        yield Notice(
-            code="W-SHAPE-LEFT-OUT",
-            message=f"{len(missing)} of {len(levels)} shapes are not measured: {named}",
-            evidence={"shapes": [level.label for level in missing]},
-        )
-
-
-def _without_graph(runs: Sequence[Run]) -> Iterator[Notice]:
-    """Yield a note, if a CUDA graph was not declined and cannot be captured."""
-    reasons = [run.shapes.why_no_graph for run in runs if run.shapes is not None]
-    reason = next(filter(None, reasons), None)
+        message = f"{len(missing)} of {len(levels)} shapes are not measured: {named}"
+        evidence = {"shapes": [level.label for level in missing]}
+        yield Notice(code="W-SHAPE-LEFT-OUT", message=message, evidence=evidence)
+    reason = next(filter(None, (outcome.why_no_graph for outcome in outcomes)), None)
     if reason is not None:
-        yield Notice(
-            code="I-NO-CUDA-GRAPH",
-            message=f"measured without a CUDA graph: {reason}",
-            evidence={"asked": None},
-            level="info",
-        )
+        message = f"measured without a CUDA graph: {reason}"
+        yield Notice(code="I-NO-CUDA-GRAPH", message=message, evidence={"asked": None})
 
 
 def _lost(runs: Sequence[Run]) -> Iterator[Notice]:
     failed = [run for run in runs if not run.is_ok]
     if failed:
-        yield Notice(
-            code="W-LOST-PROCESSES",
-            message=f"{len(failed)} of {len(runs)} processes failed: {failed[-1].outcome.message}",
-            evidence={"failed": len(failed), "processes": len(runs)},
-        )
+        message = f"{len(failed)} of {len(runs)} processes failed: {failed[-1].outcome.message}"
+        evidence = {"failed": len(failed), "processes": len(runs)}
+        yield Notice(code="W-LOST-PROCESSES", message=message, evidence=evidence)
 
 
 shapes = python_function("shapes", ShapesRequest, sweep_shapes)

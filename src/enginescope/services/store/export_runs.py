@@ -12,7 +12,7 @@ from enginescope.core.plugins import Registry
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.suite.suite import SuiteChange
+from enginescope.records.suite.suite import SuiteChange, SuiteResult
 from enginescope.services.observer import Observer
 from enginescope.services.output_files import write_file
 from enginescope.services.store_access import place_of, selected_rows
@@ -22,7 +22,6 @@ from enginescope.store.row import Filter
 if TYPE_CHECKING:
     from enginescope.formats.benchmarks.benchmark_series import ExportedSeries
     from enginescope.records.run.run import Run
-    from enginescope.records.suite.suite import SuiteResult
     from enginescope.store.archive import Store
     from enginescope.store.remote import RemoteStore
 
@@ -207,22 +206,22 @@ def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
     store, server = Store(request.store), RemoteStore(request.url, request.token)
     warn_if_plain(server, observer)
     suite = _suite(request, store)
-    ids = _chosen(store, request, observer) if suite is None else _runs_of(suite, store)
+    if suite is None:
+        ids = _chosen(store, request, observer)
+    else:
+        of_rows = dict.fromkeys(run for row in suite.rows for run in row.run_ids)
+        ids = [run for run in of_rows if store.has(run)]
     server.check()
     missing = server.missing(ids)
-    sent: list[str] = []
-    refused: list[RefusedRun] = []
+    reasons: dict[str, str | None] = {}
     with temporary_folder() as folder:
         for number, run_id in enumerate(missing, 1):
-            why = send_run(store, server, run_id, folder / f"{run_id}.zip")
-            if why is None:
-                sent.append(run_id)
-            else:
-                refused.append(RefusedRun(run=run_id, why=why))
+            reasons[run_id] = send_run(store, server, run_id, folder / f"{run_id}.zip")
             observer.sent(number, len(missing))
+    refused = (RefusedRun(run=run, why=why) for run, why in reasons.items() if why is not None)
     return PushReport(
         server=str(server),
-        sent=tuple(sent),
+        sent=tuple(run for run, why in reasons.items() if why is None),
         left_out=tuple(refused),
         there=len(ids) - len(missing),
         rows=_send_rows(suite, server) if suite is not None else 0,
@@ -248,11 +247,6 @@ def _suite(request: PushRequest, store: Store) -> SuiteResult | None:
     if folder is None:
         raise UsageError(f"no suite {request.suite!r}", why=f"in {store.place}")
     return folder.result()
-
-
-def _runs_of(suite: SuiteResult, store: Store) -> list[str]:
-    ids = dict.fromkeys(run for row in suite.rows for run in row.run_ids)
-    return [run for run in ids if store.has(run)]
 
 
 def _send_rows(suite: SuiteResult, server: RemoteStore) -> int:

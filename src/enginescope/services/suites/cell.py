@@ -1,7 +1,4 @@
-"""Run one cell of a suite: validate it, measure it, and return its row.
-
-Compare a cell's outputs with the reference, as ``validate`` does.
-"""
+"""Run one cell of a suite: compare its outputs with the reference, measure it, return its row."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from pathlib import Path
 
 from enginescope.analysis.errors.output_tolerance import request_of
 from enginescope.analysis.suites.suite_row import CellChecked, CellTime, answer_figures, cell_row
-from enginescope.analysis.validation.validation import ValidatedSide, Validation
+from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, EnginescopeError, StoreError, UnsupportedError
@@ -73,7 +70,12 @@ def checked_cell(
             return error.checked
         if validation.failed is not None:
             return validation.failed
-        return _checked(validation.compared(lambda _number: None))
+        compared = validation.compared(lambda _number: None)
+    (side,) = compared.sides
+    figures = answer_figures(compared.sides)
+    if side.passes:
+        return CellChecked(status=CellStatus.OK, figures=figures)
+    return CellChecked(status=CellStatus.WRONG, reason=_wrong(side), figures=figures)
 
 
 class _CellValidation(ValidationRun):
@@ -177,14 +179,6 @@ def _reference(job: Job, name: str | None) -> Job:
     return replace(job, backend=parse_backend(name))
 
 
-def _checked(compared: Validation) -> CellChecked:
-    (side,) = compared.sides
-    figures = answer_figures(compared.sides)
-    if side.passes:
-        return CellChecked(status=CellStatus.OK, figures=figures)
-    return CellChecked(status=CellStatus.WRONG, reason=_wrong(side), figures=figures)
-
-
 def _wrong(side: ValidatedSide) -> str:
     if side.blocked:
         return "; ".join(
@@ -243,11 +237,9 @@ def run_cell(cell: Cell, context: CellContext) -> CellRow:
         failed = _failed(error)
     except Exception as error:  # noqa: BLE001 - a bug in one cell does not stop the others
         where = traceback.extract_tb(error.__traceback__)[-1]
-        failed = CellChecked(
-            status=CellStatus.FAILED,
-            reason=f"a bug of enginescope: {type(error).__name__}: {error}",
-            hint=f"please report it: {where.name}, line {where.lineno} of {where.filename}",
-        )
+        reason = f"a bug of enginescope: {type(error).__name__}: {error}"
+        hint = f"please report it: {where.name}, line {where.lineno} of {where.filename}"
+        failed = CellChecked(status=CellStatus.FAILED, reason=reason, hint=hint)
     time = CellTime(started=started, attempts=attempts, versions=versions)
     return cell_row(cell, (), time, failed)
 

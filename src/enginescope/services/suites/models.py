@@ -15,7 +15,7 @@ from http import HTTPStatus
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from enginescope.core.errors import EnginescopeError, FormatError, UsageError, os_errors_as
 from enginescope.core.http_pool import http_pool, http_retries, reason_of_http
@@ -39,7 +39,6 @@ _BLOCK = 1 << 18
 _TIMEOUT_S = 60.0
 #: Beside a file that is not whole yet: what the server said it is a part of.
 _TAG = ".etag"
-_PART = ".part"
 _RESUME = "the same command resumes the download"
 #: Answers that asking again does not change.
 _WRONG_LINK = frozenset({400, 401, 403, 404, 405, 410})
@@ -61,11 +60,9 @@ def fetch(link: ModelLink, folder: Path, told: Told = lambda _have, _all: None) 
     try:
         return _fetched(link, folder, told)
     except OSError as error:
-        raise UsageError(
-            f"cannot write {error.filename or folder}",
-            why=error.strerror or str(error),
-            hint="`to` FOLDER names another",
-        ) from error
+        why = error.strerror or str(error)
+        hint = "`to` FOLDER names another"
+        raise UsageError(f"cannot write {error.filename or folder}", why=why, hint=hint) from error
 
 
 def _fetched(link: ModelLink, folder: Path, told: Told) -> Fetched:
@@ -76,17 +73,15 @@ def _fetched(link: ModelLink, folder: Path, told: Told) -> Fetched:
     known = done.read_text().strip() if done.is_file() else None
     if known is not None and link.sha256 in (None, known) and (file.is_file() or link.is_archive):
         return Fetched(link=link, folder=str(home), sha256=known, was_there=True)
-    part = home / f".{link.file}{_PART}"
+    part = home / f".{link.file}.part"
     _download(link, part, told)
     digest = sha256_of(part)
     if link.sha256 is not None and digest != link.sha256:
         part.unlink()
         part.with_name(part.name + _TAG).unlink(missing_ok=True)
-        raise UsageError(
-            f"{link.url}",
-            why=f"its SHA-256 is {digest}, the list says {link.sha256}",
-            hint="the download was deleted; correct the list, or ask its maker",
-        )
+        why = f"its SHA-256 is {digest}, the list says {link.sha256}"
+        hint = "the download was deleted; correct the list, or ask its maker"
+        raise UsageError(f"{link.url}", why=why, hint=hint)
     part.replace(file)
     part.with_name(part.name + _TAG).unlink(missing_ok=True)
     if link.is_archive:
@@ -136,8 +131,18 @@ def _receive(link: ModelLink, part: Path, tag: Path, told: Told) -> None:
         with answer:
             if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and have:
                 return  # it was whole: only the check was missing
-            _check_status(link, answer.status)
-            _keep_tag(tag, answer.headers)
+            if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+                why = f"the server returned {answer.status}"
+                if answer.status in _WRONG_LINK:
+                    raise UsageError(link.url, why=why, hint="correct the link in the list")
+                raise _unreachable(link, why)
+            # what tells this version of the file from another; without it no download resumes
+            known = answer.headers.get("ETag") or "W/"
+            strong = answer.headers.get("Last-Modified") if known.startswith("W/") else known
+            if strong:
+                tag.write_text(strong)
+            else:
+                tag.unlink(missing_ok=True)
             _write(link, answer, part, told)
 
 
@@ -170,15 +175,6 @@ def _size(part: Path) -> int:
     return part.stat().st_size if part.is_file() else 0
 
 
-def _check_status(link: ModelLink, status: int) -> None:
-    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return
-    why = f"the server returned {status}"
-    if status in _WRONG_LINK:
-        raise UsageError(link.url, why=why, hint="correct the link in the list")
-    raise _unreachable(link, why)
-
-
 def _too_large(link: ModelLink, most: int) -> UsageError:
     why = f"it is larger than {most:,} bytes: the limit, or what the disk has free"
     return UsageError(link.url, why=why, hint="`to` FOLDER names a folder on another disk")
@@ -186,16 +182,6 @@ def _too_large(link: ModelLink, most: int) -> UsageError:
 
 def _unreachable(link: ModelLink, why: str) -> UsageError:
     return UsageError(f"{link.url}", why=why, hint=_RESUME)
-
-
-def _keep_tag(file: Path, headers: Any) -> None:
-    """Keep what tells this version of the file from another; without it nothing can go on."""
-    tag = headers.get("ETag")
-    strong = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified")
-    if strong:
-        file.write_text(strong)
-    else:
-        file.unlink(missing_ok=True)
 
 
 def _take_out(file: Path, home: Path) -> None:

@@ -1,7 +1,4 @@
-"""What a suite run is asked for, and the suite, cells and folder that this means.
-
-Fleets: machines that run cells in place of this process.
-"""
+"""What a suite run is asked for: the suite, its cells and folder, and the fleet that runs it."""
 
 from __future__ import annotations
 
@@ -271,11 +268,8 @@ def cells_in(suite: Suite, store: Store) -> tuple[Cell, ...]:
 
 def folder_for(suite: Suite, request: SuiteRequest, store: Store) -> SuiteFolder:
     if not is_tag(suite.name):
-        raise UsageError(
-            f"suite name {suite.name!r}",
-            why="its runs have it as a tag: no blanks, no slashes, not latest",
-            hint="`name` NAME",
-        )
+        why = "its runs have it as a tag: no blanks, no slashes, not latest"
+        raise UsageError(f"suite name {suite.name!r}", why=why, hint="`name` NAME")
     return SuiteFolder(request.folder or store.suite_home() / SUITES / suite.name)
 
 
@@ -287,25 +281,24 @@ def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
         file, base = SuiteFile(suite=GeneralPart(models=models)), Path.cwd()
         name = source.resolve().name
     elif source.is_file() and source.suffix.lower() in MODEL_SUFFIXES:
-        raise UsageError(
-            f"suite {source}",
-            why="it is a model, and a suite is a file of settings or a folder of models",
-            hint=f"{shlex.join(['enginescope', 'bench', str(source)])} measures one model",
-        )
+        why = "it is a model, and a suite is a file of settings or a folder of models"
+        hint = f"{shlex.join(['enginescope', 'bench', str(source)])} measures one model"
+        raise UsageError(f"suite {source}", why=why, hint=hint)
     elif source.is_file():
         file, base, name = read_suite_file(source), source.resolve().parent, source.stem
     else:
-        raise UsageError(
-            f"suite {source}",
-            why="no such file or folder",
-            hint="enginescope suite --init writes an example",
-        )
+        hint = "enginescope suite --init writes an example"
+        raise UsageError(f"suite {source}", why="no such file or folder", hint=hint)
     file = _replaced(file, request)
     with foreign(str(source), "paths of models, data sets and Pythons"):
         suite = suite_of(file, base, name=name, samples=store.path / "samples")
     _check_validation(suite)
-    if not isinstance(request.place, ThisMachine):
-        _check_remote(suite)
+    specs = [spec for model in suite.models for spec in model.backends]
+    named = next((spec for spec in specs if read_spec(spec).environment), None)
+    if named is not None and not isinstance(request.place, ThisMachine):
+        why = "environments belong to this machine, and the cells run on other machines"
+        hint = "a fleet or an image has its own versions: remove the @"
+        raise UsageError(f"backend {named}", why=why, hint=hint)
     return suite
 
 
@@ -360,11 +353,9 @@ def _check_validation(suite: Suite) -> None:
     checking = suite.checking
     general = request_of(checking).in_place_of_rows()
     if checking.tolerance is not None and general is not None:
-        raise UsageError(
-            f"tolerance {checking.tolerance} and {general} {getattr(checking, general):g}",
-            why=f"{general} for all outputs already covers it",
-            hint="one of them",
-        )
+        what = f"tolerance {checking.tolerance} and {general} {getattr(checking, general):g}"
+        why = f"{general} for all outputs already covers it"
+        raise UsageError(what, why=why, hint="one of them")
     if checking.tolerance is not None:
         tolerance_named(checking.tolerance)
     reference = checking.reference
@@ -372,29 +363,12 @@ def _check_validation(suite: Suite) -> None:
         return
     path = Path(reference.partition("?")[0])
     if len(path.parts) > 1 or path.suffix.lower() in (".onnx", *ENGINE_SUFFIXES):
-        raise UsageError(
-            f"reference {reference}",
-            why="no such file or folder",
-            hint="paths in a suite start at its file; on the command line, at this folder",
-        )
+        hint = "paths in a suite start at its file; on the command line, at this folder"
+        raise UsageError(f"reference {reference}", why="no such file or folder", hint=hint)
     if read_spec(reference).environment is not None:
-        raise UsageError(
-            f"reference {reference}",
-            why="a cell's reference runs in the Python of the cell",
-            hint="remove the @",
-        )
+        why = "a cell's reference runs in the Python of the cell"
+        raise UsageError(f"reference {reference}", why=why, hint="remove the @")
     parse_backend(reference)
-
-
-def _check_remote(suite: Suite) -> None:
-    specs = [spec for model in suite.models for spec in model.backends]
-    named = next((spec for spec in specs if read_spec(spec).environment), None)
-    if named is not None:
-        raise UsageError(
-            f"backend {named}",
-            why="environments belong to this machine, and the cells run on other machines",
-            hint="a fleet or an image has its own versions: remove the @",
-        )
 
 
 def example() -> str:
@@ -407,9 +381,8 @@ def write_example(path: Path) -> Path:
     if path.is_dir():
         path /= "suite.toml"
     if path.suffix.lower() in SUITE_SUFFIXES - {".toml"}:
-        raise UsageError(
-            f"`init` {path}", why="the example is TOML", hint=f"`init` {path.with_suffix('.toml')}"
-        )
+        hint = f"`init` {path.with_suffix('.toml')}"
+        raise UsageError(f"`init` {path}", why="the example is TOML", hint=hint)
     if path.exists():
         raise UsageError(f"{path} already exists", hint="name another file: `init` FILE")
     with os_errors_as(UsageError, f"cannot write {path}"):

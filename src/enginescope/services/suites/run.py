@@ -60,11 +60,9 @@ def open_suite(name: str | PathLike[str], *, store: str | PathLike[str] | None =
     if folder is None:
         names = [known.path.name for known in suite_folders(home)]
         near = closest(text, names)
-        raise UsageError(
-            f"no suite {text!r}",
-            why=f"{home} has {', '.join(names) if names else 'none'}",
-            hint=f"did you mean {near}?" if near else "enginescope suite SUITE runs one",
-        )
+        why = f"{home} has {', '.join(names) if names else 'none'}"
+        hint = f"did you mean {near}?" if near else "enginescope suite SUITE runs one"
+        raise UsageError(f"no suite {text!r}", why=why, hint=hint)
     return SuiteView(folder.result())
 
 
@@ -186,7 +184,11 @@ def run_suite_session(request: SuiteRequest, observer: SuiteObserver) -> SuiteRu
         store.check_writable()
         plan = _plan(suite, request, folder, store, observer)
         with SuiteStream(plan, folder, sink, observer) as stream:
-            _begin(plan, folder, store)
+            usual = SuiteFolder(store.suite_home() / SUITES / suite.name)
+            # a new folder gets the rows that the store has
+            earlier = {} if folder.exists or not usual.exists else usual.rows()
+            folder.begin(plan)
+            folder.keep(*(earlier[cell.key] for cell in plan.cells if cell.key in earlier))
             try:
                 _run_session(plan, request, folder, outbox, fingerprints, observer)
             except StoreError as error:
@@ -226,14 +228,6 @@ def _plan(
         source=source,
         store=str(store.place),
     )
-
-
-def _begin(plan: SuitePlan, folder: SuiteFolder, store: Store) -> None:
-    """Write the plan into the suite's folder; a new one gets the rows that the store has."""
-    usual = SuiteFolder(store.suite_home() / SUITES / plan.suite.name)
-    earlier = {} if folder.exists or not usual.exists else usual.rows()
-    folder.begin(plan)
-    folder.keep(*(earlier[cell.key] for cell in plan.cells if cell.key in earlier))
 
 
 def _run_session(

@@ -1,7 +1,4 @@
-"""One session of a suite on this machine: each cell is stored as it ends.
-
-One session of a suite on other machines: results are stored as they come back.
-"""
+"""One session of a suite, here or on other machines: each cell is stored as it ends."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from pathlib import Path
 
 from enginescope.core.errors import FormatError, StoreError, os_errors_as
 from enginescope.core.packed_files import opened_zip
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
@@ -91,15 +88,8 @@ def row_of_lost(lost: Lost, started: str) -> CellRow:
     Args:
         started: UTC, ISO 8601.
     """
-    return CellRow(
-        cell=lost.cell,
-        status=CellStatus.CRASHED if lost.is_fault else CellStatus.UNSUPPORTED,
-        reason=lost.reason,
-        hint=lost.hint,
-        started=started,
-        ended=now(),
-        attempts=lost.attempts,
-    )
+    status = CellStatus.CRASHED if lost.is_fault else CellStatus.UNSUPPORTED
+    return copied(CellRow, lost, status=status, started=started, ended=now())
 
 
 def store_returned(returned: CellTaskResult, plan: SuitePlan, store: Store) -> CellRow:
@@ -176,7 +166,10 @@ class SuiteSession:
         row = replace(row, cell=self._cells[cell.key])  # the plan's cell is not bound to cores
         with self._lock:
             self._exit_if_stopped()
-            self._store_row(row)
+            if self._keeper.lost:  # the row stays in memory, and ends the session
+                self._folder.hold(row)
+                raise StoreError(f"runs of {row.cell.label}", why=self._keeper.message)
+            self._folder.keep(row)
         observer.cell_ended(row, slot)
 
     def _run_in_environment(self, cell: Cell, name: str) -> CellRow:
@@ -196,14 +189,6 @@ class SuiteSession:
         with self._lock:
             self._exit_if_stopped()
             self._keeper.keep(run, (self._plan.suite.name,))
-
-    def _store_row(self, row: CellRow) -> None:
-        """Store a row; a row whose runs are not stored stays in memory, and ends the session."""
-        if not self._keeper.lost:
-            self._folder.keep(row)
-            return
-        self._folder.hold(row)
-        raise StoreError(f"runs of {row.cell.label}", why=self._keeper.message)
 
     def _exit_if_stopped(self) -> None:
         """Exit this thread if another thread ended the session: its worker was killed with it."""

@@ -1,7 +1,4 @@
-"""Send the rows of a suite while it runs: measuring waits for no connection, and loses no row.
-
-Rows and runs go to a database or to a server.
-"""
+"""Send the rows and runs of a suite while it runs: measuring waits for no connection."""
 
 from __future__ import annotations
 
@@ -28,9 +25,6 @@ from enginescope.store.location import DatabaseUrl
 from enginescope.store.remote import RemoteStore, UnreachableError
 from enginescope.store.suite_folder import SuiteFolder, SuiteRunsError
 
-#: Folder in a suite's folder: the runs that the database does not have yet.
-OUTBOX = "outbox"
-
 
 class SuiteSink(Protocol):
     """Receives the runs of a suite, and through its shelf the plan, the rows and the lease.
@@ -44,15 +38,12 @@ class SuiteSink(Protocol):
 
     def backlog(self) -> Sequence[str]:
         """Return the ids of runs that are to be sent, whatever their rows are."""
-        ...
 
     def send_runs(self, ids: Iterable[str]) -> None:
         """Send runs; those that are there already are skipped."""
-        ...
 
     def remedy(self, suite: str) -> str:
         """Return what sends the rest."""
-        ...
 
 
 class DatabaseSink:
@@ -123,7 +114,7 @@ class ServerSink:
 
 def outbox_of(store: Store, folder: SuiteFolder) -> Store:
     """Return where a session stores its runs: a database gets them from an outbox."""
-    return Store(folder.path / OUTBOX) if isinstance(store.place, DatabaseUrl) else store
+    return Store(folder.path / "outbox") if isinstance(store.place, DatabaseUrl) else store
 
 
 def sink_for(
@@ -133,11 +124,9 @@ def sink_for(
     if request.push is None:
         return DatabaseSink(store, outbox) if outbox is not store else None
     if outbox is not store:
-        raise UsageError(
-            f"the store {store.place} and the server {request.push.url}",
-            why="a database and a server would both get the rows",
-            hint="serve the database: enginescope serve --store URL",
-        )
+        what = f"the store {store.place} and the server {request.push.url}"
+        hint = "serve the database: enginescope serve --store URL"
+        raise UsageError(what, why="a database and a server would both get the rows", hint=hint)
     return ServerSink(request.push, store, observer)
 
 

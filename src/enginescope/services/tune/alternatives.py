@@ -36,9 +36,8 @@ def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
     name, equals, rest = text.partition("=")
     values = tuple(value.strip() for value in rest.split(","))
     if not name or not equals or not all(values):
-        raise UsageError(
-            f"{text!r} is not NAME=V1,V2", hint="as in graph_optimization_level=all,basic"
-        )
+        hint = "as in graph_optimization_level=all,basic"
+        raise UsageError(f"{text!r} is not NAME=V1,V2", hint=hint)
     return name, values
 
 
@@ -149,13 +148,17 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
     combinations = _combinations(request, timed[:MOST_ROUTES])
     default, *others = {(str(one.spec), one.batch): one for one in combinations}.values()
     if len(others) >= MOST_ALTERNATIVES:
-        raise UsageError(
-            f"{len(others) + 1:,} alternatives",
-            why=f"at most {MOST_ALTERNATIVES} are measured",
-            hint="fewer values; tune the options that matter most first",
-        )
+        what = f"{len(others) + 1:,} alternatives"
+        hint = "fewer values; tune the options that matter most first"
+        raise UsageError(what, why=f"at most {MOST_ALTERNATIVES} are measured", hint=hint)
     candidates = [_candidate(request, store, 0, default)]
-    invalid = [_crashed(request, route) for route in routes if not route.gpu_ms]
+    invalid = []
+    for route in routes:
+        if not route.gpu_ms:
+            options = {**default.spec.options, BUILD_ROUTE: route.route}
+            backend = str(replace(default.spec, options=options))
+            why = f"in trtexec: {route.error}"
+            invalid.append(InvalidAlternative(backend=backend, why=why))
     for other in others:
         try:
             candidates.append(_candidate(request, store, len(candidates), other))
@@ -175,14 +178,9 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
     )
 
 
-def _backends(request: TuneRequest) -> tuple[str, ...]:
-    backends = (request.on,) if isinstance(request.on, str) else tuple(request.on)
-    return backends or (usual_backend(request.path),)
-
-
 def _combinations(request: TuneRequest, routes: list[TunedRoute]) -> Iterator[_Combination]:
     """Yield the default, then every combination; some may occur twice."""
-    specs = [read_spec(text) for text in _backends(request)]
+    specs = [read_spec(text) for text in request.backends or (usual_backend(request.path),)]
     sizes = (request.batch,) if isinstance(request.batch, int) else tuple(request.batch)
     batches: tuple[int | None, ...] = sizes or (request.workload.batch,)
     yield _Combination(spec=specs[0], batch=batches[0])
@@ -199,12 +197,6 @@ def _combinations(request: TuneRequest, routes: list[TunedRoute]) -> Iterator[_C
                 options = {**chosen.options, BUILD_ROUTE: route.route}
                 routed = replace(chosen, options=options)
                 yield _Combination(spec=routed, batch=batch, trtexec_ms=route.gpu_ms)
-
-
-def _crashed(request: TuneRequest, route: TunedRoute) -> InvalidAlternative:
-    spec = read_spec(_backends(request)[0])
-    named = replace(spec, options={**spec.options, BUILD_ROUTE: route.route})
-    return InvalidAlternative(backend=str(named), why=f"in trtexec: {route.error}")
 
 
 def _candidate(

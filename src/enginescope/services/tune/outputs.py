@@ -70,10 +70,8 @@ def _of_batch(
 ) -> dict[int, str]:
     workload = settled_workload([request.path], replace(request.workload, batch=batch))
     chosen = choose_samples(request.path, request.sample_request, workload)
-    validation = request.validation(
-        on=tuple(str(candidate.job.backend) for candidate in (default, *candidates)),
-        workload=replace(workload, shapes=chosen.shapes),
-    )
+    on = tuple(str(candidate.job.backend) for candidate in (default, *candidates))
+    validation = request.validation(on=on, workload=replace(workload, shapes=chosen.shapes))
     jobs = spanning_jobs(validation, chosen.samples)
     reference = Side(label=_DEFAULT, job=jobs[0])
     sides = [

@@ -106,7 +106,8 @@ class Search:
                 break
             if self.rounds in RUNGS:
                 self._drop()
-            if self._is_over(perf_counter() - begin):
+            most_s, now = self._request.max_time_s, perf_counter()
+            if most_s is not None and now - self._begin + (now - begin) > _SHARE * most_s:
                 break
         if not self._values[self.default.number]:  # every other one has wrong outputs
             self._round()
@@ -150,10 +151,6 @@ class Search:
             for number in self._left
         }
 
-    def _is_over(self, next_s: float) -> bool:
-        most = self._request.max_time_s
-        return most is not None and perf_counter() - self._begin + next_s > _SHARE * most
-
     def _text(self, turn: RoundPosition) -> str:
         name = self._name(side_number(turn.side))
         return f"round {turn.round + 1} of {RUNGS[-1]}, {name}"
@@ -166,7 +163,12 @@ class Search:
         """Return every alternative: the default, the fastest ones, and those that are out."""
         found = [self._outcome(one) for one in self._candidates.values()]
         sign = -1 if self._request.metric == "throughput" else 1
-        return tuple(sorted(found, key=lambda one: _place(one, sign)))
+
+        def place(one: Alternative) -> tuple[int, int, float]:
+            """Sort by state; those dropped last first; then the fastest first."""
+            return _ORDER.index(one.state), -(one.dropped_after or 0), sign * (one.value or 0.0)
+
+        return tuple(sorted(found, key=place))
 
     def _outcome(self, candidate: Candidate) -> Alternative:
         number, values = candidate.number, self._values[candidate.number]
@@ -210,12 +212,6 @@ class Search:
                 message=f"the search ended after {counted(self.rounds, 'round')} with "
                 f"{len(self._left)} alternatives left: the maximum time was over",
                 evidence={"rounds": self.rounds, "left": len(self._left)},
-                level="info",
             )
         if self._measuring.not_stored is not None:
             self._observer.warn(self._measuring.not_stored)
-
-
-def _place(one: Alternative, sign: int) -> tuple[int, int, float]:
-    """Sort by state; those dropped last first; then the fastest first."""
-    return _ORDER.index(one.state), -(one.dropped_after or 0), sign * (one.value or 0.0)

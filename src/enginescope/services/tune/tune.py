@@ -15,8 +15,6 @@ from enginescope.judge.experiment import Ended, standing
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.progress import side_label
-from enginescope.records.run.job import Job
-from enginescope.records.run.run import Run
 from enginescope.records.verdict.tune import Confirmation, TuneReport
 from enginescope.services.declared import python_function
 from enginescope.services.measurement.interleaved import paced_workload
@@ -67,7 +65,7 @@ def tune_options(request: TuneRequest, observer: MeasurementObserver) -> TuneRep
     leader, confirmation, notices = search.leader, None, list(search.notices())
     if leader is not None and observer.interruption is None:
         confirmation, carried = _confirmed(request, search, store, observer, begin)
-        notices += carried if confirmation is not None else [_unconfirmed(request)]
+        notices += carried
     return TuneReport(
         model=candidates[0].job.subject.name,
         metric=request.metric,
@@ -85,15 +83,6 @@ def tune_options(request: TuneRequest, observer: MeasurementObserver) -> TuneRep
     )
 
 
-def _unconfirmed(request: TuneRequest) -> Notice:
-    return Notice(
-        code="W-NOT-CONFIRMED",
-        message=f"{request.max_time_s or 0.0:.0f} s leave no time for {LOOKS[0]} rounds of the "
-        "leader and the default: it is not confirmed; allow more time",
-        evidence={"max_time_s": request.max_time_s},
-    )
-
-
 def _confirmed(
     request: TuneRequest, search: Search, store: Store, observer: MeasurementObserver, begin: float
 ) -> tuple[Confirmation | None, tuple[Notice, ...]]:
@@ -107,18 +96,27 @@ def _confirmed(
 
     Returns:
         confirmation: ``None`` if the maximum time leaves none for the fewest rounds.
-        notices: Warnings about its figures.
+        notices: Warnings about its figures, or why there are none.
     """
     leader = search.leader
     assert leader is not None
     seed = request.workload.seed + 1
-    jobs = tuple(_fresh(one.job, seed) for one in (search.default, leader))
+    jobs = tuple(
+        replace(job, workload=replace(job.workload, seed=seed), rebuild=True)
+        for job in (search.default.job, leader.job)
+    )
     rounds = request.rounds
     if request.max_time_s is not None:
         left_s = request.max_time_s - (perf_counter() - begin)
         rounds = min(rounds, int(left_s / search.round_s(leader)))
     if rounds < LOOKS[0]:
-        return None, ()
+        notice = Notice(
+            code="W-NOT-CONFIRMED",
+            message=f"{request.max_time_s or 0.0:.0f} s leave no time for {LOOKS[0]} rounds of the "
+            "leader and the default: it is not confirmed; allow more time",
+            evidence={"max_time_s": request.max_time_s},
+        )
+        return None, (notice,)
     backends = {side_label(at): job.backend for at, job in enumerate(jobs)}
     pacing = Pacing(
         stands=lambda sides: standing(_read(sides, request).kind),
@@ -144,10 +142,6 @@ def _confirmed(
     return confirmation, (*measured.notices(), *disturbed, *carried_notices(comparison))
 
 
-def _fresh(job: Job, seed: int) -> Job:
-    return replace(job, workload=replace(job.workload, seed=seed), rebuild=True)
-
-
 def _read(sides: Sides, request: TuneRequest) -> Confirmation:
     rows, _ = used_rounds(sides)
     default, candidate = (
@@ -161,17 +155,16 @@ def _read(sides: Sides, request: TuneRequest) -> Confirmation:
 
 
 def _failed(sides: Sides) -> Confirmation:
-    lasts = [run for runs in sides for run in runs[-1:]]
-    why = next((_failure(run) for run in lasts if not run.is_ok), None)
+    failed = next((run for runs in sides for run in runs[-1:] if not run.is_ok), None)
+    why = None
+    if failed is not None:
+        message = failed.outcome.message or failed.outcome.kind.value
+        why = f"{failed.job.backend} failed: {message}"
     return Confirmation(
         kind=VerdictKind.INCONCLUSIVE,
         reason=Reason.NO_INTERVAL,
         why=why or "its runs have no figures",
     )
-
-
-def _failure(run: Run) -> str:
-    return f"{run.job.backend} failed: {run.outcome.message or run.outcome.kind.value}"
 
 
 tune = python_function("tune", TuneRequest, tune_options)

@@ -291,7 +291,7 @@ class Checks:
 
 def _late_notice(what: str) -> Notice:
     message = f"the maximum time was over after {what}"
-    return Notice(code="I-SHORT-SEARCH", message=message, level="info")
+    return Notice(code="I-SHORT-SEARCH", message=message)
 
 
 def _is_timed(model: UpgradedModel) -> bool:
@@ -334,11 +334,9 @@ def library_memory(
 def terms_of(
     limits: Sequence[Limit], confidence: float, store: Store, observer: MeasurementObserver
 ) -> CompareConfig:
-    return CompareConfig(
-        threshold_pct=latency_limit_pct(limits),
-        confidence=confidence,
-        spreads=SPREADS.usable(store.path, observer.warn),
-    )
+    threshold_pct = latency_limit_pct(limits)
+    spreads = SPREADS.usable(store.path, observer.warn)
+    return CompareConfig(threshold_pct=threshold_pct, confidence=confidence, spreads=spreads)
 
 
 def with_figures(
@@ -360,7 +358,11 @@ def with_figures(
     else:
         figures = metric_rows(comparison, limits, terms, library)
         rows = figures if outputs.kind is UpgradeKind.SAFE else without_wins(figures)
-        notices += measured_notices(_of_stacks(comparison))
+        # with stacks in place of letters
+        labelled = zip((OLD, NEW), comparison.sides, strict=True)
+        of_stacks = tuple(replace(side, label=label) for label, side in labelled)
+        pairs = (replace(comparison.pairs[0], a=OLD, b=NEW),)
+        notices += measured_notices(replace(comparison, sides=of_stacks, pairs=pairs))
     old, new = (side.runs for side in sides)
     return replace(
         model,
@@ -371,11 +373,3 @@ def with_figures(
         layers=layer_differences(old, new),
         notices=notices,
     )
-
-
-def _of_stacks(comparison: MeasuredComparison) -> MeasuredComparison:
-    """Return the comparison with stacks in place of letters, for its notices."""
-    sides = tuple(
-        replace(side, label=label) for label, side in zip((OLD, NEW), comparison.sides, strict=True)
-    )
-    return replace(comparison, sides=sides, pairs=(replace(comparison.pairs[0], a=OLD, b=NEW),))

@@ -25,7 +25,6 @@ _PIP_S = 600.0
 #: Version of this Python, for which files are.
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 _BIN = "Scripts" if sys.platform == "win32" else "bin"
-_PRE_RELEASE = re.compile(r"[a-z]", re.IGNORECASE)
 
 
 def version_key(version: str) -> tuple[int, ...]:
@@ -37,9 +36,8 @@ def parse_span(text: str) -> tuple[str, str]:
     """Return the ends of ``1.19..1.32``."""
     first, dots, last = text.partition("..")
     if not dots or not version_key(first) or not version_key(last):
-        raise UsageError(
-            f"search {text!r}", why="it is not a range", hint="FIRST..LAST, as 1.19..1.32"
-        )
+        hint = "FIRST..LAST, as 1.19..1.32"
+        raise UsageError(f"search {text!r}", why="it is not a range", hint=hint)
     if version_key(first) > version_key(last):
         raise UsageError(f"search {text!r}", why=f"{first} is later than {last}")
     return first, last
@@ -72,11 +70,9 @@ def indexed_releases(package: str, span: tuple[str, str]) -> list[Release]:
     asked = _pip("-vv", "index", "versions", package)
     listed = re.search(r"^Available versions: (.*)$", asked.stdout, re.MULTILINE)
     if listed is None:
-        raise UsageError(
-            f"releases of {package}",
-            why=_last_line(asked.stderr or asked.stdout),
-            hint="pip index versions PACKAGE asks the index that pip is configured for",
-        )
+        why = _last_line(asked.stderr or asked.stdout)
+        hint = "pip index versions PACKAGE asks the index that pip is configured for"
+        raise UsageError(f"releases of {package}", why=why, hint=hint)
     usable = set(listed[1].split(", "))
     name = "[-_.]".join(map(re.escape, re.split(r"[-_.]+", package)))
     skipped = set(re.findall(rf"Skipping link: .*/{name}-(\d[^-/]*)-", asked.stdout))
@@ -86,7 +82,7 @@ def indexed_releases(package: str, span: tuple[str, str]) -> list[Release]:
             failure=None if version in usable else f"no file for Python {HERE} on this machine",
         )
         for version in sorted(usable | skipped, key=version_key)
-        if _is_within(version, span) and not _PRE_RELEASE.search(version)
+        if _is_within(version, span) and not re.search("[A-Za-z]", version)
     ]
 
 
@@ -141,11 +137,9 @@ def _pip(*arguments: str) -> subprocess.CompletedProcess[str]:
         return _run([*interpreter(), "-m", "pip", *arguments])
     uv = shutil.which("uv")
     if uv is None:
-        raise MissingDependencyError(
-            "neither pip nor uv is here",
-            why="one of them installs the releases",
-            hint="python -m ensurepip, or name interpreters with `pythons`",
-        )
+        why = "one of them installs the releases"
+        hint = "python -m ensurepip, or name interpreters with `pythons`"
+        raise MissingDependencyError("neither pip nor uv is here", why=why, hint=hint)
     return _run([uv, "tool", "run", "--python", sys.executable, "pip", *arguments])
 
 

@@ -98,11 +98,9 @@ def _measured(
             check_inside(Path(stack.python or ""), request.folder, is_inside=False)
     missing = (*filter(None, map(_absence, (old, new))), *missing)
     if missing:
-        raise UsageError(
-            f"{request.folder} cannot run again here",
-            why="; ".join(missing),
-            hint="`old` and `new` name other Pythons; `check_only` runs nothing",
-        )
+        why = "; ".join(missing)
+        hint = "`old` and `new` name other Pythons; `check_only` runs nothing"
+        raise UsageError(f"{request.folder} cannot run again here", why=why, hint=hint)
     files = tuple(replace(one, path=places[one.path]) for one in settings.workload.files)
     reference = settings.reference
     upgrade = copied(

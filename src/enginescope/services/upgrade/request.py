@@ -93,10 +93,6 @@ class UpgradeRequest(StacksRequest, frozen=True, kw_only=True):
     ] = False
 
     @property
-    def backends(self) -> tuple[str, ...]:
-        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
-
-    @property
     def regressions(self) -> tuple[Limit, ...]:
         """The limit of each metric that counts."""
         usual = {limit.metric: limit.regression_pct for limit in UPGRADE_LIMITS}
@@ -107,11 +103,9 @@ class UpgradeRequest(StacksRequest, frozen=True, kw_only=True):
 def check_upgrade_request(request: UpgradeRequest) -> None:
     check_terms(request.regressions, request.inconclusive, get_args(InconclusivePolicy))
     if not request.models and request.new is None:
-        raise UsageError(
-            "no models and no recorded runs",
-            why="without models, `new` names recorded runs too",
-            hint="enginescope upgrade model.onnx --old PYTHON",
-        )
+        why = "without models, `new` names recorded runs too"
+        hint = "enginescope upgrade model.onnx --old PYTHON"
+        raise UsageError("no models and no recorded runs", why=why, hint=hint)
     if request.without_inputs and request.evidence is None:
         raise UsageError("`without_inputs`", why="without `evidence` there is no bundle")
     if request.rounds is not None and request.builds is not None:

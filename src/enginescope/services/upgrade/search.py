@@ -108,7 +108,6 @@ class _Search:
         self._effort = Effort(looks=tuple(looks or (most,)), confidence=1 - chance)
 
     def run(self) -> None:
-        """Do the steps of the search, until the release is found or a limit is reached."""
         numbers = range(len(self.releases))
         first, last = self._usable(numbers), self._usable(numbers[::-1])
         if first is None or last is None or first >= last:
@@ -188,7 +187,6 @@ class _Search:
         return self.result().row(report)
 
     def result(self) -> ReleaseSearch:
-        """Return what was found so far."""
         notices: tuple[Notice, ...] = ()
         if self._observer.interruption is not None:
             notices = (interrupted_notice(counted(len(self._steps), "comparison")),)

@@ -8,7 +8,6 @@ import secrets
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timezone
 from itertools import combinations
 from os import fspath
 from pathlib import Path
@@ -34,7 +33,7 @@ from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.fleet.container import Container, has_gpu, mounts_of_job
 from enginescope.runner.fleet.environment import Environment
 from enginescope.runner.model_inputs import settled_workload
-from enginescope.runner.session import Sink, makes_first, run_jobs
+from enginescope.runner.session import Sink, makes_first, now, run_jobs
 from enginescope.services.accuracy.output_files import choose_samples
 from enginescope.services.accuracy.request import BisectionRequest, ValidateRequest, check_request
 from enginescope.services.accuracy.sides import Side, Sides, reference_side, spanning_jobs
@@ -119,7 +118,11 @@ class StackRunner:
                 try:
                     run = self._exchanged(job, place, folder)
                 except BackendError as error:
-                    run = _failed(job, error)
+                    failed = Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint)
+                    run_id, created = secrets.token_hex(6), now()
+                    run = Run(
+                        id=run_id, created=created, origin="measured", job=job, outcome=failed
+                    )
                 sink(run)
             runs.append(run)
         return tuple(runs)
@@ -150,16 +153,6 @@ class StackRunner:
                 REMOTE_JOB, task, limit_s, mounts, label=label, uses_gpu=has_gpu()
             )
         return unpacked_run(data, Store(folder / "store"))
-
-
-def _failed(job: Job, error: BackendError) -> Run:
-    return Run(
-        id=secrets.token_hex(6),
-        created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
-        origin="measured",
-        job=job,
-        outcome=Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint),
-    )
 
 
 #: Called before each process that returns outputs, with what it does.

@@ -86,7 +86,11 @@ def checked_upgrade(
     store = Store(place_of(request.store))
     if not request.models:
         return _of_recorded(request, store, observer)
-    _check_stacks(request)
+    for name in (fspath(side or "") for side in (request.old, request.new)):
+        if side_of_bundle(name):
+            why = "its runs are recorded, and models are measured on two stacks"
+            hint = "enginescope bench MODEL --tag today, then upgrade without models"
+            raise UsageError(f"side {name}", why=why, hint=hint)
     store.check_writable()
     new = fspath(request.new or sys.executable)
     stacks = parse_stack(fspath(request.old), OLD), parse_stack(new, NEW)
@@ -130,16 +134,6 @@ def _of_recorded(
     return report, runs
 
 
-def _check_stacks(request: UpgradeRequest) -> None:
-    for name in (fspath(side or "") for side in (request.old, request.new)):
-        if side_of_bundle(name):
-            raise UsageError(
-                f"side {name}",
-                why="its runs are recorded, and models are measured on two stacks",
-                hint="enginescope bench MODEL --tag today, then upgrade without models",
-            )
-
-
 def _recorded_pairs(
     old: str, new: str, store: Store, observer: MeasurementObserver
 ) -> tuple[JobPair, ...]:
@@ -148,11 +142,9 @@ def _recorded_pairs(
     )
     pairs = pairs_of(old_runs, new_runs)
     if not pairs:
-        raise UsageError(
-            f"{old} and {new} have nothing in common",
-            why="no job of one has a counterpart in the other",
-            hint="name models and two Pythons, to measure both",
-        )
+        why = "no job of one has a counterpart in the other"
+        hint = "name models and two Pythons, to measure both"
+        raise UsageError(f"{old} and {new} have nothing in common", why=why, hint=hint)
     return pairs
 
 

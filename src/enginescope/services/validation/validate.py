@@ -44,7 +44,10 @@ def validate_models(request: ValidateRequest, observer: ValidationObserver) -> V
     """Compare the outputs of models and engines with a reference, given the same inputs."""
     check_request(request)
     inside, task = request.bisection, RequestedTask(request) if request.task else None
-    output = _output(request)
+    output, samples, targets = None, request.sample_request, path_of(request.targets)
+    if request.output is not None:
+        read = [*samples.data, *samples.images, *([targets] if targets else [])]
+        output = output_folder(Path(request.output), request.models, read, request.reference)
     with work_folder(output, keeps_samples=not request.skip_output_save) as folder:
         plan = _plan(request, folder, observer)
         if inside.is_wanted:
@@ -89,14 +92,6 @@ def _record(
             VALIDATIONS.record(store_at(request.store).path, validation)
         except EnginescopeError as error:
             observer.warn(f"the validation is not stored: {error}")
-
-
-def _output(request: ValidateRequest) -> Path | None:
-    if request.output is None:
-        return None
-    samples, targets = request.sample_request, path_of(request.targets)
-    read = [*samples.data, *samples.images, *([targets] if targets else [])]
-    return output_folder(Path(request.output), request.models, read, request.reference)
 
 
 def _plan(request: ValidateRequest, folder: Path, observer: ValidationObserver) -> Plan:
@@ -156,11 +151,8 @@ class RequestedTask:
         self.limits = self._known(request.task_limits)
         fit = request.preprocessing.fit
         if self.targets is not None and fit not in self.task.fits:
-            raise UsageError(
-                f"`image_fit` {fit}",
-                why=f"targets of {self.task.name} refer to the whole image",
-                hint=f"`image_fit` {self.task.fits[0]}",
-            )
+            why = f"targets of {self.task.name} refer to the whole image"
+            raise UsageError(f"`image_fit` {fit}", why=why, hint=f"`image_fit` {self.task.fits[0]}")
 
     def _known(self, given: Mapping[str, float]) -> tuple[TaskLimit, ...]:
         has_targets = self.targets is not None
@@ -169,10 +161,8 @@ class RequestedTask:
         for name in given:
             if name not in known:
                 where = "" if has_targets else " without targets"
-                raise UsageError(
-                    f"{self.task.name} has no metric {name!r}{where}",
-                    hint=did_you_mean(name, known),
-                )
+                hint = did_you_mean(name, known)
+                raise UsageError(f"{self.task.name} has no metric {name!r}{where}", hint=hint)
         return tuple(TaskLimit(metric=name, value=value) for name, value in given.items())
 
 

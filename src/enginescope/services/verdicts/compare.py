@@ -92,9 +92,8 @@ class CompareResult(Record, frozen=True, kw_only=True, eq=False):
 def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareResult:
     """Compare measured runs, plans and build logs, whichever the sides have."""
     if len(request.build_logs) not in (0, 2):
-        raise UsageError(
-            f"{len(request.build_logs)} build logs", hint="give --build-log twice: A's, then B's"
-        )
+        hint = "give --build-log twice: A's, then B's"
+        raise UsageError(f"{len(request.build_logs)} build logs", hint=hint)
     choices = _choices(request.build_logs, observer) if request.build_logs else None
     if not request.sides:
         if choices is None:
@@ -120,7 +119,10 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
     plans = None
     has_plans = all(side.source.plan is not None for side in sides)
     if request.parts != "measured" and (measured is None or has_plans):
-        plans = _plans(sides, request)
+        from enginescope.analysis.plan_comparison.comparison import compare as compare_runs
+
+        runs, names = [side.source.as_run() for side in sides], request.names or plan_names(sides)
+        plans = compare_runs(runs, names=names, plan_profile=request.plan_profile)
     is_engine = any(side.source.kind == "engine" for side in unmeasured)
     is_told = len(unmeasured) < len(sides) or is_engine
     return CompareResult(
@@ -132,10 +134,8 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
 
 
 def nothing_to_compare() -> UsageError:
-    return UsageError(
-        "no plans or runs to compare",
-        hint="enginescope compare A.graph.json B.graph.json, or two runs",
-    )
+    hint = "enginescope compare A.graph.json B.graph.json, or two runs"
+    return UsageError("no plans or runs to compare", hint=hint)
 
 
 def compare(
@@ -208,7 +208,9 @@ def compare_plans(
     """
     request = CompareRequest(
         sides=tuple(
-            (_run_of_view(plan),) if isinstance(plan, PlanView) else input_of(plan)
+            (run_of_engine(EngineFacts(name=plan.plan.name, plan=plan.plan, profile=plan.profile)),)
+            if isinstance(plan, PlanView)
+            else input_of(plan)
             for plan in plans
         ),
         names=None if names is None else tuple(names),
@@ -221,20 +223,13 @@ def compare_plans(
     return result.plans
 
 
-def _run_of_view(view: PlanView) -> Run:
-    return run_of_engine(EngineFacts(name=view.plan.name, plan=view.plan, profile=view.profile))
-
-
 def _check_usable(side: ComparedSide, parts: str) -> None:
     run = side.runs[-1]
     why = run.outcome.message
     if side.source.plan is None:
         has, hint = _alone(run)
-        raise UsageError(
-            f"{side.what} has neither samples nor printed figures nor a plan",
-            why=why or has,
-            hint=None if why else hint,
-        )
+        what = f"{side.what} has neither samples nor printed figures nor a plan"
+        raise UsageError(what, why=why or has, hint=None if why else hint)
     if parts == "measured":
         raise UsageError(
             f"{side.what} is not measured",
@@ -275,14 +270,6 @@ def _measured(
     if same is not None and len(places) == 1 and repeated_sides(request.sides) is None:
         observer.progress(same)
     return compare_sides(measured, terms, floors)
-
-
-def _plans(sides: Sequence[ComparedSide], request: CompareRequest) -> Comparison:
-    from enginescope.analysis.plan_comparison.comparison import compare as compare_runs
-
-    runs = [side.source.as_run() for side in sides]
-    names = request.names or plan_names(sides)
-    return compare_runs(runs, names=names, plan_profile=request.plan_profile)
 
 
 def _choices(build_logs: Sequence[Path], observer: PlanObserver) -> tuple[ChoicePair, ...]:
@@ -327,11 +314,9 @@ def compared_by_name(
 ) -> NamedComparison:
     names = [name for name in a if name in b]
     if not names:
-        raise UsageError(
-            "the files have no benchmark in common",
-            why=f"A has {next(iter(a))} …, B has {next(iter(b))} …",
-            hint="compare files of the same benchmarks",
-        )
+        why = f"A has {next(iter(a))} …, B has {next(iter(b))} …"
+        hint = "compare files of the same benchmarks"
+        raise UsageError("the files have no benchmark in common", why=why, hint=hint)
     config = CompareConfig(threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct)
     rows, without = [], []
     for name in names:

@@ -41,9 +41,6 @@ from enginescope.services.verdicts.run_selection import (
 )
 from enginescope.store.archive import Store
 
-#: A comparison's id, without the prefix of its tag.
-_BARE_ID = re.compile(r"[0-9a-f]{8}")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSide:
@@ -117,8 +114,15 @@ def measured_sides(
 ) -> tuple[MeasuredSide, ...]:
     """Label and name the processes of sides; `names` replaces names that tell sides apart."""
     known = names or side_names([side.runs[0].job for side in sides])
-    if names is None and len(set(known)) < len(known) and not _are_interleaved(sides):
-        known = [f"{name} ({_brief(side)})" for name, side in zip(known, sides, strict=True)]
+    are_interleaved = all(run.turn is not None for side in sides for run in side.runs)
+    if names is None and len(set(known)) < len(known) and not are_interleaved:
+        places = [
+            side.source.where[:8]
+            if len(side.runs) == 1 and side.source.kind == "run"
+            else side.what
+            for side in sides
+        ]
+        known = [f"{name} ({place})" for name, place in zip(known, places, strict=True)]
     return named_sides([side.runs for side in sides], known)
 
 
@@ -161,14 +165,6 @@ def _empty_sides(sides: int, empty: int) -> UsageError:
     return UsageError(f"{sides} sides, {empty} without runs", hint="give runs for each side")
 
 
-def _are_interleaved(sides: Sequence[ComparedSide]) -> bool:
-    return all(run.turn is not None for side in sides for run in side.runs)
-
-
-def _brief(side: ComparedSide) -> str:
-    return side.source.where[:8] if len(side.runs) == 1 and side.source.kind == "run" else side.what
-
-
 def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[ComparedSide, ...]:
     """Return the sides of an interleaved comparison: its id, its tag, its runs, or any of them."""
     name = names[0] if isinstance(names[0], str) and len(names) == 1 else None
@@ -192,17 +188,13 @@ def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[Com
             sides.append(_of_runs(name or comparison, [run for *_, run in group]))
     if name is not None and len(comparisons) > 1:
         tags = [comparison_tag(one) for one in comparisons]
-        raise UsageError(
-            f"{name} alone cannot be compared",
-            why=f"it has {len(tags)} comparisons, the newest first: {', '.join(tags)}",
-            hint=f"enginescope compare {tags[0]}",
-        )
+        why = f"it has {len(tags)} comparisons, the newest first: {', '.join(tags)}"
+        hint = f"enginescope compare {tags[0]}"
+        raise UsageError(f"{name} alone cannot be compared", why=why, hint=hint)
     if len(sides) < 2:
-        raise UsageError(
-            f"{name or 'one side'} alone cannot be compared",
-            why="it is not a comparison made by bench --compare",
-            hint=f"enginescope compare {name} OTHER" if name else "es.compare(a, b)",
-        )
+        why = "it is not a comparison made by bench --compare"
+        hint = f"enginescope compare {name} OTHER" if name else "es.compare(a, b)"
+        raise UsageError(f"{name or 'one side'} alone cannot be compared", why=why, hint=hint)
     return tuple(sides)
 
 
@@ -225,7 +217,7 @@ def _comparable(runs: Sequence[Run], warn: Warn) -> list[str]:
 
 def _runs_of(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
     path = Path(name)
-    tag = comparison_tag(name) if _BARE_ID.fullmatch(name) else name
+    tag = comparison_tag(name) if re.fullmatch("[0-9a-f]{8}", name) else name  # of a bare id
     runs = tagged_runs(tag, store, warn)
     if runs:
         return runs
@@ -252,10 +244,8 @@ def _side_of_name(name: str, store: Store, warn: Warn, observer: PlanObserver) -
     known = resolve_inputs(name, store=store.place, observer=observer)
     sampled = [one for one in known if one.run is not None and one.run.headline is not None]
     if len(sampled) > 1 and not any(source.plan for source in known):
-        raise UsageError(
-            f"{name} holds {len(sampled)} runs",
-            hint="name the files one by one, or enginescope import --tag NAME and compare NAME",
-        )
+        hint = "name the files one by one, or enginescope import --tag NAME and compare NAME"
+        raise UsageError(f"{name} holds {len(sampled)} runs", hint=hint)
     source = with_passport_of(resolve_plan(name, store=store.place, observer=observer))
     return ComparedSide(what=name, source=source, runs=(source.as_run(),))
 

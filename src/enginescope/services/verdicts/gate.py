@@ -141,11 +141,9 @@ def _sides(
     current = tuple(run for run in named if run.id not in kept)
     if not current and (named or not has_cells):
         names = _names(request.current)
-        raise UsageError(
-            f"no current runs in {names}" if names else "no current runs",
-            why="all of them are the baseline's",
-            hint="measure again: enginescope bench MODEL… --tag NAME, or suite SUITE --name NAME",
-        )
+        what = f"no current runs in {names}" if names else "no current runs"
+        hint = "measure again: enginescope bench MODEL… --tag NAME, or suite SUITE --name NAME"
+        raise UsageError(what, why="all of them are the baseline's", hint=hint)
     return baseline, current
 
 

@@ -1,7 +1,4 @@
-"""Select runs by name: a folder, a file, a suite, a tag, an id, a model.
-
-Runs and rows of suites, which a folder or a name in a store stands for.
-"""
+"""Select runs by name: a folder, a file, a suite, a tag, an id, a model."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ from enginescope.store.row import Filter
 
 if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
-    from enginescope.records.run.run import Run
     from enginescope.records.suite.suite import CellRow, SuitePlan
     from enginescope.store.archive import Store
     from enginescope.store.suite_folder import SuiteFolder
@@ -127,6 +123,7 @@ def resolve_runs(what: RunsInput, store: Store, warn: Warn) -> tuple[Run, ...]:
 
 
 def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
+    from enginescope.store.archive import load_path
     from enginescope.store.run_names import steps_back
     from enginescope.store.suite_folder import suite_named
 
@@ -136,8 +133,10 @@ def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
     path = Path(name)
     if path.is_dir():
         return runs_in_folder(path, warn) or _imported(path, warn)
+    if path.name == _DOCUMENT and path.is_file():
+        return (load_path(path),)
     if path.is_file():
-        return _of_file(path, warn)
+        return (_of_zip(path),) if path.suffix == ".zip" else _imported(path, warn)
     back = steps_back(name)
     if back is not None:
         return (_latest(name, back, store, warn),)
@@ -149,11 +148,9 @@ def _latest(name: str, back: int, store: Store, warn: Warn) -> Run:
     rows = store.rows()
     usable = [row for row in rows if row.samples or row.outcome != "ok"]
     if len(usable) <= back:
-        raise StoreError(
-            f"run {name!r}",
-            why=f"{len(usable):,} of {len(rows):,} runs in {store.place} have samples",
-            hint="enginescope bench MODEL.onnx, or enginescope import PATH with times",
-        )
+        why = f"{len(usable):,} of {len(rows):,} runs in {store.place} have samples"
+        hint = "enginescope bench MODEL.onnx, or enginescope import PATH with times"
+        raise StoreError(f"run {name!r}", why=why, hint=hint)
     skipped = rows.index(usable[back]) - back
     if skipped:
         runs = f"{skipped:,} newer {'run' if skipped == 1 else 'runs'}"
@@ -185,11 +182,9 @@ def check_one_job(runs: Sequence[Run], what: str) -> None:
     """Raise `UsageError` unless the runs of a side are processes of one job."""
     jobs = {_job_key(run) for run in runs}
     if len(jobs) > 1:
-        raise UsageError(
-            f"{what} is of {len(jobs)} jobs",
-            why=", ".join(sorted({" · ".join(key[:2]) for key in jobs})),
-            hint="the runs of a side must belong to one job; name runs by their ids",
-        )
+        why = ", ".join(sorted({" · ".join(key[:2]) for key in jobs}))
+        hint = "the runs of a side must belong to one job; name runs by their ids"
+        raise UsageError(f"{what} is of {len(jobs)} jobs", why=why, hint=hint)
 
 
 def _job_key(run: Run) -> tuple[str, ...]:
@@ -226,11 +221,8 @@ def runs_of_model(
     if chosen:
         return readable_runs([row.id for row in reversed(chosen)], store, warn)
     known = {row.model for row in store.rows()}
-    raise UsageError(
-        f"no runs of {model}",
-        why=f"in {store.place}, with these filters",
-        hint=did_you_mean(name, known) if known else "enginescope bench MODEL makes one",
-    )
+    hint = did_you_mean(name, known) if known else "enginescope bench MODEL makes one"
+    raise UsageError(f"no runs of {model}", why=f"in {store.place}, with these filters", hint=hint)
 
 
 def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
@@ -239,11 +231,9 @@ def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
     newer = (row for row in store.rows() if row.created > newest)
     rows = [row for row in newer if MEASURED_AGAIN not in row.tags]
     if not rows:
-        raise UsageError(
-            "no current runs",
-            why=f"the store {store.place} has none that is newer than the baseline's",
-            hint="enginescope bench MODEL…, or name the runs after the options",
-        )
+        why = f"the store {store.place} has none that is newer than the baseline's"
+        hint = "enginescope bench MODEL…, or name the runs after the options"
+        raise UsageError("no current runs", why=why, hint=hint)
     return tuple(store.load(row.id) for row in rows)
 
 
@@ -285,14 +275,6 @@ def runs_in_folder(folder: Path, warn: Warn) -> tuple[Run, ...]:
         except (FormatError, StoreError) as error:
             warn(f"skipped: {error}")
     return tuple(runs)
-
-
-def _of_file(path: Path, warn: Warn) -> tuple[Run, ...]:
-    from enginescope.store.archive import load_path
-
-    if path.name == _DOCUMENT:
-        return (load_path(path),)
-    return (_of_zip(path),) if path.suffix == ".zip" else _imported(path, warn)
 
 
 def _of_zip(path: Path) -> Run:
