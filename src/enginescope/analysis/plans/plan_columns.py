@@ -156,7 +156,8 @@ COLUMNS = tuple(
     Column(name=name, trex=name if trex == "=" else trex, unit=unit, meaning=meaning)
     for name, trex, unit, _, meaning in _ROWS
 )
-_VALUES = {name: _COMPUTED.get(name) or _reader(path) for name, _, _, path, _ in _ROWS}
+#: Column -> its value in a layer's facts.
+VALUES = {name: _COMPUTED.get(name) or _reader(path) for name, _, _, path, _ in _ROWS}
 
 
 class PlanFacts(Record, frozen=True, kw_only=True):
@@ -181,7 +182,7 @@ def plan_columns(facts: PlanFacts, positions: Sequence[int]) -> dict[str, list[A
     rows = layer_facts(facts, positions)
     columns = {
         name: [value(row) for row in rows]
-        for name, value in _VALUES.items()
+        for name, value in VALUES.items()
         if facts.roofline is not None or not name.startswith("roofline.")
     }
     return columns | _own_fields(rows)
@@ -223,7 +224,7 @@ def _own_fields(rows: Sequence[LayerFacts]) -> dict[str, list[Any]]:
             if key != "StreamId":  # the column "stream"
                 sparse.setdefault(key, {})[number] = value
     return {
-        f"raw.{key}" if key in _VALUES else key: _filled(values, len(rows))
+        f"raw.{key}" if key in VALUES else key: _filled(values, len(rows))
         for key, values in sparse.items()
     }
 
