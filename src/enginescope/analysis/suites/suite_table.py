@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.judge.samples import Interval
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.suite.suite import Cell, CellFigure, CellRow, CellStatus, SuiteResult
@@ -147,7 +147,6 @@ _CELL_TABLE = tuple(one for one in _TABLE if one.name not in ("metric", "value",
 #: Columns of a table with one row for each cell, before those of the metrics.
 CELL_COLUMNS = tuple(column.name for column in _CELL_TABLE)
 _SPEED_UP = "speed_up"
-_ENDINGS = {"ms": "_ms", "B": "_bytes", "/s": "_per_s"}
 
 
 def tidy_columns(result: SuiteResult) -> dict[str, list[Any]]:
@@ -173,8 +172,9 @@ def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
     """
     counted_from, cells = baselines(result), list(_cells(result))
     lines = [_Line(result.name, row, counted_from[case_of(row.cell)]) for row, _ in cells]
+    endings = {"ms": "_ms", "B": "_bytes", "/s": "_per_s"}
     metrics = [
-        {one.metric + _ENDINGS.get(one.unit, ""): one.value for one in figures}
+        {one.metric + endings.get(one.unit, ""): one.value for one in figures}
         for _, figures in cells
     ]
     names = dict.fromkeys(name for row in metrics for name in row)
@@ -240,17 +240,17 @@ def wins(result: SuiteResult) -> tuple[Win, ...]:
         latency = row.figure("latency")
         if row.status is CellStatus.OK and latency:
             timed.setdefault(case_of(row.cell), []).append((latency, row))
-    return tuple(_win(case, found) for case, found in timed.items())
-
-
-def _win(case: Case, timed: list[tuple[float, CellRow]]) -> Win:
-    ranked = [one for one in timed if not lost_fp16(one[1])] or timed
-    (least, fastest), *others = sorted(ranked, key=lambda one: one[0])
-    if not others:
-        return Win(case=case, fastest=fastest)
-    more, second = others[0]
-    interval = _ratio_interval(fastest, second)
-    return Win(case=case, fastest=fastest, second=second, ratio=more / least, interval=interval)
+    found = []
+    for case, those in timed.items():
+        ranked = [one for one in those if not lost_fp16(one[1])] or those
+        (least, fastest), *others = sorted(ranked, key=lambda one: one[0])
+        win = Win(case=case, fastest=fastest)
+        if others:
+            more, second = others[0]
+            interval = _ratio_interval(fastest, second)
+            win = replace(win, second=second, ratio=more / least, interval=interval)
+        found.append(win)
+    return tuple(found)
 
 
 def _is_unstable(row: CellRow) -> bool:
