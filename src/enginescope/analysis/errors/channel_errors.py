@@ -17,13 +17,8 @@ from enginescope.records.tensor import DataType
 
 _FLOATS = frozenset(
     {
-        DataType.FP64,
-        DataType.FP32,
-        DataType.FP16,
-        DataType.BF16,
-        DataType.FP8,
-        DataType.FP4,
-        DataType.E8M0,
+        *(DataType.FP64, DataType.FP32, DataType.FP16, DataType.BF16),
+        *(DataType.FP8, DataType.FP4, DataType.E8M0),
     }
 )
 _COMPLEX = frozenset({DataType.COMPLEX64, DataType.COMPLEX128})

@@ -91,14 +91,12 @@ def pair_jobs(
         if home is None:
             pairs.append(single)
         else:
-            pairs[home] = _merged(pairs[home], single)
-    return tuple(sorted(pairs, key=lambda pair: _place(pair, a)))
-
-
-def _place(pair: JobPair, a: Sequence[JobRuns]) -> int:
-    if pair.a is None:
-        return len(a)
-    return next(place for place, one in enumerate(a) if one.identity == pair.a.identity)
+            pair = pairs[home]
+            a_and_b = {"a": _together(pair.a, single.a), "b": _together(pair.b, single.b)}
+            pairs[home] = replace(pair, **a_and_b)
+    identities = [job.identity for job in a]
+    pairs.sort(key=lambda pair: identities.index(pair.a.identity) if pair.a else len(identities))
+    return tuple(pairs)
 
 
 def _home(alone: JobPair, pairs: Sequence[JobPair]) -> int | None:
@@ -117,10 +115,6 @@ def _home(alone: JobPair, pairs: Sequence[JobPair]) -> int | None:
         and not own.identity.differing(home.identity)
     ]
     return fitting[0] if len(fitting) == 1 else None
-
-
-def _merged(pair: JobPair, alone: JobPair) -> JobPair:
-    return replace(pair, a=_together(pair.a, alone.a), b=_together(pair.b, alone.b))
 
 
 def _together(job: JobRuns | None, alone: JobRuns | None) -> JobRuns | None:

@@ -13,8 +13,6 @@ from enginescope.judge.units import format_significant
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 
-#: A longer attribute says nothing in a side panel.
-_MOST_TEXT = 400
 _TIME = "time_ms"
 
 
@@ -126,17 +124,12 @@ def _attributes(view: PlanView, node: GraphNode) -> dict[str, str]:
     layer = node.layer
     if layer is None:
         return {}
-    timing = view.time_of(layer)
-    time_ms = timing.time_ms if timing else None
-    return {
-        **({_TIME: f"{time_ms:.6g}"} if time_ms is not None else {}),
-        **(
-            {"share_pct": format_significant(100 * time_ms / view.total_ms, 3)}
-            if time_ms is not None and view.total_ms
-            else {}
-        ),
-        **_known(layer),
-    }
+    timing, times = view.time_of(layer), {}
+    if timing and timing.time_ms is not None:
+        times[_TIME] = f"{timing.time_ms:.6g}"
+        if view.total_ms:
+            times["share_pct"] = format_significant(100 * timing.time_ms / view.total_ms, 3)
+    return times | _known(layer)
 
 
 def _known(layer: Layer) -> dict[str, str]:
@@ -153,7 +146,7 @@ def _known(layer: Layer) -> dict[str, str]:
         for key, value in named.items()
         if value not in (None, "", [], {})
     }
-    return {key: text for key, text in texts.items() if len(text) <= _MOST_TEXT}
+    return {key: text for key, text in texts.items() if len(text) <= 400}
 
 
 def _shape(tensor: Tensor) -> list[dict[str, str]]:

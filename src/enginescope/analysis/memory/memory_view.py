@@ -224,12 +224,9 @@ class MemoryView:
 
     def _requests(self) -> Iterator[Request]:
         for one in self.buffers.buffers:
-            yield Request(
-                nbytes=one.nbytes or 0,
-                first=one.first,
-                last=one.last,
-                is_planned=one.kind == "activation",
-            )
+            planned = one.kind == "activation"
+            nbytes = one.nbytes or 0
+            yield Request(nbytes=nbytes, first=one.first, last=one.last, is_planned=planned)
 
     @cached_property
     def block_bytes(self) -> int:
@@ -239,9 +236,8 @@ class MemoryView:
     @cached_property
     def held_bytes(self) -> int | None:
         """What the arena holds: as the runtime reported, else by its rules."""
-        if self.arena is not None and self.arena.held_bytes is not None:
-            return self.arena.held_bytes
-        return None if self.predicted is None else self.predicted.held_bytes
+        reported = self.arena.held_bytes if self.arena else None
+        return self.predicted.held_bytes if reported is None and self.predicted else reported
 
     @cached_property
     def parts(self) -> tuple[MemoryPart, ...]:

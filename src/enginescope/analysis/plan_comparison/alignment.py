@@ -13,7 +13,7 @@ from enginescope.analysis.plan_comparison.alignment_matching import (
     numbers_agree,
     score_structure,
 )
-from enginescope.analysis.plan_comparison.alignment_side import Group, Matching, Shape, Side
+from enginescope.analysis.plan_comparison.alignment_side import Group, Matching, Side
 from enginescope.core.process_control import gc_paused
 from enginescope.records.plan.plan import Alignment, Evidence, LayerPair, Plan
 
@@ -137,19 +137,13 @@ def _fused_into(
         for behind in below:
             if here.joins(before, behind) or not there.joins(before, behind):
                 continue
-            if shape_out is not None and _gives(there, before, shape_out):
+            given = {there.side.first_out[one] for one in there.members[before]}
+            taken = {there.side.first_in[one] for one in there.members[behind]}
+            if shape_out is not None and shape_out in given:
                 return before
-            if shape_in is not None and _takes(there, behind, shape_in):
+            if shape_in is not None and shape_in in taken:
                 return behind
     return None
-
-
-def _gives(half: _Half, group: int, shape: Shape) -> bool:
-    return any(half.side.first_out[one] == shape for one in half.members[group])
-
-
-def _takes(half: _Half, group: int, shape: Shape) -> bool:
-    return any(half.side.first_in[one] == shape for one in half.members[group])
 
 
 def _extend(group: Group, members: list[int], chain: list[int]) -> None:
@@ -177,14 +171,9 @@ def untangle(found: Matching) -> None:
     pairs.sort(key=lambda pair: pair[1].a)
     for place, (number, group) in enumerate(pairs):
         for other_number, other in pairs[place + 1 : place + 1 + REACH]:
-            if _exchangeable(found, group, other):
+            a, b = found.a.loose, found.b.loose
+            if a[group.a[0]] == a[other.a[0]] == b[group.b[0]] == b[other.b[0]]:
                 _exchange_if_better(found, (number, group), (other_number, other))
-
-
-def _exchangeable(found: Matching, one: Group, other: Group) -> bool:
-    a, b = found.a.loose, found.b.loose
-    key = a[one.a[0]]
-    return key == a[other.a[0]] and key == b[one.b[0]] and key == b[other.b[0]]
 
 
 def _exchange_if_better(found: Matching, one: tuple[int, Group], other: tuple[int, Group]) -> None:

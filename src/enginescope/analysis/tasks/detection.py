@@ -183,7 +183,10 @@ class AveragePrecision:
             judged.accumulate()
             judged.summarize()
         return TaskScores(
-            values={name: _pct(judged.stats[at]) for name, _, at in _PLACES},
+            values={
+                name: None if judged.stats[at] < 0 else float(100 * judged.stats[at])
+                for name, _, at in _PLACES
+            },
             parts=tuple(self._classes(judged)),
             notices=self._notices(),
         )
@@ -232,7 +235,3 @@ def _target_entries(found: KnownBoxes, number: int) -> list[dict[str, Any]]:
         }
         for box in found.boxes
     ]
-
-
-def _pct(value: float) -> float | None:
-    return None if value < 0 else float(100 * value)

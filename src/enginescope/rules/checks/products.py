@@ -25,7 +25,6 @@ from enginescope.rules.tensor_cores import (
 from enginescope.rules.view import LintView
 
 _FEW_CHANNELS = 32
-_COUNT = "count the kernel's tensor core instructions with Nsight Compute"
 
 
 @rule(
@@ -72,7 +71,9 @@ def conv_tensor_cores(view: LintView) -> Iterator[Found]:
             message=message,
             evidence={"tactic": layer.tactic_name, "subtype": layer.subtype},
             severity=Severity.INFO if reason else None,
-            advice=_COUNT if used is None else None,
+            advice="count the kernel's tensor core instructions with Nsight Compute"
+            if used is None
+            else None,
             stakes_ms={} if reason else view.excess_ms(layer),
         )
 
@@ -135,7 +136,9 @@ def conv_alignment(view: LintView) -> Iterator[Found]:
             layers=(layer.index,),
             message=f"has {words}{per}, not a multiple of {multiple}",
             evidence={"channels": each, "multiple": multiple, "groups": parts},
-            stakes_ms=_padding_ms(view, layer, odd, multiple),
+            stakes_ms=view.excess_ms(layer)
+            if uses_tensor_cores(layer.tactic_name) is False
+            else view.part_ms((layer.index,), padding(odd.values(), multiple)),
         )
 
 
@@ -144,14 +147,6 @@ def _is_interface(view: LintView, layer: Layer, side: str) -> bool:
         return is_head(view, layer)
     length = channels(layer.inputs[0])
     return length is not None and is_fed(view, layer, length)
-
-
-def _padding_ms(
-    view: LintView, layer: Layer, odd: dict[str, int], multiple: int
-) -> dict[int, float] | None:
-    if uses_tensor_cores(layer.tactic_name) is False:
-        return view.excess_ms(layer)
-    return view.part_ms((layer.index,), padding(odd.values(), multiple))
 
 
 @rule(

@@ -214,7 +214,9 @@ def by_module(traits: NodeTraits) -> tuple[Member, ...] | None:
     if not paths:
         return None
     order = module_order(traits.graph, middle, paths)
-    inner = _unwrapped(_members(order, paths, ()))
+    inner = _members(order, paths, ())
+    while len(inner) == 1 and isinstance(inner[0], Group):  # a module that holds everything
+        inner = inner[0].members
     if not any(isinstance(one, Group) for one in inner):
         return None
     return (*first, *inner, *last)
@@ -247,10 +249,3 @@ def _module(nodes: Sequence[int], paths: dict[int, Path], path: Path) -> Group:
         kind="module",
         members=_members(nodes, paths, path),
     )
-
-
-def _unwrapped(members: tuple[Member, ...]) -> tuple[Member, ...]:
-    """Leave out a module that holds everything."""
-    while len(members) == 1 and isinstance(members[0], Group):
-        members = members[0].members
-    return members

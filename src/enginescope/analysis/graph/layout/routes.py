@@ -175,8 +175,12 @@ def ranks(before: Neighbours, after: Neighbours) -> list[int]:
     for node in order:
         rank[node] = max((rank[one] for one in before[node]), default=-1) + 1
     for _ in range(2):
-        _sink(order[::-1], rank, before, after)
-        _rise(order, rank, before, after)
+        for node in reversed(order):
+            if after[node] and len(after[node]) >= len(before[node]):
+                rank[node] = min([rank[one] for one in after[node]]) - 1
+        for node in order:
+            if before[node] and len(before[node]) > len(after[node]):
+                rank[node] = max([rank[one] for one in before[node]]) + 1
     lowest = min(rank, default=0)
     return [one - lowest for one in rank]
 
@@ -191,15 +195,3 @@ def topological(before: Neighbours, after: Neighbours) -> list[int]:
             if not waiting[one]:
                 order.append(one)
     return order
-
-
-def _sink(order: Sequence[int], rank: list[int], before: Neighbours, after: Neighbours) -> None:
-    for node in order:
-        if after[node] and len(after[node]) >= len(before[node]):
-            rank[node] = min([rank[one] for one in after[node]]) - 1
-
-
-def _rise(order: Sequence[int], rank: list[int], before: Neighbours, after: Neighbours) -> None:
-    for node in order:
-        if before[node] and len(before[node]) > len(after[node]):
-            rank[node] = max([rank[one] for one in before[node]]) + 1
