@@ -144,7 +144,6 @@ def misplaced(
 
 
 def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]:
-    """Yield the limits that all elements together, and single channels, break."""
     found, noise = compared.elements, compared.noise
     moments = found.moments
     if not moments.count:
@@ -196,7 +195,6 @@ def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]
 def _channels(
     errors: ChannelErrors, row: Tolerance, noise: ExpectedNoise | None
 ) -> Iterator[OutputReason]:
-    """Yield the channels beyond their own limits."""
     expected = noise.along(errors.axis, errors.count.size) if noise else None
     limits = channel_limits(errors, row, expected)
     lost = (errors.count > 0) & ~(errors.rmse <= limits.rmse) & (row.name == "fp16")

@@ -288,7 +288,8 @@ def looks_like_scores(values: TensorValues) -> bool:
 
 def rank_agreement(reference: TensorValues, candidate: TensorValues) -> RankAgreement:
     """Return the agreement of two tensors of scores of one shape; items with a NaN never agree."""
-    a, b = _rows(reference), _rows(candidate)
+    shape = reference.shape[:2]
+    a, b = (flat_numbers(one).astype(np.float64).reshape(shape) for one in (reference, candidate))
     known = ~np.isnan(a).any(axis=1)
     a, b = a[known], b[known]
     if not a.size:
@@ -305,10 +306,6 @@ def rank_agreement(reference: TensorValues, candidate: TensorValues) -> RankAgre
         top1=int(np.count_nonzero(same)),
         top5=int(np.count_nonzero((better < 5) & sound)),
     )
-
-
-def _rows(values: TensorValues) -> Any:
-    return flat_numbers(values).astype(np.float64).reshape(values.shape[0], values.shape[1])
 
 
 class Change(NamedTuple):

@@ -264,26 +264,21 @@ def growth_of(
         between = [*pair.unpaired]
         for name in passed:
             between += [*by_name[name].unpaired, by_name[name].candidate]
+        figures = [errors[name].figure for name in inputs]
+        known = [figure for figure in figures if figure is not None]
+        is_known = len(known) == len(figures) and (bool(figures) or not between)
         step = GrowthStep(
             pair=pair,
             error=errors[pair.tensor],
             position=at,
             inputs=inputs,
-            inputs_error=_largest([errors[name] for name in inputs], alone=not between),
+            inputs_error=max(known, default=0.0) if is_known else None,
             inputs_over=any(errors[name].over for name in inputs),
             not_compared=tuple(dict.fromkeys(between)),
             reaches_output=pair.tensor in reaching,
         )
         steps.append(step)
     return tuple(steps)
-
-
-def _largest(inputs: Sequence[TensorError], *, alone: bool) -> float | None:
-    """Return the largest error of what a tensor is computed from, as `GrowthStep` has it."""
-    if not inputs:
-        return 0.0 if alone else None
-    known = [error for one in inputs if (error := one.figure) is not None]
-    return max(known) if len(known) == len(inputs) else None
 
 
 def steepest(steps: Sequence[GrowthStep], count: int) -> tuple[GrowthStep, ...]:

@@ -185,7 +185,6 @@ def _by_node(
 
 
 def _by_order(ours: Mapping[str, _Made], theirs: Mapping[str, _Made]) -> dict[str, _How]:
-    """Return the candidate's name -> the reference's, of what names did not pair."""
     found: dict[str, _How] = {}
     kinds = _by_kind(theirs)
     for key, mine in _by_kind(ours).items():

@@ -302,22 +302,15 @@ def _by_name(story: BuildTrace) -> dict[tuple[str, int], Choice]:
 def _differences(one: Choice | None, other: Choice | None) -> tuple[str, ...]:
     if one is None or other is None:
         return ("layer",)
-    a, b = one.layer, other.layer
-    checks = (
-        ("type", a.type, b.type),
-        ("tactic", a.tactic or a.tactic_name, b.tactic or b.tactic_name),
-        ("precision", _types(a), _types(b)),
-        ("formats", _formats(a), _formats(b)),
-    )
-    return tuple(name for name, left, right in checks if left != right)
-
-
-def _types(layer: ChosenLayer) -> tuple[object, ...]:
-    return tuple(one.dtype for one in (*layer.inputs, *layer.outputs))
-
-
-def _formats(layer: ChosenLayer) -> tuple[object, ...]:
-    return tuple((one.vector_width, one.vector_axis) for one in (*layer.inputs, *layer.outputs))
+    facts: list[dict[str, object]] = []
+    for layer in (one.layer, other.layer):
+        tensors = (*layer.inputs, *layer.outputs)
+        known = {"type": layer.type, "tactic": layer.tactic or layer.tactic_name}
+        types = [tensor.dtype for tensor in tensors]
+        formats = [(tensor.vector_width, tensor.vector_axis) for tensor in tensors]
+        facts.append({**known, "precision": types, "formats": formats})
+    a, b = facts
+    return tuple(name for name in a if a[name] != b[name])
 
 
 def _choice(
@@ -368,7 +361,6 @@ def _chosen(
 def _fitting(
     layer: ChosenLayer, combinations: list[FormatTrial], exact: dict[tuple[str, int], str]
 ) -> list[TacticTrial]:
-    """Trials of the layer's tactic in combinations that may be the one it ended up with."""
     return [
         trial
         for combination in combinations

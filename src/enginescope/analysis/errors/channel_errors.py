@@ -226,9 +226,6 @@ def _places(shape: tuple[int, ...]) -> int | None:
     if shape[1] in _COLORS:
         return -1
     first, middle, last = shape[-3:]
-    is_last = last in _COLORS or _ratio(first, middle) < _ratio(middle, last)
+    before, after = (max(pair) / min(pair) for pair in ((first, middle), (middle, last)))
+    is_last = last in _COLORS or before < after
     return 1 if is_last else -1
-
-
-def _ratio(one: int, other: int) -> float:
-    return max(one, other) / min(one, other)

@@ -362,7 +362,6 @@ class _Piece:
         return Place(self._start.sample, self._start.flat + at, self._start.shape)
 
     def _nonfinite(self) -> dict[str, Any]:
-        """Return counts of what is not finite, and where the first disagreement is."""
         if self._all_finite:
             return {"new_nan": 0, "new_infinite": 0, "lost_nonfinite": 0}
         new_nan = np.count_nonzero(np.isnan(self._odd_b))

@@ -128,7 +128,6 @@ class _Job(NamedTuple):
 
 
 def _whole(job: _Job) -> Iterator[GateRow]:
-    """Yield what is said of the job as a whole."""
     a, b = job.pair.a, job.pair.b
     if b is None:
         if a is not None and a.measured:
@@ -154,8 +153,6 @@ def failure_text(run: Run) -> str:
 
 
 class _Known(NamedTuple):
-    """What is known of the machine from elsewhere."""
-
     floors: Sequence[NoiseFloor]
     history: Sequence[Run]
     spreads: tuple[BuildSpread, ...]
@@ -164,7 +161,6 @@ class _Known(NamedTuple):
 
 
 def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
-    """Yield how to test each metric of a job that both sides measured."""
     a, b = job.pair.a, job.pair.b
     if not (a and b and a.measured and b.measured):
         return

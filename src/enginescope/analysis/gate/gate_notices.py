@@ -140,7 +140,6 @@ def _session_notice(code: str, shifts: Sequence[SessionShift], source: str) -> N
 
 
 def _own_scatter(rows: Sequence[GateRow]) -> Iterator[Notice]:
-    """Yield that the processes themselves show how they scatter, so that none is assumed."""
     estimates = [row.verdict.estimate for row in rows if row.verdict and row.verdict.estimate]
     counts = [
         min(estimate.n_a, estimate.n_b)

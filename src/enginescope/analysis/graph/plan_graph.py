@@ -304,7 +304,6 @@ class _Builder:
             before = generation, node
 
     def _own_node(self, generation: Generation, region: list[Generation]) -> int | None:
-        """Add the generation's own node if it is to have one."""
         kind = self._kind(generation, is_last=generation is region[-1])
         if kind == "constant" and not self._constants:
             return None

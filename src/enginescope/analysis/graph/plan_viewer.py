@@ -45,7 +45,10 @@ def viewer_graph(view: PlanView) -> ViewerGraph:
             id=str(node.id),
             name=node.name,
             type=node.layer.type if node.layer else node.kind,
-            namespace=_namespace(node.name) if node.layer else "",
+            # the modules of its first node
+            namespace=node.name.partition(" + ")[0].strip("/").rpartition("/")[0]
+            if node.layer
+            else "",
             attributes=_attributes(view, node),
             inputs=tuple(reads[node.id]),
             outputs=tuple(writes[node.id]),
@@ -113,11 +116,6 @@ def explorer_times(graph: ViewerGraph) -> dict[str, Any] | None:
         if _TIME in node.attributes
     }
     return {graph.name: {"results": results, "gradient": GRADIENT}} if results else None
-
-
-def _namespace(name: str) -> str:
-    """Return the modules around a layer: those of its first node's name."""
-    return name.partition(" + ")[0].strip("/").rpartition("/")[0]
 
 
 def _attributes(view: PlanView, node: GraphNode) -> dict[str, str]:

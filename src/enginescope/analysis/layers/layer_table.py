@@ -193,7 +193,6 @@ def _row(layer: Layer, timing: LayerTiming, whole_ms: float | None) -> LayerRow:
 
 
 def _stray(timing: LayerTiming, whole_ms: float | None) -> LayerRow:
-    """Return the row of a time whose layer no plan has."""
     unknown = Layer(index=timing.index, name=timing.name)
     return replace(_row(unknown, timing, whole_ms), in_plan=False)
 

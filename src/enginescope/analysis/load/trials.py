@@ -192,7 +192,6 @@ def _at(order: Array, p: float) -> float:
 
 
 def _early_stopping(order: Array, p: float) -> float | None:
-    """Return the estimate of a percentile; ``None`` with too few queries."""
     place = discarded_queries(order.size, p)
     return None if place is None else int(order[order.size - place]) / 1e6
 

@@ -171,7 +171,6 @@ def _costs(draws: Sequence[Draw]) -> LevelCosts:
 
 
 def _plans(draws: Sequence[Draw]) -> TacticDraws | None:
-    """Compare the plans of all builds; ``None`` where one has none."""
     plans = []
     for draw in draws:  # the process whose layers were timed, else the first
         chosen = max((one.run for one in draw.processes), key=lambda run: run.profile is not None)

@@ -291,7 +291,6 @@ def node_elements(node: OnnxNode, shapes: Shapes) -> int | None:
 
 
 def _shape(names: Sequence[str], at: int, shapes: Shapes) -> tuple[int, ...] | None:
-    """A static shape, or ``None``."""
     shape = shapes.get(names[at]) if at < len(names) else None
     if shape is None:
         return None

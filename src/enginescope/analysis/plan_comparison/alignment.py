@@ -122,7 +122,10 @@ def _absorb(
                 continue
             number = _fused_into(chain, above, below, here, there)
             if number is not None:
-                _extend(found.groups[number], here.members[number], chain)
+                group = found.groups[number]
+                here.members[number] += chain  # a list that the group has too
+                here.members[number].sort()
+                group.evidence, group.score = Evidence.NEIGHBOURHOOD, min(group.score, SCORE)
                 for one in chain:
                     here.of[one] = number
 
@@ -146,13 +149,6 @@ def _fused_into(
     return None
 
 
-def _extend(group: Group, members: list[int], chain: list[int]) -> None:
-    members.extend(chain)
-    members.sort()
-    group.evidence = Evidence.NEIGHBOURHOOD
-    group.score = min(group.score, SCORE)
-
-
 #: How many pairs apart two of them may be exchanged.
 REACH = 4
 
@@ -173,14 +169,11 @@ def untangle(found: Matching) -> None:
         for other_number, other in pairs[place + 1 : place + 1 + REACH]:
             a, b = found.a.loose, found.b.loose
             if a[group.a[0]] == a[other.a[0]] == b[group.b[0]] == b[other.b[0]]:
-                _exchange_if_better(found, (number, group), (other_number, other))
-
-
-def _exchange_if_better(found: Matching, one: tuple[int, Group], other: tuple[int, Group]) -> None:
-    before = _agreement(found, one[1]) + _agreement(found, other[1])
-    _exchange(found, one, other)
-    if _agreement(found, one[1]) + _agreement(found, other[1]) <= before:
-        _exchange(found, one, other)
+                ends = (number, group), (other_number, other)
+                before = _agreement(found, group) + _agreement(found, other)
+                _exchange(found, *ends)
+                if _agreement(found, group) + _agreement(found, other) <= before:
+                    _exchange(found, *ends)
 
 
 def _exchange(found: Matching, one: tuple[int, Group], other: tuple[int, Group]) -> None:
@@ -223,11 +216,19 @@ def _whichever_way(a: Side, b: Side) -> Matching:
     if a.names == b.names:
         words_a, words_b = a.description(), b.description()
         if words_a == words_b:
-            return _identity(a, b)
+            found = Matching(a, b)
+            for position in range(len(a)):
+                found.add([position], [position], Evidence.NAME, 1.0)
+            return found
         exchanged = words_b < words_a
     else:
         exchanged = (len(b), b.names) < (len(a), a.names)
-    return _exchanged(_match(b, a)) if exchanged else _match(a, b)
+    if not exchanged:
+        return _match(a, b)
+    turned = Matching(a, b)
+    for group in _match(b, a).groups:
+        turned.add(group.b, group.a, group.evidence, group.score)
+    return turned
 
 
 def _match(a: Side, b: Side) -> Matching:
@@ -242,20 +243,6 @@ def _match(a: Side, b: Side) -> Matching:
     match_opaque(found)
     match_neighbours(found)
     return found
-
-
-def _identity(a: Side, b: Side) -> Matching:
-    found = Matching(a, b)
-    for position in range(len(a)):
-        found.add([position], [position], Evidence.NAME, 1.0)
-    return found
-
-
-def _exchanged(found: Matching) -> Matching:
-    turned = Matching(found.b, found.a)
-    for group in found.groups:
-        turned.add(group.b, group.a, group.evidence, group.score)
-    return turned
 
 
 def _alignment(plan_a: Plan, plan_b: Plan, found: Matching) -> Alignment:

@@ -199,8 +199,8 @@ def _relation(pair: LayerPair) -> Relation:
 def _reformats(
     plan: Plan, profile: Profile | None, unpaired: tuple[int, ...]
 ) -> tuple[ReformatLayer, ...]:
-    every = reformats(plan, layer_rows(plan, profile))
-    alone = [reformat for reformat in every if reformat.index in frozenset(unpaired)]
+    every, wanted = reformats(plan, layer_rows(plan, profile)), frozenset(unpaired)
+    alone = [reformat for reformat in every if reformat.index in wanted]
     return tuple(sorted(alone, key=lambda one: -(one.time_ms or 0.0)))
 
 

@@ -22,8 +22,6 @@ from enginescope.records.plan.plan import Layer
 
 #: More points than this are put together.
 MOST_POINTS = 600
-#: More than the cells of an axis: 600 decades hold every float.
-_SPAN = 1 << 14
 
 Value = Callable[[LayerFacts], "float | None"]
 Indices = NDArray[np.int64]
@@ -91,16 +89,14 @@ def _cells(points: _Points) -> Indices:
     inverse = key
     log_x, log_y = np.log10(points.x), np.log10(points.y)
     for fineness in (24, 12, 6, 3, 1):  # cells in a decade
-        cells = (key * _SPAN + _places(log_x, fineness)) * _SPAN + _places(log_y, fineness)
+        x, y = (
+            np.floor((logs - logs.min()) * fineness).astype(np.int64) for logs in (log_x, log_y)
+        )
+        cells = (((key << 14) + x) << 14) + y  # 600 decades hold every float
         found, inverse = np.unique(cells, return_inverse=True)
         if len(found) <= MOST_POINTS:
             break
     return inverse
-
-
-def _places(logs: Array, fineness: int) -> Indices:
-    places: Indices = np.floor((logs - logs.min()) * fineness).astype(np.int64)
-    return places
 
 
 def _together(points: _Points, cells: Indices) -> tuple[Cluster, ...]:

@@ -250,7 +250,6 @@ def _sampling(gpu: GpuTelemetry, drawn: MeanPower) -> str:
 
 
 def _mean_power(series: Telemetry, span: Span) -> MeanPower | None:
-    """Return the power of a stretch: by the counter, else by power of the moment, else averaged."""
     for name, mean in ((ENERGY, of_counter), (POWER_INSTANT, of_power), (POWER, of_power)):
         channel = series.channel(name)
         if channel is not None:

@@ -55,7 +55,6 @@ def pooled_figures(of_each: Sequence[tuple[CellFigure, ...]]) -> tuple[CellFigur
 
 
 def _ends(name: str, interval: Interval | None, unit: str) -> list[CellFigure]:
-    """Return the ends of a figure's interval as figures of their own."""
     if interval is None:
         return []
     ends = zip(_ENDS, (interval.low, interval.high), strict=True)

@@ -185,7 +185,6 @@ def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
 
 
 def _cells(result: SuiteResult) -> Iterator[tuple[CellRow, tuple[CellFigure, ...]]]:
-    """Yield the cells that have ended, with all their figures."""
     faster = speed_ups(result)
     for row in result.rows:
         times = faster.get(row.cell.key)

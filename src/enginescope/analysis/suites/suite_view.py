@@ -33,8 +33,6 @@ _LABELS = {
 }
 #: In the order of their columns.
 _PROVIDERS = tuple(dict.fromkeys(_LABELS.values()))
-#: Of the sessions, which those scripts timed of ONNX Runtime's alone.
-_SESSIONS = tuple(name for name in _PROVIDERS if name.startswith("ORT"))
 #: Column of a gain -> the backends whose mean latencies it is of: of the first over the second.
 _GAINS = {
     "TRT v CUDA EP fp32 \ngain (mean) (%)": ("ORT-TRTFp32", "ORT-CUDAFp32"),
@@ -42,7 +40,6 @@ _GAINS = {
     "TRT v CUDA EP fp16 \ngain (mean) (%)": ("ORT-TRTFp16", "ORT-CUDAFp16"),
     "EP v Standalone TRT fp16 \ngain (mean) (%)": ("ORT-TRTFp16", "TRTFp16"),
 }
-_ENGINES = {"trt": "tensorrt", "trtexec": "tensorrt"}
 _TRT, _CUDA = "TensorrtExecutionProvider", "CUDAExecutionProvider"
 _SUCCESS = (
     *("engine", "version", "device", "fp16", "io_binding", "graph_optimizations", "enable_cache"),
@@ -120,14 +117,20 @@ def perf_tables(result: SuiteResult) -> tuple[PerfTable, ...]:
     """Return fail, success, latency, metrics, status, session and system_info."""
     cases = by_case(result.rows)
     names = dict.fromkeys(name for own in cases.values() for name in own)
-    providers = (*_PROVIDERS, *(one for one in names if one not in _PROVIDERS))
+    more = [name for name in names if name not in _PROVIDERS]
+    providers = (*_PROVIDERS, *more)
+    # of the sessions those scripts timed ONNX Runtime's alone
+    sessions = [name for name in providers if name.startswith("ORT") or name in more]
+    named = _names(result.rows)
+    timed = [row for row in result.rows if row.figure("mean") is not None]
+    success = tuple(_success_row(row, named(row.cell)) for row in timed)
     return (
         _fail(result.rows),
-        _success(result.rows),
+        PerfTable(name="success", headers=_SUCCESS, rows=success),
         _latency(cases, providers),
         _metrics(cases),
         _status(cases, providers),
-        _session(cases, (*_SESSIONS, *(one for one in names if one not in _PROVIDERS))),
+        _session(cases, sessions),
         _system_info(result.rows),
     )
 
@@ -145,17 +148,12 @@ def _fail(rows: Sequence[CellRow]) -> PerfTable:
     return PerfTable(name="fail", headers=headers, rows=tuple(made))
 
 
-def _success(rows: Sequence[CellRow]) -> PerfTable:
-    done, named = [row for row in rows if row.figure("mean") is not None], _names(rows)
-    made = tuple(_success_row(one, named(one.cell)) for one in done)
-    return PerfTable(name="success", headers=_SUCCESS, rows=made)
-
-
 def _success_row(row: CellRow, label: str) -> tuple[Any, ...]:
     backend, mean, sd = row.cell.job.backend, row.figure("mean"), row.figure("sd")
     batch = row.cell.job.workload.batch or 1
     is_ours = backend.name.startswith("ort")
-    engine = "onnxruntime" if is_ours else _ENGINES.get(backend.name, backend.name)
+    name = "tensorrt" if backend.name in ("trt", "trtexec") else backend.name
+    engine = "onnxruntime" if is_ours else name
     packages = (row.versions[package] for package in row.versions if package.startswith(engine))
     return (
         engine,

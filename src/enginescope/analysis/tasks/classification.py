@@ -218,7 +218,6 @@ class TopClasses:
         )
 
     def _rank(self, row: Any, wanted: int) -> float:
-        """Return how many classes are better than the right one."""
         self._items += 1
         if row.size == 1:  # the class itself
             return 0 if int(row[0]) == wanted else math.inf

@@ -149,7 +149,6 @@ class AveragePrecision:
         return SampleScore(values={"boxes": float(len(given.scores))})
 
     def _ids(self, labels: Any, ids: Sequence[int]) -> Any:
-        """Return the model's labels as ids of categories."""
         moved = labels + self._options.offset
         if self._options.classes == "ids":
             return moved
@@ -198,7 +197,6 @@ class AveragePrecision:
         return (Notice(code="W-BOXES-NOT-FINITE", message=text),)
 
     def _classes(self, judged: Any) -> list[ScoredPart]:
-        """Return each class's average precision, over all sizes, at most 100 boxes a picture."""
         precision = judged.eval["precision"][:, :, :, 0, 2]
         made = []
         for at, number in enumerate(judged.params.catIds):

@@ -225,7 +225,6 @@ def _best(scores: Any, size: tuple[int, int] | None) -> Any:
 
 
 def _confusion(wanted: Any, given: Any, classes: int) -> Any:
-    """Return pixels by target (rows) and output (columns)."""
     count = max(classes, int(wanted.max()) + 1, int(given.max()) + 1)
     if count > 4096 or int(given.min()) < 0:
         raise UsageError(

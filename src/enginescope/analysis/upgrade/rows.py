@@ -311,7 +311,6 @@ def _passes(drift: Drift, repeats: int) -> tuple[UpgradeReason, str]:
 
 
 def _failure(sides: Sequence[ValidatedSide]) -> str | None:
-    """Return why a stack fails: the first process that does, and how many do."""
     bad = [side for side in sides if not side.passes]
     if not bad:
         return None

@@ -282,7 +282,6 @@ def _precision(run: Run) -> tuple[str, str]:
 
 
 def _other_inputs(reference: Run, run: Run) -> str | None:
-    """Return in what the inputs of two runs differ, as far as the runs say."""
     first, second = (
         {
             one.name: one.shape

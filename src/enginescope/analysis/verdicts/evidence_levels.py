@@ -101,7 +101,6 @@ def _queries_per_s(view: RunView) -> float | None:
 
 
 def _middles(values: Sequence[Sequence[float | None]]) -> tuple[float, float] | None:
-    """Return the middle figure of either side; ``None`` where a process lacks the figure."""
     known = [[one for one in side if one is not None] for side in values]
     if any(not side or len(side) < len(row) for side, row in zip(known, values, strict=True)):
         return None

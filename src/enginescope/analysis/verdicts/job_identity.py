@@ -15,20 +15,15 @@ from enginescope.core.record import Record
 from enginescope.judge.comparison.run_to_run import ASSUMED_SD, SessionShift, session_shift
 from enginescope.records.run.run import OutcomeKind, Run
 
-#: Key of ``--across`` -> the fields of an identity that then may differ.
+#: Key of ``--across`` -> the fields of an identity that then may differ; else that of its name.
 _ACROSS = {
     "backend": ("backend", "precision", "environment", "options"),
     "precision": ("precision", "options"),
     "shapes": ("inputs", "batch"),
-    "mode": ("mode",),
     "in-flight": ("in_flight",),
-    "streams": ("streams",),
-    "transfers": ("transfers",),
     "graph": ("cuda_graph",),
     "spin": ("spin_wait",),
     "cache": ("cold",),
-    "loop": ("loop",),
-    "load": ("load",),
 }
 _MODE_FIELDS = (
     *("streams", "transfers", "cuda_graph", "spin_wait", "cold"),
@@ -73,7 +68,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
 
     def differing(self, other: JobIdentity, across: Collection[str] = ()) -> tuple[str, ...]:
         """Return the fields that both know and do not share, but for those of `across`."""
-        left_out = {field for key in across for field in _ACROSS.get(key, ())}
+        left_out = {field for key in across for field in _ACROSS.get(key, (key,))}
         fields = [field for field in self.__struct_fields__ if field not in left_out]
         pairs = {field: (getattr(self, field), getattr(other, field)) for field in fields}
         # ``None`` is known here: a precision that was not asked for is the backend's default; a

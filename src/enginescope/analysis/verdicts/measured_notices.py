@@ -190,7 +190,6 @@ def _lost(found: MeasuredComparison) -> Found:
 
 
 def _disturbed(found: MeasuredComparison) -> Found:
-    """Yield how many rounds of the headline do not count, and which side is unstable by itself."""
     for pair in found.pairs:
         estimate = pair.headline.estimate
         if estimate is None:
@@ -233,7 +232,6 @@ def instability_text(pair: MeasuredPair) -> str | None:
 
 
 def _overstated(found: MeasuredComparison) -> Found:
-    """Yield that a comparison which ended early overstates its difference, and by how much."""
     for pair in found.pairs:
         estimate, corrected = pair.headline.estimate, pair.headline.corrected_ratio
         if estimate is None or corrected is None:
@@ -250,7 +248,6 @@ def _overstated(found: MeasuredComparison) -> Found:
 
 
 def _build_spread(found: MeasuredComparison) -> Found:
-    """Yield which verdicts are withheld because a side is of a single build."""
     for pair in found.pairs:
         verdict = pair.headline
         if verdict.reason is Reason.BUILD_SPREAD and verdict.estimate is not None:
@@ -276,7 +273,6 @@ def _below_floor(found: MeasuredComparison) -> Found:
 
 
 def _disturbed_floor(found: MeasuredComparison) -> Found:
-    """Yield what disturbed the machine while the floor in use was measured."""
     floor = found.floor
     if floor is None:
         return
@@ -305,7 +301,6 @@ def _assumed_scatter(found: MeasuredComparison) -> Found:
 
 
 def _few_processes(found: MeasuredComparison) -> Found:
-    """Yield that ranks cannot reach the confidence, and how many rounds or processes could."""
     estimates = (pair.headline.estimate for pair in found.pairs)
     estimate = next((each for each in estimates if each and each.is_student), None)
     if estimate is None or estimate.interval is None:
@@ -381,7 +376,6 @@ def _versions(found: MeasuredComparison) -> Found:
 
 
 def _printed_tail(compared: MeasuredComparison) -> Found:
-    """Yield that the printed mean of the GPU's time changed by more than its median."""
     for pair in compared.pairs:
         median = next((one for one in pair.verdicts if one.metric == GPU_COMPUTE), None)
         if median is None or median.reason is not Reason.PRINTED_ONLY:
@@ -404,7 +398,6 @@ def _printed_tail(compared: MeasuredComparison) -> Found:
 
 
 def _enqueue_bound(compared: MeasuredComparison) -> Found:
-    """Yield which side's log says that the host limits its throughput."""
     tools = {side.label: side.measured[0].tool for side in compared.sides if side.measured}
     bound = [
         label

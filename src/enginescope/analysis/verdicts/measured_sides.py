@@ -313,7 +313,6 @@ def ranking_of(comparison: MeasuredComparison) -> Ranking | None:
 
 
 def _obstacle(headline: Verdict | None, metric: str) -> str | None:
-    """Return why a verdict gives no rank."""
     if headline is None or headline.metric != metric:
         return "no figure in common with the others"
     if headline.kind is VerdictKind.INCOMPARABLE:
@@ -358,7 +357,6 @@ def _better(
 
 
 def _turned(verdict: Verdict) -> Verdict:
-    """Return the verdict on A against B from that on B against A."""
     estimate = verdict.estimate
     if estimate is not None:
         interval = estimate.interval

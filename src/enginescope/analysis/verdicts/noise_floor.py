@@ -103,7 +103,6 @@ def counted_medians(sides: Sequence[MeasuredSide]) -> list[tuple[float, float]]:
 
 
 def _rounds(sides: Sequence[MeasuredSide]) -> list[tuple[Array, Array]]:
-    """Return the samples of either side, of rounds that both have."""
     by_round = [
         {
             run.turn.round: run.headline.values_ms

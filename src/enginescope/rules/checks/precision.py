@@ -37,7 +37,6 @@ _CONVERSIONS = frozenset((*REFORMATS, "Scale", "Quantize", "Dequantize", "Cast")
     "PLAN103",
     "quantized-float-output",
     "A quantized layer writes floats",
-    severity=Severity.WARNING,
     advice="quantize its output: a Q/DQ pair behind it, and on the residual branch",
 )
 def quantized_float_output(view: LintView) -> Iterator[Found]:
@@ -98,7 +97,6 @@ def spared_ms(view: LintView, layer: Layer, dtype: DataType) -> dict[int, float]
 
 
 def _ends_at_output(view: LintView, index: int) -> bool:
-    """Whether only copies to the engine's outputs read a layer."""
     readers = view.flow.after.get(index, ())
     if not readers:
         return index in view.flow.writes_output
@@ -114,7 +112,6 @@ def _ends_at_output(view: LintView, index: int) -> bool:
     "PLAN106",
     "unfused-qdq",
     "A Quantize or Dequantize runs as a separate layer",
-    severity=Severity.WARNING,
     advice="place the Q/DQ pair where it fuses with the layers around it",
     explains=("PLAN103", "TIME204"),
     is_general=True,
@@ -213,7 +210,6 @@ def _of_dequantize(view: LintView, layer: Layer) -> tuple[str, str | None, Layer
     "PLAN110",
     "fp32-left",
     "A layer is left in FP32 in a plan of reduced precision",
-    severity=Severity.WARNING,
     advice="allow it a lower precision, if accuracy permits",
     is_general=True,
 )
@@ -256,7 +252,6 @@ def fp32_left(view: LintView) -> Iterator[Found]:
     "PLAN117",
     "precision-island",
     "Layers of a wider type stand between layers of a narrower one",
-    severity=Severity.WARNING,
     advice="let these layers run in the precision around them",
     explains=("PLAN103", "PLAN104", "PLAN105", "PLAN106", "PLAN109", "PLAN110", "TIME204"),
     is_general=True,
@@ -342,7 +337,6 @@ def _wide_layers(view: LintView, main: DataType) -> set[int]:
 
 
 def _components(view: LintView, wide: set[int]) -> Iterator[list[int]]:
-    """Yield connected groups of wide layers, in the order of the plan."""
     left = set(wide)
     for start in sorted(wide):
         if start not in left:

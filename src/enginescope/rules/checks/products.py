@@ -31,7 +31,6 @@ _FEW_CHANNELS = 32
     "PLAN101",
     "conv-without-tensor-cores",
     "A convolution of reduced precision runs without tensor cores",
-    severity=Severity.WARNING,
     advice="give the builder more workspace or a higher optimization level",
 )
 def conv_tensor_cores(view: LintView) -> Iterator[Found]:
@@ -93,7 +92,6 @@ def _reason(layer: Layer, *, depthwise: bool) -> str | None:
     "PLAN102",
     "misaligned-channels",
     "A convolution's channels do not fill the vectors of tensor cores",
-    severity=Severity.WARNING,
     advice="round the channels in the model up to the multiple that the finding names",
     explains=("PLAN101",),
 )
@@ -153,7 +151,6 @@ def _is_interface(view: LintView, layer: Layer, side: str) -> bool:
     "PLAN107",
     "gemm-without-tensor-cores",
     "A matrix product of reduced precision runs without tensor cores",
-    severity=Severity.WARNING,
     advice="raise the builder's optimization level",
 )
 def gemm_tensor_cores(view: LintView) -> Iterator[Found]:
@@ -191,7 +188,6 @@ def gemm_tensor_cores(view: LintView) -> Iterator[Found]:
     "PLAN108",
     "misaligned-gemm",
     "A matrix product's sides do not fill the vectors of tensor cores",
-    severity=Severity.WARNING,
     advice="pad the matrices in the model to such a multiple",
     explains=("PLAN107",),
 )

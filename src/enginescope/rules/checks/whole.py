@@ -27,7 +27,6 @@ _LAUNCH_MS, _MOST_MS = 0.0006, 0.0009
     "PLAN112",
     "host-shapes",
     "Shape computations on the host take time",
-    severity=Severity.WARNING,
     advice="make dimensions static where they can be, and fold constants in the model",
 )
 def host_shapes(view: LintView) -> Iterator[Found]:
@@ -67,7 +66,6 @@ def host_shapes(view: LintView) -> Iterator[Found]:
     "PLAN114",
     "far-from-optimum",
     "The engine ran with shapes far from its profile's optimum",
-    severity=Severity.WARNING,
     advice="build with a profile whose optimum has the shapes in use",
 )
 def far_from_optimum(view: LintView) -> Iterator[Found]:
@@ -112,7 +110,6 @@ def _shape_text(shape: tuple[int | None, ...] | None) -> str:
     "TIME202",
     "tiny-kernels",
     "Many kernels are too short to fill the GPU",
-    severity=Severity.WARNING,
     advice="run with a CUDA graph or a larger batch, and look for what prevents fusion",
     is_of_engine=True,
 )
@@ -151,7 +148,6 @@ def tiny_kernels(view: LintView) -> Iterator[Found]:
     "TIME203",
     "profile-mismatch",
     "Plan and profile do not name the same layers",
-    severity=Severity.WARNING,
     advice="export plan and profile from one engine in one run",
     is_of_engine=True,
 )
@@ -201,7 +197,6 @@ def profile_mismatch(view: LintView) -> Iterator[Found]:
     "TIME204",
     "below-roofline",
     "A layer takes several times the limit of the GPU's peaks",
-    severity=Severity.WARNING,
     advice="look at its shape and tactic; raise the batch or the builder's optimization level",
 )
 def below_roofline(view: LintView) -> Iterator[Found]:
@@ -326,7 +321,6 @@ def _tiles(view: LintView, layer: Layer) -> int | None:
     "TIME206",
     "no-cuda-graph",
     "The engine ran without a CUDA graph, which would hide launches",
-    severity=Severity.WARNING,
     advice="capture the inference in a CUDA graph",
     explains=("TIME202",),
     is_of_engine=True,

@@ -196,7 +196,6 @@ class _Ready:
         raise AssertionError("edges within one iteration form a cycle")
 
     def _holding(self, path: Path) -> list[list[int]]:
-        """Return the heaps of a module and of those around it, the innermost first."""
         found = self._around.get(path)
         if found is None:
             around = (path[:depth] for depth in range(len(path), -1, -1))
@@ -223,7 +222,6 @@ def by_module(traits: NodeTraits) -> tuple[Member, ...] | None:
 
 
 def _members(nodes: Sequence[int], paths: dict[int, Path], above: Path) -> tuple[Member, ...]:
-    """Split nodes, all of a module, into what is directly in it and its modules."""
     depth = len(above)
     found: list[Member] = []
     for step, run in itertools.groupby(nodes, lambda node: paths[node][depth : depth + 1]):
