@@ -185,7 +185,7 @@ class Rule(Record, frozen=True, kw_only=True):
     code: str
     name: str
     summary: str
-    severity: Severity
+    severity: Severity = Severity.WARNING
     advice: str
     doc: str
     check: Check

@@ -33,12 +33,15 @@ def explained(places: Sequence[Place]) -> dict[int, list[int]]:
     A place is a symptom if findings of rules that explain its code have more than half of its
     layers. It belongs to the finding with most of these layers, or to the cause of that finding.
     """
-    holders = _holders(places)
+    holders: dict[str, dict[int, list[int]]] = {}  # code -> layer -> the places that may explain it
+    for at, (rule, place) in enumerate(places):
+        for code in rule.explains:
+            by_layer = holders.setdefault(code, {})
+            for layer in place.layers:
+                by_layer.setdefault(layer, []).append(at)
     parent: dict[int, int] = {}
     for at, (rule, place) in enumerate(places):
-        by_layer = holders.get(rule.code)
-        if by_layer is None or not place.layers:
-            continue
+        by_layer = holders.get(rule.code, {})
         causes_of = [by_layer[layer] for layer in place.layers if layer in by_layer]
         if 2 * len(causes_of) > len(place.layers):
             counts = Counter(cause for causes in causes_of for cause in causes)
@@ -50,17 +53,6 @@ def explained(places: Sequence[Place]) -> dict[int, list[int]]:
             cause = parent[cause]
         kept[cause].append(at)
     return kept
-
-
-def _holders(places: Sequence[Place]) -> dict[str, dict[int, list[int]]]:
-    """Map each code to the places that may explain it, by layer."""
-    holders: dict[str, dict[int, list[int]]] = {}
-    for at, (rule, place) in enumerate(places):
-        for code in rule.explains:
-            by_layer = holders.setdefault(code, {})
-            for layer in place.layers:
-                by_layer.setdefault(layer, []).append(at)
-    return holders
 
 
 def savings_of(places: Sequence[Place], view: LintView) -> list[Saving]:
@@ -155,7 +147,8 @@ def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, 
         key = (finding.code, finding.severity.value, finding.advice, message, family)
         members.setdefault(key, []).append(at)
     groups = [_group(findings, blocks, some, view) for some in members.values()]
-    return tuple(sorted(groups, key=_order))
+    groups.sort(key=lambda one: (one.saving.rank, -one.severity.weight, min(one.findings)))
+    return tuple(groups)
 
 
 def _block(layers: Sequence[int], view: LintView) -> str | None:
@@ -172,7 +165,9 @@ def _block(layers: Sequence[int], view: LintView) -> str | None:
 def _group(
     findings: Sequence[Finding], blocks: Sequence[str | None], some: list[int], view: LintView
 ) -> FindingGroup:
-    inside = sorted(some, key=lambda at: (_natural(blocks[at] or ""), findings[at].layers))
+    # layers.10 follows layers.9
+    numbers = {at: tuple(map(int, _DIGITS.findall(blocks[at] or ""))) for at in some}
+    inside = sorted(some, key=lambda at: (numbers[at], findings[at].layers))
     first = findings[inside[0]]
     layers = len({layer for at in some for layer in findings[at].layers})
     many = f"{layers:,} layers"
@@ -204,25 +199,16 @@ def _group(
     )
 
 
-def _natural(name: str) -> tuple[int, ...]:
-    """Return a sort key in which ``layers.10`` follows ``layers.9``."""
-    return tuple(map(int, _DIGITS.findall(name)))
-
-
 def _merged(messages: Sequence[str]) -> str:
     """Merge messages into one, with a range where a figure differs."""
     columns = zip(*map(_FIGURE.findall, messages), strict=True)
-    ranges = (sorted(set(column), key=_value) for column in columns)
+
+    def value(figure: str) -> float:
+        return float(figure.replace(",", "")) if figure.count(".") < 2 else 0.0
+
+    ranges = (sorted(set(column), key=value) for column in columns)
     words = iter([one[0] if len(one) == 1 else f"{one[0]} … {one[-1]}" for one in ranges])
     return _FIGURE.sub(lambda _: next(words), messages[0])
-
-
-def _value(figure: str) -> float:
-    return float(figure.replace(",", "")) if figure.count(".") < 2 else 0.0
-
-
-def _order(group: FindingGroup) -> tuple[tuple[int, float], int, int]:
-    return group.saving.rank, -group.severity.weight, min(group.findings)
 
 
 class LintReport(Result, Record, frozen=True, kw_only=True):
@@ -273,7 +259,13 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
     with gc_paused():  # of a large plan it would take half of the time
         found = [Place(rule, one) for rule in rules for one in _found(rule, view)]
         places = [one for one in found if not _is_suppressed(one, config, view)]
-        findings = tuple(sorted(_findings(places, view), key=_weight))
+        kept = explained(places)
+        savings = savings_of([places[at] for at in kept], view)
+        findings = [
+            _finding(places[at], [places[symptom] for symptom in symptoms], saving, view)
+            for (at, symptoms), saving in zip(kept.items(), savings, strict=True)
+        ]
+        findings.sort(key=lambda one: (one.saving.rank, -one.severity.weight, one.code, one.layers))
     return LintReport(
         plan=given.plan.name,
         layers=len(given.plan.layers),
@@ -283,7 +275,7 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
         profiler_ms=view.profile.profiler_ms if view.profile else None,
         gpu=view.gpu.name if view.gpu else None,
         rules=tuple(rule.code for rule in rules),
-        findings=findings,
+        findings=tuple(findings),
         groups=grouped(findings, view),
         suppressed=len(found) - len(places),
     )
@@ -306,22 +298,13 @@ def _found(rule: Rule, view: LintView) -> Sequence[Found]:
         )
 
 
-def _findings(places: list[Place], view: LintView) -> list[Finding]:
-    """Turn places into findings, with their symptoms inside."""
-    kept = explained(places)
-    savings = savings_of([places[at] for at in kept], view)
-    return [
-        _finding(places[at], [places[symptom] for symptom in symptoms], saving, view)
-        for (at, symptoms), saving in zip(kept.items(), savings, strict=True)
-    ]
-
-
 def _finding(place: Place, symptoms: list[Place], saving: Saving, view: LintView) -> Finding:
     rule, found = place
+    severities = [each.severity or its.severity for its, each in (place, *symptoms)]
     return Finding(
         code=rule.code,
         rule=rule.name,
-        severity=max(map(_severity, (place, *symptoms)), key=lambda symptom: symptom.weight),
+        severity=max(severities, key=lambda severity: severity.weight),
         subject=_subject(found, view),
         layers=found.layers,
         message=found.message,
@@ -340,10 +323,6 @@ def _finding(place: Place, symptoms: list[Place], saving: Saving, view: LintView
     )
 
 
-def _severity(place: Place) -> Severity:
-    return place.found.severity or place.rule.severity
-
-
 def _subject(found: Found, view: LintView) -> str:
     if found.subject is not None:
         return found.subject
@@ -356,7 +335,3 @@ def _is_suppressed(place: Place, config: LintConfig, view: LintView) -> bool:
     names = [view.layers[index].name for index in place.found.layers]
     subject = _subject(place.found, view)
     return config.passes_over(place.rule, names) or config.passes_over(place.rule, [subject])
-
-
-def _weight(finding: Finding) -> tuple[tuple[int, float], int, str, tuple[int, ...]]:
-    return finding.saving.rank, -finding.severity.weight, finding.code, finding.layers

@@ -35,7 +35,6 @@ _WITH = re.compile(
     r"|(?:^|_)[hsibdqef](?:884|8816|1684|1688|16816|16832|16864)",
     re.IGNORECASE,
 )
-_INSTRUCTION = re.compile(r"(?:[hi]mma|HMMA|IMMA)(?![a-z])")
 _MULTIPLES = {
     DataType.FP32: 4,  # as TF32
     DataType.FP16: 8,
@@ -45,7 +44,6 @@ _MULTIPLES = {
     DataType.INT4: 32,
     DataType.FP4: 32,
 }
-_FIRST_CAPABILITY = 7
 
 
 @lru_cache(maxsize=4096)
@@ -53,10 +51,8 @@ def uses_tensor_cores(tactic: str | None) -> bool | None:
     """Return whether a tactic uses tensor cores; ``None`` if its name does not say."""
     if tactic is None or tactic.startswith("__myl"):
         return None
-    if _WITHOUT.search(tactic) and _INSTRUCTION.search(tactic):
-        return None
     if _WITHOUT.search(tactic):
-        return False
+        return None if re.search(r"(?:[hi]mma|HMMA|IMMA)(?![a-z])", tactic) else False
     return True if _WITH.search(tactic) else None
 
 
@@ -73,7 +69,7 @@ def lacks_tensor_cores(device: Device | None) -> bool:
     """Whether a GPU is known to lack tensor cores, as GPUs before Volta do."""
     capability = device.compute_capability if device else None
     major = capability.partition(".")[0] if capability else ""
-    return major.isdecimal() and int(major) < _FIRST_CAPABILITY
+    return major.isdecimal() and int(major) < 7
 
 
 CONVOLUTIONS = ("Convolution", "Deconvolution", "ConvActPool", "Conv", "FusedConv", "ConvTranspose")
@@ -125,9 +121,6 @@ def is_depthwise(layer: Layer) -> bool:
     return count is not None and count > 1 and groups(layer) == count
 
 
-_PRODUCTS = frozenset((*CONVOLUTIONS, *MATMULS))
-
-
 def is_fed(view: LintView, layer: Layer, length: int) -> bool:
     """Whether a layer reads an axis of an input of the engine, of `length`.
 
@@ -152,14 +145,11 @@ def _interface(view: LintView, length: int | None) -> set[int]:
         while waiting:
             at = waiting.pop()
             layer = view.layers[at]
-            keeps = length is None or length in _lengths(layer.inputs)
-            if keeps and layer.type not in _PRODUCTS and not is_whole_part(layer):
+            keeps = length is None or any(length in (one.shape or ()) for one in layer.inputs)
+            is_product = layer.type in CONVOLUTIONS or layer.type in MATMULS
+            if keeps and not is_product and not is_whole_part(layer):
                 new = [one for one in next_to.get(at, ()) if one not in found]
                 found.update(new)
                 waiting += new
         view.interface[length] = found
     return view.interface[length]
-
-
-def _lengths(tensors: Iterable[Tensor]) -> set[int | None]:
-    return {length for tensor in tensors for length in tensor.shape or ()}

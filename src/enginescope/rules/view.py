@@ -41,7 +41,14 @@ class Flow:
             index for output in plan.outputs for index in self._writers.get(output.tensor.name, ())
         )
         del self._writers, self._read, self._given  # as long as the plan
-        self._turn_round()
+        further: dict[int, list[int]] = defaultdict(list)  # readers behind the first: few have any
+        for index, producers in self.before.items():
+            here = (index,)
+            for producer in producers:
+                if self.after.setdefault(producer, here) is not here:
+                    further[producer].append(index)
+        for index, readers in further.items():
+            self.after[index] = (*self.after[index], *readers)
 
     def only_before(self, index: int) -> int | None:
         """Return the only layer that feeds a layer; ``None``: there are several, or none."""
@@ -86,18 +93,6 @@ class Flow:
                 if name in given:
                     given.discard(name)
         return first
-
-    def _turn_round(self) -> None:
-        """Turn a map of producers into a map of consumers."""
-        after = self.after
-        further: dict[int, list[int]] = defaultdict(list)  # readers behind the first: few have any
-        for index, producers in self.before.items():
-            here = (index,)
-            for producer in producers:
-                if after.setdefault(producer, here) is not here:
-                    further[producer].append(index)
-        for index, readers in further.items():
-            after[index] = (*after[index], *readers)
 
     def _pass_on(self, layer: Layer) -> None:
         if not layer.inputs:

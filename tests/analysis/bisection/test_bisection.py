@@ -102,7 +102,7 @@ def test_a_start_may_be_within_its_own_limit() -> None:
 def test_what_could_not_be_compared_is_passed_over_and_not_looked_at_again() -> None:
     seen: dict[str, float | None] = {"t0": 0.01, "t1": None, "t2": 5.0, "t3": 5.0}
     search = Bisection(chain(4), 4)
-    assert search.nearest("t2", seen) == ("t0",)
+    assert search.before("t2", seen)[0] == ("t0",)
     assert search.start(seen) == "t2"
     assert search.next(seen) == ()
 

@@ -106,7 +106,6 @@ def _type(dtype: DataType | None) -> str:
     return dtype.value if dtype else "no plain tensor"
 
 
-_NUMBERS = frozenset({"float", "int", "bool"})
 #: Outputs of either role that are compared with each other; more would take too long.
 _MOST = 16
 
@@ -157,7 +156,8 @@ class OutputPairing:
     def pairs(self) -> tuple[OutputPair, ...]:
         """Return outputs of the same shape in all samples that are nearest to each other."""
         known = {key: one for key, one in self._moments.items() if one is not None}
-        distances = {key: _distance(one) for key, one in known.items()}
+        infinite = float("inf")
+        distances = {key: infinite if one.rmse is None else one.rmse for key, one in known.items()}
         found = []
         for (side, reference), distance in distances.items():
             rivals = [
@@ -165,7 +165,7 @@ class OutputPairing:
                 for key, other in distances.items()
                 if key != (side, reference) and (key[0] == side or key[1] == reference)
             ]
-            if distance < min(rivals, default=float("inf")):
+            if distance < min(rivals, default=infinite):
                 error = known[side, reference].error_to_spread
                 found.append(OutputPair(side=side, reference=reference, error_to_spread=error))
         return tuple(found)
@@ -174,12 +174,8 @@ class OutputPairing:
 def _moments(a: TensorValues, b: TensorValues) -> ErrorMoments | None:
     """Return the moments of b − a; ``None`` where shapes or kinds differ."""
     kind = kind_of(a.dtype)
-    if a.shape != b.shape or kind != kind_of(b.dtype) or kind not in _NUMBERS:
+    if a.shape != b.shape or kind != kind_of(b.dtype) or kind not in ("float", "int", "bool"):
         return None
     x, y = (flat_numbers(one).astype(np.float64) for one in (a, b))
     both = np.isfinite(x) & np.isfinite(y)
     return moments_of(x[both], y[both])
-
-
-def _distance(moments: ErrorMoments) -> float:
-    return float("inf") if moments.rmse is None else moments.rmse

@@ -47,8 +47,6 @@ from enginescope.records.tensor import DataType
 
 #: Return the limits for an output of this name.
 Tolerances = Callable[[str], Tolerance]
-#: Different shapes of an output that are kept.
-_MOST_SHAPES = 16
 
 
 class SideComparison:
@@ -87,11 +85,9 @@ class SideComparison:
                 self._outputs[output] = _Output(
                     output, self._tolerances(output), allow_nothing=self._allow_nothing
                 )
-            found = self._outputs[output]
             pair = theirs.get(output), ours.get(output)
-            self._samples.append(
-                found.add(sample, name, pair, [one.get(output) for one in expected])
-            )
+            honest = [one.get(output) for one in expected]
+            self._samples.append(self._outputs[output].add(sample, name, pair, honest))
 
     def result(self) -> SideDiff:
         """Return what was added so far."""
@@ -157,7 +153,7 @@ class _Output:
         self._arranged.add(a, b)
         if looks_like_scores(a):
             self._ranks = (self._ranks or RankAgreement()) + rank_agreement(a, b)
-        if len(self._shapes) < _MOST_SHAPES:
+        if len(self._shapes) < 16:
             self._shapes[a.shape] = None
         self._count += 1
         return errors
@@ -196,9 +192,9 @@ class _Output:
             reasons=tuple(reasons),
             notices=tuple(self._notices(nothing)),
             figures=figures_of(self._errors) if is_compared else None,
-            errors=_counts(self._errors.errors) if is_compared else (),
+            errors=tuple(map(int, self._errors.errors)) if is_compared else (),
             zero_errors=self._errors.zero_errors,
-            ulps=_counts(self._errors.ulps) if is_compared and with_ulps else (),
+            ulps=tuple(map(int, self._errors.ulps)) if is_compared and with_ulps else (),
             channels=channels_of(shown, limits) if shown is not None else None,
             ranks=self._ranks,
             expected_noise=noise,
@@ -217,18 +213,6 @@ class _Output:
         limits = whole_limits(errors.moments, errors.low, errors.high, self._tolerance, noise)
         return float(limits.rmse) / scale
 
-    def _is_too_little(self) -> bool:
-        """Whether limits that are wide hold for elements that are few."""
-        limit = self._tolerance.error_to_spread
-        is_wide = limit is not None and limit > (self._tolerance.systematic_slope or 0.0)
-        return is_wide and 0 < self._errors.moments.count < FEWEST_ELEMENTS
-
-    def _is_constant(self) -> bool:
-        moments = self._errors.moments
-        dtype = self._dtypes[0]
-        is_float = dtype is not None and has_ulps(dtype)
-        return is_float and moments.count > 1 and moments.is_constant
-
     def _nothing(self, noise: ExpectedNoise | None) -> str | None:
         """Return why no element of the output shows anything, if none does."""
         errors, dtype = self._errors, self._dtypes[0]
@@ -238,19 +222,16 @@ class _Output:
             return f"{self._name} is empty in every sample"
         if errors.shared_nonfinite == errors.elements:
             return f"{self._name} is NaN or infinite in every element, on both sides"
-        if kind_of(dtype) == "float" and not self._tolerance.is_given and self._is_hidden(noise):
+        if kind_of(dtype) != "float" or self._tolerance.is_given or errors.moments.is_constant:
+            return None
+        # all values are so small that only the resolution excuses their error
+        limits = whole_limits(errors.moments, errors.low, errors.high, self._tolerance, noise)
+        if limits.hidden and (errors.moments.rmse or 0.0) > limits.unexcused:
             return (
                 f"every value of {self._name} is below what {self._tolerance.name.upper()} "
                 f"resolves ({errors.low:.3g} … {errors.high:.3g})"
             )
         return None
-
-    def _is_hidden(self, noise: ExpectedNoise | None) -> bool:
-        """Whether all values are so small that only the resolution excuses their error."""
-        found = self._errors
-        limits = whole_limits(found.moments, found.low, found.high, self._tolerance, noise)
-        beyond = (found.moments.rmse or 0.0) > limits.unexcused
-        return bool(limits.hidden) and beyond and not found.moments.is_constant
 
     def _notices(self, nothing: str | None) -> Iterator[Notice]:
         if nothing is not None:
@@ -275,20 +256,23 @@ class _Output:
                 f"{ranks.rows - ranks.top1:,} of {ranks.rows:,} items",
                 evidence={"top1": ranks.top1, "top5": ranks.top5, "items": ranks.rows},
             )
-        if self._is_too_little():
-            count = self._errors.moments.count
+        moments, limit = self._errors.moments, self._tolerance.error_to_spread
+        count = moments.count
+        is_wide = limit is not None and limit > (self._tolerance.systematic_slope or 0.0)
+        if is_wide and 0 < count < FEWEST_ELEMENTS:
             yield Notice(
                 code="W-FEW-ELEMENTS",
                 message=f"{self._name} has {count} element{'' if count == 1 else 's'} over all "
                 "samples: a wrong scale looks like rounding; more samples distinguish them",
                 evidence={"elements": count},
             )
-        if self._is_constant():
+        is_float = reference_dtype is not None and has_ulps(reference_dtype)
+        if is_float and count > 1 and moments.is_constant:
             yield Notice(
                 code="W-CONSTANT-OUTPUT",
                 message=f"{self._name} has one value in every element of every sample of the "
                 "reference: inputs do not reach it, and agreement shows little",
-                evidence={"elements": self._errors.moments.count},
+                evidence={"elements": count},
             )
         if accepts_noise(self._errors, self._tolerance):
             yield Notice(
@@ -299,19 +283,14 @@ class _Output:
             )
 
 
-def _counts(values: Sequence[int]) -> tuple[int, ...]:
-    return tuple(int(value) for value in values)
-
-
 def _difference(
     name: str, sample: int, a: TensorValues | None, b: TensorValues | None
 ) -> OutputReason | None:
     """Return why two tensors cannot be compared element by element, if they cannot."""
     if a is None or b is None:
-        code, who = ("missing", "this side") if b is None else ("extra", "the reference")
         return OutputReason(
-            code="missing" if code == "missing" else "extra",
-            message=f"{who} has no output {name}",
+            code="missing" if b is None else "extra",
+            message=f"{'this side' if b is None else 'the reference'} has no output {name}",
             evidence={"sample": sample},
         )
     if a.shape != b.shape:

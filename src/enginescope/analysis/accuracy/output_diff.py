@@ -254,7 +254,6 @@ def _value(peak: Peak | None) -> float | None:
 
 
 def _known(value: float | None) -> float | None:
-    """Return a number; ``None`` for one beyond float64."""
     return value if value is not None and math.isfinite(value) else None
 
 

@@ -92,15 +92,12 @@ def accepts_noise(found: ElementErrors, tolerance: Tolerance) -> bool:
 def _nonfinite(found: ElementErrors) -> Iterator[OutputReason]:
     if not found.disagreeing_nonfinite:
         return
-    parts = [
-        f"{count:,} {word}"
-        for count, word in (
-            (found.new_nan, "NaN"),
-            (found.new_infinite, "infinite"),
-            (found.lost_nonfinite, "finite only here"),
-        )
-        if count
-    ]
+    counts = {
+        "NaN": found.new_nan,
+        "infinite": found.new_infinite,
+        "finite only here": found.lost_nonfinite,
+    }
+    parts = [f"{count:,} {word}" for word, count in counts.items() if count]
     first = found.first_nonfinite
     where = f", the first at {list(first.index)} of sample {first.sample}" if first else ""
     yield OutputReason(
@@ -147,7 +144,6 @@ def misplaced(
 
 
 def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]:
-    """Yield the limits that all elements together, and single channels, break."""
     found, noise = compared.elements, compared.noise
     moments = found.moments
     if not moments.count:
@@ -199,7 +195,6 @@ def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]
 def _channels(
     errors: ChannelErrors, row: Tolerance, noise: ExpectedNoise | None
 ) -> Iterator[OutputReason]:
-    """Yield the channels beyond their own limits."""
     expected = noise.along(errors.axis, errors.count.size) if noise else None
     limits = channel_limits(errors, row, expected)
     lost = (errors.count > 0) & ~(errors.rmse <= limits.rmse) & (row.name == "fp16")
@@ -208,26 +203,19 @@ def _channels(
         at, high = np.flatnonzero(lost), float(errors.high[lost].max())
         evidence = {"axis": errors.axis, "channels": at[:_MOST_NAMED].tolist(), "largest": high}
         yield _underflow(f"{runs_text(at)} of axis {errors.axis}", high, evidence)
-    none = [0.0] * errors.count.size
+    peak = expected.peak if expected else [0.0] * errors.count.size
     judged: tuple[tuple[Code, str, Any, Any, Any], ...] = (
         ("channel-error", "RMSE", errors.rmse, limits.rmse, limits.noise),
-        ("channel-peak", "largest error", errors.largest, limits.peak,
-         expected.peak if expected else none),
-    )  # fmt: skip
+        ("channel-peak", "largest error", errors.largest, limits.peak, peak),
+    )
     for code, what, values, allowed, usual in judged:
         bad = np.flatnonzero((errors.count > 0) & ~(values <= allowed))
         if not bad.size:
             continue
         with np.errstate(divide="ignore", invalid="ignore"):
             worst = int(bad[np.argmax(values[bad] / allowed[bad])])
-        text = _ratio(
-            what,
-            float(values[worst]),
-            float(allowed[worst]),
-            float(limits.scale[worst]),
-            usual[worst] or 0.0,
-            row,
-        )
+        value, limit, scale = (float(each[worst]) for each in (values, allowed, limits.scale))
+        text = _ratio(what, value, limit, scale, usual[worst] or 0.0, row)
         several = f" (worst of {bad.size:,}: {worst})" if bad.size > 1 else ""
         yield OutputReason(
             code=code,
@@ -238,9 +226,9 @@ def _channels(
                 "count": int(bad.size),
                 "worst": worst,
                 "sample": int(errors.where[worst]),
-                "value": float(values[worst]),
-                "limit": float(allowed[worst]),
-                "scale": float(limits.scale[worst]),
+                "value": value,
+                "limit": limit,
+                "scale": scale,
             },
         )
 
@@ -297,13 +285,6 @@ def _ratio(
     return f"{what} is {_digits(part)} of the reference's scale, at most {_digits(most)} wanted"
 
 
-def _range(found: ElementErrors) -> tuple[float, bool]:
-    """Return the range of the values that rounding is a part of, and whether it is 0…1."""
-    low, high = found.low or 0.0, found.high or 0.0
-    is_natural = low >= 0 and high <= 1
-    return (1.0 if is_natural else max(high, -low)), is_natural
-
-
 def is_negligible(found: ElementErrors, row: Tolerance, *, places: bool = False) -> bool:
     """Whether the largest error is what another order of summation causes.
 
@@ -311,7 +292,9 @@ def is_negligible(found: ElementErrors, row: Tolerance, *, places: bool = False)
         places: Whether values are to be accused of the wrong places: of probabilities, those must
             differ by more than the row resolves.
     """
-    size, is_natural = _range(found)
+    low, high = found.low or 0.0, found.high or 0.0
+    is_natural = low >= 0 and high <= 1
+    size = 1.0 if is_natural else max(high, -low)
     part = row.resolution if places and is_natural else min(row.resolution, NEGLIGIBLE)
     return found.largest is None or found.largest.value <= part * size
 
@@ -330,11 +313,8 @@ def _systematic(
     enough = _SYSTEMATIC_OF_FEW if moments.count < _FEW_ELEMENTS else enough
     if noise is not None and moments.count >= _SOME_ELEMENTS and moments.rmse:
         enough = min(enough, (_ROUNDED_SHARE * noise.rmse / moments.rmse) ** 2)
-    if (
-        (share or 0.0) >= enough
-        and abs(slope - 1) > limit + 1e-15
-        and not _is_carried(found, slope - 1)
-    ):
+    is_off = (share or 0.0) >= enough and abs(slope - 1) > limit + 1e-15
+    if is_off and not _is_carried(found, slope - 1):
         yield OutputReason(
             code="systematic-scale",
             message=f"values are {format_significant(slope, 5)} × the reference's, and that is "

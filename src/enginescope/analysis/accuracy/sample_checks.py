@@ -38,9 +38,6 @@ _ENOUGH_ELEMENTS = 1 << 16
 _APART = 6.0
 #: So many elements at most are taken to have errors of their own: those of neighbors are alike.
 _INDEPENDENT = 256
-#: Of squared distances: an output this many times nearer to another reference belongs to it, even
-#: where rounding moves all elements alike.
-_CLEARLY = 9.0
 
 
 class _Item(NamedTuple):
@@ -59,9 +56,7 @@ class NearestReference:
 
     def __init__(self) -> None:
         self._kept: deque[_Item] = deque(maxlen=KEPT)
-        self._compared: set[tuple[int, int]] = set()
-        self._astray: set[tuple[int, int]] = set()
-        self._clear: set[tuple[int, int]] = set()
+        self._compared, self._astray, self._clear = (set[tuple[int, int]]() for _ in range(3))
 
     @property
     def samples(self) -> int:
@@ -99,7 +94,8 @@ class NearestReference:
         self._compared.add(item.at)
         if other < item.own:
             self._astray.add(item.at)
-        if _CLEARLY * other < item.own:
+        # even where rounding moves all elements alike: three times nearer
+        if 9 * other < item.own:
             self._clear.add(item.at)
 
 
@@ -128,11 +124,9 @@ def squared_distance(a: Any, b: Any) -> float:
         return float(np.square(a - b).sum())
 
 
-#: Rows and columns that are looked at, of more every n-th; items of a batch; and elements.
+#: Rows and columns that are looked at, of more every n-th; and elements.
 _MOST_SIDE = 256
-_MOST_AXES_ITEMS = 2
 _ENOUGH_FOR_AXES = 1 << 16
-_CHANNELS = (3, 4)
 _SWAPPED, _REVERSED = "its last two axes swapped", "its channels reversed"
 
 _Change: TypeAlias = Callable[[Any], Any]
@@ -172,10 +166,10 @@ def _arrangements(shape: tuple[int, ...]) -> Iterator[tuple[str, _Change, _Chang
     """Yield other arrangements of a shape: name, what is looked at, and how that is arranged."""
     if shape[-1] == shape[-2] > 1:
         yield _SWAPPED, partial(_squares, side=shape[-1]), lambda one: one.swapaxes(-1, -2)
-    axis = next((one for one in (1, 3) if len(shape) == 4 and shape[one] in _CHANNELS), None)
+    axis = next((one for one in (1, 3) if len(shape) == 4 and shape[one] in (3, 4)), None)
     if axis is not None:
         step = max(1, max(shape[2:] if axis == 1 else shape[1:3]) // _MOST_SIDE)
-        thin: list[Any] = [slice(_MOST_AXES_ITEMS), *[slice(None, None, step)] * 3]
+        thin: list[Any] = [slice(2), *[slice(None, None, step)] * 3]
         thin[axis] = slice(None)
         yield _REVERSED, itemgetter(tuple(thin)), partial(np.flip, axis=axis)
 
@@ -195,8 +189,6 @@ def _wide(array: Any) -> Any:
 
 #: Different values that 8 bits have, and those of the rounded reference that they are too few for.
 _EIGHT_BITS, _MANY = 256, 512
-#: Of more elements in a sample every n-th is looked at.
-_ENOUGH_FOR_STEPS = 1 << 14
 #: Types whose values are finer than 8 bits, by row.
 _TYPES = {"fp64": np.float64, "fp32": np.float32, "tf32": np.float16, "fp16": np.float16}
 
@@ -234,7 +226,7 @@ class ValueSteps:
         if not self._is_open or kind_of(reference.dtype) != "float":
             return
         a, b = flat_numbers(reference), flat_numbers(candidate)
-        step = max(1, a.size // _ENOUGH_FOR_STEPS)
+        step = max(1, a.size >> 14)
         theirs = np.union1d(self._values[1], b[::step])
         if len(theirs) > _EIGHT_BITS:
             self._is_open, self._values = False, (np.zeros(0), np.zeros(0))
@@ -255,7 +247,6 @@ def _rounded(values: Any, row: str) -> Any:
 
 #: Fewer or more classes than these are not taken for scores of a classifier.
 CLASSES = (5, 200_000)
-_FEW = 5
 
 
 class RankAgreement(Record, frozen=True, kw_only=True):
@@ -297,7 +288,8 @@ def looks_like_scores(values: TensorValues) -> bool:
 
 def rank_agreement(reference: TensorValues, candidate: TensorValues) -> RankAgreement:
     """Return the agreement of two tensors of scores of one shape; items with a NaN never agree."""
-    a, b = _rows(reference), _rows(candidate)
+    shape = reference.shape[:2]
+    a, b = (flat_numbers(one).astype(np.float64).reshape(shape) for one in (reference, candidate))
     known = ~np.isnan(a).any(axis=1)
     a, b = a[known], b[known]
     if not a.size:
@@ -312,20 +304,8 @@ def rank_agreement(reference: TensorValues, candidate: TensorValues) -> RankAgre
     return RankAgreement(
         rows=len(a),
         top1=int(np.count_nonzero(same)),
-        top5=int(np.count_nonzero((better < _FEW) & sound)),
+        top5=int(np.count_nonzero((better < 5) & sound)),
     )
-
-
-def _rows(values: TensorValues) -> Any:
-    return flat_numbers(values).astype(np.float64).reshape(values.shape[0], values.shape[1])
-
-
-#: Changes that are kept, those with the largest margins.
-_MOST_KEPT = 1024
-#: Fewer classes than these are not scores: coordinates of boxes beside each other.
-_FEWEST_PEERS = 5
-#: Smallest probability whose logarithm is taken.
-_SMALLEST = 1e-30
 
 
 class Change(NamedTuple):
@@ -374,7 +354,7 @@ class BestClasses:
         changed = np.flatnonzero(a[rows, chosen] < a[rows, best])
         if changed.size:
             self._changes += _changes(a[changed], best[changed], chosen[changed])
-            self._changes = sorted(self._changes, reverse=True)[:_MOST_KEPT]
+            self._changes = sorted(self._changes, reverse=True)[:1024]
 
     def clear(self, most: float, channels: Sequence[ChannelErrors]) -> list[Change]:
         """Return the changes whose margin is more than `most`, the largest first.
@@ -389,23 +369,24 @@ class BestClasses:
             return []  # the items are boxes and scores: the last axis is one of anchors
         group = populations(channels[-1])[1] if channels else np.zeros(0, dtype=np.int64)
         peers = np.bincount(group)
+
+        def are_classes(change: Change) -> bool:
+            """Whether both are of one population, too large for coordinates of a box."""
+            if max(change.best, change.chosen) >= group.size:
+                return False
+            ours, theirs = group[change.best], group[change.chosen]
+            return bool(ours == theirs and peers[ours] >= 5)
+
         return [
             change
             for change in self._changes
-            if change.margin > most and (change.is_probability or _are_peers(change, group, peers))
+            if change.margin > most and (change.is_probability or are_classes(change))
         ]
-
-
-def _are_peers(change: Change, group: Any, peers: Any) -> bool:
-    if max(change.best, change.chosen) >= group.size:
-        return False
-    ours, theirs = group[change.best], group[change.chosen]
-    return bool(ours == theirs and peers[ours] >= _FEWEST_PEERS)
 
 
 def _changes(scores: Any, best: Any, chosen: Any) -> Iterator[Change]:
     is_probability = (scores.min(axis=1) >= 0) & (scores.max(axis=1) <= 1)
-    logarithms = np.log(np.clip(scores, _SMALLEST, None))
+    logarithms = np.log(np.clip(scores, 1e-30, None))
     scores = np.where(is_probability[:, None], logarithms, scores)
     # of the upper half: masked classes are far below all others
     above = np.maximum(scores - np.median(scores, axis=1, keepdims=True), 0.0)

@@ -9,7 +9,7 @@ been looked at.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from enginescope.analysis.bisection.tensor_pairs import TensorError, TensorPair
@@ -51,7 +51,7 @@ class Bisection:
         start = self.start(seen)
         if start is None:
             return ()
-        return self._spread([one for one in self.passed(start, seen) if one not in seen])
+        return self._spread([name for name in self.before(start, seen)[1] if name not in seen])
 
     def start(self, seen: Seen) -> str | None:
         """Return the tensor that departs most, of those whose error reaches a failing output.
@@ -65,7 +65,7 @@ class Bisection:
 
     def departure(self, tensor: str, seen: Seen) -> float:
         """Return a tensor's error in proportion to the largest error of its inputs."""
-        inputs = (seen[name] or 0.0 for name in self.nearest(tensor, seen))
+        inputs = (seen[name] or 0.0 for name in self.before(tensor, seen)[0])
         return departure(seen[tensor] or 0.0, max(inputs, default=0.0))
 
     def reaching(self, seen: Seen) -> set[str]:
@@ -76,18 +76,12 @@ class Bisection:
             name = queue.pop()
             if name not in found:
                 found.add(name)
-                queue += [one for one in self.nearest(name, seen) if (seen[one] or 0.0) > CARRIED]
+                inputs = self.before(name, seen)[0]
+                queue += [tensor for tensor in inputs if (seen[tensor] or 0.0) > CARRIED]
         return found
 
-    def nearest(self, tensor: str, seen: Seen) -> tuple[str, ...]:
-        """Return the nearest tensors before a tensor that were compared."""
-        return self._before(tensor, seen)[0]
-
-    def passed(self, tensor: str, seen: Seen) -> tuple[str, ...]:
-        """Return the tensors between a tensor and those: they were not compared."""
-        return self._before(tensor, seen)[1]
-
-    def _before(self, tensor: str, seen: Seen) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def before(self, tensor: str, seen: Seen) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the nearest tensors before a tensor that were compared, and those between."""
         compared: set[str] = set()
         passed: set[str] = set()
         queue = list(self._parents[tensor])
@@ -98,8 +92,8 @@ class Bisection:
             elif name not in passed:
                 passed.add(name)
                 queue += self._parents[name]
-        both = (tuple(sorted(one, key=self._place.__getitem__)) for one in (compared, passed))
-        return next(both), next(both)
+        place = self._place.__getitem__
+        return tuple(sorted(compared, key=place)), tuple(sorted(passed, key=place))
 
     def _spread(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return as many as a round may look at, evenly spread, the last among them."""
@@ -262,36 +256,29 @@ def growth_of(
     seen = {name: error.share for name, error in errors.items()}
     reaching = search.reaching(seen)
     by_name = {pair.tensor: pair for pair in pairs}
-
-    def steps() -> Iterator[GrowthStep]:
-        for at, pair in enumerate(pairs):
-            if pair.tensor not in errors:
-                continue
-            inputs = search.nearest(pair.tensor, seen)
-            passed = search.passed(pair.tensor, seen)
-            between = [*pair.unpaired]
-            for name in passed:
-                between += [*by_name[name].unpaired, by_name[name].candidate]
-            yield GrowthStep(
-                pair=pair,
-                error=errors[pair.tensor],
-                position=at,
-                inputs=inputs,
-                inputs_error=_largest([errors[name] for name in inputs], alone=not between),
-                inputs_over=any(errors[name].over for name in inputs),
-                not_compared=tuple(dict.fromkeys(between)),
-                reaches_output=pair.tensor in reaching,
-            )
-
-    return tuple(steps())
-
-
-def _largest(inputs: Sequence[TensorError], *, alone: bool) -> float | None:
-    """Return the largest error of what a tensor is computed from, as `GrowthStep` has it."""
-    if not inputs:
-        return 0.0 if alone else None
-    known = [error for one in inputs if (error := one.figure) is not None]
-    return max(known) if len(known) == len(inputs) else None
+    steps = []
+    for at, pair in enumerate(pairs):
+        if pair.tensor not in errors:
+            continue
+        inputs, passed = search.before(pair.tensor, seen)
+        between = [*pair.unpaired]
+        for name in passed:
+            between += [*by_name[name].unpaired, by_name[name].candidate]
+        figures = [errors[name].figure for name in inputs]
+        known = [figure for figure in figures if figure is not None]
+        is_known = len(known) == len(figures) and (bool(figures) or not between)
+        step = GrowthStep(
+            pair=pair,
+            error=errors[pair.tensor],
+            position=at,
+            inputs=inputs,
+            inputs_error=max(known, default=0.0) if is_known else None,
+            inputs_over=any(errors[name].over for name in inputs),
+            not_compared=tuple(dict.fromkeys(between)),
+            reaches_output=pair.tensor in reaching,
+        )
+        steps.append(step)
+    return tuple(steps)
 
 
 def steepest(steps: Sequence[GrowthStep], count: int) -> tuple[GrowthStep, ...]:
@@ -300,36 +287,28 @@ def steepest(steps: Sequence[GrowthStep], count: int) -> tuple[GrowthStep, ...]:
     return tuple(sorted(finite, key=lambda step: step.departure, reverse=True)[:count])
 
 
-_INPUTS = 3
-_BEHIND = 4
-_STARTS = 4
-_OUTPUTS = 3
-_STEEPEST = 4
-
-
 def telling_steps(found: Bisected) -> tuple[GrowthStep, ...]:
     """Return the start with its inputs and what follows it, other starts, and the outputs.
 
     Where there is no start, the steps that add most.
     """
     first, odd = found.first_step, found.first_not_finite
-    steps = [step for step in found.steps if step.pair.is_output][:_OUTPUTS]
+    steps = [step for step in found.steps if step.pair.is_output][:3]
     steps += [odd] if odd else []
     if first is None:
-        steps += steepest(found.steps, _STEEPEST)
+        steps += steepest(found.steps, 4)
     else:
         behind = [step for step in found.steps if step.position > first.position]
-        steps += [step for step in found.steps if step.tensor in first.inputs[-_INPUTS:]]
+        steps += [step for step in found.steps if step.tensor in first.inputs[-3:]]
         steps += filter(None, (first, found.step(found.overflowing), found.step(found.beside)))
-        steps += [step for step in behind if step.reaches_output][:_BEHIND]
-        steps += found.starts[:_STARTS]
+        steps += [step for step in behind if step.reaches_output][:4]
+        steps += found.starts[:4]
     by_place = {step.position: step for step in steps}
     return tuple(by_place[place] for place in sorted(by_place))
 
 
 #: An operator whose error is at most so many times its inputs' has passed it on.
 _PASSED_ON = 4.0
-_QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 def started(found: Bisected) -> Bisected:
@@ -340,8 +319,10 @@ def started(found: Bisected) -> Bisected:
     errors are known, these decide. A node that is wrong in FP32 comes before what the side's type
     alone makes wrong: the converted reference has that too.
     """
-    found = replace(found, steps=_traced(found.steps))
-    unstorable = _unstorable(found)
+    found, limit = replace(found, steps=_traced(found.steps)), found.limit or 0.0
+    # tensors whose right values the side's type cannot hold: too large, or too small
+    unstorable = {one.tensor for one in found.beyond if one.kind == "activation"}
+    unstorable |= {step.tensor for step in found.steps if (step.stored_error or 0.0) > limit}
     loud = _harmful(found, unstorable)
     among = _candidates(found, unstorable - loud, loud)
     if found.cause == "gone" and not among:
@@ -364,11 +345,10 @@ def started(found: Bisected) -> Bisected:
     first = max(among, key=added, default=None)
     cause, overflowing = cause_of(found, first)
     beside = None
-    limit = found.limit or 0.0
     differing = [step for step in among if (step.model_error or 0.0) > limit]
-    if differing and first not in differing:
-        beside = first.tensor if first and cause == "overflow" else None
     if differing:
+        if first and first not in differing and cause == "overflow":
+            beside = first.tensor
         first = max(differing, key=lambda step: step.model_error or 0.0)
         cause = "unlike" if first.error.over == "shape" else "departs"
         overflowing = overflowing if beside else None
@@ -423,13 +403,6 @@ def _candidates(found: Bisected, harmless: set[str], loud: set[str]) -> list[Gro
     ]
 
 
-def _unstorable(found: Bisected) -> set[str]:
-    """Return tensors whose right values the side's type cannot hold: too large, or too small."""
-    limit = found.limit or 0.0
-    beyond = {one.tensor for one in found.beyond if one.kind == "activation"}
-    return beyond | {step.tensor for step in found.steps if (step.stored_error or 0.0) > limit}
-
-
 def _harmful(found: Bisected, unstorable: set[str]) -> set[str]:
     """Return tensors that the side's type cannot hold and of which a reader is wrong.
 
@@ -482,7 +455,7 @@ def cause_of(found: Bisected, step: GrowthStep | None) -> tuple[Cause, str | Non
         return "overflow", overflowing
     if step.error.over == "not-finite" or step.own_error == math.inf:
         return "not-finite", None
-    if step.pair.operator in _QUANTIZERS:
+    if step.pair.operator in ("QuantizeLinear", "DequantizeLinear"):
         return "scale", None
     error, before = step.error.error, step.inputs_error
     own = step.own_error

@@ -20,12 +20,6 @@ from enginescope.records.tensor import DataType
 Kind: TypeAlias = Literal[
     "none", "first", "overflow", "starts", "block", "operator", "largest", "all"
 ]
-#: Values above this part of what FP16 can hold may be above it for another sample.
-_NEAR_OVERFLOW = 0.5
-#: Of all nodes, those of the largest errors of their own that are kept.
-_SHARES = (0.05, 0.2)
-_LEAST = 2
-_SEPARATORS = "/."
 
 
 class Proposal(Record, frozen=True, kw_only=True):
@@ -63,29 +57,21 @@ def _ideas(found: Bisected, nodes: _Nodes) -> Iterator[Proposal]:
     if first is not None:
         name = nodes.maker(first)
         yield _proposal("first", f"the start: {name}", nodes.floating([name]))
-        yield _overflow(found, nodes)
+        # what makes or reads a tensor that FP16 cannot hold, or nearly so: another sample's may not
+        largest = found.largest or LARGEST[DataType.FP16]
+        loud = [one for one in found.steps if (one.error.reference_peak or 0.0) > 0.5 * largest]
+        makers = [nodes.maker(one) for one in loud]
+        readers = nodes.readers(nodes.tensor(one) for one in loud)
+        yield _proposal("overflow", "all that overflows", nodes.floating([*makers, *readers]))
         reaching = [nodes.maker(start) for start in found.starts if start.reaches_output]
         yield _proposal("starts", "every start", nodes.floating(reaching))
         yield _proposal("block", f"block of {name}", nodes.block(name))
         operator = nodes.operator(name)
         yield _proposal("operator", f"every {operator}", nodes.of_operator(operator))
-    for share in _SHARES:
-        count = max(_LEAST, round(share * len(nodes.names)))
+    for share in (0.05, 0.2):  # of all nodes, those of the largest errors of their own
+        count = max(2, round(share * len(nodes.names)))
         kept = nodes.floating(nodes.maker(one) for one in steepest(found.steps, count))
         yield _proposal("largest", f"{len(kept):,} of most error", kept)
-
-
-def _overflow(found: Bisected, nodes: _Nodes) -> Proposal:
-    """Return what makes or reads a tensor that FP16 cannot hold, or nearly so."""
-    largest = found.largest or LARGEST[DataType.FP16]
-    loud = [step for step in found.steps if _peak(step) > _NEAR_OVERFLOW * largest]
-    makers = [nodes.maker(one) for one in loud]
-    readers = nodes.readers(nodes.tensor(one) for one in loud)
-    return _proposal("overflow", "all that overflows", nodes.floating([*makers, *readers]))
-
-
-def _peak(one: GrowthStep) -> float:
-    return one.error.reference_peak or 0.0
 
 
 def _proposal(kind: Kind, title: str, nodes: tuple[str, ...]) -> Proposal:
@@ -138,19 +124,13 @@ class _Nodes:
         node = self._by_name.get(name)
         if node is None:
             return ()
-        prefix = _module(name)
-        if prefix:
-            alike = tuple(one for one in self.names if one.startswith(prefix))
+        at = max(name.rfind("/"), name.rfind("."))
+        if at > 0:
+            alike = tuple(one for one in self.names if one.startswith(name[: at + 1]))
             if 1 < len(alike) < len(self.names):
                 return alike
         before = [self._makers[one].name for one in node.inputs if one in self._makers]
         return self.floating([name, *before, *self.readers(node.outputs)])
-
-
-def _module(name: str) -> str:
-    """Return the name up to its last separator, that included; ``""`` without one."""
-    at = max(name.rfind(one) for one in _SEPARATORS)
-    return name[: at + 1] if at > 0 else ""
 
 
 def front(points: Sequence[tuple[float | None, float | None]]) -> tuple[int, ...]:
@@ -226,7 +206,10 @@ class PrecisionTrials(Record, frozen=True, kw_only=True):
             return None
         fastest = min(passing, key=lambda one: one.latency_ms or 0.0)
         alike = [one for one in passing if one is fastest or _overlap(one, fastest)]
-        return min(alike, key=lambda one: (_kept(one), one.latency_ms or 0.0))
+        return min(
+            alike,
+            key=lambda one: (one.kind == "all", len(one.proposal.nodes), one.latency_ms or 0.0),
+        )
 
     @property
     def saves_nothing(self) -> bool:
@@ -245,10 +228,6 @@ class PrecisionTrials(Record, frozen=True, kw_only=True):
         if whole is None or plain is None or whole.latency_ms is None or plain.latency_ms is None:
             return False
         return whole.latency_ms <= plain.latency_ms or _overlap(whole, plain)
-
-
-def _kept(one: PrecisionTrial) -> float:
-    return float("inf") if one.kind == "all" else len(one.proposal.nodes)
 
 
 def _overlap(a: PrecisionTrial, b: PrecisionTrial) -> bool:

@@ -21,8 +21,11 @@ from enginescope.records.tensor import DataType
 
 #: Operators that hand on what they get in another type: a tensor keeps its name through them.
 _CONVERSIONS = frozenset({"Cast", "QuantizeLinear", "DequantizeLinear", "Identity"})
-#: Operators whose output depends on the shape of what they read alone.
-_OF_SHAPES = frozenset({"Shape", "Size"})
+
+
+_Way: TypeAlias = Literal["name", "node", "order", "reader"]
+#: The reference's tensor, and how it was found.
+_How: TypeAlias = tuple[str, _Way]
 
 
 class TensorPair(Record, frozen=True, kw_only=True):
@@ -48,7 +51,7 @@ class TensorPair(Record, frozen=True, kw_only=True):
     operator: str
     reference_node: str
     reference_operator: str | None = None
-    how: Literal["name", "node", "order", "reader"] = "name"
+    how: _Way = "name"
     parents: tuple[str, ...] = ()
     unpaired: tuple[str, ...] = ()
     is_output: bool = False
@@ -73,11 +76,6 @@ class TensorPairs(Record, frozen=True, kw_only=True):
     pairs: tuple[TensorPair, ...]
     reference_alone: int = 0
     candidate_alone: int = 0
-
-
-_Way: TypeAlias = Literal["name", "node", "order", "reader"]
-#: The reference's tensor, and how it was found.
-_How: TypeAlias = tuple[str, _Way]
 
 
 class _Made(Record, frozen=True, kw_only=True):
@@ -107,7 +105,7 @@ def paired_tensors(reference: OnnxFlow, candidate: OnnxFlow) -> TensorPairs:
             {name: one for name, one in theirs.items() if name not in how},
         )
 
-    how |= _by_node(ours, rest()[1], _kind)
+    how |= _by_node(ours, rest()[1], lambda one: one.node.operator)
     how |= _by_order(*rest())
     how |= _by_reader(reference, candidate, how, *rest())
     how |= _by_node(*rest(), lambda _: "")
@@ -177,10 +175,6 @@ def _same(ours: _Made | None, theirs: _Made) -> bool:
     return len(kinds) == 1 or bool(kinds & _CONVERSIONS)
 
 
-def _kind(one: _Made) -> str:
-    return one.node.operator
-
-
 def _by_node(
     ours: Mapping[str, _Made], theirs: Mapping[str, _Made], kind: Callable[[_Made], str]
 ) -> dict[str, _How]:
@@ -191,10 +185,10 @@ def _by_node(
 
 
 def _by_order(ours: Mapping[str, _Made], theirs: Mapping[str, _Made]) -> dict[str, _How]:
-    """Return the candidate's name -> the reference's, of what names did not pair."""
     found: dict[str, _How] = {}
+    kinds = _by_kind(theirs)
     for key, mine in _by_kind(ours).items():
-        others = _by_kind(theirs).get(key, [])
+        others = kinds.get(key, [])
         if key[0] not in _CONVERSIONS and len(mine) == len(others):
             found |= {b.name: (a.name, "order") for a, b in zip(mine, others, strict=True)}
     return found
@@ -290,7 +284,7 @@ def _unpaired(flow: OnnxFlow, names: Mapping[str, str]) -> dict[str, tuple[str, 
         before = tuple(dict.fromkeys(one for name in read for one in behind.get(name, ())))
         for name in node.outputs:
             between[name] = before
-            if read and node.operator not in _OF_SHAPES:
+            if read and node.operator not in ("Shape", "Size"):
                 carrying.add(name)
                 behind[name] = () if name in names else (*before, name)
     return between

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Literal
 
 from enginescope.core.record import Record, replace
 from enginescope.core.units import sum_known
 from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.records.plan.build_trace import (
-    AddedReformat,
     BuildTrace,
     ChosenLayer,
     ChosenTensor,
@@ -99,17 +100,16 @@ def tuning_costs(story: BuildTrace) -> tuple[TuningCost, ...]:
     for (name, kind), blocks in groups.items():
         trials = [combination for block in blocks for combination in block.combinations]
         tuning_s = sum_known(block.tuning_s for block in blocks)
-        costs.append(
-            TuningCost(
-                name=name,
-                kind=kind,
-                combinations=len(trials),
-                trials=sum(len(trial.trials) for trial in trials),
-                pruned=sum(trial.pruned or 0 for trial in trials),
-                tuning_s=tuning_s,
-                share_pct=100 * tuning_s / whole_s if whole_s and tuning_s is not None else None,
-            )
+        cost = TuningCost(
+            name=name,
+            kind=kind,
+            combinations=len(trials),
+            trials=sum(len(trial.trials) for trial in trials),
+            pruned=sum(trial.pruned or 0 for trial in trials),
+            tuning_s=tuning_s,
+            share_pct=100 * tuning_s / whole_s if whole_s and tuning_s is not None else None,
         )
+        costs.append(cost)
     return tuple(sorted(costs, key=lambda one: (-(one.tuning_s or 0.0), -one.trials)))
 
 
@@ -137,21 +137,17 @@ def step_changes(story: BuildTrace) -> tuple[StepChange, ...]:
 def fusion_groups(story: BuildTrace) -> tuple[FusionGroup, ...]:
     """Return the fusions that no later one took further, with the nodes each joined."""
     engine = {layer.name for layer in story.layers}
-    rules: dict[str, tuple[str, ...]] = {}
-    nodes: dict[str, tuple[str, ...]] = {}
+    groups: dict[str, FusionGroup] = {}
     for change in story.changes:
-        if change.action != "fuse":
-            continue
-        before = [rule for name in change.names for rule in rules.pop(name, ())]
-        for name in change.names:
-            nodes.pop(name, None)
-        result = " + ".join(change.names)
-        rules[result] = (*before, *((change.rule,) if change.rule else ()))
-        nodes[result] = change.nodes
-    return tuple(
-        FusionGroup(name=name, nodes=joined, rules=rules[name], in_engine=name in engine)
-        for name, joined in nodes.items()
-    )
+        if change.action == "fuse":
+            joined = [groups.pop(name) for name in change.names if name in groups]
+            rules = [rule for group in joined for rule in group.rules]
+            rules += [change.rule] if change.rule else []
+            name = " + ".join(change.names)
+            groups[name] = FusionGroup(
+                name=name, nodes=change.nodes, rules=tuple(rules), in_engine=name in engine
+            )
+    return tuple(groups.values())
 
 
 def reformat_costs(story: BuildTrace) -> tuple[ReformatCost, ...]:
@@ -169,26 +165,28 @@ def reformat_costs(story: BuildTrace) -> tuple[ReformatCost, ...]:
     layers = {layer.name: layer for layer in story.layers}
     found = []
     for added in story.reformats:
-        trials = _of_tensor(added, tried.get((added.source, added.target), {}))
+        timed = tried.get((added.source, added.target), {})
+        own = (f"({added.tensor} -> <out>)", f"(<in> -> {added.tensor})")
+        names = [name for name in timed if name is not None and name.endswith(own)]
+        trials = timed[names[0]] if names else next(iter(timed.values()), ())
         layer = layers.get(added.name.replace("Reformatted", "Reformatting CopyNode for", 1))
         tactic = layer.tactic if layer else None
-        chosen = best_trial(tuple(trial for trial in trials if trial.tactic == tactic))
+        chosen = best_trial([trial for trial in trials if trial.tactic == tactic])
         chosen = chosen or best_trial(trials)
-        found.append(
-            ReformatCost(
-                name=added.name,
-                tensor=added.tensor,
-                source=added.source,
-                target=added.target,
-                became=layer.type if layer else None,
-                time_ms=chosen.time_ms if chosen else None,
-                tried=trials,
-            )
+        cost = ReformatCost(
+            name=added.name,
+            tensor=added.tensor,
+            source=added.source,
+            target=added.target,
+            became=layer.type if layer else None,
+            time_ms=chosen.time_ms if chosen else None,
+            tried=trials,
         )
+        found.append(cost)
     return tuple(found)
 
 
-def best_trial(trials: tuple[TacticTrial, ...]) -> TacticTrial | None:
+def best_trial(trials: Sequence[TacticTrial]) -> TacticTrial | None:
     """Return the fastest of those with a time."""
     timed = [trial for trial in trials if trial.time_ms is not None]
     return min(timed, key=trial_ms, default=None)
@@ -197,14 +195,6 @@ def best_trial(trials: tuple[TacticTrial, ...]) -> TacticTrial | None:
 def trial_ms(trial: TacticTrial | None) -> float:
     """Return a trial's time for sorting: one without comes last."""
     return trial.time_ms if trial is not None and trial.time_ms is not None else float("inf")
-
-
-def _of_tensor(
-    added: AddedReformat, tried: dict[str | None, tuple[TacticTrial, ...]]
-) -> tuple[TacticTrial, ...]:
-    own = (f"({added.tensor} -> <out>)", f"(<in> -> {added.tensor})")
-    names = [name for name in tried if name is not None and name.endswith(own)]
-    return tried[names[0]] if names else next(iter(tried.values()), ())
 
 
 Evidence = Literal["timed", "ambiguous", "not timed", "none", "inert"]
@@ -281,9 +271,8 @@ def choices(story: BuildTrace) -> tuple[Choice, ...]:
             continue
         # the formats of a conversion are given: only the tactic was to choose
         only = FormatTrial(inputs=(cost.source,), outputs=(cost.target,), line=0, trials=cost.tried)
-        best = best_trial(tuple(one for one in cost.tried if one.tactic == layer.tactic))
-        tried = [only] if cost.tried else []
-        found.append(_chosen(layer, tried, [best] if best else []))
+        best = best_trial([trial for trial in cost.tried if trial.tactic == layer.tactic])
+        found.append(_chosen(layer, [only] if cost.tried else [], [best] if best else []))
     return tuple(found)
 
 
@@ -306,34 +295,22 @@ def compare_choices(a: BuildTrace, b: BuildTrace) -> tuple[ChoicePair, ...]:
 
 
 def _by_name(story: BuildTrace) -> dict[tuple[str, int], Choice]:
-    found: dict[tuple[str, int], Choice] = {}
-    seen: Counter[str] = Counter()
-    for choice in choices(story):
-        name = choice.layer.name
-        seen[name] += 1
-        found[name, seen[name]] = choice
-    return found
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
+    return {(one.layer.name, next(numbers[one.layer.name])): one for one in choices(story)}
 
 
 def _differences(one: Choice | None, other: Choice | None) -> tuple[str, ...]:
     if one is None or other is None:
         return ("layer",)
-    a, b = one.layer, other.layer
-    checks = (
-        ("type", a.type, b.type),
-        ("tactic", a.tactic or a.tactic_name, b.tactic or b.tactic_name),
-        ("precision", _types(a), _types(b)),
-        ("formats", _formats(a), _formats(b)),
-    )
-    return tuple(name for name, left, right in checks if left != right)
-
-
-def _types(layer: ChosenLayer) -> tuple[object, ...]:
-    return tuple(one.dtype for one in (*layer.inputs, *layer.outputs))
-
-
-def _formats(layer: ChosenLayer) -> tuple[object, ...]:
-    return tuple((one.vector_width, one.vector_axis) for one in (*layer.inputs, *layer.outputs))
+    facts: list[dict[str, object]] = []
+    for layer in (one.layer, other.layer):
+        tensors = (*layer.inputs, *layer.outputs)
+        known = {"type": layer.type, "tactic": layer.tactic or layer.tactic_name}
+        types = [tensor.dtype for tensor in tensors]
+        formats = [(tensor.vector_width, tensor.vector_axis) for tensor in tensors]
+        facts.append({**known, "precision": types, "formats": formats})
+    a, b = facts
+    return tuple(name for name in a if a[name] != b[name])
 
 
 def _choice(
@@ -384,7 +361,6 @@ def _chosen(
 def _fitting(
     layer: ChosenLayer, combinations: list[FormatTrial], exact: dict[tuple[str, int], str]
 ) -> list[TacticTrial]:
-    """Trials of the layer's tactic in combinations that may be the one it ended up with."""
     return [
         trial
         for combination in combinations

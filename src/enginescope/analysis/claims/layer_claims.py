@@ -112,12 +112,6 @@ def event_cost(times_ms: Iterable[float], whole_ms: float) -> float:
     return max(0.0, cost_ms)
 
 
-#: Sources whose profiler records a pair of events around each layer.
-_EVENTS = frozenset({"tensorrt", "trtexec"})
-#: Highest cost of one pair of events that was measured.
-_MOST_MS = 0.00234
-
-
 class ProfilerCost(Record, frozen=True, kw_only=True):
     """What the profiler added to each layer.
 
@@ -151,13 +145,13 @@ def profiler_cost(
         ``None``: the times are without it, or it cannot be estimated, since `whole_ms` is not
         known, the layers add up to no more, or the profiler is not TensorRT's.
     """
-    if profile.source not in _EVENTS or profile.has_own_times:
+    if profile.source not in ("tensorrt", "trtexec") or profile.has_own_times:
         return None
     timed = [time for time in times_ms if time > 0]
     excess_ms = sum(timed) - whole_ms if whole_ms is not None else 0.0
     if whole_ms is None or excess_ms <= 0:
         return None
-    per_layer_ms = min(excess_ms / len(timed), _MOST_MS)
+    per_layer_ms = min(excess_ms / len(timed), 0.00234)  # the highest that was measured
     left_ms = sum(max(0.0, time - per_layer_ms) for time in timed)
     scale = min(1.0, whole_ms / left_ms) if left_ms else 1.0
     return ProfilerCost(per_layer_ms=per_layer_ms, scale=scale)
@@ -194,10 +188,6 @@ def engine_ms(profile: Profile | None, whole: WholeRequest | None) -> float | No
     return profile.sum_ms if whole_ms is None else whole_ms
 
 
-#: What a change may save by itself is stated if it is so many times what it saves beyond others.
-_SHARED = 1.2
-
-
 class Saving(Record, frozen=True, kw_only=True):
     """Times in ms that a change may save, by kind; kinds are never added or ranked together.
 
@@ -225,7 +215,7 @@ class Saving(Record, frozen=True, kw_only=True):
     def shared_alone_ms(self) -> float | None:
         """`alone_ms` where other changes may save much of the same time; else ``None``."""
         known, alone = self.known_ms, self.alone_ms
-        return alone if known is not None and alone and alone > _SHARED * known else None
+        return alone if known is not None and alone and alone > 1.2 * known else None
 
     @property
     def rank(self) -> tuple[int, float]:

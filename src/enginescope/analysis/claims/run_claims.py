@@ -20,12 +20,6 @@ MARKED = f"{MARK} too few samples to state it with an interval"
 #: Percentiles beside a median.
 SHOWN = (95.0, 99.0)
 
-_NO_INTERVAL = {
-    Mark.SLOW: "the samples change too slowly",
-    Mark.EXTREMES: "it would reach beyond the samples",
-    Mark.EQUAL: "the samples around it are equal",
-}
-
 
 def percentile_name(p: float) -> str:
     """Return ``p99`` or ``p99.9``."""
@@ -50,7 +44,12 @@ def mark_text(percentile: Percentile) -> str | None:
         return f"{effective:,} of {percentile.needed_n:,} effective samples needed"
     if percentile.mark is Mark.LOWER:
         return f"{percentile_name(percentile.weak_below or 0)} has too few effective samples"
-    return f"no interval: {_NO_INTERVAL[percentile.mark]}"
+    why = {
+        Mark.SLOW: "the samples change too slowly",
+        Mark.EXTREMES: "it would reach beyond the samples",
+        Mark.EQUAL: "the samples around it are equal",
+    }
+    return f"no interval: {why[percentile.mark]}"
 
 
 def range_or_mark(percentile: Percentile) -> str:
@@ -205,12 +204,10 @@ def _of_figures(latency: Summary) -> Iterator[Harm]:
         )
 
 
-#: The first makes a figure that of something else; of the second, nothing is known of the median.
-_FATAL = (NOT_FP16, "W-NOT-CONVERGED")
-
-
 def _of_notices(notices: Sequence[Notice]) -> Iterator[Harm]:
+    # a figure of something else; a median of which nothing is known
+    fatal = (NOT_FP16, "W-NOT-CONVERGED")
     for notice in notices:
         if notice.level == "warning":
-            is_fatal = notice.code in _FATAL or is_unstable(notice)
+            is_fatal = notice.code in fatal or is_unstable(notice)
             yield Harm(message=notice.message, code=notice.code, is_fatal=is_fatal)

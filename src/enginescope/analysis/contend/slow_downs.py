@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from string import ascii_uppercase
 from typing import Any
@@ -84,17 +85,12 @@ def _figures(
     return [float(read(_values(by_name[name]))) for by_name in runs]
 
 
-def _p99(values: Array) -> float:
-    return percentile(values, 99.0)
+_p99 = partial(percentile, p=99.0)
 
 
 def _has_p99(runs: Sequence[Mapping[str, Run]], name: str) -> bool:
     least = needed_in_each(99.0, len(runs))
     return all(_values(by_name[name]).size >= least for by_name in runs)
-
-
-def _beside(members: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return tuple(other for other in members if other != name)
 
 
 def _slow_down(
@@ -105,7 +101,7 @@ def _slow_down(
     has_p99 = all(_has_p99(runs, name) for runs in both)
     return SlowDown(
         contender=name,
-        beside=_beside(members, name),
+        beside=tuple(other for other in members if other != name),
         factor=factor,
         kind=decide(factor, threshold_pct)[0],
         p99_factor=ratio_of_few_rounds(*(_figures(runs, name, _p99) for runs in both))
@@ -126,7 +122,7 @@ def _times(counted: _Counted, members: tuple[str, ...], name: str) -> ContenderT
     outcomes = [by_name[name].contention for by_name in runs]
     return ContenderTimes(
         contender=name,
-        beside=_beside(members, name),
+        beside=tuple(other for other in members if other != name),
         p50_ms=p50_ms,
         p50_interval=p50_interval,
         p99_ms=p99_ms,

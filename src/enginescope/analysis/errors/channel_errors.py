@@ -17,13 +17,8 @@ from enginescope.records.tensor import DataType
 
 _FLOATS = frozenset(
     {
-        DataType.FP64,
-        DataType.FP32,
-        DataType.FP16,
-        DataType.BF16,
-        DataType.FP8,
-        DataType.FP4,
-        DataType.E8M0,
+        *(DataType.FP64, DataType.FP32, DataType.FP16, DataType.BF16),
+        *(DataType.FP8, DataType.FP4, DataType.E8M0),
     }
 )
 _COMPLEX = frozenset({DataType.COMPLEX64, DataType.COMPLEX128})
@@ -231,9 +226,6 @@ def _places(shape: tuple[int, ...]) -> int | None:
     if shape[1] in _COLORS:
         return -1
     first, middle, last = shape[-3:]
-    is_last = last in _COLORS or _ratio(first, middle) < _ratio(middle, last)
+    before, after = (max(pair) / min(pair) for pair in ((first, middle), (middle, last)))
+    is_last = last in _COLORS or before < after
     return 1 if is_last else -1
-
-
-def _ratio(one: int, other: int) -> float:
-    return max(one, other) / min(one, other)

@@ -217,11 +217,6 @@ def _merged(name: str, a: Any, b: Any) -> Any:
     return a + b
 
 
-#: Part of the largest |reference| from which on relative errors are summed: types of few bits round
-#: what is far below it more coarsely.
-_FAR_BELOW = 1e-5
-
-
 def compare_elements(
     reference: TensorValues, candidate: TensorValues, tolerance: Tolerance, sample: int = 0
 ) -> ElementErrors:
@@ -236,7 +231,8 @@ def compare_elements(
         return ElementErrors(elements=int(a.size), unequal=unequal, mismatched=unequal)
     scale = _scale(a) if tolerance.atol_to_spread else 0.0
     atol = tolerance.atol + tolerance.atol_to_spread * scale
-    ulps_of = _common_float(reference.dtype, candidate.dtype)
+    is_common = reference.dtype is candidate.dtype and has_ulps(reference.dtype)
+    ulps_of = reference.dtype if is_common else None
     total = ElementErrors()
     control = np.roll(a, a.size // 2) if tolerance.is_given else None
     for begin, part in _chunks(a.size):
@@ -262,10 +258,6 @@ def _scale(values: Any) -> float:
         wide = wide[np.isfinite(wide)]
         total = total + moments_of_one(wide)
     return total.scale or 0.0
-
-
-def _common_float(a: DataType, b: DataType) -> DataType | None:
-    return a if a is b and has_ulps(a) else None
 
 
 class _Piece:
@@ -339,7 +331,7 @@ class _Piece:
         """Return sums over the relative errors, which a factor makes all alike."""
         if not size.size:
             return {}
-        known = size > _FAR_BELOW * size.max()
+        known = size > 1e-5 * size.max()  # types of few bits round what is far below more coarsely
         r, c = (self._r, self._c) if known.all() else (self._r[known], self._c[known])
         with np.errstate(over="ignore", invalid="ignore"):
             relative = c / r - 1.0
@@ -370,7 +362,6 @@ class _Piece:
         return Place(self._start.sample, self._start.flat + at, self._start.shape)
 
     def _nonfinite(self) -> dict[str, Any]:
-        """Return counts of what is not finite, and where the first disagreement is."""
         if self._all_finite:
             return {"new_nan": 0, "new_infinite": 0, "lost_nonfinite": 0}
         new_nan = np.count_nonzero(np.isnan(self._odd_b))

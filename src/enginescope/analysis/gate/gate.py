@@ -47,9 +47,6 @@ from enginescope.records.verdict.noise import NoiseFloor
 _SIDES = ("the baseline", "the current side")
 #: Notices that say the same of every job.
 _OF_ALL = frozenset({"I-NOT-IN-TURN", "I-ASSUMED-SCATTER", "I-FEW-PROCESSES"})
-#: What a flaky baseline is said to be in its own words.
-_SAID_BY_FLAKY = frozenset({"W-DRIFT", "W-BIMODAL"})
-_ORDER = {outcome: place for place, outcome in enumerate(GateOutcome)}
 
 
 def gate(
@@ -94,13 +91,15 @@ def gate(
     said = [notice for row in rows for notice in row.notices if notice.code in _OF_ALL]
     # of rows with several confidences, the one that needs most speaks for all
     shared = {one.code: one for one in sorted(said, key=lambda one: one.evidence.get("needed", 0))}
+    own = [
+        replace(row, notices=tuple(one for one in row.notices if one.code not in _OF_ALL))
+        for row in rows
+    ]
     newest = max(current, key=lambda one: one.created, default=None)
     return GateReport(
         baseline=name,
         terms=terms,
-        rows=tuple(
-            sorted(map(_without_shared, rows), key=lambda one: _ORDER[one.outcome])  # stable
-        ),
+        rows=tuple(row for outcome in GateOutcome for row in own if row.outcome is outcome),
         jobs=len(pairs),
         notices=(*shared.values(), *gate_notices(rows, terms), *_renamed(pairs)),
         measured=newest.created if newest else None,
@@ -129,27 +128,22 @@ class _Job(NamedTuple):
 
 
 def _whole(job: _Job) -> Iterator[GateRow]:
-    """Yield what is said of the job as a whole."""
     a, b = job.pair.a, job.pair.b
     if b is None:
         if a is not None and a.measured:
             yield job.row(GateOutcome.LOST, why="the baseline has it, the current runs do not")
         return
     if b.failed:
-        yield _failure(job, a, b)
+        count = f"{len(b.failed)} of {len(b.runs)} processes failed: " if len(b.runs) > 1 else ""
+        # not a new failure where it failed before as well
+        known = a is not None and a.failed and (b.measured or not a.measured)
+        outcome = GateOutcome.STILL_FAILING if known else GateOutcome.NEW_FAILURE
+        yield job.row(outcome, why=f"{count}{failure_text(b.failed[-1])}")
     elif a is None:
         yield job.row(GateOutcome.NEW, why="the baseline does not have it")
     elif not a.measured:
         why = f"it failed in the baseline: {failure_text(a.failed[-1])}"
         yield job.row(GateOutcome.FIXED, why=why)
-
-
-def _failure(job: _Job, a: JobRuns | None, b: JobRuns) -> GateRow:
-    """Return the row of a job that fails now; not a new one where it failed before as well."""
-    count = f"{len(b.failed)} of {len(b.runs)} processes failed: " if len(b.runs) > 1 else ""
-    why = f"{count}{failure_text(b.failed[-1])}"
-    known = a is not None and a.failed and (b.measured or not a.measured)
-    return job.row(GateOutcome.STILL_FAILING if known else GateOutcome.NEW_FAILURE, why=why)
 
 
 def failure_text(run: Run) -> str:
@@ -159,8 +153,6 @@ def failure_text(run: Run) -> str:
 
 
 class _Known(NamedTuple):
-    """What is known of the machine from elsewhere."""
-
     floors: Sequence[NoiseFloor]
     history: Sequence[Run]
     spreads: tuple[BuildSpread, ...]
@@ -169,7 +161,6 @@ class _Known(NamedTuple):
 
 
 def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
-    """Yield how to test each metric of a job that both sides measured."""
     a, b = job.pair.a, job.pair.b
     if not (a and b and a.measured and b.measured):
         return
@@ -184,19 +175,10 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
     recorded = plan.across if plan is not None else ()
     across = tuple(dict.fromkeys((*terms.across, *recorded, *meant_conditions(*sides))))
     others = [condition for condition in CONDITIONS if condition not in across]
+    meant = differences(a.measured, b.measured, across=others) if across else ()
+    pair = MeasuredPair(a=_SIDES[0], b=_SIDES[1], verdicts=(), meant=meant)
     measured = MeasuredComparison(
-        sides=sides,
-        pairs=(
-            MeasuredPair(
-                a=_SIDES[0],
-                b=_SIDES[1],
-                verdicts=(),
-                meant=differences(a.measured, b.measured, across=others) if across else (),
-            ),
-        ),
-        threshold_pct=0.0,
-        comparison=comparison,
-        floor=floor,
+        sides=sides, pairs=(pair,), threshold_pct=0.0, comparison=comparison, floor=floor
     )
     for limit in terms.limits:
         held = CompareConfig(
@@ -250,7 +232,9 @@ def _row(
     if measured.comparison:  # it may have ended at any of its looks
         look_error = 1 - looks_confidence(measured.sides)
         confidence = 1 - look_error * min(1.0, 2 * share / LOOKS_ERROR)
-    verdict = verdict_on(before, after, _tag(metric, before), replace(terms, confidence=confidence))
+    headline = before[0].headline
+    tag = headline.metric if metric == HEADLINE and headline is not None else metric
+    verdict = verdict_on(before, after, tag, replace(terms, confidence=confidence))
     if verdict is None:
         outcome, why = _missing(metric, before, after)
         return job.row(outcome, metric=metric, limit_pct=limit_pct, why=why)
@@ -258,9 +242,9 @@ def _row(
     compared = replace(measured, pairs=(pair,), threshold_pct=limit_pct)
     notices = (*_pairing_notices(job.pair, pair.meant), *measured_notices(compared))
     flaky = flaky_baseline(before, metric, limit_pct, terms)
-    if flaky is not None:
-        kept = tuple(notice for notice in notices if notice.code not in _SAID_BY_FLAKY)
-        notices = (flaky, *kept)
+    if flaky is not None:  # in its own words
+        rest = (notice for notice in notices if notice.code not in ("W-DRIFT", "W-BIMODAL"))
+        notices = (flaky, *rest)
     return job.row(
         _outcome(verdict),
         metric=metric,
@@ -272,12 +256,6 @@ def _row(
         evidence=verdict.evidence,
         differing=tuple(one.key for one in differences(before, after, across=terms.across)),
     )
-
-
-def _tag(metric: str, runs: Sequence[Run]) -> str:
-    """Return the metric that a verdict is called by: the headline's own."""
-    headline = runs[0].headline
-    return headline.metric if metric == HEADLINE and headline is not None else metric
 
 
 def _missing(
@@ -299,22 +277,15 @@ def _outcome(verdict: Verdict) -> GateOutcome:
     is_unstable = disturbed is not None and disturbed.unstable == "b"
     if is_unstable and verdict.kind not in (VerdictKind.SLOWER, VerdictKind.INCOMPARABLE):
         return GateOutcome.UNSTABLE
-    if verdict.kind is not VerdictKind.INCONCLUSIVE:
-        return _OUTCOMES[verdict.kind]
-    return GateOutcome.NO_REGRESSION if verdict.rules_out_a_loss else GateOutcome.INCONCLUSIVE
-
-
-_OUTCOMES = {
-    VerdictKind.SLOWER: GateOutcome.REGRESSION,
-    VerdictKind.FASTER: GateOutcome.IMPROVEMENT,
-    VerdictKind.SAME: GateOutcome.NO_REGRESSION,
-    VerdictKind.INCOMPARABLE: GateOutcome.INCOMPARABLE,
-}
-
-
-def _without_shared(row: GateRow) -> GateRow:
-    kept = tuple(notice for notice in row.notices if notice.code not in _OF_ALL)
-    return replace(row, notices=kept)
+    if verdict.kind is VerdictKind.INCONCLUSIVE and verdict.rules_out_a_loss:
+        return GateOutcome.NO_REGRESSION
+    return {
+        VerdictKind.SLOWER: GateOutcome.REGRESSION,
+        VerdictKind.FASTER: GateOutcome.IMPROVEMENT,
+        VerdictKind.SAME: GateOutcome.NO_REGRESSION,
+        VerdictKind.INCOMPARABLE: GateOutcome.INCOMPARABLE,
+        VerdictKind.INCONCLUSIVE: GateOutcome.INCONCLUSIVE,
+    }[verdict.kind]
 
 
 def check_compared(
@@ -334,7 +305,10 @@ def check_compared(
         "the current side": [pair.b for pair in pairs if pair.b],
     }
     failed = [job for jobs in sides.values() for job in jobs if not job.measured]
-    cells = [row for row in report.rows if _is_failed_cell(row)]
+    # rows of a suite's cells that failed on both sides before there was a run
+    cells = [
+        row for row in report.rows if row.outcome is GateOutcome.STILL_FAILING and not row.current
+    ]
     if not failed and not cells:
         metrics = ", ".join(limit.metric for limit in report.terms.limits)
         raise UsageError(
@@ -342,25 +316,18 @@ def check_compared(
             why=f"no job has {metrics} on both sides",
             hint="choose another metric; enginescope runs list shows the runs",
         )
-    counts = [text for side, jobs in sides.items() if (text := _failed_of(side, jobs, cells))]
+    counts = []
+    for side, jobs in sides.items():
+        bad = len(cells) + sum(not job.measured for job in jobs)
+        total = len(cells) + len(jobs)
+        if bad:
+            counts.append(f"{bad} of {total} {'job' if total == 1 else 'jobs'} of {side}")
     raise UsageError(
         "nothing to compare",
         why=f"{' and '.join(counts)} failed; the first is {_first(failed, cells)}",
         hint="remove the cause, measure that side again, then run the gate again"
         + (f"; enginescope runs show {failed[0].runs[-1].id} shows the failure" if failed else ""),
     )
-
-
-def _is_failed_cell(row: GateRow) -> bool:
-    """Whether a row is of a suite's cell that failed on both sides before there was a run."""
-    return row.outcome is GateOutcome.STILL_FAILING and not row.current
-
-
-def _failed_of(side: str, jobs: Sequence[JobRuns], cells: Sequence[GateRow]) -> str | None:
-    """Return how many jobs of a side failed; ``None``: not one."""
-    failed = len(cells) + sum(not job.measured for job in jobs)
-    total = len(cells) + len(jobs)
-    return f"{failed} of {total} {'job' if total == 1 else 'jobs'} of {side}" if failed else None
 
 
 def _first(failed: Sequence[JobRuns], cells: Sequence[GateRow]) -> str:

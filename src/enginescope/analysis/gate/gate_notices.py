@@ -87,14 +87,10 @@ def _among_many(row: GateRow, alone: GateRow, tested: int) -> GateRow:
     return replace(row, why=why)
 
 
-#: From here on, a row by itself needs more confidence than the gate.
-_MANY = 3
-
-
 def gate_notices(rows: Sequence[GateRow], terms: GateTerms) -> Iterator[Notice]:
     """Yield how many rows share the error rate, and which variation their intervals allow for."""
     tested = [row for row in rows if is_tested(row)]
-    if len(tested) >= _MANY:
+    if len(tested) >= 3:  # a row by itself needs more confidence than the gate
         false_pct = 100 * (1 - terms.confidence)
         yield Notice(
             code="I-WHOLE-GATE",
@@ -144,7 +140,6 @@ def _session_notice(code: str, shifts: Sequence[SessionShift], source: str) -> N
 
 
 def _own_scatter(rows: Sequence[GateRow]) -> Iterator[Notice]:
-    """Yield that the processes themselves show how they scatter, so that none is assumed."""
     estimates = [row.verdict.estimate for row in rows if row.verdict and row.verdict.estimate]
     counts = [
         min(estimate.n_a, estimate.n_b)
@@ -166,12 +161,6 @@ def _range(values: Sequence[float]) -> str:
     return f"{least:g} … {most:g}" if least < most else f"{least:g}"
 
 
-#: Notices on the samples of a single process that make it a poor baseline.
-_OF_SAMPLES = ("W-DRIFT", "W-BIMODAL")
-#: Half the width of a 95 % interval, in standard deviations of a normal distribution.
-_HALF_WIDTH = 1.96
-
-
 def flaky_baseline(
     runs: Sequence[Run], metric: str, limit_pct: float, terms: CompareConfig
 ) -> Notice | None:
@@ -190,10 +179,12 @@ def flaky_baseline(
         return None
     views = [RunView(run) for run in runs]
     if len(views) == 1:
-        return _of_single(views[0])
+        poor = (one for one in views[0].notices if one.code in ("W-DRIFT", "W-BIMODAL"))
+        found = next(poor, None)
+        return _notice(f"{found.message} ({found.code})", found.evidence) if found else None
     values = [value for view in views if (value := process_value(view, metric)) is not None]
     harmless = math.log1p(limit_pct / 100) / math.sqrt(2)
-    ordinary_sd = max(terms.scatter, harmless) / _HALF_WIDTH
+    ordinary_sd = max(terms.scatter, harmless) / 1.96  # half the width of a 95 % interval
     if len(values) < 2 or not exceeds_scatter(values, ordinary_sd):
         return None
     sd_pct, ordinary_pct = (
@@ -205,11 +196,6 @@ def flaky_baseline(
         "measure it again on a quiet machine",
         {"sd_pct": sd_pct, "ordinary_sd_pct": ordinary_pct, "processes": len(values)},
     )
-
-
-def _of_single(view: RunView) -> Notice | None:
-    found = next((notice for notice in view.notices if notice.code in _OF_SAMPLES), None)
-    return _notice(f"{found.message} ({found.code})", found.evidence) if found else None
 
 
 def _notice(message: str, evidence: dict[str, object]) -> Notice:

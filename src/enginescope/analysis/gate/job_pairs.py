@@ -11,19 +11,10 @@ from enginescope.core.record import Record, replace
 
 How: TypeAlias = Literal["in turn", "same", "renamed", "altered"]
 
-#: Fields in words, for saying what differs.
+#: Fields whose names are not the words for saying what differs.
 _FIELDS = {
-    "model": "model",
-    "backend": "backend",
-    "precision": "precision",
-    "environment": "environment",
-    "options": "options",
     "inputs": "input shapes",
-    "batch": "batch",
-    "mode": "mode",
     "in_flight": "queries in flight",
-    "streams": "streams",
-    "transfers": "transfers",
     "cuda_graph": "CUDA graph",
     "spin_wait": "waiting",
     "cold": "L2 cache",
@@ -91,14 +82,12 @@ def pair_jobs(
         if home is None:
             pairs.append(single)
         else:
-            pairs[home] = _merged(pairs[home], single)
-    return tuple(sorted(pairs, key=lambda pair: _place(pair, a)))
-
-
-def _place(pair: JobPair, a: Sequence[JobRuns]) -> int:
-    if pair.a is None:
-        return len(a)
-    return next(place for place, one in enumerate(a) if one.identity == pair.a.identity)
+            pair = pairs[home]
+            a_and_b = {"a": _together(pair.a, single.a), "b": _together(pair.b, single.b)}
+            pairs[home] = replace(pair, **a_and_b)
+    identities = [job.identity for job in a]
+    pairs.sort(key=lambda pair: identities.index(pair.a.identity) if pair.a else len(identities))
+    return tuple(pairs)
 
 
 def _home(alone: JobPair, pairs: Sequence[JobPair]) -> int | None:
@@ -119,10 +108,6 @@ def _home(alone: JobPair, pairs: Sequence[JobPair]) -> int | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _merged(pair: JobPair, alone: JobPair) -> JobPair:
-    return replace(pair, a=_together(pair.a, alone.a), b=_together(pair.b, alone.b))
-
-
 def _together(job: JobRuns | None, alone: JobRuns | None) -> JobRuns | None:
     """Merge the processes of two jobs; the identity is that of the measured one."""
     if job is None or alone is None:
@@ -132,10 +117,7 @@ def _together(job: JobRuns | None, alone: JobRuns | None) -> JobRuns | None:
     return JobRuns(identity=known.identity, runs=tuple(runs))
 
 
-_Fits: TypeAlias = Callable[[JobRuns, JobRuns], bool]
-
-
-def _rules(across: Collection[str]) -> tuple[tuple[How, _Fits, bool], ...]:
+def _rules(across: Collection[str]) -> list[tuple[How, Callable[..., bool], bool]]:
     """Return the rules in their order, and whether each asks that there be one candidate only."""
 
     def same(one: JobRuns, other: JobRuns) -> bool:
@@ -152,18 +134,18 @@ def _rules(across: Collection[str]) -> tuple[tuple[How, _Fits, bool], ...]:
     def in_turn(one: JobRuns, other: JobRuns) -> bool:
         return bool(one.comparisons) and one.comparisons == other.comparisons
 
-    return (
+    return [
         ("in turn", in_turn, True),
         ("same", lambda one, other: one.identity == other.identity, False),
         ("same", same, False),
         ("renamed", renamed, False),
         ("altered", altered, True),
-    )
+    ]
 
 
 def _changes(a: JobIdentity, b: JobIdentity, across: Collection[str]) -> tuple[Difference, ...]:
     return tuple(
-        Difference(key=field, title=_FIELDS[field], a=_said(a, field), b=_said(b, field))
+        Difference(key=field, title=_FIELDS.get(field, field), a=_said(a, field), b=_said(b, field))
         for field in a.differing(b, across)
     )
 

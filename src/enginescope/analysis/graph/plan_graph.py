@@ -70,7 +70,10 @@ class Flow:
         for place, layer in enumerate(plan.layers):
             if "NoOp" in (layer.type, layer.subtype) and bool(layer.inputs):
                 self._fold(layer)
-            elif not _is_left_out(layer, constants=constants):
+                continue
+            is_constant = layer.type == "Constant"
+            touches = bool(layer.inputs or layer.outputs)
+            if constants if is_constant else touches or not layer.is_inert:
                 self.kept.append(place)
                 self._read(place, layer)
                 self._write(place, layer)
@@ -139,16 +142,8 @@ class Flow:
                 last.carried = (*last.carried, *before.readers)
 
 
-def _is_left_out(layer: Layer, *, constants: bool) -> bool:
-    if layer.type == "Constant":
-        return not constants
-    return layer.is_inert and not layer.inputs and not layer.outputs
-
-
 #: Which tensors are nodes: inputs, outputs and regions used again; also forks; all.
 TENSOR_CHOICES = ("io", "forks", "all")
-# Above this many on both sides a tensor becomes a node: writers times readers would not stay small.
-_MAX_BOTH_SIDES = 4
 
 
 class GraphNode(Record, frozen=True, kw_only=True, gc=False):
@@ -301,12 +296,14 @@ class _Builder:
                 self._direct(generation)
                 continue
             self._through(generation, node)
-            if before is not None and not _is_in_place(before[0], generation):
-                self._edges.append((before[1], node, "reuse", generation.tensor, False))
+            if before is not None:
+                readers = {place for place, _ in before[0].readers}
+                # a layer that reads the one and writes the other says more than a reuse edge
+                if not any(place in readers for place, _ in generation.writers):
+                    self._edges.append((before[1], node, "reuse", generation.tensor, False))
             before = generation, node
 
     def _own_node(self, generation: Generation, region: list[Generation]) -> int | None:
-        """Add the generation's own node if it is to have one."""
         kind = self._kind(generation, is_last=generation is region[-1])
         if kind == "constant" and not self._constants:
             return None
@@ -315,7 +312,11 @@ class _Builder:
             return None
         number = generation.number if is_reused else None
         tensor = self._ends.get(generation, generation.tensor)
-        node = self._tensor(_place(generation), kind, tensor, number)
+        # behind the first that writes it, else before the first that reads it
+        place = (generation.readers[0][0] if generation.readers else -1, 0)
+        if generation.writers:
+            place = (generation.writers[0][0], 2)
+        node = self._tensor(place, kind, tensor, number)
         if kind == "input":
             self._input_nodes[generation.name] = node
         return node
@@ -328,17 +329,17 @@ class _Builder:
 
     def _is_wanted(self, generation: Generation) -> bool:
         sides = len(generation.writers), len(generation.readers) + len(generation.carried)
-        if self._tensors == "all" or min(sides) > _MAX_BOTH_SIDES:
+        # with more on both sides, writers times readers would not stay small
+        if self._tensors == "all" or min(sides) > 4:
             return True
         return self._tensors == "forks" and max(sides) > 1
 
     def _through(self, generation: Generation, node: int) -> None:
         for place, tensor in generation.writers:
             self._edges.append((self._of_layer[place], node, "data", tensor, False))
-        for place, tensor in generation.readers:
-            self._edges.append((node, self._of_layer[place], "data", tensor, False))
-        for place, tensor in generation.carried:
-            self._edges.append((node, self._of_layer[place], "data", tensor, True))
+        for uses, is_carried in ((generation.readers, False), (generation.carried, True)):
+            for place, tensor in uses:
+                self._edges.append((node, self._of_layer[place], "data", tensor, is_carried))
 
     def _direct(self, generation: Generation) -> None:
         is_one = len(generation.writers) == 1
@@ -363,47 +364,25 @@ class _Builder:
                 self._edges.append((self._input_nodes[one.name], node, "data", tensor, False))
 
     def _order_edges(self) -> None:
-        for before, after in pairwise(self._flow.kept):
-            if not _touches(self._plan.layers[before]) or not _touches(self._plan.layers[after]):
-                ends = self._of_layer[before], self._of_layer[after]
-                self._edges.append((*ends, "order", None, False))
+        for pair in pairwise(self._flow.kept):
+            layers = (self._plan.layers[place] for place in pair)
+            if not all(layer.inputs or layer.outputs for layer in layers):
+                source, target = (self._of_layer[place] for place in pair)
+                self._edges.append((source, target, "order", None, False))
 
     def _sorted(self) -> PlanGraph:
         order = sorted(range(len(self._nodes)), key=self._places.__getitem__)
         new_id = {old: new for new, old in enumerate(order)}
-        nodes = []
-        for new, old in enumerate(order):
-            kind, name, layer, tensor, generation = self._nodes[old]
-            nodes.append(
-                GraphNode(
-                    id=new, kind=kind, name=name, layer=layer, tensor=tensor, generation=generation
-                )
+        nodes = (
+            GraphNode(
+                id=new, kind=kind, name=name, layer=layer, tensor=tensor, generation=generation
             )
-        edges = [
-            GraphEdge(
-                source=new_id[source],
-                target=new_id[target],
-                kind=kind,
-                tensor=tensor,
-                is_carried=is_carried,
+            for new, (kind, name, layer, tensor, generation) in enumerate(
+                self._nodes[old] for old in order
             )
-            for source, target, kind, tensor, is_carried in self._edges
-        ]
+        )
+        edges = (
+            GraphEdge(source=new_id[a], target=new_id[b], kind=kind, tensor=tensor, is_carried=back)
+            for a, b, kind, tensor, back in self._edges
+        )
         return PlanGraph(name=self._plan.name, nodes=tuple(nodes), edges=tuple(edges))
-
-
-def _place(generation: Generation) -> tuple[int, int]:
-    """Behind the first that writes it, else before the first that reads it."""
-    if generation.writers:
-        return generation.writers[0][0], 2
-    return generation.readers[0][0] if generation.readers else -1, 0
-
-
-def _is_in_place(before: Generation, after: Generation) -> bool:
-    """Whether a layer reads the one and writes the other, which says more than a reuse edge."""
-    readers = {place for place, _ in before.readers}
-    return any(place in readers for place, _ in after.writers)
-
-
-def _touches(layer: Layer) -> bool:
-    return bool(layer.inputs or layer.outputs)

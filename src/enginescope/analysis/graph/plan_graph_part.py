@@ -123,7 +123,7 @@ def queried(graph: PlanGraph, queries: Iterable[str]) -> tuple[int, ...]:
     found = {node.id for node in graph.nodes}
     for query in given:
         kind, colon, value = query.partition(":")
-        if colon and kind in _TEXTS:
+        if colon and kind in ("type", "precision"):
             found &= _equal(graph, kind, value)
         else:
             found &= set(matching(graph, query))
@@ -133,7 +133,13 @@ def queried(graph: PlanGraph, queries: Iterable[str]) -> tuple[int, ...]:
 
 
 def _equal(graph: PlanGraph, kind: str, value: str) -> set[int]:
-    texts = {node.id: tuple(filter(None, _TEXTS[kind](node))) for node in graph.nodes}
+    texts: dict[int, tuple[str, ...]] = {}
+    for node in graph.nodes:
+        layer = node.layer
+        words: tuple[str | None, ...] = (layer.type, layer.subtype) if layer else ()
+        if kind == "precision":
+            words = (layer.precision.value,) if layer and layer.precision else ()
+        texts[node.id] = tuple(filter(None, words))
     sought = value.casefold()
     found = {node for node, those in texts.items() if sought in map(str.casefold, those)}
     if not found:
@@ -144,15 +150,3 @@ def _equal(graph: PlanGraph, kind: str, value: str) -> set[int]:
             hint=f"did you mean {near}?" if near else None,
         )
     return found
-
-
-def _types(node: GraphNode) -> tuple[str | None, ...]:
-    return (node.layer.type, node.layer.subtype) if node.layer else ()
-
-
-def _precisions(node: GraphNode) -> tuple[str | None, ...]:
-    precision = node.layer.precision if node.layer else None
-    return (precision.value,) if precision else ()
-
-
-_TEXTS = {"type": _types, "precision": _precisions}

@@ -13,8 +13,6 @@ from enginescope.judge.units import format_significant
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 
-#: A longer attribute says nothing in a side panel.
-_MOST_TEXT = 400
 _TIME = "time_ms"
 
 
@@ -47,7 +45,10 @@ def viewer_graph(view: PlanView) -> ViewerGraph:
             id=str(node.id),
             name=node.name,
             type=node.layer.type if node.layer else node.kind,
-            namespace=_namespace(node.name) if node.layer else "",
+            # the modules of its first node
+            namespace=node.name.partition(" + ")[0].strip("/").rpartition("/")[0]
+            if node.layer
+            else "",
             attributes=_attributes(view, node),
             inputs=tuple(reads[node.id]),
             outputs=tuple(writes[node.id]),
@@ -117,26 +118,16 @@ def explorer_times(graph: ViewerGraph) -> dict[str, Any] | None:
     return {graph.name: {"results": results, "gradient": GRADIENT}} if results else None
 
 
-def _namespace(name: str) -> str:
-    """Return the modules around a layer: those of its first node's name."""
-    return name.partition(" + ")[0].strip("/").rpartition("/")[0]
-
-
 def _attributes(view: PlanView, node: GraphNode) -> dict[str, str]:
     layer = node.layer
     if layer is None:
         return {}
-    timing = view.time_of(layer)
-    time_ms = timing.time_ms if timing else None
-    return {
-        **({_TIME: f"{time_ms:.6g}"} if time_ms is not None else {}),
-        **(
-            {"share_pct": format_significant(100 * time_ms / view.total_ms, 3)}
-            if time_ms is not None and view.total_ms
-            else {}
-        ),
-        **_known(layer),
-    }
+    timing, times = view.time_of(layer), {}
+    if timing and timing.time_ms is not None:
+        times[_TIME] = f"{timing.time_ms:.6g}"
+        if view.total_ms:
+            times["share_pct"] = format_significant(100 * timing.time_ms / view.total_ms, 3)
+    return times | _known(layer)
 
 
 def _known(layer: Layer) -> dict[str, str]:
@@ -153,7 +144,7 @@ def _known(layer: Layer) -> dict[str, str]:
         for key, value in named.items()
         if value not in (None, "", [], {})
     }
-    return {key: text for key, text in texts.items() if len(text) <= _MOST_TEXT}
+    return {key: text for key, text in texts.items() if len(text) <= 400}
 
 
 def _shape(tensor: Tensor) -> list[dict[str, str]]:

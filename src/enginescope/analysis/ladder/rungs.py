@@ -33,7 +33,6 @@ Reader = Callable[[Run], float | None]
 #: Figures of one rung in ms, by round.
 Figures = Mapping[int, float]
 CONFIDENCE = 0.95
-_DIGITS = re.compile(r"[0-9]*\.?([0-9]*)(?:[eE]([-+]?[0-9]+))?")
 
 
 def median_of(metric: str) -> Reader:
@@ -174,7 +173,7 @@ def read_figure(text: str) -> tuple[float, float]:
     if value_ms <= 0:
         raise UsageError(f"`mine` {text}", why="a latency is above 0", hint="`mine` 1.9ms")
     stripped = text.strip()
-    match = _DIGITS.match(stripped)
+    match = re.match(r"[0-9]*\.?([0-9]*)(?:[eE]([-+]?[0-9]+))?", stripped)
     assert match is not None
     unit = stripped[match.end() :].strip()
     decimals = len(match[1]) if "." in match[0] else 0
@@ -196,7 +195,11 @@ def placed(text: str, rungs: Sequence[Rung]) -> Placement | None:
     if not known:
         return None
     nearest = min(known, key=lambda pair: abs(math.log(value_ms / pair[0])))[1]
-    alike = [rung.key for level_ms, rung in known if _overlaps(level_ms, rung, low_ms, high_ms)]
+    alike = []
+    for level_ms, rung in known:
+        ends = rung.interval or Interval(low=level_ms, high=level_ms)
+        if ends.low <= high_ms and ends.high >= low_ms:
+            alike.append(rung.key)
     less = [pair for pair in known if pair[0] < low_ms and pair[1].key not in alike]
     more = [pair for pair in known if pair[0] > high_ms and pair[1].key not in alike]
     return Placement(
@@ -209,8 +212,3 @@ def placed(text: str, rungs: Sequence[Rung]) -> Placement | None:
         below=max(less, key=lambda pair: pair[0])[1].key if less else None,
         above=min(more, key=lambda pair: pair[0])[1].key if more else None,
     )
-
-
-def _overlaps(level_ms: float, rung: Rung, low_ms: float, high_ms: float) -> bool:
-    ends = rung.interval or Interval(low=level_ms, high=level_ms)
-    return ends.low <= high_ms and ends.high >= low_ms

@@ -203,16 +203,15 @@ def profile_notices(rows: Sequence[LayerRow]) -> tuple[Notice, ...]:
         ("W-LAYERS-UNTIMED", untimed, "layer has no time", "layers have no time"),
         ("W-TIMES-UNMATCHED", strays, "time has no layer", "times have no layer"),
     )
-    return tuple(_partial(*kind) for kind in kinds if kind[1])
-
-
-def _partial(code: str, names: Sequence[str], singular: str, plural: str) -> Notice:
-    more = ", …" if len(names) > 1 else ""
-    return Notice(
-        code=code,
-        message=f"{counted(len(names), singular, plural)} in the plan and profile given: "
-        f"{names[0]!r}{more}",
-        evidence={"count": len(names), "layers": list(names[:_SHOWN_NAMES])},
+    return tuple(
+        Notice(
+            code=code,
+            message=f"{counted(len(names), singular, plural)} in the plan and profile given: "
+            f"{names[0]!r}{', …' if len(names) > 1 else ''}",
+            evidence={"count": len(names), "layers": names[:_SHOWN_NAMES]},
+        )
+        for code, names, singular, plural in kinds
+        if names
     )
 
 

@@ -16,6 +16,7 @@ from itertools import accumulate
 
 from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.core.record import Record, replace
+from enginescope.core.units import sum_known
 from enginescope.judge.samples import Interval
 from enginescope.records.plan.plan import (
     AttributedLayer,
@@ -26,9 +27,6 @@ from enginescope.records.plan.plan import (
     Profile,
 )
 from enginescope.records.tensor import Tensor
-
-# TensorRT joins fused names by U+001E or U+001F; tools rewrite these as "+", spaces or none.
-_JOINT = re.compile(r"\s*[\x1e\x1f+]\s*|\s+")
 
 
 def attribute(plan: Plan, profile: Profile) -> Attribution:
@@ -55,21 +53,18 @@ def joined_times(
 ) -> tuple[dict[int, LayerTiming], tuple[LayerTiming, ...]]:
     """Return times by the index of their layer, as `attribute` joins them, and those left over."""
     profile = layer_times(profile)
-    timings = _in_step(plan, profile)
-    left = [] if timings else list(profile.layers)
+    timings: dict[int, LayerTiming] = {}
+    left = list(profile.layers)
+    # both name the same layers in the same order, as trtexec writes them
+    if [layer.name for layer in plan.layers] == [layer.name for layer in profile.layers]:
+        timings = {one.index: timing for one, timing in zip(plan.layers, left, strict=True)}
+        left = []
     for key in (str, _loosely):
         if not left:
             break
         open_layers = [layer for layer in plan.layers if layer.index not in timings]
         left = _join(open_layers, left, key, timings)
     return timings, tuple(left)
-
-
-def _in_step(plan: Plan, profile: Profile) -> dict[int, LayerTiming]:
-    """Join one by one if both name the same layers in the same order, as trtexec writes them."""
-    if [layer.name for layer in plan.layers] != [layer.name for layer in profile.layers]:
-        return {}
-    return {one.index: timing for one, timing in zip(plan.layers, profile.layers, strict=True)}
 
 
 def _join(
@@ -93,7 +88,8 @@ def _join(
 
 
 def _loosely(name: str) -> str:
-    return _JOINT.sub("+", name.strip())
+    # TensorRT joins fused names by U+001E or U+001F; tools rewrite these as "+", spaces or none
+    return re.sub(r"\s*[\x1e\x1f+]\s*|\s+", "+", name.strip())
 
 
 class LayerRow(Record, frozen=True, kw_only=True, gc=False):
@@ -197,7 +193,6 @@ def _row(layer: Layer, timing: LayerTiming, whole_ms: float | None) -> LayerRow:
 
 
 def _stray(timing: LayerTiming, whole_ms: float | None) -> LayerRow:
-    """Return the row of a time whose layer no plan has."""
     unknown = Layer(index=timing.index, name=timing.name)
     return replace(_row(unknown, timing, whole_ms), in_plan=False)
 
@@ -239,10 +234,6 @@ def time_by(
     return tuple(sorted(shares, key=lambda one: (-one.time_ms, one.key or "")))
 
 
-# Myelin ends a kernel's name in the hash of its code: one build's, and no other's.
-_HASH = re.compile(r"_0x[0-9a-fA-F]+$")
-
-
 class TacticShare(Record, frozen=True, kw_only=True):
     """Layers that run the same tactic, and their time.
 
@@ -269,7 +260,8 @@ def tactic_family(name: str) -> str:
     >>> tactic_family("__myl_Res_0x63adb2bae59ff89a94fc133e2755c132")
     '__myl_Res'
     """
-    return _HASH.sub("", name) or name
+    # Myelin ends a kernel's name in the hash of its code: one build's, and no other's
+    return re.sub(r"_0x[0-9a-fA-F]+$", "", name) or name
 
 
 def tactic_shares(rows: Iterable[LayerRow]) -> tuple[TacticShare, ...]:
@@ -283,23 +275,20 @@ def tactic_shares(rows: Iterable[LayerRow]) -> tuple[TacticShare, ...]:
             continue
         key = tactic_family(row.tactic) if row.tactic is not None else None
         groups.setdefault(key, []).append(row)
-    shares = [_share(name, members, whole_ms) for name, members in groups.items()]
-    return tuple(
-        sorted(shares, key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.tactic or ""))
-    )
-
-
-def _share(tactic: str | None, rows: list[LayerRow], whole_ms: float) -> TacticShare:
-    times = [row.time_ms for row in rows if row.time_ms is not None]
-    time_ms = sum(times) if times else None
-    return TacticShare(
-        tactic=tactic,
-        types=tuple(sorted({row.type for row in rows if row.type is not None})),
-        layers=len(rows),
-        variants=len({row.tactic for row in rows if row.tactic is not None}),
-        time_ms=time_ms,
-        share_pct=100 * time_ms / whole_ms if time_ms is not None and whole_ms else None,
-    )
+    shares = []
+    for name, members in groups.items():
+        time_ms = sum_known(row.time_ms for row in members)
+        share = TacticShare(
+            tactic=name,
+            types=tuple(sorted({row.type for row in members if row.type is not None})),
+            layers=len(members),
+            variants=len({row.tactic for row in members if row.tactic is not None}),
+            time_ms=time_ms,
+            share_pct=100 * time_ms / whole_ms if time_ms is not None and whole_ms else None,
+        )
+        shares.append(share)
+    shares.sort(key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.tactic or ""))
+    return tuple(shares)
 
 
 class LayerSpan(Record, frozen=True, kw_only=True):

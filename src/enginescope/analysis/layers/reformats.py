@@ -89,10 +89,14 @@ def reformats_by(
     groups: dict[str | None, list[float | None]] = {}
     for one in found:
         groups.setdefault(key(one), []).append(one.time_ms)
-    shares = [_share(name, times, whole_ms) for name, times in groups.items()]
-    return tuple(
-        sorted(shares, key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.key or ""))
-    )
+    shares = []
+    for name, times in groups.items():
+        time_ms = sum_known(times)
+        share_pct = 100 * time_ms / whole_ms if time_ms is not None and whole_ms else None
+        share = ReformatShare(key=name, layers=len(times), time_ms=time_ms, share_pct=share_pct)
+        shares.append(share)
+    shares.sort(key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.key or ""))
+    return tuple(shares)
 
 
 def _reformat(layer: Layer, row: LayerRow) -> ReformatLayer:
@@ -124,16 +128,6 @@ def _layout(tensor: Tensor | None) -> str | None:
 
 def _differ(before: object | None, after: object | None) -> bool | None:
     return None if before is None or after is None else before != after
-
-
-def _share(key: str | None, times: list[float | None], whole_ms: float | None) -> ReformatShare:
-    time_ms = sum_known(times)
-    return ReformatShare(
-        key=key,
-        layers=len(times),
-        time_ms=time_ms,
-        share_pct=100 * time_ms / whole_ms if time_ms is not None and whole_ms else None,
-    )
 
 
 def no_op_sources(plan: Plan) -> dict[str, Tensor]:

@@ -43,7 +43,6 @@ TARGETS: dict[Scenario, float] = {
 }
 #: The percentiles that LoadGen prints.
 STATED = (50.0, 90.0, 95.0, 97.0, 99.0, 99.9)
-_SINGLE_AS_MULTI = 99.0
 
 
 def trial_of(run: Run, slo: Slo | None) -> LoadTrial:
@@ -183,7 +182,7 @@ def figures_of(
     return replace(
         figures,
         estimate_ms=_early_stopping(order, p),
-        estimate_p99_ms=_early_stopping(order, _SINGLE_AS_MULTI) if is_single else None,
+        estimate_p99_ms=_early_stopping(order, 99.0) if is_single else None,
         needed=needed_queries(1, p),
     )
 
@@ -193,7 +192,6 @@ def _at(order: Array, p: float) -> float:
 
 
 def _early_stopping(order: Array, p: float) -> float | None:
-    """Return the estimate of a percentile; ``None`` with too few queries."""
     place = discarded_queries(order.size, p)
     return None if place is None else int(order[order.size - place]) / 1e6
 

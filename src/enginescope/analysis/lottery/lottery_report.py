@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,6 @@ from enginescope.records.verdict.lottery import (
 
 #: With fewer builds, the interval of their variation spans more than a factor of four.
 FEW_BUILDS = 6
-_UNNAMED = "none named"
 
 
 class TimedRun(Record, frozen=True, kw_only=True, eq=False):
@@ -161,20 +160,17 @@ def _costs(draws: Sequence[Draw]) -> LevelCosts:
     processes = [process for draw in draws for process in draw.processes]
     plain = [process for process in processes if not process.run.job.layer_profile] or processes
     loops = [(process, process.run.stop) for process in plain if process.run.stop is not None]
-    return LevelCosts(
-        build_s=_middle([draw.build_s for draw in draws]),
-        process_s=_middle([process.seconds - stop.duration_ms / 1e3 for process, stop in loops]),
-        iteration_s=_middle([stop.duration_ms / 1e3 / stop.iterations for _, stop in loops]),
+    seconds = (
+        [draw.build_s for draw in draws],
+        [process.seconds - stop.duration_ms / 1e3 for process, stop in loops],
+        [stop.duration_ms / 1e3 / stop.iterations for _, stop in loops],
     )
-
-
-def _middle(values: Sequence[float]) -> float:
-    """Return the median; a clock's step at the least, for what costs nothing."""
-    return max(float(np.median(values)), 1e-9)
+    # a clock's step at the least, for what costs nothing
+    build_s, process_s, iteration_s = (max(float(np.median(values)), 1e-9) for values in seconds)
+    return LevelCosts(build_s=build_s, process_s=process_s, iteration_s=iteration_s)
 
 
 def _plans(draws: Sequence[Draw]) -> TacticDraws | None:
-    """Compare the plans of all builds; ``None`` where one has none."""
     plans = []
     for draw in draws:  # the process whose layers were timed, else the first
         chosen = max((one.run for one in draw.processes), key=lambda run: run.profile is not None)
@@ -188,6 +184,7 @@ def _drawn_build(draw: Draw, changed: int | None) -> DrawnBuild:
     medians = tuple(float(np.median(_times_ms(run))) for run in runs)
     built = runs[0].build
     memory = [run.device_memory.process_bytes for run in runs if run.device_memory]
+    host_memory = [run.peak_memory_bytes for run in runs if run.peak_memory_bytes is not None]
     return DrawnBuild(
         number=draw.number,
         runs=tuple(run.id for run in runs),
@@ -197,15 +194,11 @@ def _drawn_build(draw: Draw, changed: int | None) -> DrawnBuild:
         build_peak_bytes=draw.build_peak_bytes,
         engine_bytes=built.engine_bytes if built else None,
         engine_sha256=built.engine_sha256 if built else None,
-        device_bytes=_most(memory),
-        host_bytes=_most([run.peak_memory_bytes for run in runs]),
+        device_bytes=max((nbytes for nbytes in memory if nbytes is not None), default=None),
+        host_bytes=max(host_memory, default=None),
         changed_layers=changed,
         **draw.outputs,
     )
-
-
-def _most(values: Sequence[int | None]) -> int | None:
-    return max((one for one in values if one is not None), default=None)
 
 
 def _spread(run: Run, builds: int, component: VarianceComponent) -> BuildSpread:
@@ -272,7 +265,7 @@ class TacticDraws(Record, frozen=True, kw_only=True):
     regrouped: int
 
 
-class _Choice(Record, frozen=True, kw_only=True):
+class _Choice(NamedTuple):
     build: int
     tactic: str
     mean_ms: float | None
@@ -299,8 +292,11 @@ def tactic_draws(plans: Sequence[tuple[int, Plan, Profile | None]]) -> TacticDra
             assert row.a is not None
             assert row.b is not None
             sides[row.a.layers] = row.a
-            known = choices.setdefault(row.a.layers, [_choice(first, row.a, row.a)])
-            known.append(_choice(number, row.b, row.b if row.change("tactic") else row.a))
+            tactic = row.a.tactic or "none named"
+            known = choices.setdefault(row.a.layers, [_Choice(first, tactic, row.a.time_ms)])
+            if row.change("tactic"):
+                tactic = row.b.tactic or "none named"
+            known.append(_Choice(number, tactic, row.b.time_ms))
     draws = (_draw(sides[place], layer) for place, layer in choices.items())
     several = [draw for draw in draws if len(draw.tactics) > 1]
     return TacticDraws(
@@ -310,28 +306,18 @@ def tactic_draws(plans: Sequence[tuple[int, Plan, Profile | None]]) -> TacticDra
     )
 
 
-def _choice(build: int, timed: LayersSide, named: LayersSide) -> _Choice:
-    return _Choice(build=build, tactic=named.tactic or _UNNAMED, mean_ms=timed.time_ms)
-
-
 def _draw(side: LayersSide, choices: Sequence[_Choice]) -> LayerDraw:
-    tactics = [
-        _drawn(tactic, [choice for choice in choices if choice.tactic == tactic])
-        for tactic in dict.fromkeys(choice.tactic for choice in choices)
-    ]
+    tactics = []
+    for tactic in dict.fromkeys(choice.tactic for choice in choices):
+        same = [choice for choice in choices if choice.tactic == tactic]
+        known = [choice.mean_ms for choice in same if choice.mean_ms is not None]
+        mean_ms = float(np.mean(known)) if known else None
+        builds = tuple(choice.build for choice in same)
+        tactics.append(DrawnTactic(tactic=tactic, builds=builds, mean_ms=mean_ms))
     times = [tactic.mean_ms for tactic in tactics if tactic.mean_ms is not None]
     return LayerDraw(
         layer=side.name,
         type=side.type,
         tactics=tuple(sorted(tactics, key=lambda tactic: (tactic.mean_ms is None, tactic.mean_ms))),
         cost_ms=max(times) - min(times) if len(times) == len(tactics) else None,
-    )
-
-
-def _drawn(tactic: str, choices: Sequence[_Choice]) -> DrawnTactic:
-    times = [choice.mean_ms for choice in choices if choice.mean_ms is not None]
-    return DrawnTactic(
-        tactic=tactic,
-        builds=tuple(choice.build for choice in choices),
-        mean_ms=float(np.mean(times)) if times else None,
     )

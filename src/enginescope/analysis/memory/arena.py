@@ -14,10 +14,6 @@ from enginescope.core.record import Record
 
 #: Requests are rounded up to a multiple of this, and so are blocks of a pattern.
 GRAIN = 256
-_FIRST_BYTES = 1 << 20
-_LARGEST_STEP = 1 << 30
-#: A free piece that is smaller than twice the request is used whole, unless this much were lost.
-_MOST_DEAD = 128 << 20
 
 
 def rounded(nbytes: int) -> int:
@@ -34,7 +30,7 @@ class Arena:
 
     def __init__(self) -> None:
         self.in_use_bytes = self.peak_bytes = self.held_bytes = 0
-        self._step = _FIRST_BYTES
+        self._step = 1 << 20
         self._free: list[tuple[int, int]] = []  # size and address, sorted
         self._free_at: dict[int, int] = {}  # address -> size
         self._free_until: dict[int, int] = {}  # end -> address
@@ -52,7 +48,8 @@ class Arena:
             at = bisect_left(self._free, (size, -1))
         found, address = self._free[at]
         self._unlist(address)
-        if found >= 2 * size or found - size >= _MOST_DEAD:
+        # one smaller than twice the request is used whole, unless as much were lost
+        if found >= 2 * size or found - size >= 128 << 20:
             self._list(address + size, found - size)
             found = size
         self._taken[address] = found
@@ -91,7 +88,7 @@ class Arena:
         self._end += self._step + GRAIN
         self.held_bytes += self._step
         if not grew:
-            self._step = min(_LARGEST_STEP, 2 * self._step)
+            self._step = min(1 << 30, 2 * self._step)
 
     def _list(self, address: int, size: int) -> None:
         insort(self._free, (size, address))

@@ -17,8 +17,6 @@ from enginescope.core.record import Record
 from enginescope.records.plan.plan import SHAPES, Layer, Plan
 from enginescope.records.tensor import Tensor
 
-#: Operators whose output 0 lies in the memory of input 0, whatever else reads that.
-_VIEWS = frozenset({"ExpandDims", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
 #: Operators that may write output 0 over input 0, if nothing else reads it and the sizes agree.
 _IN_PLACE = frozenset(
     {
@@ -28,8 +26,6 @@ _IN_PLACE = frozenset(
         *("Tanh", "TensorScatter", "ThresholdedRelu", "Trilu"),
     }
 )
-#: Operators that may write over a fourth input: a convolution that adds another tensor.
-_SUMS = frozenset({"Conv", "FusedConv", "NhwcFusedConv"})
 
 
 class Buffer(Record, frozen=True, kw_only=True, gc=False):
@@ -148,7 +144,9 @@ class _Planner:
             return
         over = self._input_to_write(layer, tensor) if at == 0 else None
         if over is None and self._uses[name] > 1:
-            over = self._free_of_size(tensor)
+            key = self._size_key(tensor)
+            free = self._free.get(key) if key is not None and len(key) > 1 else None
+            over = free.pop() if free else None
         if over is None:
             self._roots[name] = _Root([tensor], step, "activation")
             return
@@ -162,20 +160,17 @@ class _Planner:
         inputs = layer.inputs
         if not inputs:
             return None
-        if layer.type in _VIEWS:
+        # output 0 lies in the memory of input 0, whatever else reads that
+        if layer.type in ("ExpandDims", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"):
             return inputs[0].name
         over = inputs[0] if layer.type in _IN_PLACE else None
-        if layer.type in _SUMS and len(inputs) > 1:
+        # a convolution that adds another tensor may write over that, a fourth input
+        if layer.type in ("Conv", "FusedConv", "NhwcFusedConv") and len(inputs) > 1:
             over = inputs[-1]
         if over is None or self._uses[self._of(over.name)] != 1:
             return None
         key = self._size_key(over)
         return over.name if key is not None and key == self._size_key(tensor) else None
-
-    def _free_of_size(self, tensor: Tensor) -> str | None:
-        key = self._size_key(tensor)
-        free = self._free.get(key) if key is not None and len(key) > 1 else None
-        return free.pop() if free else None
 
     def _used(self, name: str) -> None:
         root = self._of(name)
@@ -215,11 +210,9 @@ def _lives(plan: Plan, roles: TensorRoles) -> tuple[Buffer, ...]:
                 life = latest.get(name)
                 if life is not None and (is_read or not life[4]):
                     life[1], life[4] = step, is_read
-                    if tensor is not life[2]:  # else its size is known
-                        nbytes = tensor.padded_nbytes
-                        life[3] = (
-                            nbytes if nbytes is not None and nbytes > (life[3] or -1) else life[3]
-                        )
+                    nbytes = life[3] if tensor is life[2] else tensor.padded_nbytes
+                    if nbytes is not None and nbytes > (life[3] or -1):
+                        life[3] = nbytes
                 elif not is_read:  # read before it was ever written: nothing holds it
                     latest[name] = life = [step, step, tensor, tensor.padded_nbytes, False]
                     lives.append(life)

@@ -250,9 +250,8 @@ class MemoryView:
     @cached_property
     def held_bytes(self) -> int | None:
         """What the arena holds: as the runtime reported, else by its rules."""
-        if self.arena is not None and self.arena.held_bytes is not None:
-            return self.arena.held_bytes
-        return None if self.predicted is None else self.predicted.held_bytes
+        reported = self.arena.held_bytes if self.arena else None
+        return self.predicted.held_bytes if reported is None and self.predicted else reported
 
     @cached_property
     def parts(self) -> tuple[MemoryPart, ...]:

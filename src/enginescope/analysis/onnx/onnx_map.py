@@ -15,10 +15,8 @@ from enginescope.analysis.roofline.layer_work import MOVING_TYPES, LayerWork
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode
 from enginescope.judge.notice import Notice
-from enginescope.records.plan.plan import Attribution, Layer, Plan
+from enginescope.records.plan.plan import Attribution, Plan
 
-_JOINT = re.compile(r" \+ |, ")
-_POINTWISE = re.compile(r"^(?:PWN\()+")
 #: Layers that TensorRT puts between others; the names in theirs are those of their neighbors.
 _COPY = re.compile(r"^Reformatting CopyNode\b")
 
@@ -110,7 +108,9 @@ def _links(plan: Plan, graph: OnnxGraph) -> tuple[LayerLink, ...]:
         by_name[node.name].append(node.index)
     found: dict[int, LayerLink] = {}
     for position, layer in enumerate(plan.layers):
-        for names, evidence in ((layer.onnx_nodes, "metadata"), (_parts(layer), "name")):
+        is_copy = _COPY.match(layer.name)
+        parts = () if is_copy else map(_without_pointwise, re.split(r" \+ |, ", layer.name))
+        for names, evidence in ((layer.onnx_nodes, "metadata"), (tuple(parts), "name")):
             nodes = _indices(names, by_name)
             if nodes:
                 found[position] = LayerLink(position=position, nodes=nodes, evidence=evidence)
@@ -120,16 +120,9 @@ def _links(plan: Plan, graph: OnnxGraph) -> tuple[LayerLink, ...]:
     return tuple(found[position] for position in sorted(found))
 
 
-def _parts(layer: Layer) -> tuple[str, ...]:
-    """The names that a fused layer's name is joined from."""
-    if _COPY.match(layer.name):
-        return ()
-    return tuple(_without_pointwise(part) for part in _JOINT.split(layer.name))
-
-
 def _without_pointwise(part: str) -> str:
     """``PWN(PWN(a`` and ``b)`` of ``PWN(PWN(a, b), c)`` as ``a`` and ``b``."""
-    part = _POINTWISE.sub("", part)
+    part = re.sub(r"^(?:PWN\()+", "", part)
     surplus = part.count(")") - part.count("(")
     return part[:-surplus] if surplus > 0 and part.endswith(")" * surplus) else part
 
@@ -194,13 +187,8 @@ def _costs(
             if time_ms is not None:
                 times[node] = times.get(node, 0.0) + part * time_ms
     return tuple(
-        NodeCost(
-            node=node,
-            positions=tuple(held[node]),
-            time_ms=times.get(node),
-            is_shared=node in shared,
-        )
-        for node in sorted(held)
+        NodeCost(node=node, positions=tuple(at), time_ms=times.get(node), is_shared=node in shared)
+        for node, at in sorted(held.items())
     )
 
 
@@ -252,28 +240,17 @@ def with_onnx_work(
         for number, at in enumerate(holders):
             part = macs // len(holders) + (number < macs % len(holders))
             shares.setdefault(at, []).append((part, len(holders) if macs else 1))
-    return tuple(
-        work if at in closed else _with_parts(work, shares.get(at, []))
-        for at, work in enumerate(works)
-    )
-
-
-def _with_parts(work: LayerWork, parts: Sequence[tuple[int, int]]) -> LayerWork:
-    if not parts:
-        return work
-    return replace(
-        work,
-        macs=sum(part for part, _ in parts),
-        source="onnx",
-        is_shared=any(holders > 1 for _, holders in parts),
-    )
+    completed = list(works)
+    for at in shares.keys() - closed:
+        macs, is_shared = sum(part for part, _ in shares[at]), any(n > 1 for _, n in shares[at])
+        completed[at] = replace(works[at], macs=macs, source="onnx", is_shared=is_shared)
+    return tuple(completed)
 
 
 Shapes = Mapping[str, tuple[int | None, ...]]
 
 # operator -> place of the kernel or right matrix among its inputs
 _CONVOLUTIONS = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
-_PRODUCTS = {"MatMul", "MatMulInteger", "QLinearMatMul"}
 #: Operators that may hold products which are not counted here.
 _OPAQUE = frozenset(
     {"Attention", "DFT", "DeformConv", "Einsum", "GRU", "If", "LSTM", "Loop", "RNN", "Scan", "STFT"}
@@ -295,7 +272,7 @@ def node_macs(node: OnnxNode, shapes: Shapes) -> int | None:
     if node.op_type == "ConvTranspose":
         source, kernel = _shape(node.inputs, 0, shapes), _shape(node.inputs, 1, shapes)
         return math.prod(source) * math.prod(kernel[1:]) if source and kernel else None
-    if node.op_type in _PRODUCTS:
+    if node.op_type in ("MatMul", "MatMulInteger", "QLinearMatMul"):
         left = _shape(node.inputs, 0, shapes)
         return math.prod(result) * left[-1] if result is not None and left else None
     if node.op_type == "Gemm":  # the right matrix is k × n or n × k
@@ -314,7 +291,6 @@ def node_elements(node: OnnxNode, shapes: Shapes) -> int | None:
 
 
 def _shape(names: Sequence[str], at: int, shapes: Shapes) -> tuple[int, ...] | None:
-    """A static shape, or ``None``."""
     shape = shapes.get(names[at]) if at < len(names) else None
     if shape is None:
         return None
@@ -322,12 +298,10 @@ def _shape(names: Sequence[str], at: int, shapes: Shapes) -> tuple[int, ...] | N
     return known if len(known) == len(shape) else None
 
 
-#: Viridis, dark to bright, as `render` uses it for amounts.
-_VIRIDIS = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
-#: As Model Explorer takes it.
+#: Viridis, dark to bright, as `render` uses it for amounts; in the form that Model Explorer takes.
 GRADIENT = [
     {"stop": at / 4, "bgColor": color, "textColor": "black" if at > 2 else "white"}
-    for at, color in enumerate(_VIRIDIS)
+    for at, color in enumerate(("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"))
 ]
 
 
@@ -346,7 +320,17 @@ def node_notes(links: OnnxMap, plan: Plan) -> dict[int, dict[str, str]]:
         Names of the layers that hold it, a line each.
     """
     whole_ms = sum(cost.time_ms or 0.0 for cost in links.costs)
-    return {cost.node: _note(cost, plan, whole_ms) for cost in links.costs}
+    notes = {}
+    for cost in links.costs:
+        notes[cost.node] = note = {
+            "enginescope.layers": "\n".join(plan.layers[at].name for at in cost.positions),
+            "enginescope.shared": "true" if cost.is_shared else "false",
+        }
+        if cost.time_ms is not None:
+            note["enginescope.time_ms"] = f"{cost.time_ms:.6g}"
+            if whole_ms:
+                note["enginescope.share_pct"] = f"{100 * cost.time_ms / whole_ms:.3g}"
+    return notes
 
 
 def model_explorer_data(links: OnnxMap, graph: OnnxGraph) -> dict[str, Any]:
@@ -363,25 +347,6 @@ def model_explorer_data(links: OnnxMap, graph: OnnxGraph) -> dict[str, Any]:
     return {graph.name: {"results": results, "gradient": GRADIENT}}
 
 
-def _note(cost: NodeCost, plan: Plan, whole_ms: float) -> dict[str, str]:
-    note = {
-        "enginescope.layers": "\n".join(plan.layers[position].name for position in cost.positions),
-        "enginescope.shared": "true" if cost.is_shared else "false",
-    }
-    if cost.time_ms is not None:
-        note["enginescope.time_ms"] = f"{cost.time_ms:.6g}"
-        if whole_ms:
-            note["enginescope.share_pct"] = f"{100 * cost.time_ms / whole_ms:.3g}"
-    return note
-
-
-#: Below this share of linked layers, none of them by a name, a model is taken for another one: the
-#: first input and the last output have the same names in many.
-_FEW = 0.1
-_SHOWN = 5
-_HINT = "the nodes' costs are wrong if it is; give the model that this engine was built from"
-
-
 def onnx_match_notice(plan: Plan, links: OnnxMap, model: str) -> Notice | None:
     """Return a warning if `plan` was probably built from another model; else ``None``.
 
@@ -396,7 +361,7 @@ def onnx_match_notice(plan: Plan, links: OnnxMap, model: str) -> Notice | None:
         "layers": working,
         "linked": len(links.links),
         "names": len(named),
-        "unknown_names": list(links.unknown_names[:_SHOWN]),
+        "unknown_names": list(links.unknown_names[:5]),
     }
     if not links.links:
         return Notice(
@@ -405,22 +370,19 @@ def onnx_match_notice(plan: Plan, links: OnnxMap, model: str) -> Notice | None:
             "is another model, or one whose nodes were renamed since",
             evidence=evidence,
         )
+    fitting = f"{len(links.links):,} of {working:,} layers fit it"
+    by_name = any(link.evidence != "tensors" for link in links.links)
     if 2 * unknown > len(named):
-        why = (
-            f"{unknown:,} of the {len(named):,} nodes that the plan names are not in it, and "
-            f"{len(links.links):,} of {working:,} layers fit it"
-        )
-    elif _is_thin(links, working):
-        why = f"only {len(links.links):,} of {working:,} layers fit it, none by a name"
+        why = f"{unknown:,} of the {len(named):,} nodes that the plan names are not in it, and "
+        why += fitting
+    elif not by_name and len(links.links) < 0.1 * working:
+        # the first input and the last output have the same names in many models
+        why = f"only {fitting}, none by a name"
     else:
         return None
     return Notice(
         code="W-ONNX-FEW-MATCH",
-        message=f"{model} may be another model than {plan.name} was built from: {why}; {_HINT}",
+        message=f"{model} may be another model than {plan.name} was built from: {why}; the nodes' "
+        "costs are wrong if it is; give the model that this engine was built from",
         evidence=evidence,
     )
-
-
-def _is_thin(links: OnnxMap, working: int) -> bool:
-    by_name = any(link.evidence != "tensors" for link in links.links)
-    return not by_name and len(links.links) < _FEW * working

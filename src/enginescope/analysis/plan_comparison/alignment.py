@@ -13,7 +13,7 @@ from enginescope.analysis.plan_comparison.alignment_matching import (
     numbers_agree,
     score_structure,
 )
-from enginescope.analysis.plan_comparison.alignment_side import Group, Matching, Shape, Side
+from enginescope.analysis.plan_comparison.alignment_side import Group, Matching, Side
 from enginescope.core.process_control import gc_paused
 from enginescope.records.plan.plan import Alignment, Evidence, LayerPair, Plan
 
@@ -122,7 +122,10 @@ def _absorb(
                 continue
             number = _fused_into(chain, above, below, here, there)
             if number is not None:
-                _extend(found.groups[number], here.members[number], chain)
+                group = found.groups[number]
+                here.members[number] += chain  # a list that the group has too
+                here.members[number].sort()
+                group.evidence, group.score = Evidence.NEIGHBOURHOOD, min(group.score, SCORE)
                 for one in chain:
                     here.of[one] = number
 
@@ -137,26 +140,13 @@ def _fused_into(
         for behind in below:
             if here.joins(before, behind) or not there.joins(before, behind):
                 continue
-            if shape_out is not None and _gives(there, before, shape_out):
+            given = {there.side.first_out[one] for one in there.members[before]}
+            taken = {there.side.first_in[one] for one in there.members[behind]}
+            if shape_out is not None and shape_out in given:
                 return before
-            if shape_in is not None and _takes(there, behind, shape_in):
+            if shape_in is not None and shape_in in taken:
                 return behind
     return None
-
-
-def _gives(half: _Half, group: int, shape: Shape) -> bool:
-    return any(half.side.first_out[one] == shape for one in half.members[group])
-
-
-def _takes(half: _Half, group: int, shape: Shape) -> bool:
-    return any(half.side.first_in[one] == shape for one in half.members[group])
-
-
-def _extend(group: Group, members: list[int], chain: list[int]) -> None:
-    members.extend(chain)
-    members.sort()
-    group.evidence = Evidence.NEIGHBOURHOOD
-    group.score = min(group.score, SCORE)
 
 
 #: How many pairs apart two of them may be exchanged.
@@ -177,21 +167,13 @@ def untangle(found: Matching) -> None:
     pairs.sort(key=lambda pair: pair[1].a)
     for place, (number, group) in enumerate(pairs):
         for other_number, other in pairs[place + 1 : place + 1 + REACH]:
-            if _exchangeable(found, group, other):
-                _exchange_if_better(found, (number, group), (other_number, other))
-
-
-def _exchangeable(found: Matching, one: Group, other: Group) -> bool:
-    a, b = found.a.loose, found.b.loose
-    key = a[one.a[0]]
-    return key == a[other.a[0]] and key == b[one.b[0]] and key == b[other.b[0]]
-
-
-def _exchange_if_better(found: Matching, one: tuple[int, Group], other: tuple[int, Group]) -> None:
-    before = _agreement(found, one[1]) + _agreement(found, other[1])
-    _exchange(found, one, other)
-    if _agreement(found, one[1]) + _agreement(found, other[1]) <= before:
-        _exchange(found, one, other)
+            a, b = found.a.loose, found.b.loose
+            if a[group.a[0]] == a[other.a[0]] == b[group.b[0]] == b[other.b[0]]:
+                ends = (number, group), (other_number, other)
+                before = _agreement(found, group) + _agreement(found, other)
+                _exchange(found, *ends)
+                if _agreement(found, group) + _agreement(found, other) <= before:
+                    _exchange(found, *ends)
 
 
 def _exchange(found: Matching, one: tuple[int, Group], other: tuple[int, Group]) -> None:
@@ -234,11 +216,19 @@ def _whichever_way(a: Side, b: Side) -> Matching:
     if a.names == b.names:
         words_a, words_b = a.description(), b.description()
         if words_a == words_b:
-            return _identity(a, b)
+            found = Matching(a, b)
+            for position in range(len(a)):
+                found.add([position], [position], Evidence.NAME, 1.0)
+            return found
         exchanged = words_b < words_a
     else:
         exchanged = (len(b), b.names) < (len(a), a.names)
-    return _exchanged(_match(b, a)) if exchanged else _match(a, b)
+    if not exchanged:
+        return _match(a, b)
+    turned = Matching(a, b)
+    for group in _match(b, a).groups:
+        turned.add(group.b, group.a, group.evidence, group.score)
+    return turned
 
 
 def _match(a: Side, b: Side) -> Matching:
@@ -253,20 +243,6 @@ def _match(a: Side, b: Side) -> Matching:
     match_opaque(found)
     match_neighbours(found)
     return found
-
-
-def _identity(a: Side, b: Side) -> Matching:
-    found = Matching(a, b)
-    for position in range(len(a)):
-        found.add([position], [position], Evidence.NAME, 1.0)
-    return found
-
-
-def _exchanged(found: Matching) -> Matching:
-    turned = Matching(found.b, found.a)
-    for group in found.groups:
-        turned.add(group.b, group.a, group.evidence, group.score)
-    return turned
 
 
 def _alignment(plan_a: Plan, plan_b: Plan, found: Matching) -> Alignment:

@@ -18,10 +18,6 @@ from enginescope.records.plan.plan import Evidence
 MAX_LAYERS_OF_NODE = 16
 #: A group larger than this on both sides says nothing.
 MAX_GROUP = 16
-# Numbers are trusted if this share of those of the smaller plan is in the other one too, and if
-# this share of the layers that have them in common give the same shape.
-_MIN_COVERAGE = 0.5
-_MIN_AGREEMENT = 0.75
 
 
 def numbers_agree(a: Side, b: Side) -> bool:
@@ -35,10 +31,14 @@ def numbers_agree(a: Side, b: Side) -> bool:
     numbered = [_unique_numbers(side) for side in (a, b)]
     fewer = min(map(len, numbered))
     shared = numbered[0].keys() & numbered[1].keys()
-    if not shared or len(shared) < _MIN_COVERAGE * fewer:
+    if not shared or 2 * len(shared) < fewer:
         return False
-    agreeing = sum(_alike(a, numbered[0][one], b, numbered[1][one]) for one in shared)
-    return agreeing >= _MIN_AGREEMENT * len(shared)
+    agreeing = 0
+    for number in shared:
+        one, other = (side[number] for side in numbered)
+        alike = len(a.nodes[one]) > 1 and a.nodes[one] == b.nodes[other]
+        agreeing += alike or a.first_out[one] == b.first_out[other]
+    return 4 * agreeing >= 3 * len(shared)
 
 
 def match_names(found: Matching, *, numbers: bool) -> None:
@@ -65,7 +65,10 @@ def match_nodes(found: Matching, *, numbers: bool) -> None:
     split, or several that were fused, come together so, and one shared node does not join what is
     otherwise apart.
     """
-    common = _common(found.a) | _common(found.b)
+    common: set[str] = set()
+    for side in (found.a, found.b):
+        uses = Counter(node for nodes in side.nodes for node in nodes)
+        common |= {node for node, count in uses.items() if count > MAX_LAYERS_OF_NODE}
     nodes_a = _usable(found.a, found.free_a(), common, numbers=numbers)
     nodes_b = _usable(found.b, found.free_b(), common, numbers=numbers)
     for group_a, group_b in _joined(nodes_a, nodes_b):
@@ -75,11 +78,6 @@ def match_nodes(found: Matching, *, numbers: bool) -> None:
                 theirs = frozenset().union(*(nodes_b[position] for position in other))
                 score = len(mine & theirs) / len(mine | theirs)
                 found.add(one, other, Evidence.ONNX_NODES, score)
-
-
-def _common(side: Side) -> set[str]:
-    uses = Counter(node for nodes in side.nodes for node in nodes)
-    return {node for node, count in uses.items() if count > MAX_LAYERS_OF_NODE}
 
 
 def _usable(
@@ -110,12 +108,6 @@ def _unique_numbers(side: Side) -> dict[str, int]:
 def _unique_names(side: Side) -> dict[str, int]:
     count = Counter(side.names)
     return {name: one for one, name in enumerate(side.names) if count[name] == 1}
-
-
-def _alike(a: Side, one: int, b: Side, other: int) -> bool:
-    if a.first_out[one] == b.first_out[other]:
-        return True
-    return len(a.nodes[one]) > 1 and a.nodes[one] == b.nodes[other]
 
 
 def _joined(

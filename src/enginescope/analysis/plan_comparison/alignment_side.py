@@ -78,6 +78,8 @@ _KINDS = {
     "PointWiseV2": "PointWise",
     "CaskConvActPool": "ConvActPool",
 }
+
+
 _PARAMETERS = ("Kernel", "Stride", "Dilation", "Groups", "PoolingType", "WindowSize")
 
 
@@ -126,8 +128,13 @@ class Side:
             if shape_in is None and shape_out is None:
                 keys: tuple[Key, Key, Key] = (None, None, None)
             else:
-                what = (self.kinds[position], *_parameters(layer))
-                reads, writes = map(_shapes, (inputs[position], layer.outputs))
+                given = layer.attributes
+                parameters = [f"{key} {given[key]}" for key in _PARAMETERS if key in given]
+                what = (self.kinds[position], *parameters)
+                reads, writes = (
+                    tuple([_shape(tensor) for tensor in tensors])
+                    for tensors in (inputs[position], layer.outputs)
+                )
                 keys = (
                     (what, reads, writes),
                     (what, shape_in, shape_out),
@@ -170,17 +177,8 @@ def _shape(tensor: Tensor) -> Shape:
     return shape[1:] if shape is not None and len(shape) > 1 else shape
 
 
-def _shapes(tensors: tuple[Tensor, ...]) -> tuple[Shape, ...]:
-    return tuple([_shape(tensor) for tensor in tensors])
-
-
 def _channels(shape: Shape) -> Key:
     return (len(shape), shape[0]) if shape else None
-
-
-def _parameters(layer: Layer) -> list[str]:
-    given = layer.attributes
-    return [f"{key} {given[key]}" for key in _PARAMETERS if key in given]
 
 
 def _neighbours(

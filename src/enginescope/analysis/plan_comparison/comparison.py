@@ -53,10 +53,8 @@ def active_times(plan: Plan, profile: Profile | None) -> tuple[dict[int, float],
     times: dict[int, float] = {}
     beyond = []
     joined = attribute(plan, profile)
-    for layer, timing in (
-        *((one.layer, one.timing) for one in joined.layers),
-        *((None, one) for one in joined.unmatched),
-    ):
+    timed = [(one.layer, one.timing) for one in joined.layers]
+    for layer, timing in (*timed, *((None, one) for one in joined.unmatched)):
         if timing is None or timing.time_ms is None or timing.is_container:
             continue
         if layer is None or layer.is_inert:
@@ -201,19 +199,11 @@ def _relation(pair: LayerPair) -> Relation:
 def _reformats(
     plan: Plan, profile: Profile | None, unpaired: tuple[int, ...]
 ) -> tuple[ReformatLayer, ...]:
-    wanted = frozenset(unpaired)
-    found = [
-        reformat
-        for reformat in reformats(plan, layer_rows(plan, profile))
-        if reformat.index in wanted
-    ]
-    return tuple(sorted(found, key=lambda one: -(one.time_ms or 0.0)))
+    every, wanted = reformats(plan, layer_rows(plan, profile)), frozenset(unpaired)
+    alone = [reformat for reformat in every if reformat.index in wanted]
+    return tuple(sorted(alone, key=lambda one: -(one.time_ms or 0.0)))
 
 
-#: Mean times over fewer iterations than this are hardly means.
-_FEW_ITERATIONS = 10
-#: Plans of which a smaller part than this is paired may be of two networks.
-_LEAST_PAIRED = 0.5
 #: Field of a run's mode -> what it is called.
 _MODES = {
     "kind": "measured for",
@@ -246,19 +236,15 @@ def comparison_notices(
 
 
 def _conditions(plans: Sequence[PlanSummary], *, is_engine: bool) -> Iterator[Notice]:
-    facts: tuple[tuple[str, str, Callable[[PlanSummary], object], str], ...] = (
-        ("W-OTHER-GPU", "GPU", lambda one: one.gpu, "part of the difference is the GPU's"),
-        (
-            "W-OTHER-TENSORRT",
-            "TensorRT version",
-            lambda one: one.tensorrt,
-            "part of the difference is TensorRT's",
-        ),
-        ("W-OTHER-BATCH", "batch", lambda one: one.batch, "compare the times per item"),
+    part = "part of the difference is"
+    facts = (
+        ("W-OTHER-GPU", "GPU", "gpu", f"{part} the GPU's"),
+        ("W-OTHER-TENSORRT", "TensorRT version", "tensorrt", f"{part} TensorRT's"),
+        ("W-OTHER-BATCH", "batch", "batch", "compare the times per item"),
     )
     unknown = []
-    for code, what, fact, so in facts if is_engine else facts[2:]:
-        values = {plan.label: fact(plan) for plan in plans}
+    for code, what, field, so in facts if is_engine else facts[2:]:
+        values = {plan.label: getattr(plan, field) for plan in plans}
         known = {label: value for label, value in values.items() if value is not None}
         if len(set(known.values())) > 1:
             message = f"different {what} ({listed(known)}): {so}"
@@ -302,12 +288,9 @@ def listed(known: Mapping[str, object]) -> str:
     """Return each value with the plans that have it: ``A, B yes, C no``."""
     groups: dict[str, list[str]] = {}
     for label, value in known.items():
-        groups.setdefault(_word(value), []).append(label)
+        word = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        groups.setdefault(word, []).append(label)
     return ", ".join(f"{', '.join(labels)} {value}" for value, labels in groups.items())
-
-
-def _word(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
@@ -327,7 +310,8 @@ def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
             "trtexec --exportProfile writes them",
             evidence={"plans": untimed},
         )
-    few = {plan.label: plan.iterations for plan in plans if _is_few(plan.iterations)}
+    counts = {one.label: one.iterations for one in plans if one.iterations is not None}
+    few = {label: count for label, count in counts.items() if count < 10}  # hardly means
     if few:
         yield Notice(
             code="W-FEW-ITERATIONS",
@@ -337,18 +321,11 @@ def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         )
 
 
-def _is_few(iterations: int | None) -> bool:
-    return iterations is not None and iterations < _FEW_ITERATIONS
-
-
 def _networks(plans: Sequence[PlanSummary], found: LayerComparison) -> Iterator[Notice]:
     smaller = min(plan.totals.active_layers for plan in plans)
-    paired = sum(
-        min(len(layer.a.layers), len(layer.b.layers))
-        for layer in found.layers
-        if layer.a and layer.b
-    )
-    if smaller and paired < _LEAST_PAIRED * smaller:
+    pairs = ((layer.a.layers, layer.b.layers) for layer in found.layers if layer.a and layer.b)
+    paired = sum(min(len(a), len(b)) for a, b in pairs)
+    if smaller and paired < smaller / 2:
         yield Notice(
             code="W-OTHER-NETWORK",
             message=f"only {paired:,} of {smaller:,} layers have a counterpart: these may be two "
@@ -359,19 +336,15 @@ def _networks(plans: Sequence[PlanSummary], found: LayerComparison) -> Iterator[
 
 def _labelled(plans: Sequence[ComparedPlan]) -> Iterator[Notice]:
     """Yield the notices of the plans; one that several plans have, once with all their labels."""
-    labels: dict[tuple[str, str], list[str]] = {}
-    notices: dict[tuple[str, str], Notice] = {}
+    groups: dict[tuple[str, str], tuple[Notice, dict[str, None]]] = {}
     for plan in plans:
         for notice in plan.view.notices:
-            labels.setdefault((notice.code, notice.message), []).append(plan.label)
-            notices.setdefault((notice.code, notice.message), notice)
-    for key, notice in notices.items():
-        listed = ", ".join(dict.fromkeys(labels[key]))
-        yield replace(
-            notice,
-            message=f"{listed}: {notice.message}",
-            evidence={"plan": listed, **notice.evidence},
-        )
+            labels = groups.setdefault((notice.code, notice.message), (notice, {}))[1]
+            labels[plan.label] = None
+    for notice, labels in groups.values():
+        plans_text = ", ".join(labels)
+        evidence = {"plan": plans_text, **notice.evidence}
+        yield replace(notice, message=f"{plans_text}: {notice.message}", evidence=evidence)
 
 
 #: Pairs whose times differ by less are shown as equal, in percent of A's.
@@ -456,10 +429,8 @@ def compare(
         else compared_plan(replace(plan.view.run, profile=profile), label=plan.label, name=name)
         for plan, profile, name in zip(plans, profiles, given, strict=False)
     ]
-    layers = None
-    if len(plans) == 2:
-        a, b = ((plan.plan, plan.view.run.profile) for plan in plans)
-        layers = compare_layers(a, b)
+    pairs = [(plan.plan, plan.view.run.profile) for plan in plans]
+    layers = compare_layers(*pairs) if len(pairs) == 2 else None
     return Comparison(
         overview=plans_overview([plan.summary for plan in plans]),
         layers=layers,

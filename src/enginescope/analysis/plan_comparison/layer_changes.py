@@ -15,7 +15,6 @@ from enginescope.records.plan.plan import Evidence, Layer
 from enginescope.records.tensor import Tensor
 
 What = Literal["shapes", "batch", "precision", "tactic", "format", "kind"]
-_JOINT = " + "
 
 
 class Relation(Enum):
@@ -59,18 +58,18 @@ class LayersSide(Record, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """All names."""
-        return _JOINT.join(self.names)
+        return " + ".join(self.names)
 
     @property
     def type(self) -> str:
         """All types, each once, with how many there are."""
         counts = Counter(self.types)
-        return _JOINT.join(f"{n} {one}" if n > 1 else one for one, n in counts.items())
+        return " + ".join(f"{n} {one}" if n > 1 else one for one, n in counts.items())
 
     @property
     def tactic(self) -> str | None:
         """All tactics' names; ``None`` if none has one."""
-        return _JOINT.join(tactic or "?" for tactic in self.tactics) if any(self.tactics) else None
+        return " + ".join(tactic or "?" for tactic in self.tactics) if any(self.tactics) else None
 
     @property
     def precision_in(self) -> str | None:
@@ -131,7 +130,9 @@ class ComparedLayers(Record, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """Name in A, else in B."""
-        return self._first.name
+        side = self.a or self.b
+        assert side is not None
+        return side.name
 
     @property
     def type(self) -> str:
@@ -158,27 +159,21 @@ class ComparedLayers(Record, frozen=True, kw_only=True):
             return bool(self.difference_ms)
         return abs(self.b_ms - self.a_ms) > threshold_pct / 100 * self.a_ms
 
-    @property
-    def _first(self) -> LayersSide:
-        side = self.a or self.b
-        assert side is not None
-        return side
-
 
 def layers_side(layers: Sequence[Layer], time_ms: float | None) -> LayersSide:
     """Return `layers`, which are one side of a pair, as they are seen from outside."""
-    written = (
-        {output.name for layer in layers for output in layer.outputs} if len(layers) > 1 else ()
-    )
-    read = {one.name for layer in layers for one in layer.inputs} if len(layers) > 1 else ()
+    inputs = [one for layer in layers for one in layer.inputs]
     outputs = [output for layer in layers for output in layer.outputs]
+    is_group = len(layers) > 1
+    written = {output.name for output in outputs} if is_group else ()
+    read = {one.name for one in inputs} if is_group else ()
     return LayersSide(
         layers=tuple(one.index for one in layers),
         names=tuple(one.name for one in layers),
         types=tuple(one.type for one in layers),
         subtypes=tuple(one.subtype for one in layers),
         tactics=tuple(one.tactic_name for one in layers),
-        inputs=tuple(one for layer in layers for one in layer.inputs if one.name not in written),
+        inputs=tuple(one for one in inputs if one.name not in written),
         outputs=tuple(output for output in outputs if output.name not in read) or tuple(outputs),
         onnx_nodes=tuple(dict.fromkeys(node for layer in layers for node in layer.onnx_nodes)),
         time_ms=time_ms,
@@ -203,17 +198,13 @@ def changes_between(a: LayersSide, b: LayersSide) -> tuple[Change, ...]:
         for what, left, right in texts
         if left is not None and right is not None and left != right
     ]
-    if _families(a) != _families(b):
-        found.append(Change(what="tactic", a=_named(a), b=_named(b)))
+    left, right = (
+        [tactic_family(tactic) if tactic else None for tactic in side.tactics] for side in (a, b)
+    )
+    if left != right:
+        none = "none named"
+        found.append(Change(what="tactic", a=a.tactic or none, b=b.tactic or none))
     return tuple(found)
-
-
-def _families(side: LayersSide) -> tuple[str | None, ...]:
-    return tuple(tactic_family(tactic) if tactic else None for tactic in side.tactics)
-
-
-def _named(side: LayersSide) -> str:
-    return side.tactic or "none named"
 
 
 def _dtype(tensor: Tensor) -> str | None:
@@ -238,16 +229,13 @@ def _shape_texts(a: LayersSide, b: LayersSide) -> tuple[str | None, str | None]:
         for one, other in zip(_ends(a), _ends(b), strict=False)
         if one.shape is not None and other.shape is not None
     ]
-    if all(_same_shape(one, other) for one, other in pairs):
+    if all(
+        len(one) == len(other) and all(a == b for a, b in zip(one, other, strict=True) if a and b)
+        for one, other in pairs
+    ):
         return None, None
     left, right = zip(*pairs, strict=True)
     return " → ".join(map(_dims, left)), " → ".join(map(_dims, right))
-
-
-def _same_shape(one: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
-    return len(one) == len(other) and all(
-        left == right for left, right in zip(one, other, strict=True) if left and right
-    )
 
 
 def _dims(shape: tuple[int | None, ...]) -> str:
@@ -263,15 +251,10 @@ def _format_texts(a: LayersSide, b: LayersSide) -> tuple[str | None, str | None]
         for one, other in zip(left, right, strict=False)
         if one.layout is not None and other.layout is not None
     ]
-    if all(_same_layout(one, other) for one, other in known):
+    rows = {"linear", "NCHW", "NCDHW"}  # "linear" is row-major in whichever rank the tensor has
+    if all(a == b or ("linear" in (a, b) and {a, b} <= rows) for a, b in known):
         return None, None
     return ", ".join(one for one, _ in known), ", ".join(other for _, other in known)
-
-
-def _same_layout(one: str, other: str) -> bool:
-    # "linear" is row-major in whichever rank the tensor has.
-    rows = {"linear", "NCHW", "NCDHW"}
-    return one == other or ("linear" in (one, other) and {one, other} <= rows)
 
 
 class Cause(Enum):
@@ -318,15 +301,12 @@ class Explanation(Record, frozen=True, kw_only=True):
     share_pct: float | None = None
 
 
-#: Sums of the same times in another order differ by as much.
-_NO_DIFFERENCE_MS = 1e-9
 _ALONE = {
     (Relation.ONLY_A, True): Cause.REFORMAT_LOST,
     (Relation.ONLY_B, True): Cause.REFORMAT_ADDED,
     (Relation.ONLY_A, False): Cause.ONLY_A,
     (Relation.ONLY_B, False): Cause.ONLY_B,
 }
-_BY_CHANGE = (Cause.SHAPES, Cause.BATCH, Cause.PRECISION, Cause.TACTIC, Cause.FORMAT, Cause.KIND)
 
 
 def explain(
@@ -346,23 +326,32 @@ def explain(
         cause = cause_of(one)
         kind = None if cause is Cause.NOTHING else one.type
         groups.setdefault((cause, kind, _detail(one, cause)), []).append(at)
-    found = [
-        _explanation(key, [layers[at] for at in members], tuple(members), difference_ms)
-        for key, members in groups.items()
-    ]
-    if difference_ms is not None and any(rest_ms):
-        found.append(_outside(rest_ms, difference_ms))
-    return tuple(
-        sorted(
-            found,
-            key=lambda one: (
-                -abs(one.difference_ms or 0.0),
-                -len(one.members),
-                one.kind or "",
-                one.detail or "",
-            ),
+    found = []
+    for (cause, kind, detail), members in groups.items():
+        some = [layers[at] for at in members]
+        own_ms = sum_known(layer.difference_ms for layer in some)
+        explanation = Explanation(
+            cause=cause,
+            kind=kind,
+            detail=detail,
+            members=tuple(members),
+            a_ms=sum_known(layer.a_ms for layer in some),
+            b_ms=sum_known(layer.b_ms for layer in some),
+            difference_ms=own_ms,
+            share_pct=share_of(own_ms, difference_ms),
         )
-    )
+        found.append(explanation)
+    if difference_ms is not None and any(rest_ms):
+        a_ms, b_ms = rest_ms
+        own_ms = (b_ms or 0.0) - (a_ms or 0.0)
+        share_pct = share_of(own_ms, difference_ms)
+        outside = Explanation(
+            cause=Cause.OUTSIDE, a_ms=a_ms, b_ms=b_ms, difference_ms=own_ms, share_pct=share_pct
+        )
+        found.append(outside)
+    found.sort(key=lambda one: (one.kind or "", one.detail or ""))
+    found.sort(key=lambda one: (-abs(one.difference_ms or 0.0), -len(one.members)))
+    return tuple(found)
 
 
 def cause_of(layers: ComparedLayers) -> Cause:
@@ -376,12 +365,13 @@ def cause_of(layers: ComparedLayers) -> Cause:
     if layers.relation is not Relation.PAIR:
         return Cause.FUSION
     changed = {change.what for change in layers.changes}
-    return next((one for one in _BY_CHANGE if one.value in changed), Cause.NOTHING)
+    return next((cause for cause in Cause if cause.value in changed), Cause.NOTHING)
 
 
 def share_of(difference_ms: float | None, whole_ms: float | None) -> float | None:
     """Return a part of the whole difference in percent; ``None`` where there is no difference."""
-    if difference_ms is None or whole_ms is None or abs(whole_ms) < _NO_DIFFERENCE_MS:
+    # sums of the same times in another order differ by as much
+    if difference_ms is None or whole_ms is None or abs(whole_ms) < 1e-9:
         return None
     return 100 * difference_ms / whole_ms
 
@@ -396,35 +386,3 @@ def _detail(layers: ComparedLayers, cause: Cause) -> str | None:
     if " → " in change.a + change.b:
         return f"({change.a}) to ({change.b})"
     return f"{change.a} → {change.b}"
-
-
-def _explanation(
-    key: tuple[Cause, str | None, str | None],
-    layers: Sequence[ComparedLayers],
-    members: tuple[int, ...],
-    whole_ms: float | None,
-) -> Explanation:
-    cause, kind, detail = key
-    difference_ms = sum_known([layer.difference_ms for layer in layers])
-    return Explanation(
-        cause=cause,
-        kind=kind,
-        detail=detail,
-        members=members,
-        a_ms=sum_known([layer.a_ms for layer in layers]),
-        b_ms=sum_known([layer.b_ms for layer in layers]),
-        difference_ms=difference_ms,
-        share_pct=share_of(difference_ms, whole_ms),
-    )
-
-
-def _outside(rest_ms: tuple[float | None, float | None], whole_ms: float) -> Explanation:
-    a_ms, b_ms = rest_ms
-    difference_ms = (b_ms or 0.0) - (a_ms or 0.0)
-    return Explanation(
-        cause=Cause.OUTSIDE,
-        a_ms=a_ms,
-        b_ms=b_ms,
-        difference_ms=difference_ms,
-        share_pct=share_of(difference_ms, whole_ms),
-    )

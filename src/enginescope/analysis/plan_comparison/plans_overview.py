@@ -27,9 +27,6 @@ from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
 
-#: Metrics of whole requests that may stand beside the layers' times.
-_WHOLE = ("latency", "trtexec_latency", "gpu_compute")
-
 
 class LatencyFigure(Record, frozen=True, kw_only=True):
     """Time of whole requests, measured without a layer profiler.
@@ -152,6 +149,8 @@ def compared_plan(
     profile = view.run.profile
     rows = tuple(row for row in layer_rows(plan, profile) if row.time_ms or not row.is_inert)
     memory = memory_of(plan, run.arenas, process_bytes=run.peak_memory_bytes)
+    inputs = (*(one.tensor for one in plan.inputs), *run.inputs)
+    sizes = (one.shape[0] for one in inputs if one.shape)
     summary = PlanSummary(
         label=label,
         name=name or run.job.subject.name,
@@ -161,7 +160,7 @@ def compared_plan(
         tensorrt=run.environment.versions.get("tensorrt")
         or (run.tool.tool_version if run.tool else None)
         or (run.build.tensorrt if run.build else None),
-        batch=_batch(plan, run),
+        batch=next((size for size in sizes if size is not None), run.job.workload.batch),
         totals=plan_totals(plan),
         sum_ms=profile.sum_ms if profile else None,
         iterations=profile.iterations if profile else None,
@@ -175,13 +174,6 @@ def compared_plan(
         memory=None if memory is None else memory.peak,
     )
     return ComparedPlan(plan=plan, view=view, summary=summary)
-
-
-def _batch(plan: Plan, run: Run) -> int | None:
-    """First dimension of the first input that has any."""
-    given = (*(one.tensor for one in plan.inputs), *run.inputs)
-    found = (one.shape[0] for one in given if one.shape)
-    return next((one for one in found if one is not None), run.job.workload.batch)
 
 
 def _output_precision(row: LayerRow) -> str | None:
@@ -209,20 +201,19 @@ def _latencies(view: RunView) -> tuple[LatencyFigure, ...]:
     tool = view.run.tool
     printed = {one.metric: one for one in tool.summaries} if tool else {}
     figures = []
-    for metric in _WHOLE:
+    for metric in ("latency", "trtexec_latency", "gpu_compute"):
         summary = view.summary(metric)
         known = summary or printed.get(metric)
         if known is not None:
-            figures.append(
-                LatencyFigure(
-                    metric=metric,
-                    source="samples" if summary else "printed",
-                    mean_ms=known.mean_ms,
-                    median_ms=known.median_ms,
-                    median_interval=summary.median_interval if summary else None,
-                    n=summary.n if summary else None,
-                )
+            figure = LatencyFigure(
+                metric=metric,
+                source="samples" if summary else "printed",
+                mean_ms=known.mean_ms,
+                median_ms=known.median_ms,
+                median_interval=summary.median_interval if summary else None,
+                n=summary.n if summary else None,
             )
+            figures.append(figure)
     return tuple(figures)
 
 
@@ -330,34 +321,18 @@ def _across(
     plans: Sequence[PlanSummary], shares: Callable[[PlanSummary], tuple[PlanShare, ...]]
 ) -> tuple[ShareAcross, ...]:
     tables = [{share.key: share for share in shares(plan)} for plan in plans]
-    found = [
-        ShareAcross(
-            key=key,
-            layers=tuple(table[key].layers if key in table else 0 for table in tables),
-            time_ms=tuple(
-                _time(one.get(key), is_timed=plan.sum_ms is not None)
-                for one, plan in zip(tables, plans, strict=True)
-            ),
+    found = []
+    for key in dict.fromkeys(key for table in tables for key in table):
+        # no layers take no time, where the plan has times at all
+        none = (
+            PlanShare(key=key, layers=0, time_ms=None if plan.sum_ms is None else 0.0)
+            for plan in plans
         )
-        for key in dict.fromkeys(key for table in tables for key in table)
-    ]
-    return tuple(
-        sorted(
-            found,
-            key=lambda one: (
-                -max(ms or 0.0 for ms in one.time_ms),
-                -max(one.layers),
-                one.key or "",
-            ),
-        )
-    )
-
-
-def _time(share: PlanShare | None, *, is_timed: bool) -> float | None:
-    """No layers take no time, where the plan has times at all."""
-    if share is None:
-        return 0.0 if is_timed else None
-    return share.time_ms
+        row = [table.get(key, empty) for table, empty in zip(tables, none, strict=True)]
+        layers, times = tuple(one.layers for one in row), tuple(one.time_ms for one in row)
+        found.append(ShareAcross(key=key, layers=layers, time_ms=times))
+    found.sort(key=lambda one: (-max(one.layers), one.key or ""))
+    return tuple(sorted(found, key=lambda one: -max(ms or 0.0 for ms in one.time_ms)))
 
 
 _SIDE: tuple[tuple[str, Callable[[LayersSide], Any]], ...] = (

@@ -5,6 +5,7 @@ Counts and bytes of a plan as a whole.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
@@ -62,193 +63,101 @@ class Column(Record, frozen=True, kw_only=True):
     trex: str = ""
 
 
-def _share_pct(row: LayerFacts) -> float | None:
-    time_ms = row.time_ms
-    return 100 * time_ms / row.whole_ms if time_ms is not None and row.whole_ms else None
-
-
 def _tensors(tensors: Sequence[Tensor]) -> str:
     return "; ".join(_tensor(tensor) for tensor in tensors)
 
 
 def _tensor(tensor: Tensor) -> str:
-    shape = (
-        "?"
-        if tensor.shape is None
-        else "×".join("?" if d is None else str(d) for d in tensor.shape)
-    )
+    sizes = ("?",) if tensor.shape is None else tensor.shape
+    shape = "×".join("?" if size is None else str(size) for size in sizes)
     layout = tensor.layout.name if tensor.layout else None
     return " ".join(filter(None, (shape, tensor.dtype.value if tensor.dtype else None, layout)))
 
 
-def _weights_count(row: LayerFacts) -> int | None:
-    return next((one.count for one in row.layer.weights if not is_bias(one.role)), None)
+#: A column a line, continued where indented: name | trex's name, ``=`` for the same | unit | place
+#: of its value in `LayerFacts`, else it is in `_COMPUTED` | meaning.
+_TABLE = """
+index | | | layer.index | position in the file, from 0
+Name | = | | layer.name | as the file has it; names may repeat
+type | = | | layer.type | what it computes
+subtype | = | | layer.subtype | the implementation
+precision | = | | precision | type of the first input
+output_precision | = | | output_precision | type of the first output
+tactic | = | | layer.tactic_name | name of the tactic; trex writes `TensorRT` if there is none
+TacticValue | = | | layer.tactic_value | the tactic's number
+inputs | | | | shape, type and layout of each input
+outputs | | | | the same of each output
+stream | StreamId | | layer.stream | stream that it runs on
+profile_index | | | layer.profile_index | optimization profile, if several
+onnx_nodes | | | | ONNX nodes that the plan names, joined by `;`
+weights_type | | | | element type of the kernel it carries
+weights_count | | | | elements of that kernel
+total_io_size_bytes | = | byte | size.activation_bytes |
+    inputs and outputs, without padding; constants among TensorRT 10's inputs are weights
+weights_size | = | byte | size.weights_bytes | kernels and constants, that of ConvActPool included
+bias_size | | byte | size.bias_bytes | biases it carries
+total_footprint_bytes | = | byte | size.footprint_bytes | `total_io_size_bytes` + `weights_size`
+moved_bytes | | byte | work.moved_bytes |
+    `total_footprint_bytes` + `bias_size`; of what Gather or Slice reads, what it writes
+latency.avg_time | = | ms | time_ms |
+    the layer's time per iteration, without the profiler's part where that is known
+latency.raw_time | | ms | timing.raw_ms |
+    as the profiler reported it, where `latency.avg_time` is without its part
+latency.pct_time | = | % | | of the sum of all layers' times
+attr.macs | = | MAC | work.macs | multiply-accumulates
+macs_source | | | work.source | `plan`, or `onnx` for those of its nodes
+macs_shared | | | | whether nodes are shared by several layers, and divided among them
+gemm.m | attr.M | | work.product.m | rows of the matrix product: batch × positions
+gemm.n | | | work.product.n |
+    its columns: output channels of one group (deconvolution: × kernel positions)
+gemm.k | | | work.product.k |
+    terms of its sums: input channels of one group (convolution: × kernel positions)
+gemm.groups | | | work.product.groups | such products: groups of a convolution, batch of a product
+attr.arithmetic_intensity | = | MAC/byte | work.arithmetic_intensity |
+    `attr.macs` ÷ `moved_bytes`; trex leaves biases and second inputs out of the bytes
+attr.compute_efficiency | = | MAC/ms | | `attr.macs` ÷ `latency.avg_time`
+attr.memory_efficiency | = | byte/ms | | `moved_bytes` ÷ `latency.avg_time`
+roofline.bound | | | roof.bound | `memory` or `compute`
+roofline.attainable_ms | | ms | roof.attainable_ms | least time on this GPU
+roofline.distance | | × | roof.distance | own time ÷ least time
+roofline.excess_ms | | ms | roof.excess_ms | own time − least time, at least 0
+roofline.is_partial | | | roof.is_partial |
+    whether it may compute more than is known: the least time is then too low
+"""
+_COMPUTED: dict[str, Callable[[LayerFacts], Any]] = {
+    "inputs": lambda row: _tensors(row.layer.inputs),
+    "outputs": lambda row: _tensors(row.layer.outputs),
+    "onnx_nodes": lambda row: ";".join(row.layer.onnx_nodes) or None,
+    "weights_type": lambda row: weights_type(row.layer),
+    "weights_count": lambda row: next(
+        (one.count for one in row.layer.weights if not is_bias(one.role)), None
+    ),
+    "latency.pct_time": lambda row: (
+        100 * row.time_ms / row.whole_ms if row.time_ms is not None and row.whole_ms else None
+    ),
+    "macs_shared": lambda row: row.work.is_shared if row.work.macs is not None else None,
+    "attr.compute_efficiency": lambda row: row.work.compute_efficiency(row.time_ms),
+    "attr.memory_efficiency": lambda row: row.work.memory_efficiency(row.time_ms),
+}
+_ROWS = [re.split(r" ?\| ?", line) for line in _TABLE.replace("\n    ", " ").strip().split("\n")]
 
 
-def _of_product(field: str) -> Callable[[LayerFacts], int | None]:
-    return lambda row: getattr(row.work.product, field) if row.work.product else None
+def _reader(path: str) -> Callable[[LayerFacts], Any]:
+    """Return what reads an attribute; ``None`` where a layer does not have the part that has it."""
+    part, _, name = path.rpartition(".")
+    if not part:
+        return attrgetter(path)
+    holder = attrgetter(part)
+    return lambda row: None if (owner := holder(row)) is None else getattr(owner, name)
 
-
-def _of_roof(field: str) -> Callable[[LayerFacts], Any]:
-    return lambda row: getattr(row.roof, field) if row.roof else None
-
-
-# name, trex's name, unit, meaning, where it is from
-_Entry = tuple[str, str, str, str, Callable[[LayerFacts], Any]]
-TABLE: tuple[_Entry, ...] = (
-    ("index", "", "", "position in the file, from 0", lambda r: r.layer.index),
-    ("Name", "Name", "", "as the file has it; names may repeat", lambda r: r.layer.name),
-    ("type", "type", "", "what it computes", lambda r: r.layer.type),
-    ("subtype", "subtype", "", "the implementation", lambda r: r.layer.subtype),
-    ("precision", "precision", "", "type of the first input", lambda r: r.precision),
-    (
-        "output_precision",
-        "output_precision",
-        "",
-        "type of the first output",
-        lambda r: r.output_precision,
-    ),
-    (
-        "tactic",
-        "tactic",
-        "",
-        "name of the tactic; trex writes `TensorRT` if there is none",
-        lambda r: r.layer.tactic_name,
-    ),
-    ("TacticValue", "TacticValue", "", "the tactic's number", lambda r: r.layer.tactic_value),
-    ("inputs", "", "", "shape, type and layout of each input", lambda r: _tensors(r.layer.inputs)),
-    ("outputs", "", "", "the same of each output", lambda r: _tensors(r.layer.outputs)),
-    ("stream", "StreamId", "", "stream that it runs on", lambda r: r.layer.stream),
-    ("profile_index", "", "", "optimization profile, if several", lambda r: r.layer.profile_index),
-    (
-        "onnx_nodes",
-        "",
-        "",
-        "ONNX nodes that the plan names, joined by `;`",
-        lambda r: ";".join(r.layer.onnx_nodes) or None,
-    ),
-    (
-        "weights_type",
-        "",
-        "",
-        "element type of the kernel it carries",
-        lambda r: weights_type(r.layer),
-    ),
-    ("weights_count", "", "", "elements of that kernel", _weights_count),
-    (
-        "total_io_size_bytes",
-        "total_io_size_bytes",
-        "byte",
-        "inputs and outputs, without padding; constants among TensorRT 10's inputs are weights",
-        lambda r: r.size.activation_bytes,
-    ),
-    (
-        "weights_size",
-        "weights_size",
-        "byte",
-        "kernels and constants, that of ConvActPool included",
-        lambda r: r.size.weights_bytes,
-    ),
-    ("bias_size", "", "byte", "biases it carries", lambda r: r.size.bias_bytes),
-    (
-        "total_footprint_bytes",
-        "total_footprint_bytes",
-        "byte",
-        "`total_io_size_bytes` + `weights_size`",
-        lambda r: r.size.footprint_bytes,
-    ),
-    (
-        "moved_bytes",
-        "",
-        "byte",
-        "`total_footprint_bytes` + `bias_size`; of what Gather or Slice reads, what it writes",
-        lambda r: r.work.moved_bytes,
-    ),
-    (
-        "latency.avg_time",
-        "latency.avg_time",
-        "ms",
-        "the layer's time per iteration, without the profiler's part where that is known",
-        lambda r: r.time_ms,
-    ),
-    (
-        "latency.raw_time",
-        "",
-        "ms",
-        "as the profiler reported it, where `latency.avg_time` is without its part",
-        lambda r: r.timing.raw_ms if r.timing else None,
-    ),
-    ("latency.pct_time", "latency.pct_time", "%", "of the sum of all layers' times", _share_pct),
-    ("attr.macs", "attr.macs", "MAC", "multiply-accumulates", lambda r: r.work.macs),
-    ("macs_source", "", "", "`plan`, or `onnx` for those of its nodes", lambda r: r.work.source),
-    (
-        "macs_shared",
-        "",
-        "",
-        "whether nodes are shared by several layers, and divided among them",
-        lambda r: r.work.is_shared if r.work.macs is not None else None,
-    ),
-    ("gemm.m", "attr.M", "", "rows of the matrix product: batch × positions", _of_product("m")),
-    (
-        "gemm.n",
-        "",
-        "",
-        "its columns: output channels of one group (deconvolution: × kernel positions)",
-        _of_product("n"),
-    ),
-    (
-        "gemm.k",
-        "",
-        "",
-        "terms of its sums: input channels of one group (convolution: × kernel positions)",
-        _of_product("k"),
-    ),
-    (
-        "gemm.groups",
-        "",
-        "",
-        "such products: groups of a convolution, batch of a product",
-        _of_product("groups"),
-    ),
-    (
-        "attr.arithmetic_intensity",
-        "attr.arithmetic_intensity",
-        "MAC/byte",
-        "`attr.macs` ÷ `moved_bytes`; trex leaves biases and second inputs out of the bytes",
-        lambda r: r.work.arithmetic_intensity,
-    ),
-    (
-        "attr.compute_efficiency",
-        "attr.compute_efficiency",
-        "MAC/ms",
-        "`attr.macs` ÷ `latency.avg_time`",
-        lambda r: r.work.compute_efficiency(r.time_ms),
-    ),
-    (
-        "attr.memory_efficiency",
-        "attr.memory_efficiency",
-        "byte/ms",
-        "`moved_bytes` ÷ `latency.avg_time`",
-        lambda r: r.work.memory_efficiency(r.time_ms),
-    ),
-    ("roofline.bound", "", "", "`memory` or `compute`", _of_roof("bound")),
-    ("roofline.attainable_ms", "", "ms", "least time on this GPU", _of_roof("attainable_ms")),
-    ("roofline.distance", "", "×", "own time ÷ least time", _of_roof("distance")),
-    ("roofline.excess_ms", "", "ms", "own time − least time, at least 0", _of_roof("excess_ms")),
-    (
-        "roofline.is_partial",
-        "",
-        "",
-        "whether it may compute more than is known: the least time is then too low",
-        _of_roof("is_partial"),
-    ),
-)
 
 #: The columns that every table has; those of `roofline` only with a GPU whose limits are known.
 COLUMNS = tuple(
-    Column(name=name, trex=trex, unit=unit, meaning=meaning)
-    for name, trex, unit, meaning, _ in TABLE
+    Column(name=name, trex=name if trex == "=" else trex, unit=unit, meaning=meaning)
+    for name, trex, unit, _, meaning in _ROWS
 )
+#: Column -> its value in a layer's facts.
+VALUES = {name: _COMPUTED.get(name) or _reader(path) for name, _, _, path, _ in _ROWS}
 
 
 class PlanFacts(Record, frozen=True, kw_only=True):
@@ -259,13 +168,6 @@ class PlanFacts(Record, frozen=True, kw_only=True):
     works: tuple[LayerWork, ...]
     attribution: Attribution | None = None
     roofline: Roofline | None = None
-
-
-_NAMES = frozenset(one.name for one in COLUMNS)
-_ROOFLINE = "roofline."
-#: Fields of the file that stand in columns of another name.
-_RENAMED = frozenset({"StreamId"})
-_MAX_INT = 2**63
 
 
 def plan_columns(facts: PlanFacts, positions: Sequence[int]) -> dict[str, list[Any]]:
@@ -280,8 +182,8 @@ def plan_columns(facts: PlanFacts, positions: Sequence[int]) -> dict[str, list[A
     rows = layer_facts(facts, positions)
     columns = {
         name: [value(row) for row in rows]
-        for name, _, _, _, value in TABLE
-        if facts.roofline is not None or not name.startswith(_ROOFLINE)
+        for name, value in VALUES.items()
+        if facts.roofline is not None or not name.startswith("roofline.")
     }
     return columns | _own_fields(rows)
 
@@ -291,7 +193,11 @@ def layer_facts(facts: PlanFacts, positions: Sequence[int]) -> list[LayerFacts]:
     layers = facts.plan.layers
     roofs = {one.position: one for one in facts.roofline.layers} if facts.roofline else {}
     times = facts.attribution.layers if facts.attribution else None
-    whole_ms = _whole_ms(facts.attribution) if facts.attribution else None
+    whole_ms = None
+    if facts.attribution:  # with times without a layer
+        timed = [layer.timing for layer in facts.attribution.layers if layer.timing]
+        every = (*timed, *facts.attribution.unmatched)
+        whole_ms = sum(timing.time_ms or 0.0 for timing in every if not timing.is_container)
     found = []
     for at in positions:
         layer, timing = layers[at], times[at].timing if times else None
@@ -311,21 +217,14 @@ def layer_facts(facts: PlanFacts, positions: Sequence[int]) -> list[LayerFacts]:
     return found
 
 
-def _whole_ms(attribution: Attribution) -> float:
-    """Sum of every time in the profile, those without a layer included."""
-    timed = [layer.timing for layer in attribution.layers if layer.timing]
-    every = (*timed, *attribution.unmatched)
-    return sum(one.time_ms or 0.0 for one in every if not one.is_container)
-
-
 def _own_fields(rows: Sequence[LayerFacts]) -> dict[str, list[Any]]:
     sparse: dict[str, dict[int, Any]] = {}
     for number, row in enumerate(rows):
         for key, value in row.layer.attributes.items():
-            if key not in _RENAMED:
+            if key != "StreamId":  # the column "stream"
                 sparse.setdefault(key, {})[number] = value
     return {
-        f"raw.{key}" if key in _NAMES else key: _filled(values, len(rows))
+        f"raw.{key}" if key in VALUES else key: _filled(values, len(rows))
         for key, values in sparse.items()
     }
 
@@ -358,7 +257,7 @@ def _scalars(values: list[Any]) -> list[Any] | None:
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {int, float}:
         return [None if value is None else float(value) for value in values]
-    if kinds == {int} and any(value is not None and abs(value) >= _MAX_INT for value in values):
+    if kinds == {int} and any(value is not None and abs(value) >= 2**63 for value in values):
         return None
     return values if len(kinds) <= 1 and kinds <= {int, float, str, bool} else None
 
@@ -423,7 +322,9 @@ def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
         layers=len(plan.layers),
         active_layers=len(roles.active),
         layers_by_type=_count(active, attrgetter("type")),
-        layers_by_precision=_count(active, _precision),
+        layers_by_precision=_count(
+            active, lambda one: one.precision._name_ if one.precision else "unknown"
+        ),
         weights_bytes=_sum(kernels),
         bias_bytes=_sum(biases),
         activation_bytes=_sum(activations),
@@ -438,10 +339,6 @@ def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
 def _sum(sizes: Iterable[tuple[int | None, int]]) -> int | None:
     """Return the sum of sizes, each so many times; ``None`` if none is known."""
     return sum_known(None if size is None else size * many for size, many in sizes)
-
-
-def _precision(layer: Layer) -> str:
-    return layer.precision._name_ if layer.precision else "unknown"
 
 
 def _count(layers: Iterable[tuple[Layer, int]], key: Callable[[Layer], str]) -> dict[str, int]:

@@ -211,7 +211,8 @@ class PlanView(Result):
 
     def time_of(self, layer: Layer) -> LayerTiming | None:
         """Return a layer's times, or ``None``."""
-        return self.attribution.layers[self._at(layer)].timing if self.attribution else None
+        joined = self.attribution
+        return joined.layers[self._positions[layer.index]].timing if joined else None
 
     @cached_property
     def sizes(self) -> tuple[LayerBytes, ...]:
@@ -233,7 +234,7 @@ class PlanView(Result):
 
     def work_of(self, layer: Layer) -> LayerWork:
         """Return a layer's work."""
-        return self.works[self._at(layer)]
+        return self.works[self._positions[layer.index]]
 
     @cached_property
     def roofline(self) -> Roofline | None:
@@ -298,13 +299,15 @@ class PlanView(Result):
     @cached_property
     def facts(self) -> tuple[LayerFacts, ...]:
         """Everything known of each of `layers`, for tables and charts."""
-        layers = enumerate(self.plan.layers)
-        return tuple(layer_facts(self._facts, [at for at, one in layers if not one.is_inert]))
+        return tuple(layer_facts(self._facts, self._active))
+
+    @cached_property
+    def _active(self) -> list[int]:
+        return [at for at, layer in enumerate(self.plan.layers) if not layer.is_inert]
 
     @cached_property
     def _columns(self) -> dict[str, list[Any]]:
-        layers = enumerate(self.plan.layers)
-        return plan_columns(self._facts, [at for at, layer in layers if not layer.is_inert])
+        return plan_columns(self._facts, self._active)
 
     @cached_property
     def _every_column(self) -> dict[str, list[Any]]:
@@ -331,9 +334,6 @@ class PlanView(Result):
     @cached_property
     def _positions(self) -> dict[int, int]:
         return {layer.index: at for at, layer in enumerate(self.plan.layers)}
-
-    def _at(self, layer: Layer) -> int:
-        return self._positions[layer.index]
 
 
 def _grouped(keys: Iterable[str]) -> dict[str, list[int]]:
@@ -479,13 +479,9 @@ ORDERS: dict[str, Callable[[ExploredLayer], float | str | None] | None] = {
 
 
 def _layers(view: PlanView | None, rows: tuple[LayerRow, ...]) -> tuple[ExploredLayer, ...]:
-    if view is None:
-        return tuple(ExploredLayer(row=row) for row in rows)
-    layers = view.plan.layers
+    columns = (view.plan.layers, view.sizes, view.works, view.attributes) if view else ((),) * 4
     own = (
-        ExploredLayer(row=row, layer=layer, sizes=size, work=work, attributes=own)
-        for row, layer, size, work, own in zip(
-            rows, layers, view.sizes, view.works, view.attributes, strict=False
-        )
+        ExploredLayer(row=row, layer=layer, sizes=size, work=work, attributes=attributes)
+        for row, layer, size, work, attributes in zip(rows, *columns, strict=False)
     )
-    return (*own, *(ExploredLayer(row=row) for row in rows[len(layers) :]))
+    return (*own, *(ExploredLayer(row=row) for row in rows[len(columns[0]) :]))

@@ -12,8 +12,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from enginescope.analysis.plans.plan_columns import LayerFacts
-from enginescope.analysis.roofline.matrix_product import MatrixProduct, groups_of
+from enginescope.analysis.plans.plan_columns import VALUES, LayerFacts
+from enginescope.analysis.roofline.matrix_product import groups_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
@@ -22,10 +22,6 @@ from enginescope.records.plan.plan import Layer
 
 #: More points than this are put together.
 MOST_POINTS = 600
-#: Cells in a decade, fine to coarse.
-_CELLS = (24, 12, 6, 3, 1)
-#: More than the cells of an axis: 600 decades hold every float.
-_SPAN = 1 << 14
 
 Value = Callable[[LayerFacts], "float | None"]
 Indices = NDArray[np.int64]
@@ -77,17 +73,13 @@ def clusters(
         np.array([at for _, at, _ in kept], dtype=np.float64),
         np.array([up for _, _, up in kept], dtype=np.float64),
     )
-    if len(kept) <= MOST_POINTS:
-        return Clusters(points=_alone(points), left_out=left_out)
-    return Clusters(points=_together(points, _cells(points)), left_out=left_out)
-
-
-def _alone(points: _Points) -> tuple[Cluster, ...]:
-    columns = zip(points.rows, points.keys, points.x.tolist(), points.y.tolist(), strict=True)
-    return tuple(
-        Cluster(key=key, x=x, y=y, layers=1, time_ms=row.time_ms, example=row)
-        for row, key, x, y in columns
+    if len(kept) > MOST_POINTS:
+        return Clusters(points=_together(points, _cells(points)), left_out=left_out)
+    alone = (
+        Cluster(key=key(row), x=at, y=up, layers=1, time_ms=row.time_ms, example=row)
+        for row, at, up in kept
     )
+    return Clusters(points=tuple(alone), left_out=left_out)
 
 
 def _cells(points: _Points) -> Indices:
@@ -96,17 +88,15 @@ def _cells(points: _Points) -> Indices:
     key = np.array([names[one] for one in points.keys])
     inverse = key
     log_x, log_y = np.log10(points.x), np.log10(points.y)
-    for fineness in _CELLS:
-        cells = (key * _SPAN + _places(log_x, fineness)) * _SPAN + _places(log_y, fineness)
+    for fineness in (24, 12, 6, 3, 1):  # cells in a decade
+        x, y = (
+            np.floor((logs - logs.min()) * fineness).astype(np.int64) for logs in (log_x, log_y)
+        )
+        cells = (((key << 14) + x) << 14) + y  # 600 decades hold every float
         found, inverse = np.unique(cells, return_inverse=True)
         if len(found) <= MOST_POINTS:
             break
     return inverse
-
-
-def _places(logs: Array, fineness: int) -> Indices:
-    places: Indices = np.floor((logs - logs.min()) * fineness).astype(np.int64)
-    return places
 
 
 def _together(points: _Points, cells: Indices) -> tuple[Cluster, ...]:
@@ -119,15 +109,9 @@ def _together(points: _Points, cells: Indices) -> tuple[Cluster, ...]:
     missing = np.isnan(times)
     timed = np.bincount(cells, weights=~missing)
     sums = np.bincount(cells, weights=np.where(missing, 0.0, times))
-    columns = zip(
-        greatest,
-        _middles(points.x[order], starts, counts),
-        _middles(points.y[order], starts, counts),
-        counts.tolist(),
-        sums.tolist(),
-        timed.tolist(),
-        strict=True,
-    )
+    x, y = (_middles(values[order], starts, counts) for values in (points.x, points.y))
+    amounts = (counts.tolist(), sums.tolist(), timed.tolist())
+    columns = zip(greatest, x, y, *amounts, strict=True)
     return tuple(
         Cluster(
             key=points.keys[at],
@@ -167,63 +151,31 @@ class Quantity(Record, frozen=True, kw_only=True):
     value: Callable[[LayerFacts], float | None]
 
 
-def _scaled(value: float | None, unit: float) -> float | None:
-    return None if value is None else value / unit
+def _value(column: str, unit: float | None) -> Value:
+    if column == "Groups":
+        return lambda row: groups_of(row.layer)
+    read = VALUES[column]
+    if unit is None:
+        return read
+    return lambda row: None if (value := read(row)) is None else value / unit
 
-
-def _of_product(read: Callable[[MatrixProduct], int]) -> Callable[[LayerFacts], float | None]:
-    return lambda row: read(row.work.product) if row.work.product else None
-
-
-# name, title, column, value
-_TABLE: tuple[tuple[str, str, str, Callable[[LayerFacts], float | None]], ...] = (
-    ("time", "time, ms", "latency.avg_time", lambda row: row.time_ms),
-    (
-        "macs",
-        "multiply-accumulates, millions",
-        "attr.macs",
-        lambda row: _scaled(row.work.macs, 1e6),
-    ),
-    ("weights", "weights, MiB", "weights_size", lambda row: _scaled(row.size.weights_bytes, _MIB)),
-    (
-        "activations",
-        "activations read and written, MiB",
-        "total_io_size_bytes",
-        lambda row: _scaled(row.size.activation_bytes, _MIB),
-    ),
-    (
-        "footprint",
-        "activations and weights, MiB",
-        "total_footprint_bytes",
-        lambda row: _scaled(row.size.footprint_bytes, _MIB),
-    ),
-    (
-        "intensity",
-        "arithmetic intensity, MACs per byte",
-        "attr.arithmetic_intensity",
-        lambda row: row.work.arithmetic_intensity,
-    ),
-    (
-        "compute",
-        "compute rate, billion MACs per second",
-        "attr.compute_efficiency",
-        lambda row: _scaled(row.work.compute_efficiency(row.time_ms), 1e6),
-    ),
-    (
-        "bandwidth",
-        "memory rate, GB/s",
-        "attr.memory_efficiency",
-        lambda row: _scaled(row.work.memory_efficiency(row.time_ms), 1e6),
-    ),
-    ("groups", "groups", "Groups", lambda row: groups_of(row.layer)),
-    ("m", "m: rows of the product", "gemm.m", _of_product(lambda one: one.m)),
-    ("n", "n: columns of the product", "gemm.n", _of_product(lambda one: one.n)),
-    ("k", "k: terms of its sums", "gemm.k", _of_product(lambda one: one.k)),
-)
 
 QUANTITIES = {
-    name: Quantity(name=name, title=title, column=column, value=value)
-    for name, title, column, value in _TABLE
+    name: Quantity(name=name, title=title, column=column, value=_value(column, unit))
+    for name, title, column, unit in (
+        ("time", "time, ms", "latency.avg_time", None),
+        ("macs", "multiply-accumulates, millions", "attr.macs", 1e6),
+        ("weights", "weights, MiB", "weights_size", _MIB),
+        ("activations", "activations read and written, MiB", "total_io_size_bytes", _MIB),
+        ("footprint", "activations and weights, MiB", "total_footprint_bytes", _MIB),
+        ("intensity", "arithmetic intensity, MACs per byte", "attr.arithmetic_intensity", None),
+        ("compute", "compute rate, billion MACs per second", "attr.compute_efficiency", 1e6),
+        ("bandwidth", "memory rate, GB/s", "attr.memory_efficiency", 1e6),
+        ("groups", "groups", "Groups", None),
+        ("m", "m: rows of the product", "gemm.m", None),
+        ("n", "n: columns of the product", "gemm.n", None),
+        ("k", "k: terms of its sums", "gemm.k", None),
+    )
 }
 
 
@@ -265,21 +217,16 @@ def group_layers(
     found: dict[K, list[LayerFacts]] = {}
     for row in rows:
         found.setdefault(key(row), []).append(row)
-    groups = [_group(name, members) for name, members in found.items()]
+    groups = []
+    for name, members in found.items():
+        times = [row.time_ms for row in members if row.time_ms is not None]
+        time_ms, whole_ms = sum(times) if times else None, members[0].whole_ms
+        share_pct = 100 * time_ms / whole_ms if time_ms is not None and whole_ms else None
+        group = LayerGroup(
+            key=name, layers=len(members), timed=len(times), time_ms=time_ms, share_pct=share_pct
+        )
+        groups.append(group)
     return tuple(sorted(groups, key=lambda one: (-(one.time_ms or 0.0), -one.layers)))
-
-
-def _group(key: K, rows: list[LayerFacts]) -> LayerGroup[K]:
-    times = [row.time_ms for row in rows if row.time_ms is not None]
-    time_ms = sum(times) if times else None
-    whole_ms = rows[0].whole_ms
-    return LayerGroup(
-        key=key,
-        layers=len(rows),
-        timed=len(times),
-        time_ms=time_ms,
-        share_pct=100 * time_ms / whole_ms if time_ms is not None and whole_ms else None,
-    )
 
 
 UNKNOWN = "not known"
@@ -301,19 +248,17 @@ class RollupPart(Record, frozen=True, kw_only=True):
     share_pct: float
 
 
-_MEASURES: tuple[tuple[str, Callable[[LayerFacts], float | None]], ...] = (
-    ("layers", lambda _: 1),
-    ("time", lambda row: row.time_ms),
-    ("MACs", lambda row: row.work.macs),
-    ("activations", lambda row: row.size.activation_bytes),
-    ("weights", lambda row: row.size.weights_bytes),
-)
-
-
 def precision_rollup(rows: Sequence[LayerFacts]) -> tuple[RollupPart, ...]:
     """Return each measure that has something to share, by precision; the largest part first."""
     found: list[RollupPart] = []
-    for measure, value in _MEASURES:
+    measures: tuple[tuple[str, Value], ...] = (
+        ("layers", lambda _: 1),
+        ("time", lambda row: row.time_ms),
+        ("MACs", lambda row: row.work.macs),
+        ("activations", lambda row: row.size.activation_bytes),
+        ("weights", lambda row: row.size.weights_bytes),
+    )
+    for measure, value in measures:
         sums: dict[str, float] = {}
         for row in rows:
             amount = value(row)
@@ -328,22 +273,18 @@ def precision_rollup(rows: Sequence[LayerFacts]) -> tuple[RollupPart, ...]:
     return tuple(found)
 
 
-# "auto const var0 = pwgen::iMax(arg0, literal0);"
-_CALL = re.compile(r"\bpwgen::i?([A-Za-z]\w*)\s*\(")
-# "__myl_MulSumAdd_0x8622…" or "__myl_MulSumAdd_myl24_1"
-_GENERATED = re.compile(r"^__myl_([A-Za-z0-9]+?)(?:_|$)")
-_WORD = re.compile(r"[A-Z][a-z0-9]*")
-
-
 def operations_of(layer: Layer) -> tuple[str, ...]:
     """Return the operations that a plan tells of a layer, in their order; they may repeat."""
     told: object = layer.attributes.get("Operations")
     lines = told if isinstance(told, list) else []
-    calls = [name for line in lines for name in _CALL.findall(str(line))]
+    # "auto const var0 = pwgen::iMax(arg0, literal0);"
+    call = re.compile(r"\bpwgen::i?([A-Za-z]\w*)\s*\(")
+    calls = [name for line in lines for name in call.findall(str(line))]
     if calls:
         return tuple(calls)
     for name in (layer.tactic_name, layer.name):
-        match = _GENERATED.match(name or "")
+        # "__myl_MulSumAdd_0x8622…" or "__myl_MulSumAdd_myl24_1"
+        match = re.match(r"__myl_([A-Za-z0-9]+?)(?:_|$)", name or "")
         if match:
-            return tuple(_WORD.findall(match[1]))
+            return tuple(re.findall(r"[A-Z][a-z0-9]*", match[1]))
     return ()

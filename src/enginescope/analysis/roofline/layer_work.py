@@ -5,14 +5,13 @@ Bytes that each layer of a plan reads and writes: activations, weights, biases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from enginescope.analysis.layers.reformats import TensorRoles, is_whole_part, tensor_roles
 from enginescope.analysis.roofline.matrix_product import (
     MatrixProduct,
-    Shape,
     convolution,
     deconvolution,
     matrix_product,
@@ -56,10 +55,6 @@ class LayerBytes(Record, frozen=True, kw_only=True, gc=False):
         return add_known(self.activation_bytes, self.weights_bytes, self.bias_bytes)
 
 
-_NOTHING_KNOWN = LayerBytes(activation_bytes=None, weights_bytes=None, bias_bytes=None)
-_NOTHING_MOVED = LayerBytes(activation_bytes=0, weights_bytes=0, bias_bytes=0)
-
-
 class LayerKinds(Record, frozen=True, kw_only=True):
     """A plan's layers by kind: layers of one kind differ in names and ONNX nodes alone.
 
@@ -91,7 +86,10 @@ def layer_kinds(plan: Plan) -> LayerKinds:
     examples, of_layer, read = list[Layer](), list[int](), set[str]()
     for layer in plan.layers:
         own = id(layer.attributes), id(layer.weights)
-        key = [carried.get(own) or carried.setdefault(own, _carried(layer))]
+        if own not in carried:
+            weights = tuple((one.role, id(one.dtype), one.count) for one in layer.weights)
+            carried[own] = weights, repr(layer.attributes)
+        key: list[Any] = [carried[own]]
         key += (layer.type, layer.subtype, layer.tactic_name, layer.tactic_value, layer.stream)
         key.append(is_whole_part(layer))
         for tensor in layer.inputs:
@@ -117,11 +115,6 @@ def layer_kinds(plan: Plan) -> LayerKinds:
     )
 
 
-def _carried(layer: Layer) -> tuple[Any, ...]:
-    weights = tuple((one.role, id(one.dtype), one.count) for one in layer.weights)
-    return weights, repr(layer.attributes)
-
-
 def layer_bytes(plan: Plan, kinds: LayerKinds | None = None) -> tuple[LayerBytes, ...]:
     """Return the bytes of every layer of `plan`, inert ones included, in the plan's order.
 
@@ -137,18 +130,14 @@ def layer_bytes(plan: Plan, kinds: LayerKinds | None = None) -> tuple[LayerBytes
 
 def add_known(*parts: int | None) -> int | None:
     """Return the sum of `parts`, or ``None`` if any of them is not known."""
-    return _added(parts)
-
-
-def _added(parts: Sequence[int | None]) -> int | None:
     return None if None in parts else sum(parts)  # type: ignore[arg-type]
 
 
 def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
     if layer.is_inert:
-        return _NOTHING_MOVED
+        return LayerBytes(activation_bytes=0, weights_bytes=0, bias_bytes=0)
     if layer.type == "unknown" and not (layer.inputs or layer.outputs):
-        return _NOTHING_KNOWN
+        return LayerBytes(activation_bytes=None, weights_bytes=None, bias_bytes=None)
     activations: list[int | None] = [tensor.nbytes for tensor in layer.outputs]
     weights: list[int | None] = [None] if is_whole_part(layer) else []
     biases: list[int | None] = []
@@ -163,9 +152,9 @@ def _of_layer(layer: Layer, roles: TensorRoles) -> LayerBytes:
     if not (layer.inputs or layer.outputs):
         activations = [None]  # it reads or writes something that the file leaves out
     return LayerBytes(
-        activation_bytes=_added(activations),
-        weights_bytes=_added(weights) if weights else 0,
-        bias_bytes=_added(biases) if biases else 0,
+        activation_bytes=add_known(*activations),
+        weights_bytes=add_known(*weights),
+        bias_bytes=add_known(*biases),
     )
 
 
@@ -186,8 +175,6 @@ _MOVING = (
 )
 #: Layer types that multiply no matrices: what they move decides what they take.
 MOVING_TYPES = frozenset(_MOVING.split())
-#: Layer types that read a part of an input: a table's rows, a tensor's window.
-_PICKING_TYPES = frozenset({"Gather", "Slice"})
 
 
 class LayerWork(Record, frozen=True, kw_only=True, gc=False):
@@ -235,22 +222,20 @@ def layer_work(plan: Plan, kinds: LayerKinds | None = None) -> tuple[LayerWork, 
     for layer in kinds.examples:
         product = matrix_product_of(layer)
         moved = _moved_bytes(layer, _of_layer(layer, kinds.roles))
-        works.append(
-            LayerWork(
-                macs=product.macs if product else None,
-                product=product,
-                moved_bytes=None if layer.is_inert else moved,
-                source="plan" if product else None,
-            )
+        work = LayerWork(
+            macs=product.macs if product else None,
+            product=product,
+            moved_bytes=None if layer.is_inert else moved,
+            source="plan" if product else None,
         )
+        works.append(work)
     return kinds.spread(works)
 
 
 def _moved_bytes(layer: Layer, size: LayerBytes) -> int | None:
-    if layer.type not in _PICKING_TYPES:
-        return size.moved_bytes
     written = add_known(*(output.nbytes for output in layer.outputs))
-    if written is None:
+    # these read a part of an input: a table's rows, a tensor's window
+    if layer.type not in ("Gather", "Slice") or written is None:
         return size.moved_bytes
     read = (one.nbytes for one in layer.inputs)
     return add_known(written, *(None if one is None else min(one, written) for one in read))
@@ -268,19 +253,7 @@ def _windowed(layer: Layer, rule: Callable[..., MatrixProduct | None]) -> Matrix
     groups = layer.attributes.get("Groups", 1)
     if source is None or kernel is None or not isinstance(groups, int):
         return None
-    return _of_shapes(rule, source.shape, layer.outputs[0].shape, kernel, groups)
-
-
-@lru_cache(maxsize=4096)
-def _of_shapes(
-    rule: Callable[..., MatrixProduct | None],
-    source: Shape | None,
-    result: Shape | None,
-    kernel: tuple[int, ...],
-    groups: int,
-) -> MatrixProduct | None:
-    """Blocks repeat: a plan of any length convolves few shapes."""
-    return rule(source, result, kernel, groups)
+    return rule(source.shape, layer.outputs[0].shape, kernel, groups)
 
 
 def _data_input(layer: Layer) -> Tensor | None:
@@ -346,8 +319,9 @@ def _fully_connected(layer: Layer) -> MatrixProduct | None:
 
 
 _RULES: dict[str, Callable[[Layer], MatrixProduct | None]] = {
-    "Convolution": partial(_windowed, rule=convolution),
-    "Deconvolution": partial(_windowed, rule=deconvolution),
+    # blocks repeat: a plan of any length convolves few shapes
+    "Convolution": partial(_windowed, rule=lru_cache(maxsize=4096)(convolution)),
+    "Deconvolution": partial(_windowed, rule=lru_cache(maxsize=4096)(deconvolution)),
     "ConvActPool": _conv_act_pool,
     "FullyConnected": _fully_connected,
     **dict.fromkeys(MATRIX_TYPES, _matrices),
@@ -356,8 +330,5 @@ _RULES: dict[str, Callable[[Layer], MatrixProduct | None]] = {
 
 def _whole_numbers(value: Any) -> tuple[int, ...] | None:
     """Positive or zero whole numbers of a list; ``None`` for anything else."""
-    if not isinstance(value, list) or not value:
-        return None
-    if not all(type(one) is int and one >= 0 for one in value):
-        return None
-    return tuple(value)
+    is_list = isinstance(value, list) and bool(value)
+    return tuple(value) if is_list and all(type(one) is int and one >= 0 for one in value) else None

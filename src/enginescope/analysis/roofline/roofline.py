@@ -100,9 +100,7 @@ GB200 | | 8000 | 80 1250 2500 5000 10000 5000 0 | 0
 RTX 5080 | | 960 | 56.3 56.3 225.1 450.2 900.4 450.2 0 | 84
 RTX 5090 | | 1792 | 104.8 104.8 419 838 1676 838 0 | 170
 """
-_PRECISIONS = ("FP32", "TF32", "FP16", "FP8", "FP4", "INT8", "INT4")
 _MAKERS = frozenset({"nvidia", "geforce", "tesla", "quadro"})
-_WORDS = re.compile(r"[a-z0-9]+")
 
 
 def gpu_limits(name: str | None) -> GpuLimits | None:
@@ -147,8 +145,12 @@ def other_gpu(given: GpuLimits | str | None, devices: Sequence[Device]) -> Notic
         devices: GPUs that the run or the files name; without any, nothing contradicts `given`.
     """
     limits = limits_of(given, devices) if isinstance(given, str) else given
-    if limits is None or not devices or any(_may_be(device.name, limits) for device in devices):
+    if limits is None or not devices:
         return None
+    for device in devices:
+        known = gpu_limits(device.name)  # a name may stand for several
+        if known.name == limits.name if known else _holds(_key(limits.name), _key(device.name)):
+            return None
     names = ", ".join(dict.fromkeys(device.name for device in devices))
     return Notice(
         code="W-GPU-DIFFERS",
@@ -156,12 +158,6 @@ def other_gpu(given: GpuLimits | str | None, devices: Sequence[Device]) -> Notic
         "limit and possible savings are wrong unless the files name the wrong GPU",
         evidence={"given": limits.name, "devices": [device.name for device in devices]},
     )
-
-
-def _may_be(device: str, limits: GpuLimits) -> bool:
-    """Whether a device is, or by a name that stands for several may be, the GPU of `limits`."""
-    known = gpu_limits(device)
-    return known.name == limits.name if known else _holds(_key(limits.name), _key(device))
 
 
 def known_gpus() -> tuple[str, ...]:
@@ -190,14 +186,15 @@ def _holds(words: tuple[str, ...], said: tuple[str, ...]) -> bool:
 
 
 def _key(name: str) -> tuple[str, ...]:
-    return tuple(word for word in _WORDS.findall(name.lower()) if word not in _MAKERS)
+    return tuple(word for word in re.findall(r"[a-z0-9]+", name.lower()) if word not in _MAKERS)
 
 
 def _entries() -> dict[tuple[str, ...], GpuLimits]:
     found = {}
+    precisions = ("FP32", "TF32", "FP16", "FP8", "FP4", "INT8", "INT4")
     for row in _TABLE.strip().splitlines():
         name, others, bandwidth, rates, count = (cell.strip() for cell in row.split("|"))
-        numbers = zip(_PRECISIONS, map(float, rates.split()), strict=True)
+        numbers = zip(precisions, map(float, rates.split()), strict=True)
         limits = GpuLimits(
             name=name,
             memory_gb_per_s=float(bandwidth),
@@ -358,9 +355,10 @@ def layer_roof(
     """
     memory_ms = work.moved_bytes / gpu.bytes_per_ms if work.moved_bytes is not None else None
     compute_ms = _compute_ms(work, rate_precision(layer), gpu)
+    bound = "compute" if (compute_ms or 0.0) > (memory_ms or 0.0) else "memory"
     return LayerRoof(
         position=position,
-        bound=_bound(memory_ms, compute_ms),
+        bound=None if memory_ms is None and compute_ms is None else bound,
         memory_ms=memory_ms,
         compute_ms=compute_ms,
         is_partial=compute_ms is None and layer.type not in MOVING_TYPES,
@@ -375,9 +373,3 @@ def _compute_ms(work: LayerWork, precision: str | None, gpu: GpuLimits) -> float
     if rate is None and precision == "TF32":
         rate = gpu.macs_per_ms("FP32")
     return work.macs / rate if rate else None
-
-
-def _bound(memory_ms: float | None, compute_ms: float | None) -> str | None:
-    if memory_ms is None and compute_ms is None:
-        return None
-    return "compute" if (compute_ms or 0.0) > (memory_ms or 0.0) else "memory"

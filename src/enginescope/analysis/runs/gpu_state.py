@@ -23,8 +23,6 @@ from enginescope.records.run.telemetry import (
     held_by,
 )
 
-#: What NVML's counter is told in, in millijoules.
-_RESOLUTION_MJ = 1.0
 #: A value that lies anywhere in a stretch of this length deviates by so much of it.
 _OF_STRETCH = 1 / math.sqrt(12)
 
@@ -71,7 +69,9 @@ def of_counter(time_ms: Array, energy_mj: Array, from_ms: float, to_ms: float) -
     span_ms = float(middles[-1] - middles[0])
     spent_mj = float(energy[at[-1] + 1] - energy[at[0] + 1])
     late_ms = _OF_STRETCH * math.hypot(gaps[0], gaps[-1])
-    unit_mj = _unit(steps[at])
+    # where steps are of several units, what they are multiples of; else NVML's resolution: 1 mJ
+    unit_mj = float(np.gcd.reduce(np.rint(steps[at]).astype(np.int64)))
+    unit_mj = unit_mj if np.median(steps[at]) > 1.5 * unit_mj else 1.0
     coarse_mj = _OF_STRETCH * math.sqrt(2) * unit_mj
     watts = spent_mj / span_ms
     return MeanPower(
@@ -120,19 +120,10 @@ def scatter_w(power_w: Array) -> float:
     return float(known.std(ddof=1)) / math.sqrt(fresh)
 
 
-def _unit(steps: Array) -> float:
-    """Return the unit that steps of several units are multiples of, in millijoules."""
-    common = float(np.gcd.reduce(np.rint(steps).astype(np.int64)))
-    return common if np.median(steps) > 1.5 * common else _RESOLUTION_MJ
-
-
-#: Standard uncertainties to either side that make 95 %.
-_COVERAGE = 1.96
 #: Fewer steps of the counter, or readings of power, carry no figure.
 FEWEST_STEPS = 20
 #: Boards whose power sensor averages 25 ms of each 100 ms (arXiv 2312.02741).
 _PART_TIME = re.compile(r"\b(?:[AH][18]00|H20|H200|GH200|A30)\b")
-_PART_TIME_PCT = 25.0
 
 
 class Energy(Record, frozen=True, kw_only=True):
@@ -246,7 +237,7 @@ def _steps(drawn: MeanPower) -> int:
 
 
 def _seen_pct(gpu: GpuTelemetry) -> float | None:
-    return _PART_TIME_PCT if _PART_TIME.search(gpu.gpu.name) else None
+    return 25.0 if _PART_TIME.search(gpu.gpu.name) else None
 
 
 def _sampling(gpu: GpuTelemetry, drawn: MeanPower) -> str:
@@ -259,7 +250,6 @@ def _sampling(gpu: GpuTelemetry, drawn: MeanPower) -> str:
 
 
 def _mean_power(series: Telemetry, span: Span) -> MeanPower | None:
-    """Return the power of a stretch: by the counter, else by power of the moment, else averaged."""
     for name, mean in ((ENERGY, of_counter), (POWER_INSTANT, of_power), (POWER, of_power)):
         channel = series.channel(name)
         if channel is not None:
@@ -286,7 +276,7 @@ def _idle_power(
 
 
 def _interval(value: float, uncertainty: float) -> Interval:
-    margin = _COVERAGE * uncertainty
+    margin = 1.96 * uncertainty  # 95 %
     return Interval(low=value - margin, high=value + margin)
 
 
@@ -294,7 +284,6 @@ def _interval(value: float, uncertainty: float) -> Interval:
 SETTLED_C_PER_MIN = 6.0
 #: Sensors report whole degrees: a smaller change may be rounding.
 _RESOLVED_C = 2.0
-_THERMAL = ("sw_thermal", "hw_thermal")
 
 State = Literal["cold", "settled", "cooling", "throttled", "unknown"]
 
@@ -340,7 +329,9 @@ def thermal_state(gpu: GpuTelemetry | None) -> ThermalState:
         series, lasted_ms = gpu.series.between(load.from_ms, load.to_ms), load.duration_ms
     state = _by_temperature(series, part, lasted_ms)
     reasons = (held.reason for of in (gpu.timed, series) for held in held_by(of))
-    meant = dict.fromkeys(one.meaning for one in reasons if one.name in _THERMAL)
+    meant = dict.fromkeys(
+        one.meaning for one in reasons if one.name in ("sw_thermal", "hw_thermal")
+    )
     return replace(state, state="throttled", why=", ".join(meant)) if meant else state
 
 
@@ -360,8 +351,12 @@ def _by_temperature(
     duration_min = float(minutes[-1]) if lasted_ms is None else lasted_ms / 6e4
     slope = float(np.polyfit(minutes, degrees, 1)[0]) if minutes[-1] else 0.0
     resolved = _RESOLVED_C / duration_min if duration_min else float("inf")
-    why, state = None, _state(slope, resolved)
-    if state == "unknown":
+    why: str | None = None
+    state: State = "settled"
+    if abs(slope) >= max(SETTLED_C_PER_MIN, resolved):
+        state = "cold" if slope > 0 else "cooling"
+    elif resolved > SETTLED_C_PER_MIN:
+        state = "unknown"
         why = (
             f"too short to see {SETTLED_C_PER_MIN:g} °C/min with a sensor of 1 °C; "
             f"measure for {60 * _RESOLVED_C / SETTLED_C_PER_MIN:g} s"
@@ -376,10 +371,3 @@ def _by_temperature(
         slope_c_per_min=slope,
         why=why,
     )
-
-
-def _state(slope: float, resolved: float) -> State:
-    """Return the state for a slope and the least slope that the sensor resolves, in °C/min."""
-    if abs(slope) >= max(SETTLED_C_PER_MIN, resolved):
-        return "cold" if slope > 0 else "cooling"
-    return "settled" if resolved <= SETTLED_C_PER_MIN else "unknown"

@@ -106,10 +106,8 @@ class RunView(Frames, Result):
         Copies of a run without transfers, all 0, have none. Nor have enqueue times that the tool
         printed statistics of and whose file holds them to 10 µs only, as trtexec's does.
         """
-        samples = self.run.samples
-        return tuple(
-            self._describe(at) for at in range(len(samples)) if self._is_sound(samples[at])
-        )
+        every = enumerate(self.run.samples)
+        return tuple(self._describe(at) for at, samples in every if self._is_sound(samples))
 
     @cached_property
     def latency(self) -> Summary | None:
@@ -149,13 +147,12 @@ class RunView(Frames, Result):
         """
         stored = {(notice.code, notice.message): notice for notice in self.run.notices}
         codes = {notice.code for notice in self.run.notices}
-        headline, gpu = self.run.headline, self.run.gpu
+        headline, gpu, view = self.run.headline, self.run.gpu, self.plan_view
         derived = (
             *(notices_of(headline) if headline else ()),
             *(energy_notices(gpu) if gpu else ()),
+            *(profile_notices(view.rows) if view and view.profile is not None else ()),
         )
-        if self.plan_view is not None and self.plan_view.profile is not None:
-            derived = (*derived, *profile_notices(self.plan_view.rows))
         return weightiest([*stored.values(), *(one for one in derived if one.code not in codes)])
 
     @cached_property
@@ -315,9 +312,8 @@ class RunView(Frames, Result):
         if at not in self._described:
             samples, workload = self.given.samples[at], self.given.job.workload
             one_in_flight = samples.metric == "latency" and workload.mode.in_flight == 1
-            self._described[at] = describe(
-                samples, batch=workload.batch, one_in_flight=one_in_flight
-            )
+            summary = describe(samples, batch=workload.batch, one_in_flight=one_in_flight)
+            self._described[at] = summary
         return self._described[at]
 
 

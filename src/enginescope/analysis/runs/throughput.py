@@ -85,9 +85,6 @@ def _from_starts(samples: Samples) -> Throughput | None:
     )
 
 
-_PARTS = ("h2d", "gpu_compute", "d2h")
-
-
 class RoundTrip(Record, frozen=True, kw_only=True):
     """Medians of the parts of a request, milliseconds.
 
@@ -130,7 +127,11 @@ def round_trip(run: Run) -> RoundTrip | None:
     whole, compute = run.series("latency"), run.series("gpu_compute")
     if whole is None or compute is None or len(whole) != len(compute) or not len(whole):
         return None
-    known = [(name, one) for name in _PARTS if (one := run.series(name)) is not None]
+    known = [
+        (name, one)
+        for name in ("h2d", "gpu_compute", "d2h")
+        if (one := run.series(name)) is not None
+    ]
     rest = whole.values_ms - sum(one.values_ms for _, one in known)
     return RoundTrip(
         whole_ms=float(np.median(whole.values_ms)),
@@ -162,8 +163,6 @@ def _median(run: Run, metric: str) -> float | None:
     return float(np.median(found.values_ms)) if found is not None and len(found) else None
 
 
-#: A query's latency may be so far from the median, as a part of it, to stand for the others.
-_TYPICAL = 0.02
 #: Queries at the beginning find an empty queue.
 _FIRST = 2
 #: Part -> name of its stamps in `QueryTrace`.
@@ -208,7 +207,7 @@ def typical_query(trace: QueryTrace) -> int:
     """
     times = trace.d2h_end - trace.h2d_start
     distance = np.abs(times - np.median(times))
-    near = np.flatnonzero(distance <= _TYPICAL * np.median(times))
+    near = np.flatnonzero(distance <= 0.02 * np.median(times))
     settled = near[near >= _FIRST] if near.size and near[-1] >= _FIRST else near
     return int(settled[0]) if settled.size else int(np.argmin(distance))
 

@@ -107,7 +107,6 @@ def _joined(layers: Sequence[LayerNodes], names: Sequence[str]) -> tuple[LayerNo
 
 #: Fewer samples do not show whether two errors differ.
 _FEWEST_SAMPLES = 3
-_MISS = 0.05
 
 #: Return whether the times of two cumulative models clearly differ; ``None``: not known.
 Distinct = Callable[[int, int], bool | None]
@@ -142,7 +141,7 @@ def ranked(layers: Sequence[SensitiveLayer]) -> tuple[SensitiveLayer, ...]:
     known = [layer for layer in layers if layer.alone.state == "compared"]
     known.sort(key=lambda layer: -badness(layer.alone))
     others = [layer for layer in layers if layer not in known]
-    confidence = 1 - _MISS / max(1, len(known) - 1)
+    confidence = 1 - 0.05 / max(1, len(known) - 1)
     ordered: list[SensitiveLayer] = []
     head: SensitiveLayer | None = None
     for place, layer in enumerate(known, start=1):

@@ -29,7 +29,6 @@ from enginescope.records.verdict.shapes import (
 LEAST_PROCESSES = 6
 _RESAMPLES = 2_000
 _CONFIDENCE = 0.95
-_PARTS: tuple[CostKind, ...] = ("profile", "bind", "graph")
 
 
 def levels_of(
@@ -93,7 +92,8 @@ def first_costs(outcomes: Sequence[ShapeOutcome], at: int | None = None) -> Iter
 
 def part_costs(outcomes: Sequence[ShapeOutcome]) -> Iterator[ShapeCost]:
     """Yield what each part of a change takes, without the first request."""
-    for kind in _PARTS:
+    parts: tuple[CostKind, ...] = ("profile", "bind", "graph")
+    for kind in parts:
         values, changes = [], 0
         for outcome in outcomes:
             visits = [visit for visit in outcome.visits if visit.is_change]
@@ -291,13 +291,8 @@ def cliffs_of(
             shift = student_paired_shift(logs, confidence=1 - (1 - _CONFIDENCE) / count)
             if shift.low is not None and shift.high is not None and shift.low > 0:
                 ends = Interval(low=math.exp(shift.low), high=math.exp(shift.high))
-                slower.append(
-                    Cliff(
-                        label=point.label,
-                        faster=points[to].label,
-                        ratio=math.exp(shift.value),
-                        interval=ends,
-                    )
-                )
+                ratio, faster = math.exp(shift.value), points[to].label
+                cliff = Cliff(label=point.label, faster=faster, ratio=ratio, interval=ends)
+                slower.append(cliff)
         cliffs += [max(slower, key=lambda cliff: cliff.ratio)] if slower else []
     return tuple(cliffs)

@@ -14,7 +14,7 @@ from enginescope.analysis.verdicts.compared_figures import GATED_FIGURES, TAILS
 from enginescope.core.record import Record, copied, replace
 from enginescope.judge.comparison.hodges_lehmann import level_of_processes
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Interval, Summary
+from enginescope.judge.samples import Interval
 from enginescope.records.notice import is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.suite.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
@@ -23,11 +23,8 @@ from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 #: Ends of the interval of a figure, which of several processes comes from between them.
 _ENDS = ("_low", "_high")
 _TAILS = tuple(one.name for one in TAILS)
-_WITH_ENDS = ("latency", *_TAILS)
 #: Metric -> what those of all processes come to, where it is not their median.
 _POOLED: dict[str, Callable[[Sequence[float]], float]] = {"samples": sum, "min": min, "max": max}
-#: Of what only the first process may have to do: the later ones find it kept.
-_OF_THE_FIRST = "cold_"
 
 
 def pooled_figures(of_each: Sequence[tuple[CellFigure, ...]]) -> tuple[CellFigure, ...]:
@@ -40,28 +37,24 @@ def pooled_figures(of_each: Sequence[tuple[CellFigure, ...]]) -> tuple[CellFigur
     """
     if len(of_each) < 2:
         return of_each[0] if of_each else ()
-    kinds = {figure.metric: figure for figures in of_each for figure in figures}
-    values = {
-        name: [figure.value for figures in of_each for figure in figures if figure.metric == name]
-        for name in kinds
-    }
+    every = [figure for figures in of_each for figure in figures]
+    units = {figure.metric: figure.unit for figure in every}
     found: list[CellFigure] = []
-    for name, kind in kinds.items():
-        known = values[name]
-        if name.endswith(_ENDS) or (
-            len(known) < len(of_each) and not name.startswith(_OF_THE_FIRST)
-        ):
+    for name, unit in units.items():
+        known = [figure.value for figure in every if figure.metric == name]
+        # later processes find kept what only the first one may have to do
+        is_of_all = len(known) == len(of_each) or name.startswith("cold_")
+        if name.endswith(_ENDS) or not is_of_all:
             continue
         value = float(_POOLED.get(name, np.median)(known))
-        interval = level_of_processes(known) if name in _WITH_ENDS else None
+        interval = level_of_processes(known) if name in ("latency", *_TAILS) else None
         if interval is not None or name not in _TAILS:
-            found += [CellFigure(metric=name, value=value, unit=kind.unit)]
-            found += _ends(name, interval, kind.unit)
+            found += [CellFigure(metric=name, value=value, unit=unit)]
+            found += _ends(name, interval, unit)
     return tuple(found)
 
 
 def _ends(name: str, interval: Interval | None, unit: str) -> list[CellFigure]:
-    """Return the ends of a figure's interval as figures of their own."""
     if interval is None:
         return []
     ends = zip(_ENDS, (interval.low, interval.high), strict=True)
@@ -100,6 +93,8 @@ def cell_row(
     weak = [_weak(one, is_alone=len(runs) == 1) for one in runs]
     unstable = sum(any(map(is_unstable, one)) for one in weak)
     devices = environment.devices if environment else ()
+    is_good = all(one.outcome.kind is OutcomeKind.OK for one in runs)
+    figures = pooled_figures([run_figures(one) for one in runs]) if is_good else ()
     return CellRow(
         cell=cell,
         status=status,
@@ -111,7 +106,7 @@ def cell_row(
         started=time.started,
         ended=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         attempts=time.attempts,
-        figures=(*(checked.figures if checked else ()), *_figures(runs)),
+        figures=(*(checked.figures if checked else ()), *figures),
         providers=cell_providers(run) if run else (),
         warnings=tuple(dict.fromkeys(one.code for those in weak for one in those)),
         is_unstable=0 < len(runs) <= 2 * unstable,
@@ -146,13 +141,6 @@ def _weak(run: Run, *, is_alone: bool) -> tuple[Notice, ...]:
     return tuple(notice for notice in notices if notice.level == "warning")
 
 
-def _figures(runs: Sequence[Run]) -> tuple[CellFigure, ...]:
-    """Return what a cell came to; nothing where a process failed."""
-    if any(run.outcome.kind is not OutcomeKind.OK for run in runs):
-        return ()
-    return pooled_figures([run_figures(run) for run in runs])
-
-
 def run_figures(run: Run) -> tuple[CellFigure, ...]:
     """Return the figures of a run, under the names that ``gate --metric`` knows where it has them.
 
@@ -171,18 +159,18 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
             "min": latency.min_ms,
             "max": latency.max_ms,
         }
-        found += [
-            CellFigure(metric=name, value=value, unit="ms")
-            for name, value in amounts.items()
-            if value is not None
-        ]
+        known = {name: value for name, value in amounts.items() if value is not None}
+        found += _times(known)
         found += _ends("latency", latency.median_interval, "ms")
         found.append(CellFigure(metric="samples", value=latency.n, unit="1"))
-        found += _without_copies(view, latency)
+        device = view.summary("device_latency")
+        if device is not None and latency.metric == "latency":
+            # a request with its tensors on the device, and what that leaves out: below zero where
+            # the two medians differ by less than they scatter
+            copies = latency.median_ms - device.median_ms
+            found += _times({"device_latency": device.median_ms, "copies": copies})
         tokens = (view.summary(metric) for metric in ("time_to_first_token", "time_per_token"))
-        found += [
-            CellFigure(metric=one.metric, value=one.median_ms, unit="ms") for one in tokens if one
-        ]
+        found += _times({one.metric: one.median_ms for one in tokens if one})
     if run.inputs:
         found.append(CellFigure(metric="inputs", value=len(run.inputs), unit="1"))
     cold = run.preparation.cold if run.preparation else ()
@@ -198,16 +186,8 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
     return tuple(found)
 
 
-def _without_copies(view: RunView, latency: Summary) -> list[CellFigure]:
-    """Return what a request takes with its tensors on the device, and what that leaves out.
-
-    The difference of the two medians may be below zero where it is less than they scatter.
-    """
-    device = view.summary("device_latency")
-    if device is None or latency.metric != "latency":
-        return []
-    amounts = {"device_latency": device.median_ms, "copies": latency.median_ms - device.median_ms}
-    return [CellFigure(metric=name, value=value, unit="ms") for name, value in amounts.items()]
+def _times(times_ms: Mapping[str, float]) -> list[CellFigure]:
+    return [CellFigure(metric=name, value=value, unit="ms") for name, value in times_ms.items()]
 
 
 def cell_providers(run: Run) -> tuple[CellProvider, ...]:
@@ -221,12 +201,8 @@ def answer_figures(sides: Iterable[ValidatedSide]) -> tuple[CellFigure, ...]:
     diffs = [out for side in sides if side.diff is not None for out in side.diff.outputs]
     figures = [diff.figures for diff in diffs if diff.figures is not None]
     worst: list[CellFigure] = []
-    for name, unit, worse in (
-        ("max_abs_error", "1", max),
-        ("max_rel_error", "1", max),
-        ("mismatch_pct", "%", max),
-        ("cosine", "1", min),
-    ):
+    for name in ("max_abs_error", "max_rel_error", "mismatch_pct", "cosine"):
+        worse, unit = min if name == "cosine" else max, "%" if name.endswith("_pct") else "1"
         values = [getattr(figure, name) for figure in figures]
         known = [value for value in values if value is not None]
         if known:
@@ -243,11 +219,6 @@ def _ending(
     if checked is not None:
         return checked.status, checked.reason, checked.hint, None
     return CellStatus.OK, None, None, None
-
-
-_ORDER = {outcome: place for place, outcome in enumerate(GateOutcome)}
-#: Outcomes of runs that only say that a cell has none: the cell's own row says why.
-_OF_ABSENCE = frozenset({GateOutcome.LOST, GateOutcome.NEW, GateOutcome.NO_BASELINE})
 
 
 def with_cells(
@@ -268,19 +239,23 @@ def with_cells(
             continue
         made.append(_row(a, b))
         said |= {name for one in (a, b) if one is not None for name in one.run_ids}
-    kept = [row for row in report.rows if not _is_said(row, said)]
+    # such runs only say that a cell has none: the cell's own row says why
+    absence = (GateOutcome.LOST, GateOutcome.NEW, GateOutcome.NO_BASELINE)
+    kept = [
+        row
+        for row in report.rows
+        if row.outcome not in absence or said.isdisjoint((*row.baseline, *row.current))
+    ]
+    rows = [*kept, *made]
+    dropped = {row.job for row in report.rows} - {row.job for row in kept}
     newest = max(rows_now, key=lambda one: one.ended, default=None)
     return replace(
         report,
-        rows=tuple(sorted((*kept, *made), key=lambda one: _ORDER[one.outcome])),
-        jobs=report.jobs + len(made) - _dropped(report, kept),
+        rows=tuple(row for outcome in GateOutcome for row in rows if row.outcome is outcome),
+        jobs=report.jobs + len(made) - len(dropped),
         measured=report.measured or (newest.ended if newest else None),
         host=report.host or (newest.host if newest else None),
     )
-
-
-def _dropped(report: GateReport, kept: list[GateRow]) -> int:
-    return len({row.job for row in report.rows} - {one.job for one in kept})
 
 
 def _validated(rows: Iterable[CellRow]) -> dict[tuple[str, str, str], CellRow]:
@@ -308,14 +283,10 @@ def _row(a: CellRow | None, b: CellRow | None) -> GateRow:
 def _outcome(a: CellRow | None, b: CellRow | None) -> tuple[GateOutcome, str | None]:
     if b is None:
         return GateOutcome.LOST, None
-    is_good = b.status is CellStatus.OK
-    said = None if is_good else f"{b.status.value.replace('_', ' ')}: {b.reason}"
-    if a is None:
-        return (GateOutcome.NEW if is_good else GateOutcome.NEW_FAILURE), said
-    if a.status is CellStatus.OK:
-        return (GateOutcome.NO_REGRESSION if is_good else GateOutcome.NEW_FAILURE), said
-    return (GateOutcome.FIXED if is_good else GateOutcome.STILL_FAILING), said
-
-
-def _is_said(row: GateRow, said: set[str]) -> bool:
-    return row.outcome in _OF_ABSENCE and any(one in said for one in (*row.baseline, *row.current))
+    was_good = a is not None and a.status is CellStatus.OK
+    if b.status is CellStatus.OK:
+        outcome = GateOutcome.NO_REGRESSION if was_good else GateOutcome.FIXED
+        return (GateOutcome.NEW if a is None else outcome), None
+    is_new = a is None or was_good
+    outcome = GateOutcome.NEW_FAILURE if is_new else GateOutcome.STILL_FAILING
+    return outcome, f"{b.status.value.replace('_', ' ')}: {b.reason}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.judge.samples import Interval
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.suite.suite import Cell, CellFigure, CellRow, CellStatus, SuiteResult
@@ -82,15 +82,6 @@ class _Column(NamedTuple):
     name: str
     meaning: str
     value: Callable[[_Line], Any]
-    is_number: bool
-
-
-def _text(name: str, meaning: str, value: Callable[[_Line], str | None]) -> _Column:
-    return _Column(name, meaning, value, is_number=False)
-
-
-def _number(name: str, meaning: str, value: Callable[[_Line], float | None]) -> _Column:
-    return _Column(name, meaning, value, is_number=True)
 
 
 def _shapes(at: _Line) -> str | None:
@@ -102,52 +93,55 @@ def _versions(at: _Line) -> str | None:
     return " ".join(f"{name}={version}" for name, version in at.row.versions.items()) or None
 
 
-#: Each column of the tables, declared here alone: name, meaning, type and value.
+#: Each column of the tables, declared here alone: name, meaning and value.
 _TABLE = (
-    _text("suite", "Name of the suite.", lambda at: at.suite),
-    _text("cell", "Key of the cell.", lambda at: at.cell.key),
-    _text("model", "Name of the model.", lambda at: at.cell.model),
-    _text("model_sha256", "SHA-256 of the model file.", lambda at: at.cell.job.subject.sha256),
-    _text("backend", "Backend without precision and options.", lambda at: at.cell.job.backend.name),
-    _text("precision", "Requested precision.", lambda at: precision_of(at.row)),
-    _text("environment", "Other Python that ran the cell.", lambda at: at.cell.environment),
-    _text("spec", "Backend as typed, with precision and options.", lambda at: at.cell.spec),
-    _number("batch", "Batch size.", lambda at: at.cell.job.workload.batch),
-    _text("shapes", "Shapes of the inputs.", _shapes),
-    _text("mode", "`benchmark`, `validate` or `both`.", lambda at: at.cell.mode),
-    _text("input", "`random` or `dataset`.", lambda at: at.cell.input),
-    _text("status", "Outcome of the cell.", lambda at: at.row.status.value),
-    _text("reason", "Why the cell is not `ok`.", lambda at: at.row.reason),
-    _text("warnings", "Codes of the run's warnings.", lambda at: " ".join(at.row.warnings) or None),
-    _text(
+    _Column("suite", "Name of the suite.", lambda at: at.suite),
+    _Column("cell", "Key of the cell.", lambda at: at.cell.key),
+    _Column("model", "Name of the model.", lambda at: at.cell.model),
+    _Column("model_sha256", "SHA-256 of the model file.", lambda at: at.cell.job.subject.sha256),
+    _Column(
+        "backend", "Backend without precision and options.", lambda at: at.cell.job.backend.name
+    ),
+    _Column("precision", "Requested precision.", lambda at: precision_of(at.row)),
+    _Column("environment", "Other Python that ran the cell.", lambda at: at.cell.environment),
+    _Column("spec", "Backend as typed, with precision and options.", lambda at: at.cell.spec),
+    _Column("batch", "Batch size.", lambda at: at.cell.job.workload.batch),
+    _Column("shapes", "Shapes of the inputs.", _shapes),
+    _Column("mode", "`benchmark`, `validate` or `both`.", lambda at: at.cell.mode),
+    _Column("input", "`random` or `dataset`.", lambda at: at.cell.input),
+    _Column("status", "Outcome of the cell.", lambda at: at.row.status.value),
+    _Column("reason", "Why the cell is not `ok`.", lambda at: at.row.reason),
+    _Column(
+        "warnings", "Codes of the run's warnings.", lambda at: " ".join(at.row.warnings) or None
+    ),
+    _Column(
         "metric",
         "Metric; see [codes](codes.md#metrics).",
         lambda at: at.figure.metric if at.figure else None,
     ),
-    _number("value", "Value of the metric.", lambda at: at.figure.value if at.figure else None),
-    _text("unit", "Unit of the value.", lambda at: at.figure.unit if at.figure else None),
-    _text("baseline", "Backend that the speed-up refers to.", lambda at: at.baseline),
-    _text("run", "Id of the run.", lambda at: at.row.run),
-    _number("processes", "Number of its processes.", lambda at: len(at.row.run_ids) or None),
-    _text("runs", "Ids of the runs of all processes.", lambda at: " ".join(at.row.runs) or None),
-    _number("attempts", "Attempts of the process with the most.", lambda at: at.row.attempts),
-    _text("started", "Start, UTC, ISO 8601.", lambda at: at.row.started),
-    _text("ended", "End, UTC, ISO 8601.", lambda at: at.row.ended),
-    _text("host", "Name of the machine.", lambda at: at.row.host),
-    _text("cpu", "Name of the processor.", lambda at: at.row.cpu),
-    _text("gpu", "Name of the GPU.", lambda at: at.row.gpu),
-    _text("versions", "Versions, as `name=version`.", _versions),
+    _Column("value", "Value of the metric.", lambda at: at.figure.value if at.figure else None),
+    _Column("unit", "Unit of the value.", lambda at: at.figure.unit if at.figure else None),
+    _Column("baseline", "Backend that the speed-up refers to.", lambda at: at.baseline),
+    _Column("run", "Id of the run.", lambda at: at.row.run),
+    _Column("processes", "Number of its processes.", lambda at: len(at.row.run_ids) or None),
+    _Column("runs", "Ids of the runs of all processes.", lambda at: " ".join(at.row.runs) or None),
+    _Column("attempts", "Attempts of the process with the most.", lambda at: at.row.attempts),
+    _Column("started", "Start, UTC, ISO 8601.", lambda at: at.row.started),
+    _Column("ended", "End, UTC, ISO 8601.", lambda at: at.row.ended),
+    _Column("host", "Name of the machine.", lambda at: at.row.host),
+    _Column("cpu", "Name of the processor.", lambda at: at.row.cpu),
+    _Column("gpu", "Name of the GPU.", lambda at: at.row.gpu),
+    _Column("versions", "Versions, as `name=version`.", _versions),
 )
 #: Column -> what it holds.
 MEANINGS = {column.name: column.meaning for column in _TABLE}
 COLUMNS = tuple(MEANINGS)
 #: Columns that hold numbers; the others hold text.
-NUMBERS = frozenset(column.name for column in _TABLE if column.is_number)
+NUMBERS = frozenset({"batch", "value", "processes", "attempts"})
 _CELL_TABLE = tuple(one for one in _TABLE if one.name not in ("metric", "value", "unit"))
 #: Columns of a table with one row for each cell, before those of the metrics.
 CELL_COLUMNS = tuple(column.name for column in _CELL_TABLE)
 _SPEED_UP = "speed_up"
-_ENDINGS = {"ms": "_ms", "B": "_bytes", "/s": "_per_s"}
 
 
 def tidy_columns(result: SuiteResult) -> dict[str, list[Any]]:
@@ -173,8 +167,9 @@ def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
     """
     counted_from, cells = baselines(result), list(_cells(result))
     lines = [_Line(result.name, row, counted_from[case_of(row.cell)]) for row, _ in cells]
+    endings = {"ms": "_ms", "B": "_bytes", "/s": "_per_s"}
     metrics = [
-        {one.metric + _ENDINGS.get(one.unit, ""): one.value for one in figures}
+        {one.metric + endings.get(one.unit, ""): one.value for one in figures}
         for _, figures in cells
     ]
     names = dict.fromkeys(name for row in metrics for name in row)
@@ -185,7 +180,6 @@ def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
 
 
 def _cells(result: SuiteResult) -> Iterator[tuple[CellRow, tuple[CellFigure, ...]]]:
-    """Yield the cells that have ended, with all their figures."""
     faster = speed_ups(result)
     for row in result.rows:
         times = faster.get(row.cell.key)
@@ -240,17 +234,17 @@ def wins(result: SuiteResult) -> tuple[Win, ...]:
         latency = row.figure("latency")
         if row.status is CellStatus.OK and latency:
             timed.setdefault(case_of(row.cell), []).append((latency, row))
-    return tuple(_win(case, found) for case, found in timed.items())
-
-
-def _win(case: Case, timed: list[tuple[float, CellRow]]) -> Win:
-    ranked = [one for one in timed if not lost_fp16(one[1])] or timed
-    (least, fastest), *others = sorted(ranked, key=lambda one: one[0])
-    if not others:
-        return Win(case=case, fastest=fastest)
-    more, second = others[0]
-    interval = _ratio_interval(fastest, second)
-    return Win(case=case, fastest=fastest, second=second, ratio=more / least, interval=interval)
+    found = []
+    for case, those in timed.items():
+        ranked = [one for one in those if not lost_fp16(one[1])] or those
+        (least, fastest), *others = sorted(ranked, key=lambda one: one[0])
+        win = Win(case=case, fastest=fastest)
+        if others:
+            more, second = others[0]
+            interval = _ratio_interval(fastest, second)
+            win = replace(win, second=second, ratio=more / least, interval=interval)
+        found.append(win)
+    return tuple(found)
 
 
 def _is_unstable(row: CellRow) -> bool:

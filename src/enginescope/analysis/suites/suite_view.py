@@ -33,8 +33,6 @@ _LABELS = {
 }
 #: In the order of their columns.
 _PROVIDERS = tuple(dict.fromkeys(_LABELS.values()))
-#: Of the sessions, which those scripts timed of ONNX Runtime's alone.
-_SESSIONS = tuple(name for name in _PROVIDERS if name.startswith("ORT"))
 #: Column of a gain -> the backends whose mean latencies it is of: of the first over the second.
 _GAINS = {
     "TRT v CUDA EP fp32 \ngain (mean) (%)": ("ORT-TRTFp32", "ORT-CUDAFp32"),
@@ -42,38 +40,17 @@ _GAINS = {
     "TRT v CUDA EP fp16 \ngain (mean) (%)": ("ORT-TRTFp16", "ORT-CUDAFp16"),
     "EP v Standalone TRT fp16 \ngain (mean) (%)": ("ORT-TRTFp16", "TRTFp16"),
 }
-_ENGINES = {"trt": "tensorrt", "trtexec": "tensorrt"}
 _TRT, _CUDA = "TensorrtExecutionProvider", "CUDAExecutionProvider"
 _SUCCESS = (
-    "engine",
-    "version",
-    "device",
-    "fp16",
-    "io_binding",
-    "graph_optimizations",
-    "enable_cache",
-    "model_name",
-    "inputs",
-    "batch_size",
-    "sequence_length",
-    "datetime",
-    "test_times",
-    "QPS",
-    "average_latency_ms",
-    "latency_variance",
-    "latency_90_percentile",
-    "latency_95_percentile",
-    "latency_99_percentile",
+    *("engine", "version", "device", "fp16", "io_binding", "graph_optimizations", "enable_cache"),
+    *("model_name", "inputs", "batch_size", "sequence_length", "datetime", "test_times", "QPS"),
+    *("average_latency_ms", "latency_variance"),
+    *("latency_90_percentile", "latency_95_percentile", "latency_99_percentile"),
 )
 _METRICS = (
-    "Model",
-    "% CUDA operators (not fall back to CPU)",
-    "Total TRT operators",
-    "Total operators",
-    "% TRT operator",
-    "Total TRT execution time",
-    "Total execution time",
-    "% TRT execution time",
+    *("Model", "% CUDA operators (not fall back to CPU)", "Total TRT operators"),
+    *("Total operators", "% TRT operator"),
+    *("Total TRT execution time", "Total execution time", "% TRT execution time"),
 )
 
 
@@ -140,49 +117,43 @@ def perf_tables(result: SuiteResult) -> tuple[PerfTable, ...]:
     """Return fail, success, latency, metrics, status, session and system_info."""
     cases = by_case(result.rows)
     names = dict.fromkeys(name for own in cases.values() for name in own)
-    providers = (*_PROVIDERS, *(one for one in names if one not in _PROVIDERS))
+    more = [name for name in names if name not in _PROVIDERS]
+    providers = (*_PROVIDERS, *more)
+    # of the sessions those scripts timed ONNX Runtime's alone
+    sessions = [name for name in providers if name.startswith("ORT") or name in more]
+    named = _names(result.rows)
+    timed = [row for row in result.rows if row.figure("mean") is not None]
+    success = tuple(_success_row(row, named(row.cell)) for row in timed)
     return (
         _fail(result.rows),
-        _success(result.rows),
+        PerfTable(name="success", headers=_SUCCESS, rows=success),
         _latency(cases, providers),
         _metrics(cases),
         _status(cases, providers),
-        _session(cases, (*_SESSIONS, *(one for one in names if one not in _PROVIDERS))),
+        _session(cases, sessions),
         _system_info(result.rows),
     )
 
 
 def _fail(rows: Sequence[CellRow]) -> PerfTable:
-    bad, named = [row for row in rows if row.status is not CellStatus.OK], _names(rows)
-    return PerfTable(
-        name="fail",
-        headers=("model", "ep", "error type", "error message"),
-        rows=tuple(
-            (case_name(one), named(one.cell), _error_type(one), _error_message(one)) for one in bad
-        ),
-    )
-
-
-def _error_type(row: CellRow) -> str:
-    return "result accuracy issue" if row.status is CellStatus.WRONG else "runtime error"
-
-
-def _error_message(row: CellRow) -> str:
-    word = row.status.value.replace("_", " ")
-    return f"{word}: {row.reason}" if row.reason else word
-
-
-def _success(rows: Sequence[CellRow]) -> PerfTable:
-    done, named = [row for row in rows if row.figure("mean") is not None], _names(rows)
-    made = tuple(_success_row(one, named(one.cell)) for one in done)
-    return PerfTable(name="success", headers=_SUCCESS, rows=made)
+    made, named = [], _names(rows)
+    for row in rows:
+        if row.status is not CellStatus.OK:
+            is_wrong = row.status is CellStatus.WRONG
+            error = "result accuracy issue" if is_wrong else "runtime error"
+            word = row.status.value.replace("_", " ")
+            message = f"{word}: {row.reason}" if row.reason else word
+            made.append((case_name(row), named(row.cell), error, message))
+    headers = ("model", "ep", "error type", "error message")
+    return PerfTable(name="fail", headers=headers, rows=tuple(made))
 
 
 def _success_row(row: CellRow, label: str) -> tuple[Any, ...]:
     backend, mean, sd = row.cell.job.backend, row.figure("mean"), row.figure("sd")
     batch = row.cell.job.workload.batch or 1
     is_ours = backend.name.startswith("ort")
-    engine = "onnxruntime" if is_ours else _ENGINES.get(backend.name, backend.name)
+    name = "tensorrt" if backend.name in ("trt", "trtexec") else backend.name
+    engine = "onnxruntime" if is_ours else name
     packages = (row.versions[package] for package in row.versions if package.startswith(engine))
     return (
         engine,
@@ -274,39 +245,24 @@ def _time_us(row: CellRow | None, provider: str | None = None) -> float | None:
 
 
 def _status(cases: dict[str, dict[str, CellRow]], providers: Sequence[str]) -> PerfTable:
-    words = {True: "Pass", False: "Fail"}
-    return PerfTable(
-        name="status",
-        headers=("Model", *providers),
-        rows=tuple(
-            (
-                name,
-                *(
-                    words[own[provider].status is CellStatus.OK] if provider in own else None
-                    for provider in providers
-                ),
-            )
-            for name, own in cases.items()
-        ),
-    )
+    made = []
+    for name, own in cases.items():
+        words = {key: "Pass" if row.status is CellStatus.OK else "Fail" for key, row in own.items()}
+        made.append((name, *(words.get(provider) for provider in providers)))
+    return PerfTable(name="status", headers=("Model", *providers), rows=tuple(made))
 
 
 def _session(cases: dict[str, dict[str, CellRow]], providers: Sequence[str]) -> PerfTable:
     """Return the creation times: cold, and with caches where a cold one was timed too."""
     headers = [f"{provider} \nsession creation time (s)" for provider in providers]
     headers += [f"{provider} \nsecond session creation time (s)" for provider in providers]
-    return PerfTable(
-        name="session",
-        headers=("Model", *headers),
-        rows=tuple(
-            (
-                name,
-                *(_seconds(own.get(provider), "cold_load", "load") for provider in providers),
-                *(_second_session(own.get(provider)) for provider in providers),
-            )
-            for name, own in cases.items()
-        ),
-    )
+    made = []
+    for name, own in cases.items():
+        rows = [own.get(provider) for provider in providers]
+        first = [_seconds(row, "cold_load", "load") for row in rows]
+        cold = [row if row and row.figure("cold_load") is not None else None for row in rows]
+        made.append((name, *first, *(_seconds(row, "load") for row in cold)))
+    return PerfTable(name="session", headers=("Model", *headers), rows=tuple(made))
 
 
 def _seconds(row: CellRow | None, *metrics: str) -> float | None:
@@ -314,10 +270,6 @@ def _seconds(row: CellRow | None, *metrics: str) -> float | None:
     known = (row.figure(metric) for metric in metrics) if row else ()
     value = next((one for one in known if one is not None), None)
     return value / 1e3 if value is not None else None
-
-
-def _second_session(row: CellRow | None) -> float | None:
-    return _seconds(row, "load") if row and row.figure("cold_load") is not None else None
 
 
 def _system_info(rows: Sequence[CellRow]) -> PerfTable:

@@ -43,8 +43,12 @@ def first_maps(answers: Sequence[TensorValues], output: str | None, task: str) -
         maps = single_maps(one)
         if maps is not None:
             return maps
-    shapes = ", ".join(f"{answer.name} {'×'.join(map(str, answer.shape))}" for answer in answers)
-    raise UsageError(f"{task}: no output is a map", why=shapes, hint="height × width, one channel")
+    hint = "height × width, one channel"
+    raise UsageError(f"{task}: no output is a map", why=shapes_text(answers), hint=hint)
+
+
+def shapes_text(answers: Sequence[TensorValues]) -> str:
+    return ", ".join(f"{answer.name} {'×'.join(map(str, answer.shape))}" for answer in answers)
 
 
 def named_output(

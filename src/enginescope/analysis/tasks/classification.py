@@ -26,7 +26,7 @@ from enginescope.analysis.tasks.base import (
     TaskScores,
     options_as,
 )
-from enginescope.analysis.tasks.box_outputs import named_output
+from enginescope.analysis.tasks.box_outputs import named_output, shapes_text
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
@@ -211,15 +211,13 @@ class TopClasses:
             if kind == "int" and math.prod(one.shape) == 1:
                 self._has_scores = False
                 return flat_numbers(one).reshape(1, 1)
-        shapes = ", ".join(
-            f"{answer.name} {'×'.join(map(str, answer.shape))}" for answer in answers
-        )
         raise UsageError(
-            "classification: no output holds scores of classes", why=shapes, hint="?output=NAME"
+            "classification: no output holds scores of classes",
+            why=shapes_text(answers),
+            hint="?output=NAME",
         )
 
     def _rank(self, row: Any, wanted: int) -> float:
-        """Return how many classes are better than the right one."""
         self._items += 1
         if row.size == 1:  # the class itself
             return 0 if int(row[0]) == wanted else math.inf

@@ -49,10 +49,6 @@ METRICS: tuple[TaskMetric, ...] = (
 )
 
 
-#: Pictures; of fewer the mean is not normal enough.
-_LEAST_FOR_INTERVAL = 10
-
-
 class DepthOptions(Record, frozen=True, kw_only=True):
     """What has to be known of outputs and targets.
 
@@ -131,7 +127,9 @@ class DepthErrors:
         maps = first_maps(answers, self._options.output, "depth")
         if len(maps) != 1:
             raise UsageError("depth: one image per sample", why=f"an output has {len(maps)} maps")
-        known = _known(target, self._options)
+        high = math.inf if self._options.max_depth is None else self._options.max_depth
+        with np.errstate(invalid="ignore"):
+            known = np.isfinite(target) & (target >= self._options.min_depth) & (target <= high)
         if not known.any():
             return SampleScore(left_out="no pixel of its target is known and within bounds")
         wanted, given = target[known], bilinear(maps[0], target.shape)[known]
@@ -161,6 +159,7 @@ class DepthErrors:
         pooled = _figures(self._pooled, self._pixels)
         factors = np.array(self._factors)
         low, high = self._interval()
+        middle = factors.mean() if factors.size > 1 else 0.0
         return TaskScores(
             values={name: value / self._images for name, value in self._sums.items()},
             more={
@@ -168,7 +167,7 @@ class DepthErrors:
                 "abs_rel_low": low,
                 "abs_rel_high": high,
                 "factor_median": float(np.median(factors)) if factors.size else None,
-                "factor_cv_pct": _spread_pct(factors),
+                "factor_cv_pct": float(100 * factors.std() / abs(middle)) if middle else None,
             },
             notices=tuple(self._notices()),
         )
@@ -176,7 +175,7 @@ class DepthErrors:
     def _interval(self) -> tuple[float | None, float | None]:
         """Return Student's 95 % interval of the mean `abs_rel`: pictures are a sample of many."""
         count = len(self._abs_rel)
-        if count < _LEAST_FOR_INTERVAL:
+        if count < 10:  # the mean is not normal enough
             return None, None
         error = float(np.std(self._abs_rel, ddof=1)) / math.sqrt(count)
         half = student_quantile(0.975, count - 1) * error
@@ -193,12 +192,6 @@ class DepthErrors:
                 "grows: if the model outputs disparity, use depth?holds=disparity"
             )
             yield Notice(code="W-DEPTH-OPPOSED", message=text)
-
-
-def _known(target: Any, options: DepthOptions) -> Any:
-    high = math.inf if options.max_depth is None else options.max_depth
-    with np.errstate(invalid="ignore"):
-        return np.isfinite(target) & (target >= options.min_depth) & (target <= high)
 
 
 def _aligned(given: Any, wanted: Any, options: DepthOptions) -> tuple[Any, float | None]:
@@ -244,9 +237,3 @@ def _error_sums(depth: Any, wanted: Any) -> dict[str, float]:
 def _figures(sums: Mapping[str, float], count: int) -> dict[str, float]:
     means = {name: value / count for name, value in sums.items()}
     return {name: math.sqrt(one) if name.startswith("rmse") else one for name, one in means.items()}
-
-
-def _spread_pct(factors: Any) -> float | None:
-    if factors.size < 2 or not factors.mean():
-        return None
-    return float(100 * factors.std() / abs(factors.mean()))

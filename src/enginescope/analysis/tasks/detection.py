@@ -149,7 +149,6 @@ class AveragePrecision:
         return SampleScore(values={"boxes": float(len(given.scores))})
 
     def _ids(self, labels: Any, ids: Sequence[int]) -> Any:
-        """Return the model's labels as ids of categories."""
         moved = labels + self._options.offset
         if self._options.classes == "ids":
             return moved
@@ -183,7 +182,10 @@ class AveragePrecision:
             judged.accumulate()
             judged.summarize()
         return TaskScores(
-            values={name: _pct(judged.stats[at]) for name, _, at in _PLACES},
+            values={
+                name: None if judged.stats[at] < 0 else float(100 * judged.stats[at])
+                for name, _, at in _PLACES
+            },
             parts=tuple(self._classes(judged)),
             notices=self._notices(),
         )
@@ -195,7 +197,6 @@ class AveragePrecision:
         return (Notice(code="W-BOXES-NOT-FINITE", message=text),)
 
     def _classes(self, judged: Any) -> list[ScoredPart]:
-        """Return each class's average precision, over all sizes, at most 100 boxes a picture."""
         precision = judged.eval["precision"][:, :, :, 0, 2]
         made = []
         for at, number in enumerate(judged.params.catIds):
@@ -232,7 +233,3 @@ def _target_entries(found: KnownBoxes, number: int) -> list[dict[str, Any]]:
         }
         for box in found.boxes
     ]
-
-
-def _pct(value: float) -> float | None:
-    return None if value < 0 else float(100 * value)

@@ -12,7 +12,6 @@ Maps at another size.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +27,7 @@ from enginescope.analysis.tasks.base import (
     TaskScores,
     options_as,
 )
-from enginescope.analysis.tasks.box_outputs import named_output, single_maps
+from enginescope.analysis.tasks.box_outputs import named_output, shapes_text, single_maps
 from enginescope.analysis.tasks.classification import ClassNames
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
@@ -73,9 +72,6 @@ METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="pixel_accuracy", title="pixels", better="higher", unit="%"),
     TaskMetric(name="mean_accuracy", title="mean of classes", better="higher", unit="%"),
 )
-_SUFFIXES = (".png", ".npy", ".npz")
-#: More classes than this are not classes.
-_MOST_CLASSES = 4096
 
 
 class SegmentationOptions(Record, frozen=True, kw_only=True):
@@ -116,7 +112,13 @@ class SegmentationTask:
 
     def targets(self, path: Path) -> Targets:
         """Return the maps of classes in a folder."""
-        return FolderTargets(path, _SUFFIXES, partial(_labels, options=self._options))
+        return FolderTargets(path, (".png", ".npy", ".npz"), self._labels)
+
+    def _labels(self, path: Path) -> Any:
+        """Return classes of pixels; −1 for those that do not count."""
+        found = load_map(path, with_palette=True).astype(np.int64)
+        moved = np.where(found == self._options.ignore, -1, found + self._options.shift)
+        return np.maximum(moved, -1)
 
     def against_targets(self) -> Scorer:
         """Return the scorer against maps of classes."""
@@ -125,13 +127,6 @@ class SegmentationTask:
     def against_reference(self) -> Scorer:
         """Return the scorer against another side's classes."""
         return PixelClasses(self._options, self._names, of_answers=True)
-
-
-def _labels(path: Path, options: SegmentationOptions) -> Any:
-    """Return classes of pixels; −1 for those that do not count."""
-    found = load_map(path, with_palette=True).astype(np.int64)
-    moved = np.where(found == options.ignore, -1, found + options.shift)
-    return np.maximum(moved, -1)
 
 
 class PixelClasses:
@@ -191,12 +186,9 @@ class PixelClasses:
                     scores = np.moveaxis(scores, 3, 1)
                 found = np.stack([_best(item, size) for item in scores])
                 return found, int(scores.shape[1])
-        shapes = ", ".join(
-            f"{answer.name} {'×'.join(map(str, answer.shape))}" for answer in answers
-        )
         raise UsageError(
             "segmentation: no output holds classes of pixels",
-            why=shapes,
+            why=shapes_text(answers),
             hint="1×classes×height×width; classes as integers; ?threshold=0.5 of one channel",
         )
 
@@ -233,9 +225,8 @@ def _best(scores: Any, size: tuple[int, int] | None) -> Any:
 
 
 def _confusion(wanted: Any, given: Any, classes: int) -> Any:
-    """Return pixels by target (rows) and output (columns)."""
     count = max(classes, int(wanted.max()) + 1, int(given.max()) + 1)
-    if count > _MOST_CLASSES or int(given.min()) < 0:
+    if count > 4096 or int(given.min()) < 0:
         raise UsageError(
             "segmentation: values are not class numbers",
             why=f"{int(given.min())} … {int(max(given.max(), wanted.max()))}",

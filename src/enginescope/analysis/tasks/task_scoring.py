@@ -157,16 +157,15 @@ def broken_limits(
     scores: TaskScores, metrics: tuple[TaskMetric, ...], limits: tuple[TaskLimit, ...]
 ) -> tuple[TaskLimit, ...]:
     """Return the limits that figures do not keep."""
-    better = {metric.name: metric.better for metric in metrics}
-    return tuple(
-        limit for limit in limits if not _keeps(scores.values[limit.metric], limit, better)
-    )
-
-
-def _keeps(value: float | None, limit: TaskLimit, better: Mapping[str, str]) -> bool:
-    if value is None:
-        return False
-    return value <= limit.value if better[limit.metric] == "lower" else value >= limit.value
+    falling = {metric.name for metric in metrics if metric.better == "lower"}
+    broken = []
+    for limit in limits:
+        value = scores.values[limit.metric]
+        within = value is not None and (
+            value <= limit.value if limit.metric in falling else value >= limit.value
+        )
+        broken += [] if within else [limit]
+    return tuple(broken)
 
 
 #: Return a side's outputs to a sample, by label and number.
@@ -254,6 +253,8 @@ class TaskScoring:
     ) -> TaskReport:
         task, has_targets = self.task, against == "targets"
         metrics = task.metrics if has_targets else task.agreement_metrics
+        results = {label: scorer.result() for label, scorer in book.scorers.items()}
+        limits = tuple(self.limits)
         return TaskReport(
             task=self.text,
             title=task.title,
@@ -262,21 +263,17 @@ class TaskScoring:
             metrics=metrics,
             averaged=task.averaged if has_targets else task.agreement_averaged,
             counted=book.counted,
-            sides=self._sides(book, metrics),
+            sides=tuple(
+                TaskSide(
+                    label=label,
+                    scores=scores,
+                    samples=tuple(book.samples[label]),
+                    broken=broken_limits(scores, metrics, limits),
+                )
+                for label, scores in results.items()
+            ),
             left_out=tuple(book.left_out),
-            limits=tuple(self.limits),
-        )
-
-    def _sides(self, book: _Book, metrics: tuple[TaskMetric, ...]) -> tuple[TaskSide, ...]:
-        results = {label: scorer.result() for label, scorer in book.scorers.items()}
-        return tuple(
-            TaskSide(
-                label=label,
-                scores=scores,
-                samples=tuple(book.samples[label]),
-                broken=broken_limits(scores, metrics, tuple(self.limits)),
-            )
-            for label, scores in results.items()
+            limits=limits,
         )
 
 

@@ -41,12 +41,6 @@ LibraryMemory = Mapping[str, tuple[float, float]]
 #: Measures processes with an empty model; ``None``: it was stopped before they had ended.
 Library = Callable[[], LibraryMemory | None]
 _MEMORY = frozenset({"peak_memory", "device_memory"})
-#: Metrics that a backend may not have.
-_OPTIONAL = _MEMORY | {"engine_size"}
-#: The host's part of a request on a GPU, which is compared apart from the GPU's.
-_HOST = "enqueue"
-#: Limit of metrics that do not count, in percent.
-_SHOWN_PCT = 5.0
 _KINDS = {
     VerdictKind.SLOWER: UpgradeKind.WORSE,
     VerdictKind.FASTER: UpgradeKind.BETTER,
@@ -98,16 +92,18 @@ def metric_rows(
     rows = [_row(pair.headline, decides=True)]
     is_printed = pair.headline.reason is Reason.PRINTED_ONLY
     others = {verdict.metric: verdict for verdict in pair.verdicts[1:]}
-    for metric in dict.fromkeys((*others, *(() if is_printed else (_HOST,)))):
-        held = replace(terms, threshold_pct=named.get(metric, _SHOWN_PCT))
-        own = None if is_printed else verdict_on(old, new, metric, held)
+    # the host's part of a request on a GPU is compared apart from the GPU's
+    for metric in dict.fromkeys((*others, *(() if is_printed else ("enqueue",)))):
+        config = replace(terms, threshold_pct=named.get(metric, 5.0))  # metrics that do not count
+        own = None if is_printed else verdict_on(old, new, metric, config)
         verdict = own or others.get(metric)
         if verdict is not None:
             rows.append(_model_memory_row(_row(verdict, decides=metric in named), library))
-    known = {row.metric for row in rows[1:]}
-    asked = [one for one in named if one not in known and one != HEADLINE and one not in _OPTIONAL]
+    # a backend may not have figures of memory and of an engine
+    known = {row.metric for row in rows[1:]} | _MEMORY | {"engine_size", HEADLINE}
     why = UpgradeReason.MISSING, "a stack does not have it"
-    return (*rows, *(open_row(metric, *why, named[metric]) for metric in asked))
+    missing = [metric for metric in named if metric not in known]
+    return (*rows, *(open_row(metric, *why, named[metric]) for metric in missing))
 
 
 def open_row(
@@ -124,7 +120,11 @@ def open_row(
 
 
 def _row(verdict: Verdict, *, decides: bool) -> UpgradeRow:
-    kind, reason = _kind(verdict)
+    kind, reason = UpgradeKind.INCONCLUSIVE, verdict.reason.value
+    if verdict.is_decided:
+        kind = _KINDS[verdict.kind]
+    elif verdict.rules_out_a_loss:
+        kind, reason = UpgradeKind.SAFE, UpgradeReason.NOT_WORSE.value
     return UpgradeRow(
         metric=verdict.metric,
         kind=kind,
@@ -136,14 +136,6 @@ def _row(verdict: Verdict, *, decides: bool) -> UpgradeRow:
         new=verdict.b,
         verdict=verdict,
     )
-
-
-def _kind(verdict: Verdict) -> tuple[UpgradeKind, str]:
-    if verdict.is_decided:
-        return _KINDS[verdict.kind], verdict.reason.value
-    if verdict.rules_out_a_loss:
-        return UpgradeKind.SAFE, UpgradeReason.NOT_WORSE.value
-    return UpgradeKind.INCONCLUSIVE, verdict.reason.value
 
 
 def stopped_row(metric: str, step: str, row: UpgradeRow | None = None) -> UpgradeRow:
@@ -169,17 +161,12 @@ def untimed_row(outputs: UpgradeRow, limit_pct: float) -> UpgradeRow:
 
 def without_wins(rows: Sequence[UpgradeRow]) -> tuple[UpgradeRow, ...]:
     """Return the rows of a model whose outputs were not compared: no figure is called better."""
-    return tuple(
-        replace(
-            row,
-            kind=UpgradeKind.INCONCLUSIVE,
-            reason=UpgradeReason.OUTPUTS_FIRST.value,
-            message="no win without compared outputs",
-        )
-        if row.kind is UpgradeKind.BETTER
-        else row
-        for row in rows
-    )
+    why = {
+        "kind": UpgradeKind.INCONCLUSIVE,
+        "reason": UpgradeReason.OUTPUTS_FIRST.value,
+        "message": "no win without compared outputs",
+    }
+    return tuple(replace(row, **why) if row.kind is UpgradeKind.BETTER else row for row in rows)
 
 
 def failed_row(sides: Sequence[MeasuredSide], limit_pct: float) -> UpgradeRow:
@@ -213,22 +200,18 @@ def _model_memory_row(row: UpgradeRow, library: Library) -> UpgradeRow:
     shares = measured.get(row.metric)
     estimate = row.verdict.estimate if row.verdict else None
     interval = estimate.interval if estimate else None
-    most = max(row.new, row.old * interval.high if interval else row.new) - row.old
-    by_library = shares[1] - shares[0] if shares else 0.0
+    growth = max(row.new, row.old * interval.high if interval else row.new) - row.old
     text = f"{format_bytes(row.new - row.old)} more"
     if shares:
         before, after = map(format_bytes, shares)
+        growth -= shares[1] - shares[0]
         text += f"; the runtime by itself, with an empty model: {before} → {after}"
     allowed = max(MEMORY_FLOOR_BYTES, row.old * (row.limit_pct or 0.0) / 100)
-    if most - by_library > allowed:
+    if growth > allowed:
         return replace(row, message=text, library=shares)
-    return replace(
-        row,
-        kind=UpgradeKind.SAFE,
-        reason=UpgradeReason.SMALL_GROWTH.value,
-        message=f"{text}; a model may take {format_bytes(allowed)} more",
-        library=shares,
-    )
+    text += f"; a model may take {format_bytes(allowed)} more"
+    small = UpgradeReason.SMALL_GROWTH.value
+    return replace(row, kind=UpgradeKind.SAFE, reason=small, message=text, library=shares)
 
 
 class Drift(Record, frozen=True, kw_only=True):
@@ -328,7 +311,6 @@ def _passes(drift: Drift, repeats: int) -> tuple[UpgradeReason, str]:
 
 
 def _failure(sides: Sequence[ValidatedSide]) -> str | None:
-    """Return why a stack fails: the first process that does, and how many do."""
     bad = [side for side in sides if not side.passes]
     if not bad:
         return None
@@ -375,8 +357,8 @@ def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifference
     compared = compare_layers(a, b)
     are_timed = compared.a_ms is not None and compared.b_ms is not None
     return LayerDifferences(
-        old=_count(compared.layers, "a"),
-        new=_count(compared.layers, "b"),
+        old=sum(len(pair.a.layers) for pair in compared.layers if pair.a),
+        new=sum(len(pair.b.layers) for pair in compared.layers if pair.b),
         paired=compared.paired,
         differing=sum(pair.is_changed for pair in compared.layers if pair.a and pair.b),
         only_old=sum(pair.b is None for pair in compared.layers),
@@ -412,11 +394,6 @@ def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
     plan = Plan(name=run.job.subject.name, layers=tuple(layers), source_schema=profile.source)
     # times of a host that enqueues nodes of a GPU are not theirs
     return plan, None if profile.mode == "host" else replace(profile, layers=nodes)
-
-
-def _count(layers: Sequence[ComparedLayers], side: str) -> int:
-    sides = (getattr(one, side) for one in layers)
-    return sum(len(one.layers) for one in sides if one is not None)
 
 
 def _change(pair: ComparedLayers) -> LayerChange:

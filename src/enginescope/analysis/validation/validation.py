@@ -172,11 +172,19 @@ def stored_validation(value: Mapping[str, Any], source: str) -> Validation:
 
 def _side(value: Mapping[str, Any]) -> ValidatedSide:
     head = msgspec.convert(value, _Side)
-    worst = value.get("worst")
+    worst, sample = value.get("worst"), None
+    if worst:
+        shape = worst.get("shape")
+        sample = SampleDiff(
+            sample=worst["sample"],
+            name=worst["name"],
+            output=worst["output"],
+            shape=tuple(shape) if shape is not None else None,
+            figures=_figures(worst),
+            reason=worst.get("breaks"),
+        )
     outputs = tuple(_output(one) for one in value.get("outputs", ()))
-    diff = SideDiff(
-        label=head.side, outputs=outputs, samples=(), worst=_sample(worst) if worst else None
-    )
+    diff = SideDiff(label=head.side, outputs=outputs, samples=(), worst=sample)
     return copied(
         ValidatedSide,
         head,
@@ -197,18 +205,6 @@ def _output(value: Mapping[str, Any]) -> OutputDiff:
         ranks=_ranks(one),
         astray=one.samples_nearer_to_another_reference,
         error_limit=one.error_to_spread_limit,
-    )
-
-
-def _sample(value: Mapping[str, Any]) -> SampleDiff:
-    shape = value.get("shape")
-    return SampleDiff(
-        sample=value["sample"],
-        name=value["name"],
-        output=value["output"],
-        shape=tuple(shape) if shape is not None else None,
-        figures=_figures(value),
-        reason=value.get("breaks"),
     )
 
 
@@ -252,7 +248,8 @@ def answers_of_runs(runs: Sequence[Run]) -> Validation | None:
 
 
 def _run_side(reference: Run, run: Run) -> ValidatedSide:
-    name, why = _tolerance(reference, run)
+    found = [_precision(one) for one in (run, reference)]
+    name = widest(each for each, _ in found)  # the row for the coarser of both precisions
     differing = _other_inputs(reference, run)
     comparison = SideComparison(run_label(run), lambda _: tolerance_named(name))
     if differing is None:
@@ -260,7 +257,7 @@ def _run_side(reference: Run, run: Run) -> ValidatedSide:
     return ValidatedSide(
         label=run_label(run),
         tolerance=name,
-        tolerance_why=why,
+        tolerance_why=next(why for each, why in found if each == name),
         diff=comparison.result() if differing is None else None,
         failure=None if differing is None else f"not compared: {differing}",
     )
@@ -269,13 +266,6 @@ def _run_side(reference: Run, run: Run) -> ValidatedSide:
 def run_label(run: Run) -> str:
     """Return what a run's side is called."""
     return f"{run.job.subject.name} · {run.job.backend} · run {run.id[:6]}"
-
-
-def _tolerance(reference: Run, run: Run) -> tuple[str, str]:
-    """Return the row for the coarser of both precisions."""
-    found = [_precision(one) for one in (run, reference)]
-    name = widest(each for each, _ in found)
-    return name, next(why for each, why in found if each == name)
 
 
 def _precision(run: Run) -> tuple[str, str]:
@@ -292,37 +282,36 @@ def _precision(run: Run) -> tuple[str, str]:
 
 
 def _other_inputs(reference: Run, run: Run) -> str | None:
-    """Return in what the inputs of two runs differ, as far as the runs say."""
-    first, second = (_shapes(one) for one in (reference, run))
+    first, second = (
+        {
+            one.name: one.shape
+            for one in side.inputs
+            if one.shape is not None and None not in one.shape
+        }
+        for side in (reference, run)
+    )
     unlike = [name for name in first.keys() & second.keys() if first[name] != second[name]]
     if unlike:
         return f"another shape of {', '.join(sorted(unlike))}"
     if "imported" in (reference.origin, run.origin):
         return None
+    choices = {
+        "seed of random inputs": "seed",
+        "files of inputs": "files",
+        "ranges of inputs": "ranges",
+        "data set": "data_set",
+    }
     a, b = reference.job.workload, run.job.workload
-    other = (what for what, choice in _CHOICES.items() if getattr(a, choice) != getattr(b, choice))
+    other = (what for what, choice in choices.items() if getattr(a, choice) != getattr(b, choice))
     return next((f"other {what}" for what in other), None)
 
 
-_CHOICES = {
-    "seed of random inputs": "seed",
-    "files of inputs": "files",
-    "ranges of inputs": "ranges",
-    "data set": "data_set",
-}
-
-
-def _shapes(run: Run) -> dict[str, tuple[int | None, ...]]:
-    return {
-        one.name: one.shape for one in run.inputs if one.shape is not None and None not in one.shape
-    }
-
-
 def _notices(reference: Run, others: Sequence[Run]) -> Iterator[Notice]:
-    if any(one.origin == "imported" for one in (reference, *others)):
+    imported = [one.id for one in (reference, *others) if one.origin == "imported"]
+    if imported:
         yield Notice(
             code="W-INPUTS-NOT-KNOWN",
             message="imported runs do not record their inputs; trtexec's random inputs are "
             "the same in every run, unless --loadInputs gave others",
-            evidence={"runs": [one.id for one in (reference, *others) if one.origin == "imported"]},
+            evidence={"runs": imported},
         )

@@ -18,9 +18,6 @@ from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKin
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import BuildSpread
 
-#: Option of ONNX Runtime's backends that stores the graph of a build; it computes the same.
-_STORES = "optimized_model"
-
 
 def withheld(
     verdict: Verdict, a: Sequence[Run], b: Sequence[Run], spreads: Sequence[BuildSpread]
@@ -35,16 +32,19 @@ def withheld(
         a, b: The runs of either side that succeeded.
         spreads: Recorded ones of any machine and model.
     """
-    estimate = verdict.estimate
-    if estimate is None or _holds_1(estimate) or not _is_time(verdict.metric):
+    estimate, figure = verdict.estimate, figure_of(verdict.metric)
+    is_time = figure is None or figure.percentile is not None or figure.name == "throughput"
+    if estimate is None or _holds_1(estimate) or not is_time:
         return verdict
     counts = builds_of(a), builds_of(b)
     spread = fitting_spread(a, b, spreads) if min(map(len, counts)) == 1 else None
     if spread is None:
         return verdict
-    shift = SessionShift(
-        sd=spread.sd, sessions=spread.builds, weight=_distance(*counts), freedom=spread.builds - 1
-    )
+    # how far apart the builds of the two sides are: 0 where they share them
+    first, second = counts
+    shares = (first[one] / first.total() - second[one] / second.total() for one in first | second)
+    count, weight = spread.builds, math.sqrt(sum(share**2 for share in shares))
+    shift = SessionShift(sd=spread.sd, sessions=count, weight=weight, freedom=count - 1)
     if not _holds_1(allow_for_sessions(estimate, shift)):
         return verdict
     pct = 100 * math.expm1(spread.sd)
@@ -71,11 +71,6 @@ def _holds_1(estimate: RatioEstimate) -> bool:
     return interval is None or interval.low <= 1 <= interval.high
 
 
-def _is_time(metric: str) -> bool:
-    figure = figure_of(metric)
-    return figure is None or figure.percentile is not None or figure.name == "throughput"
-
-
 def builds_of(runs: Sequence[Run]) -> Counter[str]:
     """Return how many runs each build has; a run that made its own build is one of its own."""
     return Counter(_build_of(run) for run in runs)
@@ -92,12 +87,6 @@ def _build_of(run: Run) -> str:
     return run.job.subject.sha256 or run.job.subject.name
 
 
-def _distance(a: Counter[str], b: Counter[str]) -> float:
-    """Return how far apart the builds of two sides are: 0 where they share them."""
-    shares = (a[one] / a.total() - b[one] / b.total() for one in a | b)
-    return math.sqrt(sum(share**2 for share in shares))
-
-
 def fitting_spread(
     a: Sequence[Run], b: Sequence[Run], spreads: Sequence[BuildSpread]
 ) -> BuildSpread | None:
@@ -109,6 +98,7 @@ def fitting_spread(
 def _of_side(run: Run, spreads: Sequence[BuildSpread]) -> BuildSpread | None:
     """Return the spread of a run's job: with the same options if there is spread."""
     machine = run.environment.comparable_key()
+    cache = run.build.timing_cache_sha256 if run.build is not None else None
     fitting = [
         spread
         for spread in spreads
@@ -116,7 +106,7 @@ def _of_side(run: Run, spreads: Sequence[BuildSpread]) -> BuildSpread | None:
         and spread.backend == run.job.backend.name
         and spread.precision == precision_of(run)
         and _is_model(spread, run)
-        and spread.timing_cache_sha256 in (None, _timing_cache(run))
+        and spread.timing_cache_sha256 in (None, cache)
     ]
     pinned = [spread for spread in fitting if spread.timing_cache_sha256 is not None]
     same = [spread for spread in pinned or fitting if spread.options == build_options_of(run)]
@@ -131,11 +121,8 @@ def precision_of(run: Run) -> str | None:
 def build_options_of(run: Run) -> dict[str, str]:
     """Return the options that decide what is built."""
     options = run.build.options if run.build is not None else run.job.backend.options
-    return {key: value for key, value in options.items() if key != _STORES}
-
-
-def _timing_cache(run: Run) -> str | None:
-    return run.build.timing_cache_sha256 if run.build is not None else None
+    # an option of ONNX Runtime's backends that stores the graph of a build: it computes the same
+    return {key: value for key, value in options.items() if key != "optimized_model"}
 
 
 def _is_model(spread: BuildSpread, run: Run) -> bool:

@@ -6,6 +6,7 @@ What a gate can be held to, by the names that ``--metric`` takes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
@@ -19,7 +20,7 @@ from enginescope.records.run.run import Run
 COMPARED_SERIES = ("gpu_compute", "device_latency", "time_to_first_token", "time_per_token")
 
 
-class Figure(Record, frozen=True, kw_only=True):
+class Figure(Record, frozen=True):
     """A figure that a run has one of.
 
     Attributes:
@@ -44,6 +45,11 @@ def _phase(name: str) -> Callable[[RunView], float | None]:
     return lambda view: view.run.phase_ms(name)
 
 
+def _of(part: str, name: str) -> Callable[[RunView], float | None]:
+    held = attrgetter(part)
+    return lambda view: None if held(view) is None else getattr(held(view), name)
+
+
 def _engine_bytes(run: Run) -> float | None:
     if run.build is not None:
         return run.build.engine_bytes
@@ -63,51 +69,18 @@ TAILS: tuple[Figure, ...] = tuple(
     Figure(name=f"p{p:g}", title=f"p{p:g} latency", unit="ms", of=_supported(p), percentile=p)
     for p in PERCENTILES
 )
+
+
 FIGURES: tuple[Figure, ...] = (
     TAILS[-1],
-    Figure(
-        name="throughput",
-        title="Throughput",
-        unit="/s",
-        of=lambda view: view.throughput_per_s,
-        higher_is_better=True,
-    ),
-    Figure(
-        name="first_inference", title="First inference", unit="ms", of=_phase("first_inference")
-    ),
-    Figure(name="load", title="Load", unit="ms", of=_phase("load")),
-    Figure(
-        name="build",
-        title="Build",
-        unit="ms",
-        of=lambda view: view.run.build.build_ms if view.run.build else None,
-        of_build=True,
-    ),
-    Figure(
-        name="peak_memory",
-        title="Peak host memory",
-        unit="B",
-        of=lambda view: view.run.peak_memory_bytes,
-    ),
-    Figure(
-        name="device_memory",
-        title="Device memory",
-        unit="B",
-        of=lambda view: view.run.device_memory.process_bytes if view.run.device_memory else None,
-    ),
-    Figure(
-        name="energy",
-        title="Energy of a request (sampled)",
-        unit="J",
-        of=lambda view: view.energy.joules if view.energy else None,
-    ),
-    Figure(
-        name="engine_size",
-        title="Engine size",
-        unit="B",
-        of=lambda view: _engine_bytes(view.run),
-        is_exact=True,
-    ),
+    Figure("throughput", "Throughput", "/s", attrgetter("throughput_per_s"), higher_is_better=True),
+    Figure("first_inference", "First inference", "ms", _phase("first_inference")),
+    Figure("load", "Load", "ms", _phase("load")),
+    Figure("build", "Build", "ms", _of("run.build", "build_ms"), of_build=True),
+    Figure("peak_memory", "Peak host memory", "B", attrgetter("run.peak_memory_bytes")),
+    Figure("device_memory", "Device memory", "B", _of("run.device_memory", "process_bytes")),
+    Figure("energy", "Energy of a request (sampled)", "J", _of("energy", "joules")),
+    Figure("engine_size", "Engine size", "B", lambda view: _engine_bytes(view.run), is_exact=True),
 )
 
 
@@ -121,7 +94,6 @@ GATE_METRICS: dict[str, str] = {
     **{tag: METRICS[tag].title for tag in COMPARED_SERIES},
     **{one.name: one.title for one in GATED_FIGURES},
 }
-_FIGURE_OF = {one.name: one for one in GATED_FIGURES}
 
 
 def check_metric(name: str) -> str:
@@ -136,7 +108,7 @@ def check_metric(name: str) -> str:
 
 def figure_of(name: str) -> Figure | None:
     """Return the figure of that name; ``None`` of a sampled series."""
-    return _FIGURE_OF.get(name)
+    return next((figure for figure in GATED_FIGURES if figure.name == name), None)
 
 
 def process_value(view: RunView, metric: str) -> float | None:

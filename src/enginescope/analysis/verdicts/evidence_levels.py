@@ -6,7 +6,7 @@ have no interval, so nothing here claims that a difference is more than noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig, differences
@@ -24,8 +24,6 @@ _OF_BUILD: tuple[tuple[str, Callable[[RunView], float | None]], ...] = (
     ("build", lambda view: _ms(view.run.tool.build_s) if view.run.tool else None),
     ("engine_size", lambda view: view.run.tool.engine_bytes if view.run.tool else None),
 )
-#: The first statistic that both sides state is compared.
-_STATISTICS = ("median_ms", "mean_ms")
 
 
 def has_printed(run: Run) -> bool:
@@ -64,7 +62,7 @@ def printed_verdicts(
     if rates is not None:
         rows.append((THROUGHPUT, rates, "as printed"))
     for metric in _METRICS:
-        for statistic in _STATISTICS:
+        for statistic in ("median_ms", "mean_ms"):  # the first that both sides state
             values = [[printed_value(view, metric, statistic) for view in side] for side in sides]
             if pair := _middles(values):
                 rows.append((metric, pair, f"{statistic.removesuffix('_ms')} as printed"))
@@ -103,7 +101,6 @@ def _queries_per_s(view: RunView) -> float | None:
 
 
 def _middles(values: Sequence[Sequence[float | None]]) -> tuple[float, float] | None:
-    """Return the middle figure of either side; ``None`` where a process lacks the figure."""
     known = [[one for one in side if one is not None] for side in values]
     if any(not side or len(side) < len(row) for side, row in zip(known, values, strict=True)):
         return None
@@ -133,21 +130,16 @@ def printed_cause(verdicts: Sequence[Verdict]) -> str | None:
         return f"no difference above {threshold:g} %"
     word = "slower" if rate < 0 else "faster"
     if rate_moved and not gpu_moved:
-        copies = _copies_change_pct(of)
-        moved = copies is not None and abs(copies) > threshold and (copies > 0) is (rate < 0)
+        copies = [of[name] for name in ("h2d", "d2h") if name in of]
+        before, after = sum(one.a or 0.0 for one in copies), sum(one.b or 0.0 for one in copies)
+        change = 100 * (after / before - 1) if before else 0.0
+        moved = abs(change) > threshold and (change > 0) is (rate < 0)
         who = "the host or the copies are" if moved else "the host is"
         return f"{who} {word}, not the GPU"
     gpu_word = "slower" if gpu > 0 else "faster"
     if not rate_moved:
         return f"the GPU is {gpu_word}, but the throughput does not follow"
     return f"the GPU is {word}" if gpu_word == word else f"the GPU is {gpu_word}, the host {word}"
-
-
-def _copies_change_pct(of: Mapping[str, Verdict]) -> float | None:
-    """Return the change of H2D and D2H together; ``None`` where neither is known."""
-    copies = [of[name] for name in ("h2d", "d2h") if name in of]
-    before, after = sum(one.a or 0.0 for one in copies), sum(one.b or 0.0 for one in copies)
-    return 100 * (after / before - 1) if before else None
 
 
 def evidence_level(*sides: Sequence[Run]) -> EvidenceLevel | None:

@@ -5,6 +5,7 @@ What of a run's surroundings can change its figures, and what differs between tw
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -40,10 +41,9 @@ from enginescope.records.verdict.history import (
     Standing,
 )
 
-#: What a change of is the likelier cause, first; what is not here comes after, commits last.
-_ORDER = ("model", "engine", "TensorRT", "ONNX Runtime", "driver", "clocks", "governor")
-_LAST = ("enginescope", "host", "commit")
-_VERSIONS = {"onnxruntime": "ONNX Runtime", "onnxruntime-gpu": "ONNX Runtime"}
+#: What a change of is the likelier cause, first; what is not here has the place of ``""``.
+_ORDER = ("model", "engine", "TensorRT", "ONNX Runtime", "driver", "clocks", "governor", "")
+_RANK = {fact: rank for rank, fact in enumerate((*_ORDER, "enginescope", "host", "commit"))}
 _TENSORRT = ("tensorrt", "tensorrt-cu12", "tensorrt-cu13", "tensorrt-lean")
 _DIGEST = 12
 
@@ -57,8 +57,8 @@ def facts_of(run: Run) -> dict[str, str]:
         "engine": build.engine_sha256[:_DIGEST] if build and build.engine_sha256 else None,
         "TensorRT": _tensorrt(run),
         "governor": where.host.governor,
-        "boost": _switch("boost", run),
-        "SMT": _switch("smt", run),
+        "boost": _switch(run, "boost"),
+        "SMT": _switch(run, "smt"),
         "system": where.host.os,
         "container": where.host.container,
         "cores": str(where.host.cores_usable) if where.host.cores_usable else None,
@@ -70,7 +70,8 @@ def facts_of(run: Run) -> dict[str, str]:
     }
     for name, version in where.versions.items():
         if name not in _TENSORRT:
-            found.setdefault(_VERSIONS.get(name, name), version)
+            is_ort = name in ("onnxruntime", "onnxruntime-gpu")
+            found.setdefault("ONNX Runtime" if is_ort else name, version)
     found |= where.variables
     return {name: value for name, value in found.items() if value}
 
@@ -90,7 +91,7 @@ def fact_changes(before: Run, after: Run) -> tuple[FactChange, ...]:
     ]
     return tuple(
         FactChange(fact=name, before=old.get(name), after=new.get(name))
-        for name in sorted(names, key=_rank)
+        for name in sorted(names, key=lambda name: _RANK.get(name, _RANK[""]))
     )
 
 
@@ -102,20 +103,14 @@ def changes_at(runs: Sequence[Run], at: range, quiet: Iterable[int]) -> tuple[Fa
         at: Places of the runs.
         quiet: Places at which the level did not change.
     """
-    elsewhere = [
-        {change.fact for change in fact_changes(runs[place - 1], runs[place])} for place in quiet
-    ]
+    elsewhere = Counter(
+        change.fact for place in quiet for change in fact_changes(runs[place - 1], runs[place])
+    )
     found = [
-        replace(change, elsewhere=sum(change.fact in facts for facts in elsewhere))
+        replace(change, elsewhere=elsewhere[change.fact])
         for change in fact_changes(runs[at[0] - 1], runs[at[-1]])
     ]
     return tuple(sorted(found, key=lambda one: one.elsewhere > 0))  # stable
-
-
-def _rank(fact: str) -> int:
-    if fact in _ORDER:
-        return _ORDER.index(fact)
-    return len(_ORDER) + (1 + _LAST.index(fact) if fact in _LAST else 0)
 
 
 def _tensorrt(run: Run) -> str | None:
@@ -126,7 +121,7 @@ def _tensorrt(run: Run) -> str | None:
     return named or (run.tool.tool_version if run.tool else None)
 
 
-def _switch(name: str, run: Run) -> str | None:
+def _switch(run: Run, name: str) -> str | None:
     value = getattr(run.environment.host, name)
     return None if value is None else "on" if value else "off"
 
@@ -228,10 +223,9 @@ def histories_of(
     Args:
         figures: Of `metric`.
     """
-    every = [one.run for one in figures]
     figure_of_run = {id(one.run): one for one in figures}
-    good = [one for one in every if one.outcome.kind is OutcomeKind.OK]
-    bad = [one for one in every if one.outcome.kind is not OutcomeKind.OK]
+    good = [one.run for one in figures if one.run.outcome.kind is OutcomeKind.OK]
+    bad = [one.run for one in figures if one.run.outcome.kind is not OutcomeKind.OK]
     series = [
         (job.identity, place, tuple(group))
         for job in jobs_of(good)
@@ -247,7 +241,11 @@ def histories_of(
             ],
             metric,
             threshold_pct,
-            failed=_failed(bad, group),
+            failed=sum(
+                one.job.subject.name == group[0].job.subject.name
+                and one.job.backend == group[0].job.backend
+                for one in bad
+            ),
         )
         for label, (identity, _, group) in zip(labels, series, strict=True)
     )
@@ -308,13 +306,6 @@ def _labels(series: Sequence[tuple[JobIdentity, str]]) -> list[str]:
         names[identity] if identities.count(identity) == 1 else f"{names[identity]} · {place}"
         for identity, place in series
     ]
-
-
-def _failed(bad: Sequence[Run], group: Sequence[Run]) -> int:
-    job = group[0].job
-    return sum(
-        one.job.subject.name == job.subject.name and one.job.backend == job.backend for one in bad
-    )
 
 
 def _sittings(runs: Sequence[Run], sitting_s: float) -> list[list[Run]]:
@@ -410,9 +401,9 @@ def _evidence(figures: Sequence[RunFigure]) -> EvidenceLevel:
 
 def _point(sitting: Sequence[RunFigure]) -> HistoryPoint | None:
     known = [one for one in sitting if one.value is not None]
+    values = [one.value for one in known if one.value is not None]
     if not known:
         return None
-    values = [one.value for one in known if one.value is not None]
     lowest, highest = min(values), max(values)
     first, interval = known[0].run, known[0].interval
     if len(known) == 1 and interval is not None:

@@ -8,43 +8,26 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any
-
-import msgspec
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import metric_unit, process_value
 from enginescope.core.record import Record
 from enginescope.judge.comparison.run_to_run import ASSUMED_SD, SessionShift, session_shift
-from enginescope.records.run.job import Mode
 from enginescope.records.run.run import OutcomeKind, Run
 
-#: Key of ``--across`` -> the fields of an identity that then may differ.
+#: Key of ``--across`` -> the fields of an identity that then may differ; else that of its name.
 _ACROSS = {
     "backend": ("backend", "precision", "environment", "options"),
     "precision": ("precision", "options"),
     "shapes": ("inputs", "batch"),
-    "mode": ("mode",),
     "in-flight": ("in_flight",),
-    "streams": ("streams",),
-    "transfers": ("transfers",),
     "graph": ("cuda_graph",),
     "spin": ("spin_wait",),
     "cache": ("cold",),
-    "loop": ("loop",),
-    "load": ("load",),
 }
 _MODE_FIELDS = (
-    "streams",
-    "transfers",
-    "cuda_graph",
-    "spin_wait",
-    "cold",
-    "rotate",
-    "idle_ms",
-    "decode",
-    "call",
-    "loop",
+    *("streams", "transfers", "cuda_graph", "spin_wait", "cold"),
+    *("rotate", "idle_ms", "decode", "call", "loop"),
 )
 _MODE_WORDS = {
     "transfers": ("with transfers", "without transfers"),
@@ -85,13 +68,18 @@ class JobIdentity(Record, frozen=True, kw_only=True):
 
     def differing(self, other: JobIdentity, across: Collection[str] = ()) -> tuple[str, ...]:
         """Return the fields that both know and do not share, but for those of `across`."""
-        left_out = {field for key in across for field in _ACROSS.get(key, ())}
+        left_out = {field for key in across for field in _ACROSS.get(key, (key,))}
+        fields = [field for field in self.__struct_fields__ if field not in left_out]
+        pairs = {field: (getattr(self, field), getattr(other, field)) for field in fields}
+        # ``None`` is known here: a precision that was not asked for is the backend's default; a
+        # run without an environment is of the Python that the suite itself ran in; without tokens
+        # to generate, it generates none; a run without a load test is a closed loop; without a way
+        # to call, its tensors are bound; without contenders it ran alone
+        known = ("precision", "environment", "decode", "load", "contention", "call")
         return tuple(
             field
-            for field in self.__struct_fields__
-            if field not in left_out
-            and not _is_open(field, getattr(self, field), getattr(other, field))
-            and getattr(self, field) != getattr(other, field)
+            for field, pair in pairs.items()
+            if pair[0] != pair[1] and (field in known or None not in pair)
         )
 
     @property
@@ -112,15 +100,6 @@ class JobIdentity(Record, frozen=True, kw_only=True):
         units = {"batch": "batch {}", "in_flight": "{} in flight", "streams": "{} streams"}
         units |= {"decode": "decode {}", "call": "call {}", "loop": "calls from {}"}
         return units.get(field, "{}").format(value)
-
-
-def _is_open(field: str, a: object, b: object) -> bool:
-    # a precision that was not asked for is the backend's default, not one that is not known; a run
-    # without an environment is of the Python that the suite itself ran in; without tokens to
-    # generate, it generates none; a run without a load test is a closed loop; without a way to
-    # call, its tensors are bound; without contenders it ran alone
-    known = ("precision", "environment", "decode", "load", "contention", "call")
-    return field not in known and (a is None or b is None)
 
 
 class JobRuns(Record, frozen=True, kw_only=True, eq=False):
@@ -153,6 +132,7 @@ class JobRuns(Record, frozen=True, kw_only=True, eq=False):
 def identity_of(run: Run) -> JobIdentity:
     """Return what a run measured."""
     job, mode = run.job, run.job.workload.mode
+    is_done = run.outcome.kind is OutcomeKind.OK  # else the mode is what was asked for
     return JobIdentity(
         model=job.subject.name,
         backend=job.backend.name,
@@ -163,7 +143,9 @@ def identity_of(run: Run) -> JobIdentity:
         batch=job.workload.batch,
         load=job.load.text if job.load else None,
         contention=job.contention.text if job.contention else None,
-        **_mode(mode, is_done=run.outcome.kind is OutcomeKind.OK),
+        mode=mode.kind,
+        in_flight=mode.in_flight if is_done else None,
+        **{name: getattr(mode, name) for name in _MODE_FIELDS},
     )
 
 
@@ -184,18 +166,14 @@ def labels_of(identities: Sequence[JobIdentity]) -> tuple[str, ...]:
     rivals: dict[str, list[JobIdentity]] = {}
     for identity, label in zip(identities, labels, strict=True):
         rivals.setdefault(label, []).append(identity)
+    shown = ("model", "backend", "precision", "environment", "options", "batch")
+    rest = [field for field in JobIdentity.__struct_fields__ if field not in shown]
+    apart = {
+        label: [field for field in rest if len({getattr(one, field) for one in those}) > 1]
+        for label, those in rivals.items()
+    }
     return tuple(
-        _label(identity, _telling_apart(rivals[label]))
-        for identity, label in zip(identities, labels, strict=True)
-    )
-
-
-def _telling_apart(rivals: Sequence[JobIdentity]) -> tuple[str, ...]:
-    shown = {"model", "backend", "precision", "environment", "options", "batch"}
-    return tuple(
-        field
-        for field in JobIdentity.__struct_fields__
-        if field not in shown and len({getattr(rival, field) for rival in rivals}) > 1
+        _label(identity, apart[label]) for identity, label in zip(identities, labels, strict=True)
     )
 
 
@@ -210,13 +188,6 @@ def _inputs(run: Run) -> str | None:
         # names may change from export to export; what is fed does not
         return ", ".join("×".join("?" if n is None else str(n) for n in shape) for shape in shapes)
     return None
-
-
-def _mode(mode: Mode, *, is_done: bool) -> dict[str, Any]:
-    """Return how requests were issued; of a run that failed, what was asked for."""
-    known = msgspec.structs.asdict(mode)
-    named = {name: known[name] for name in _MODE_FIELDS}
-    return {**named, "mode": mode.kind, "in_flight": mode.in_flight if is_done else None}
 
 
 #: Runs that follow each other by no more than this belong to one session, in seconds.
@@ -266,7 +237,14 @@ def shift_between(
     Returns:
         ``None`` where both sides were measured in the same sessions.
     """
-    weight = _weight(a, b)
+    # the distance between the two sides' shares of sessions
+    sides = [{run.id for run in side} for side in (a, b)]
+    apart: list[float] = []
+    for session in sessions_of([*a, *b]):
+        shares = [sum(run.id in ids for run in session) / len(ids) for ids in sides]
+        # without dates, nothing says that the two sides shared a session
+        apart += shares if _is_undated(session[0]) else [shares[0] - shares[1]]
+    weight = math.hypot(*apart)
     if weight == 0:
         return None
     now = {run.id for run in b}
@@ -287,14 +265,3 @@ def shift_between(
     ]
     assumed_sd = 0.0 if metric_unit(metric) == "B" else ASSUMED_SD  # sizes do not follow clocks
     return session_shift([some for some in values if some], weight, assumed_sd=assumed_sd)
-
-
-def _weight(a: Sequence[Run], b: Sequence[Run]) -> float:
-    """Return the distance between the two sides' shares of sessions."""
-    sides = [{run.id for run in side} for side in (a, b)]
-    apart: list[float] = []
-    for session in sessions_of([*a, *b]):
-        shares = [sum(run.id in ids for run in session) / len(ids) for ids in sides]
-        # without dates, nothing says that the two sides shared a session
-        apart += shares if _is_undated(session[0]) else [shares[0] - shares[1]]
-    return math.hypot(*apart)

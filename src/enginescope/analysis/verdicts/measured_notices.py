@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -58,13 +58,11 @@ def _together(code: str, those: Sequence[tuple[str, Notice]], found: MeasuredCom
             2 * unstable[label] >= size for label, size in process_counts(found).items()
         )
     is_single = max(process_counts(found).values()) == 1
-    text = _of_each(those) if is_single else _of_worst(those, process_counts(found))
+    if is_single:
+        text = _of_sides({label: notice.message for label, notice in those}, labels_all=True)
+    else:
+        text = _of_worst(those, process_counts(found))
     return Notice(code=code, message=text, evidence=evidence)
-
-
-def _of_each(those: Sequence[tuple[str, Notice]]) -> str:
-    """Return the message of each side; sides of one message share it, with their labels."""
-    return _of_sides({label: notice.message for label, notice in those}, labels_all=True)
 
 
 def _of_worst(those: Sequence[tuple[str, Notice]], sizes: Mapping[str, int]) -> str:
@@ -74,7 +72,12 @@ def _of_worst(those: Sequence[tuple[str, Notice]], sizes: Mapping[str, int]) -> 
         sides.setdefault(label, []).append(notice)
     text = _of_sides({label: most_severe(some).message for label, some in sides.items()})
     differ = any(len({one.message for one in some}) > 1 for some in sides.values())
-    where = _where({label: len(some) for label, some in sides.items()}, sizes)
+    counts = {label: len(some) for label, some in sides.items()}
+    where = "all processes"
+    if counts != sizes:
+        where = listed(
+            [f"{count} of {sizes[label]} processes of {label}" for label, count in counts.items()]
+        )
     unstable = sum(is_unstable(notice) for _, notice in those)
     busy = f", {unstable} on a busy machine" if 0 < unstable < len(those) else ""
     return f"{text} ({'at worst, ' if differ else ''}in {where}{busy})"
@@ -129,15 +132,6 @@ def process_counts(found: MeasuredComparison) -> dict[str, int]:
     return {side.label: len(side.measured) for side in found.sides}
 
 
-def _where(of: Mapping[str, int], sizes: Mapping[str, int]) -> str:
-    """Return ``all processes`` or ``3 of 8 processes of B``."""
-    if of == sizes:
-        return "all processes"
-    return listed(
-        [f"{count} of {sizes[label]} processes of {label}" for label, count in of.items()]
-    )
-
-
 def thermal_states(found: MeasuredComparison) -> Iterator[Notice]:
     """Yield the thermal state of each side whose energy is compared, where they differ.
 
@@ -145,14 +139,22 @@ def thermal_states(found: MeasuredComparison) -> Iterator[Notice]:
     """
     if not compares_energy(found):
         return
-    views = {side.label: [RunView(run) for run in side.measured] for side in found.sides}
-    states = {
-        label: Counter(view.thermal_state.state for view in side) for label, side in views.items()
+    every = {
+        side.label: [RunView(run).thermal_state for run in side.measured] for side in found.sides
     }
+    states = {label: Counter(state.state for state in side) for label, side in every.items()}
     kinds = {frozenset(counted) for counted in states.values()}
     if len(kinds) == 1 and not any("unknown" in kind for kind in kinds):
         return
-    named = "; ".join(_of_side(side, views[side.label]) for side in found.sides)
+    texts = {
+        label: ", ".join(
+            f"{state} in {count} of {counted.total()} processes" for state, count in counted.items()
+        )
+        if len(every[label]) > 1
+        else every[label][0].text
+        for label, counted in states.items()
+    }
+    named = "; ".join(f"{label} {text}" for label, text in texts.items())
     yield Notice(
         code="W-THERMAL-STATE",
         message=f"energy is compared across different or unknown thermal states: {named}",
@@ -165,17 +167,7 @@ def compares_energy(found: MeasuredComparison) -> bool:
     return any(verdict.metric == "energy" for pair in found.pairs for verdict in pair.verdicts)
 
 
-def _of_side(side: MeasuredSide, views: list[RunView]) -> str:
-    states = [view.thermal_state for view in views]
-    if len(states) == 1:
-        return f"{side.label} {states[0].text}"
-    counted = Counter(state.state for state in states)
-    return f"{side.label} " + ", ".join(
-        f"{state} in {count} of {len(states)} processes" for state, count in counted.items()
-    )
-
-
-Found = Iterator[Notice]
+Found = Iterable[Notice]
 
 
 def measured_notices(found: MeasuredComparison) -> tuple[Notice, ...]:
@@ -198,7 +190,6 @@ def _lost(found: MeasuredComparison) -> Found:
 
 
 def _disturbed(found: MeasuredComparison) -> Found:
-    """Yield how many rounds of the headline do not count, and which side is unstable by itself."""
     for pair in found.pairs:
         estimate = pair.headline.estimate
         if estimate is None:
@@ -216,19 +207,15 @@ def _disturbed(found: MeasuredComparison) -> Found:
                 evidence=evidence,
             )
         by_side = estimate.disturbed
-        disturbed = by_side.a + by_side.b + by_side.both if by_side is not None else 0
+        count = by_side.a + by_side.b + by_side.both if by_side is not None else 0
+        so = "disturbed; all count, since the difference is obvious or no round is steady"
         if estimate.left_out:
+            count = estimate.left_out
+            so = "noisy and do not count: a process was disturbed, and its median is uncertain"
+        if estimate.left_out or (count and unstable is None):
             yield Notice(
                 code="W-DISTURBED-ROUNDS",
-                message=f"{estimate.left_out} of {every} rounds of {pair.a} and {pair.b} were "
-                "noisy and do not count: a process was disturbed, and its median is uncertain",
-                evidence=evidence,
-            )
-        elif disturbed and unstable is None:
-            yield Notice(
-                code="W-DISTURBED-ROUNDS",
-                message=f"{disturbed} of {every} rounds of {pair.a} and {pair.b} were disturbed; "
-                "all count, since the difference is obvious or no round is steady",
+                message=f"{count} of {every} rounds of {pair.a} and {pair.b} were {so}",
                 evidence=evidence,
             )
 
@@ -239,14 +226,12 @@ def instability_text(pair: MeasuredPair) -> str | None:
     if disturbed is None or disturbed.unstable is None:
         return None
     is_b = disturbed.unstable == "b"
-    own = disturbed.b if is_b else disturbed.a
+    label, own = (pair.b, disturbed.b) if is_b else (pair.a, disturbed.a)
     total = disturbed.a + disturbed.b + disturbed.both
-    label = pair.b if is_b else pair.a
     return f"{label} is unstable: {own} of {total} disturbed rounds are its own"
 
 
 def _overstated(found: MeasuredComparison) -> Found:
-    """Yield that a comparison which ended early overstates its difference, and by how much."""
     for pair in found.pairs:
         estimate, corrected = pair.headline.estimate, pair.headline.corrected_ratio
         if estimate is None or corrected is None:
@@ -263,7 +248,6 @@ def _overstated(found: MeasuredComparison) -> Found:
 
 
 def _build_spread(found: MeasuredComparison) -> Found:
-    """Yield which verdicts are withheld because a side is of a single build."""
     for pair in found.pairs:
         verdict = pair.headline
         if verdict.reason is Reason.BUILD_SPREAD and verdict.estimate is not None:
@@ -276,22 +260,19 @@ def _build_spread(found: MeasuredComparison) -> Found:
 
 
 def _below_floor(found: MeasuredComparison) -> Found:
-    estimate = found.pairs[0].headline.estimate
-    floor = found.floor
+    estimate, floor = found.pairs[0].headline.estimate, found.floor
     least = floor_pct(floor, estimate) if floor and estimate else None
-    if floor is None or least is None or found.threshold_pct >= least:
-        return
-    yield Notice(
-        code="W-BELOW-FLOOR",
-        message=f"the threshold of {found.threshold_pct:g} % is below the smallest difference this "
-        f"machine can detect: {format_significant(least, 2)} % (enginescope doctor --noise, "
-        f"{floor.model}, {floor.created[:10]})",
-        evidence={"floor_pct": least, "threshold_pct": found.threshold_pct},
-    )
+    if floor and least is not None and found.threshold_pct < least:
+        yield Notice(
+            code="W-BELOW-FLOOR",
+            message=f"the threshold of {found.threshold_pct:g} % is below the smallest difference "
+            f"this machine can detect: {format_significant(least, 2)} % (enginescope doctor "
+            f"--noise, {floor.model}, {floor.created[:10]})",
+            evidence={"floor_pct": least, "threshold_pct": found.threshold_pct},
+        )
 
 
 def _disturbed_floor(found: MeasuredComparison) -> Found:
-    """Yield what disturbed the machine while the floor in use was measured."""
     floor = found.floor
     if floor is None:
         return
@@ -320,7 +301,6 @@ def _assumed_scatter(found: MeasuredComparison) -> Found:
 
 
 def _few_processes(found: MeasuredComparison) -> Found:
-    """Yield that ranks cannot reach the confidence, and how many rounds or processes could."""
     estimates = (pair.headline.estimate for pair in found.pairs)
     estimate = next((each for each in estimates if each and each.is_student), None)
     if estimate is None or estimate.interval is None:
@@ -395,12 +375,7 @@ def _versions(found: MeasuredComparison) -> Found:
             )
 
 
-def _builds(found: MeasuredComparison) -> Found:
-    yield from build_notices({side.label: side.measured[0] for side in found.sides})
-
-
 def _printed_tail(compared: MeasuredComparison) -> Found:
-    """Yield that the printed mean of the GPU's time changed by more than its median."""
     for pair in compared.pairs:
         median = next((one for one in pair.verdicts if one.metric == GPU_COMPUTE), None)
         if median is None or median.reason is not Reason.PRINTED_ONLY:
@@ -423,14 +398,11 @@ def _printed_tail(compared: MeasuredComparison) -> Found:
 
 
 def _enqueue_bound(compared: MeasuredComparison) -> Found:
-    """Yield which side's log says that the host limits its throughput."""
+    tools = {side.label: side.measured[0].tool for side in compared.sides if side.measured}
     bound = [
-        side.label
-        for side in compared.sides
-        for run in side.measured[:1]
-        if any(
-            "bound by Enqueue Time" in one.text for one in (run.tool.messages if run.tool else ())
-        )
+        label
+        for label, tool in tools.items()
+        if tool and any("bound by Enqueue Time" in one.text for one in tool.messages)
     ]
     if bound:
         yield Notice(
@@ -456,7 +428,7 @@ RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
     thermal_states,
     _meant,
     _versions,
-    _builds,
+    lambda found: build_notices({side.label: side.measured[0] for side in found.sides}),
     _printed_tail,
     _enqueue_bound,
 )

@@ -6,7 +6,7 @@ The recorded noise floor that holds for a comparison, and what it lets it decide
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations, product
 
 from enginescope.analysis.verdicts.comparability import (
@@ -41,11 +41,8 @@ def fitting_floor(
     if len(machines) != 1:
         return None
     here = [floor for floor in floors if floor.environment in machines]
-    found = [_of_side(side, here) for side in sides]
-    known = [one for one in found if one is not None]
-    if not known or len(known) < len(found):
-        return None
-    return max(known, key=lambda one: one.scatter_pct)
+    known = [floor for side in sides if (floor := _of_side(side, here)) is not None]
+    return max(known, key=lambda one: one.scatter_pct) if len(known) == len(sides) else None
 
 
 def _of_side(runs: Sequence[Run], floors: Sequence[NoiseFloor]) -> NoiseFloor | None:
@@ -243,10 +240,6 @@ def _pair(a: MeasuredSide, b: MeasuredSide, terms: CompareConfig) -> MeasuredPai
     )
 
 
-#: A ranking of fewer sides is a verdict.
-_FEWEST = 3
-
-
 class RankedSide(Record, frozen=True, kw_only=True):
     """One side in a ranking.
 
@@ -287,20 +280,20 @@ def ranking_of(comparison: MeasuredComparison) -> Ranking | None:
     one rank are not distinguished.
     """
     base = comparison.sides[0].label
-    headlines = dict(_both_ways((*comparison.pairs, *comparison.other_pairs)))
+    headlines = {(one.a, one.b): one.headline for one in comparison.pairs}
+    headlines |= {(one.a, one.b): one.headline for one in comparison.other_pairs}
+    headlines |= {(b, a): _turned(headline) for (a, b), headline in headlines.items()}
     metric = comparison.pairs[0].headline.metric
     labels: list[str] = []
     left_out: list[tuple[str, str]] = []
     for side in comparison.sides:
-        why = next(
-            (why for one in labels if (why := _obstacle(headlines.get((one, side.label)), metric))),
-            None,
-        )
+        whys = [_obstacle(headlines.get((one, side.label)), metric) for one in labels]
+        why = next(filter(None, whys), None)
         if why is None:
             labels.append(side.label)
         else:
             left_out.append((side.label, why))
-    if len(labels) < _FEWEST:
+    if len(labels) < 3:  # a ranking of fewer is a verdict
         return None
     better = _better(labels, headlines)
     ranks = {b: 1 + sum((a, b) in better for a in labels) for b in labels}
@@ -320,7 +313,6 @@ def ranking_of(comparison: MeasuredComparison) -> Ranking | None:
 
 
 def _obstacle(headline: Verdict | None, metric: str) -> str | None:
-    """Return why a verdict gives no rank."""
     if headline is None or headline.metric != metric:
         return "no figure in common with the others"
     if headline.kind is VerdictKind.INCOMPARABLE:
@@ -335,14 +327,17 @@ def _ranked(
 ) -> RankedSide:
     first = ordered[0]
     others = {other: headlines[label, other] for other in ordered if other != label}
-    kinds = {other: headline.kind for other, headline in others.items()}
+    same, inconclusive = (
+        tuple(other for other, headline in others.items() if headline.kind is kind)
+        for kind in (VerdictKind.SAME, VerdictKind.INCONCLUSIVE)
+    )
     return RankedSide(
         label=label,
         rank=rank,
         value=next(iter(others.values())).a,
         estimate=headlines[first, label].estimate if label != first else None,
-        same=tuple(other for other, kind in kinds.items() if kind is VerdictKind.SAME),
-        open=tuple(other for other, kind in kinds.items() if kind is VerdictKind.INCONCLUSIVE),
+        same=same,
+        open=inconclusive,
     )
 
 
@@ -361,17 +356,7 @@ def _better(
     return {(a, b) for a, b in better if (b, a) not in better}
 
 
-def _both_ways(pairs: Sequence[MeasuredPair]) -> Iterator[tuple[tuple[str, str], Verdict]]:
-    for pair in pairs:
-        yield (pair.a, pair.b), pair.headline
-        yield (pair.b, pair.a), _turned(pair.headline)
-
-
-_TURNED = {VerdictKind.FASTER: VerdictKind.SLOWER, VerdictKind.SLOWER: VerdictKind.FASTER}
-
-
 def _turned(verdict: Verdict) -> Verdict:
-    """Return the verdict on A against B from that on B against A."""
     estimate = verdict.estimate
     if estimate is not None:
         interval = estimate.interval
@@ -382,5 +367,6 @@ def _turned(verdict: Verdict) -> Verdict:
             n_a=estimate.n_b,
             n_b=estimate.n_a,
         )
-    kind = _TURNED.get(verdict.kind, verdict.kind)
+    turned = {VerdictKind.FASTER: VerdictKind.SLOWER, VerdictKind.SLOWER: VerdictKind.FASTER}
+    kind = turned.get(verdict.kind, verdict.kind)
     return replace(verdict, kind=kind, a=verdict.b, b=verdict.a, estimate=estimate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
@@ -56,6 +56,10 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
     differences = [math.log(b / a) for a, b in pairs]
     round_s = middle_round_s(sides) * len(measured) / len(pairs)
     runs = [run for side in sides for run in side.measured]
+    every = (uncertainty_pct(run.headline.values_ms) for run in runs if run.headline is not None)
+    within = [width for width in every if width is not None]
+    others = [run.other_load_cores for run in runs if run.other_load_cores is not None]
+    asked = {LOOKS[-1], *(max(1, int(time / round_s)) for time in TIMES_S)}
     return NoiseFloor(
         environment=first.environment.comparable_key(),
         backend=first.job.backend.name,
@@ -65,9 +69,9 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
         rounds=len(pairs),
         round_s=round_s,
         scatter_pct=100 * math.expm1(scatter_of([one for pair in pairs for one in pair])),
-        within_pct=_within_pct(runs),
-        decidable=tuple(_decidable(differences, rounds, round_s) for rounds in _asked(round_s)),
-        other_cores=_other_cores(runs),
+        within_pct=float(np.median(within)) if within else None,
+        decidable=tuple(_decidable(differences, rounds, round_s) for rounds in sorted(asked)),
+        other_cores=float(np.median(others)) if others else None,
         notices=disturbance_notices(runs),
     )
 
@@ -99,7 +103,6 @@ def counted_medians(sides: Sequence[MeasuredSide]) -> list[tuple[float, float]]:
 
 
 def _rounds(sides: Sequence[MeasuredSide]) -> list[tuple[Array, Array]]:
-    """Return the samples of either side, of rounds that both have."""
     by_round = [
         {
             run.turn.round: run.headline.values_ms
@@ -122,19 +125,6 @@ def middle_round_s(sides: Sequence[MeasuredSide]) -> float:
     return float(np.median(np.diff([starts[start] for start in sorted(starts)])))
 
 
-def _within_pct(runs: Sequence[Run]) -> float | None:
-    """Return the half-width of a process's own interval, that of the middle process."""
-    series = [run.headline.values_ms for run in runs if run.headline is not None]
-    known = [width for one in series if (width := uncertainty_pct(one)) is not None]
-    return float(np.median(known)) if known else None
-
-
-def _other_cores(runs: Sequence[Run]) -> float | None:
-    """Return what other work kept busy, in the middle process."""
-    known = [run.other_load_cores for run in runs if run.other_load_cores is not None]
-    return float(np.median(known)) if known else None
-
-
 def disturbance_notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
     """Return the gravest notice of each disturbance that half of the processes or more had."""
     found = []
@@ -143,11 +133,6 @@ def disturbance_notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
         if 2 * sum(map(bool, had)) >= len(runs):
             found.append(most_severe([one for some in had for one in some]))
     return tuple(found)
-
-
-def _asked(round_s: float) -> list[int]:
-    """Return rounds: those that fit into `TIMES_S`, and those of the default."""
-    return sorted({LOOKS[-1], *(max(1, int(time / round_s)) for time in TIMES_S)})
 
 
 def _decidable(differences: Sequence[float], rounds: int, round_s: float) -> Decidable:
@@ -161,10 +146,6 @@ def _decidable(differences: Sequence[float], rounds: int, round_s: float) -> Dec
 
 #: With fewer rounds, intervals of the curve are too narrow: ``benchmarks/statistics/self_test.py``.
 ENOUGH_ROUNDS = 16
-#: Differences of the curve, as multiples of the smallest that is found often enough.
-_MULTIPLES = (0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0)
-#: Differences of the curve where none is found often enough, in percent.
-_COARSE_PCT = (5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 class SameSides(Record, frozen=True, kw_only=True, eq=False):
@@ -206,6 +187,14 @@ def self_test_of(
     ended = [one.kind for one in comparisons if one.kind is not None]
     false = sum(kind in (VerdictKind.FASTER, VerdictKind.SLOWER) for kind in ended)
     low, high = share_interval(false, len(ended)) if ended else (None, None)
+    # comparisons of a single round say nothing of its time
+    rounds_s = [middle_round_s(one.sides) for one in measured if len(one.sides[0].runs) > 1]
+    short = []
+    if len(medians) < ENOUGH_ROUNDS:
+        message = f"only {len(medians)} measured rounds count, so the intervals are too narrow"
+        evidence = {"counted": len(medians), "enough": ENOUGH_ROUNDS}
+        message += "; test with more time"
+        short = [Notice(code="W-SHORT-SELF-TEST", message=message, evidence=evidence)]
     return SelfTest(
         environment=first.environment.comparable_key(),
         backend=first.job.backend.name,
@@ -214,7 +203,7 @@ def self_test_of(
         rounds=rounds,
         threshold_pct=threshold_pct,
         duration_s=duration_s,
-        round_s=_round_s(measured) * every / len(medians),
+        round_s=float(np.median(rounds_s)) * every / len(medians),
         comparisons=comparisons,
         ended=len(ended),
         false_verdicts=false,
@@ -227,7 +216,7 @@ def self_test_of(
         smallest_pct=_finite(smallest.difference_pct),
         smallest_low_pct=_finite(smallest.low_pct),
         smallest_high_pct=_finite(smallest.high_pct),
-        notices=(*_few(len(medians)), *disturbance_notices(runs)),
+        notices=(*short, *disturbance_notices(runs)),
     )
 
 
@@ -243,17 +232,12 @@ def _comparison(same: SameSides, threshold_pct: float) -> SameComparison:
     )
 
 
-def _round_s(measured: Sequence[SameSides]) -> float:
-    """Return the time of the middle round; comparisons of a single round say nothing of it."""
-    known = [middle_round_s(one.sides) for one in measured if len(one.sides[0].runs) > 1]
-    return float(np.median(known))
-
-
 def _curve(drawn: DrawnComparisons, smallest_pct: float) -> tuple[Detection, ...]:
     """Return what the comparisons find, from no difference to one that nearly all of them find."""
-    planted = [0.0, *_COARSE_PCT]
+    planted = [0.0, 5.0, 10.0, 20.0, 50.0, 100.0]
     if math.isfinite(smallest_pct):
-        around = [float(f"{smallest_pct * multiple:.2g}") for multiple in _MULTIPLES]
+        multiples = (0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0)
+        around = [float(f"{smallest_pct * multiple:.2g}") for multiple in multiples]
         planted = sorted({0.0, smallest_pct, *around})
     shares = drawn.shares(planted)
     return tuple(
@@ -272,13 +256,3 @@ def _curve(drawn: DrawnComparisons, smallest_pct: float) -> tuple[Detection, ...
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _few(counted: int) -> Iterator[Notice]:
-    if counted < ENOUGH_ROUNDS:
-        yield Notice(
-            code="W-SHORT-SELF-TEST",
-            message=f"only {counted} measured rounds count, so the intervals are too narrow; "
-            "test with more time",
-            evidence={"counted": counted, "enough": ENOUGH_ROUNDS},
-        )

@@ -106,6 +106,10 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
         detail = f"the clock has steps of {format_significant(100 * step, 2)} % of the median"
     effective = [sum(one.effective_n for one in side if one) for side in summaries]
     samples = [sum(one.n for one in side if one) for side in summaries]
+    more = None
+    if reason is Reason.INTERVAL_TOO_WIDE:  # samples do not tell how processes scatter
+        scatter = math.sqrt(2) * terms.scatter if estimate.method == "samples" else 0.0
+        more = more_needed(estimate, terms.threshold_pct, scatter=scatter)
     return Verdict(
         metric=metric,
         kind=kind,
@@ -120,7 +124,7 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
         effective_b=effective[1],
         processes_a=len(sides[0]),
         processes_b=len(sides[1]),
-        more=_more(estimate, terms) if reason is Reason.INTERVAL_TOO_WIDE else None,
+        more=more,
         detail=detail,
         corrected_ratio=corrected_ratio(estimate, terms.threshold_pct)
         if estimate.method == "rounds" and kind in (VerdictKind.FASTER, VerdictKind.SLOWER)
@@ -146,12 +150,6 @@ def _estimate(
         first, second, scatter=terms.scatter, confidence=max(terms.confidence, 0.95)
     )
     return estimate, medians
-
-
-def _more(estimate: RatioEstimate, terms: CompareConfig) -> int | None:
-    """Return how many more units would decide it: samples do not tell how processes scatter."""
-    scatter = math.sqrt(2) * terms.scatter if estimate.method == "samples" else 0.0
-    return more_needed(estimate, terms.threshold_pct, scatter=scatter)
 
 
 def _is_lost_in(
@@ -197,7 +195,13 @@ def figure_verdict(sides: Sides, figure: Figure, terms: CompareConfig) -> Verdic
     if any(one <= 0 for side in known for one in side):
         return None
     verdict = _open(figure, known, terms)
-    return _exact(verdict) if figure.is_exact else _repeated(verdict, sides, known, terms)
+    if not figure.is_exact:
+        return _repeated(verdict, sides, known, terms)
+    distance, kind = math.log(middle_of(known[1]) / middle_of(known[0])), VerdictKind.SAME
+    if abs(distance) > math.log1p(verdict.threshold_pct / 100):
+        better = (distance > 0) is verdict.higher_is_better
+        kind = VerdictKind.FASTER if better else VerdictKind.SLOWER
+    return replace(verdict, kind=kind, reason=Reason.EXACT)
 
 
 def _open(figure: Figure, known: Sequence[Sequence[float]], terms: CompareConfig) -> Verdict:
@@ -254,17 +258,6 @@ def _each_build(side: Side) -> Side:
     return tuple(reversed(builds.values()))
 
 
-def _exact(verdict: Verdict) -> Verdict:
-    assert verdict.a is not None
-    assert verdict.b is not None
-    distance = math.log(verdict.b / verdict.a)
-    kind = VerdictKind.SAME
-    if abs(distance) > math.log1p(verdict.threshold_pct / 100):
-        better = (distance > 0) is verdict.higher_is_better
-        kind = VerdictKind.FASTER if better else VerdictKind.SLOWER
-    return replace(verdict, kind=kind, reason=Reason.EXACT)
-
-
 def _repeated(
     verdict: Verdict, sides: Sides, known: Sequence[Sequence[float]], terms: CompareConfig
 ) -> Verdict:
@@ -300,11 +293,13 @@ def verdicts(
     """
     terms = terms or CompareConfig()
     sides = _measured(a, "A"), _measured(b, "B")
-    metrics = (*_metrics(sides), *(figure.name for figure in FIGURES))
+    headline = sides[0][0].run.headline
+    first = (headline.metric,) if headline is not None else ()
+    metrics = dict.fromkeys((*first, *COMPARED_SERIES))
     detail = _detail(sides, terms)
     return tuple(
         verdict
-        for metric in metrics
+        for metric in (*metrics, *(figure.name for figure in FIGURES))
         if (verdict := _verdict(sides, metric, terms, detail)) is not None
     )
 
@@ -334,9 +329,10 @@ def _verdict(sides: Sides, metric: str, terms: CompareConfig, detail: str | None
         return None
     a, b = ([view.run for view in side] for side in sides)
     verdict = replace(verdict, evidence=evidence_level(a, b))
-    if detail:
-        return _incomparable(verdict, detail)
-    return withheld(verdict, a, b, terms.spreads)
+    if not detail:
+        return withheld(verdict, a, b, terms.spreads)
+    kind, reason = VerdictKind.INCOMPARABLE, Reason.DIFFERENT
+    return replace(verdict, kind=kind, reason=reason, detail=detail, more=None)
 
 
 def _measured(runs: Sequence[Run], label: str) -> tuple[RunView, ...]:
@@ -345,15 +341,3 @@ def _measured(runs: Sequence[Run], label: str) -> tuple[RunView, ...]:
         why = runs[0].outcome.message if runs else None
         raise UsageError(f"nothing of {label} to compare", why=why or "no run succeeded")
     return good
-
-
-def _metrics(sides: Sides) -> list[str]:
-    headlines = [one.run.headline for side in sides for one in side]
-    first = [headline.metric for headline in headlines[:1] if headline is not None]
-    return list(dict.fromkeys((*first, *COMPARED_SERIES)))
-
-
-def _incomparable(verdict: Verdict, detail: str) -> Verdict:
-    return replace(
-        verdict, kind=VerdictKind.INCOMPARABLE, reason=Reason.DIFFERENT, detail=detail, more=None
-    )

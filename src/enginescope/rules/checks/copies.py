@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from operator import attrgetter
 
 from enginescope.analysis.layers.reformats import REFORMATS
 from enginescope.records.plan.plan import Layer
@@ -13,12 +12,7 @@ from enginescope.rules.base import Found, Severity, rule
 from enginescope.rules.tensor_cores import converted
 from enginescope.rules.view import LintView
 
-_TYPE_AT_BORDER = "give this input or output of the engine the type that its layers use"
-_NAME_OF = attrgetter("name")
 _NAMED = re.compile(r"^Reformatting CopyNode for (?:In|Out)put Tensor \d+ (?:to|from) (.+)$")
-_FORMAT_AT_BORDER = (
-    "give the engine the format that the layer takes (trtexec: --inputIOFormats, --outputIOFormats)"
-)
 _MOVES = frozenset(
     {
         *("Shuffle", "Slice", "Padding", "Concatenation", "Concat", "Gather", "Copy"),
@@ -31,15 +25,12 @@ _WORDS = frozenset(
         *("Slice", "Con", "Conc", "Concat", "Rep", "Repl", "Cop", "Copy", "Pad", "Padd"),
     }
 )
-_KERNEL = re.compile(r"^__myl_((?:[A-Z][a-z]+)+)(?:_|$)")
-_WORD = re.compile(r"[A-Z][a-z]+")
 
 
 @rule(
     "PLAN104",
     "reformat-converts-type",
     "A Reformat layer converts between element types",
-    severity=Severity.WARNING,
     advice="let the layers on both sides run in one precision",
     explains=("TIME204",),
     is_general=True,
@@ -62,21 +53,19 @@ def reformat_converts_type(view: LintView) -> Iterator[Found]:
     When it is wrong: the precision changes on purpose, for accuracy.
     """
     for layer in view.of_kinds(lambda one: one.type in REFORMATS and one.reads is not one.writes):
-        pair = converted(layer)
-        if pair is None or layer.attributes.get("Origin") == "QDQ":
+        pair, origin = converted(layer), layer.attributes.get("Origin")
+        if pair is None or origin == "QDQ":
             continue
         flow = view.flow
         border = layer.index in flow.reads_input or layer.index in flow.writes_output
         yield Found(
             layers=(layer.index,),
             message=f"converts {pair[0].value} to {pair[1].value}",
-            evidence={
-                "from": pair[0].value,
-                "to": pair[1].value,
-                "origin": layer.attributes.get("Origin"),
-            },
+            evidence={"from": pair[0].value, "to": pair[1].value, "origin": origin},
             severity=Severity.INFO if border else None,
-            advice=_TYPE_AT_BORDER if border else None,
+            advice="give this input or output of the engine the type that its layers use"
+            if border
+            else None,
         )
 
 
@@ -84,7 +73,6 @@ def reformat_converts_type(view: LintView) -> Iterator[Found]:
     "PLAN105",
     "slice-converts-type",
     "A Slice layer converts between element types",
-    severity=Severity.WARNING,
     advice="let the layers on both sides run in one precision",
     explains=("TIME204",),
 )
@@ -113,7 +101,6 @@ def slice_converts_type(view: LintView) -> Iterator[Found]:
     "PLAN109",
     "reformat-sandwich",
     "One layer forces Reformats around it",
-    severity=Severity.WARNING,
     advice="let the layer run in the precision and layout of its neighbors",
     explains=("PLAN104", "TIME204"),
     is_general=True,
@@ -145,16 +132,16 @@ def reformat_sandwich(view: LintView) -> Iterator[Found]:
     pairs = {first.index: pair for first in reformats if (pair := _sandwich(view, first))}
     taken = {index for first, (_, last) in pairs.items() for index in (first, last)}
     for first, (index, last) in pairs.items():
-        changes = _changes(view.layers[first])
-        yield _sandwich_found(
-            view,
-            index,
-            (first, last),
-            f"is between two Reformats that undo each other ({changes} and back)",
-        )
+        changes = f"{_changes(view.layers[first])} and back"
+        message = f"is between two Reformats that undo each other ({changes})"
+        yield _sandwich_found(view, index, (first, last), message)
     for (index, border), some in _by_layer(view, reformats, taken).items():
-        if len(some) == 1 and not _changes_layout_alone(some[0]):
-            continue
+        if len(some) == 1:  # it counts where it is known to change the layout and to keep the type
+            kinds = [_kind(one) for one in (*some[0].inputs[:1], *some[0].outputs[:1])]
+            types = {dtype for dtype, _ in kinds}
+            layouts = {layout for _, layout in kinds}
+            if len(types) != 1 or len(layouts) != 2 or None in types | layouts:
+                continue
         count = "a Reformat" if len(some) == 1 else f"{len(some)} Reformats"
         changes = " and ".join(dict.fromkeys(map(_changes, some)))
         layers = tuple(reformat.index for reformat in some)
@@ -164,13 +151,14 @@ def reformat_sandwich(view: LintView) -> Iterator[Found]:
 def _sandwich_found(
     view: LintView, index: int, layers: tuple[int, ...], message: str, *, border: bool = False
 ) -> Found:
+    advice = "give the engine the format that the layer takes (trtexec: --inputIOFormats, "
     return Found(
         layers=layers,
         subject=view.layers[index].name,
         message=message,
         evidence={"layer": index, "reformats": [view.layers[layer].name for layer in layers]},
         severity=Severity.INFO if border else None,
-        advice=_FORMAT_AT_BORDER if border else None,
+        advice=f"{advice}--outputIOFormats)" if border else None,
     )
 
 
@@ -204,13 +192,6 @@ def _sandwich(view: LintView, first: Layer) -> tuple[int, int] | None:
     return (index, last.index) if undone else None
 
 
-def _changes_layout_alone(layer: Layer) -> bool:
-    """Whether a Reformat is known to change the layout and to keep the type."""
-    sides = [_kind(one) for one in (*layer.inputs[:1], *layer.outputs[:1])]
-    (before, after) = sides if len(sides) == 2 else ((None, None), (None, None))
-    return None not in (*before, *after) and before[0] == after[0] and before != after
-
-
 def _kind(tensor: Tensor) -> tuple[str | None, str | None]:
     dtype, layout = tensor.dtype, tensor.layout
     return (dtype.value if dtype else None, layout.name if layout else None)
@@ -230,8 +211,8 @@ def moves_only(layer: Layer) -> bool:
         return True
     if layer.type != "kgen":
         return False
-    match = _KERNEL.match(layer.tactic_name or layer.name)
-    return match is not None and all(word in _WORDS for word in _WORD.findall(match[1]))
+    match = re.match(r"__myl_((?:[A-Z][a-z]+)+)(?:_|$)", layer.tactic_name or layer.name)
+    return match is not None and _WORDS.issuperset(re.findall(r"[A-Z][a-z]+", match[1]))
 
 
 @rule(
@@ -277,7 +258,7 @@ def constant_layers(view: LintView) -> tuple[int, ...]:
     for layer in view.plan.layers:
         if layer.type == "Constant" or not layer.inputs:
             continue
-        if not constants.issuperset(map(_NAME_OF, layer.inputs)):
+        if not constants.issuperset(tensor.name for tensor in layer.inputs):
             continue
         constants.update(tensor.name for tensor in layer.outputs)
         if not layer.is_inert:
@@ -289,7 +270,6 @@ def constant_layers(view: LintView) -> tuple[int, ...]:
     "PLAN115",
     "constant-copies",
     "Constants are copied or computed at every inference",
-    severity=Severity.WARNING,
     advice="fold constants (polygraphy surgeon sanitize --fold-constants), then build again",
     explains=("PLAN104", "PLAN105", "PLAN109", "PLAN111", "PLAN116", "TIME202", "TIME204"),
 )
@@ -340,7 +320,6 @@ def _copies_equal(layer: Layer) -> bool:
     "PLAN116",
     "equal-format-copy",
     "A Reformat copies between equal formats",
-    severity=Severity.WARNING,
     advice="remove the Identity or Cast behind it, or the output that is read inside as well",
     explains=("TIME204",),
     is_general=True,

@@ -14,25 +14,20 @@ from enginescope.rules.tensor_cores import MATMULS
 from enginescope.rules.view import LintView
 
 _SOFTMAX = re.compile(r"softmax|Max[rR]?(?:\w{0,12})Sub(?:\w{0,12})Exp\w{0,12}Sum", re.IGNORECASE)
-_FUSED = re.compile(r"mha|fmha|attention_v|flash", re.IGNORECASE)
 _HOPS = 2
 _PASSED_BY = REFORMATS | {
     *("kgen", "Shuffle", "PointWise", "Slice"),
     *("Add", "Div", "Eltwise", "Mul", "Transpose", "Where"),
 }
-_OPAQUE_SHARE_PCT = 5.0
 _MEANS = frozenset({"Mean", "ReduceMean"})
 _ROOTS = frozenset({"Sqrt", "Rsqrt"})
 _TYPES = ("kgen", "PointWise", "PointWiseV2", "ElementWise", "Reduce", "Unary")
-_NUMBER = re.compile(r"_\d+$")
-_NODE = re.compile(r"[^\s(),\[\]]*/([A-Za-z_0-9]+)")
 
 
 @rule(
     "PLAN113",
     "unfused-attention",
     "Attention runs as separate kernels",
-    severity=Severity.WARNING,
     advice="write it as MatMul, scale, mask, Softmax, MatMul with nothing in between",
     is_general=True,
 )
@@ -59,18 +54,14 @@ def unfused_attention(view: LintView) -> Iterator[Found]:
         before = _nearest_product(view, layer.index, view.flow.before)
         after = _nearest_product(view, layer.index, view.flow.after)
         if before and after:
-            layers = tuple(sorted({*before, layer.index, *after}))
+            first, last = (view.layers[way[-1]].name for way in (before, after))
             yield Found(
-                layers=layers,
+                layers=tuple(sorted({*before, layer.index, *after})),
                 subject=layer.name,
                 message="is a softmax between two matrix products: attention that was not fused",
-                evidence={"before": view.layers[before[-1]].name, "after": _last(view, after)},
+                evidence={"before": first, "after": last},
                 stakes_ms=view.part_ms((*before[:-1], layer.index, *after[:-1])),
             )
-
-
-def _last(view: LintView, path: tuple[int, ...]) -> str:
-    return view.layers[path[-1]].name
 
 
 def _is_softmax(layer: Layer) -> bool:
@@ -79,7 +70,7 @@ def _is_softmax(layer: Layer) -> bool:
     text = " ".join((layer.name, layer.tactic_name or "", *layer.onnx_nodes))
     if layer.type != "kgen" or "max" not in text.lower() or not _SOFTMAX.search(text):
         return False
-    return _FUSED.search(layer.tactic_name or layer.name) is None
+    return not re.search(r"mha|attention_v|flash", layer.tactic_name or layer.name, re.IGNORECASE)
 
 
 def _nearest_product(
@@ -122,7 +113,7 @@ def opaque_block(view: LintView) -> Iterator[Found]:
 
     When it is wrong: the block is a single operation.
     """
-    least_ms = (view.engine_ms or 0.0) * _OPAQUE_SHARE_PCT / 100
+    least_ms = (view.engine_ms or 0.0) * 5 / 100
     for index, time_ms in view.times_ms.items():
         layer, share = view.layers[index], view.share_pct(time_ms)
         if time_ms < least_ms or share is None or not is_whole_part(layer):
@@ -141,7 +132,6 @@ def opaque_block(view: LintView) -> Iterator[Found]:
     "PLAN119",
     "unfused-normalization",
     "A LayerNorm or RMSNorm runs as several kernels",
-    severity=Severity.WARNING,
     advice="export it as one LayerNormalization, and read nothing from its middle",
     explains=("PLAN110", "TIME204"),
 )
@@ -163,7 +153,10 @@ def unfused_layer_norm(view: LintView) -> Iterator[Found]:
     the longest are at stake.
     """
     for layer in view.of_types(_TYPES):
-        if not _may_hold_mean(layer) or not _ends_in_mean(_operations(layer)):
+        texts = (layer.name, layer.tactic_name or "", *layer.onnx_nodes)
+        may_hold = any("Mean" in text for text in texts) or "Operations" in layer.attributes
+        # a large plan has few layers that may hold a mean
+        if not may_hold or not _ends_in_mean(_operations(layer)):
             continue
         way = _way_to_root(view, layer.index)
         if way is None:
@@ -179,28 +172,17 @@ def unfused_layer_norm(view: LintView) -> Iterator[Found]:
         )
 
 
-def _may_hold_mean(layer: Layer) -> bool:
-    """Whether a text of the layer contains a mean; a large plan has few such layers."""
-    texts = (layer.name, layer.tactic_name or "", *layer.onnx_nodes)
-    return any("Mean" in text for text in texts) or "Operations" in layer.attributes
-
-
 def _operations(layer: Layer) -> tuple[str, ...]:
     told = operations_of(layer)
     if told:
         return told
-    nodes = _NODE.findall(" ".join(layer.onnx_nodes) or layer.name)
-    return tuple(_NUMBER.sub("", node) for node in nodes)
+    nodes = re.findall(r"[^\s(),\[\]]*/([A-Za-z_0-9]+)", " ".join(layer.onnx_nodes) or layer.name)
+    return tuple(re.sub(r"_\d+$", "", node) for node in nodes)
 
 
 def _ends_in_mean(operations: tuple[str, ...]) -> bool:
     last = max((at for at, one in enumerate(operations) if one in _MEANS), default=None)
     return last is not None and _ROOTS.isdisjoint(operations[last:])
-
-
-def _begins_with_root(operations: tuple[str, ...]) -> bool:
-    first = next((at for at, one in enumerate(operations) if one in _ROOTS), None)
-    return first is not None and _MEANS.isdisjoint(operations[:first])
 
 
 def _way_to_root(view: LintView, start: int) -> tuple[int, ...] | None:
@@ -209,7 +191,9 @@ def _way_to_root(view: LintView, start: int) -> tuple[int, ...] | None:
     for _ in range(_HOPS):
         ways = [way for way in ways if view.layers[way[-1]].type in _TYPES]
         for way in ways:
-            if _begins_with_root(_operations(view.layers[way[-1]])):
+            operations = _operations(view.layers[way[-1]])
+            first = next((at for at, one in enumerate(operations) if one in _ROOTS), None)
+            if first is not None and _MEANS.isdisjoint(operations[:first]):
                 return way
         ways = [
             (*way, reader)

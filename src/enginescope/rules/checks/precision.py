@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from enginescope.analysis.layers.reformats import REFORMATS, is_whole_part
 from enginescope.core.record import replace
 from enginescope.records.plan.plan import Layer
-from enginescope.records.tensor import DataType, Tensor
+from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Severity, rule
 from enginescope.rules.checks.copies import moves_only
 from enginescope.rules.tensor_cores import (
@@ -20,27 +20,23 @@ from enginescope.rules.tensor_cores import (
     converted,
     output_type,
 )
-from enginescope.rules.view import Kind, LintView
+from enginescope.rules.view import LintView
 
 _PRODUCTS = frozenset((*CONVOLUTIONS, *MATMULS))
 #: Nearly every NVIDIA GPU with tensor cores has a higher ratio of INT8 and memory peaks.
 _MACS_PER_BYTE = 100
-_OWN_LAYERS = ("Scale", "Quantize", "Dequantize", "QuantizeLinear", "DequantizeLinear")
-_QDQ_TYPES = frozenset((*_OWN_LAYERS, *REFORMATS))
-_AT_INPUT = "feed the input quantized, if its source can"
+_QDQ_TYPES = REFORMATS | {"Scale", "Quantize", "Dequantize", "QuantizeLinear", "DequantizeLinear"}
+_AT_INPUT = (", of the engine's input", "feed the input quantized, if its source can", None)
 _RESIDUAL = "put a Q/DQ pair on the residual branch too, before the addition"
 _FLOAT_NEIGHBOR = "quantize the layer beside it as well, or leave both in floats"
 _COMPUTING = _PRODUCTS | {"kgen", "Myelin"}
 _CONVERSIONS = frozenset((*REFORMATS, "Scale", "Quantize", "Dequantize", "Cast"))
-_LARGEST_PART = 0.5
-_WHOLE_SHARE_PCT = 5.0
 
 
 @rule(
     "PLAN103",
     "quantized-float-output",
     "A quantized layer writes floats",
-    severity=Severity.WARNING,
     advice="quantize its output: a Q/DQ pair behind it, and on the residual branch",
 )
 def quantized_float_output(view: LintView) -> Iterator[Found]:
@@ -60,14 +56,19 @@ def quantized_float_output(view: LintView) -> Iterator[Found]:
     write the engine's outputs. At stake is the time of the bytes that a quantized output would
     save; nothing where memory does not limit the layer.
     """
-    for layer in view.of_kinds(_is_quantised_with_floats):
+    quantized = view.of_kinds(
+        lambda one: one.type in _PRODUCTS and one.reads in QUANTISED and one.writes in FLOATS
+    )
+    for layer in quantized:
         if _ends_at_output(view, layer.index):
             continue
-        source, target = converted(layer) or (None, None)
-        assert source is not None
-        assert target is not None
+        pair = converted(layer)
+        assert pair is not None
+        source, target = pair
         intensity = view.work(layer).arithmetic_intensity
-        compute_bound = intensity is not None and intensity >= _balance(view, source)
+        rate = view.gpu.macs_per_ms(source.value) if view.gpu else None
+        balance = rate / view.gpu.bytes_per_ms if view.gpu and rate else _MACS_PER_BYTE
+        compute_bound = intensity is not None and intensity >= balance
         memory = " and is bound by memory" if intensity is not None and not compute_bound else ""
         yield Found(
             layers=(layer.index,),
@@ -89,22 +90,13 @@ def spared_ms(view: LintView, layer: Layer, dtype: DataType) -> dict[int, float]
         Time by the layer's index; empty: unknown.
     """
     moved = view.work(layer).moved_bytes
-    return view.part_ms((layer.index,), _spared_bytes(layer, dtype) / moved) if moved else {}
-
-
-def _is_quantised_with_floats(kind: Kind) -> bool:
-    return kind.type in _PRODUCTS and kind.reads in QUANTISED and kind.writes in FLOATS
-
-
-def _spared_bytes(layer: Layer, dtype: DataType) -> int:
-    """Return the bytes that outputs of type `dtype` would save; 0 if that is unknown."""
     floats = (output for output in layer.outputs if output.dtype in FLOATS)
     pairs = ((one.nbytes, replace(one, dtype=dtype).nbytes) for one in floats)
-    return sum(now - then for now, then in pairs if now is not None and then is not None)
+    spared = sum(now - then for now, then in pairs if now is not None and then is not None)
+    return view.part_ms((layer.index,), spared / moved) if moved else {}
 
 
 def _ends_at_output(view: LintView, index: int) -> bool:
-    """Whether only copies to the engine's outputs read a layer."""
     readers = view.flow.after.get(index, ())
     if not readers:
         return index in view.flow.writes_output
@@ -116,17 +108,10 @@ def _ends_at_output(view: LintView, index: int) -> bool:
     )
 
 
-def _balance(view: LintView, dtype: DataType) -> float:
-    """Return the multiplications per byte below which memory limits a layer."""
-    rate = view.gpu.macs_per_ms(dtype.value) if view.gpu else None
-    return rate / view.gpu.bytes_per_ms if view.gpu and rate else _MACS_PER_BYTE
-
-
 @rule(
     "PLAN106",
     "unfused-qdq",
     "A Quantize or Dequantize runs as a separate layer",
-    severity=Severity.WARNING,
     advice="place the Q/DQ pair where it fuses with the layers around it",
     explains=("PLAN103", "TIME204"),
     is_general=True,
@@ -153,21 +138,18 @@ def unfused_qdq(view: LintView) -> Iterator[Found]:
         pair = converted(layer)
         if pair is None or not is_qdq(layer):
             continue
-        role = "Quantize" if pair[1] in QUANTISED else "Dequantize"
-        at_input = role == "Quantize" and layer.index in view.flow.reads_input
-        reason, advice, partner = (
-            (", of the engine's input", _AT_INPUT, None)
-            if at_input
-            else _of_quantize(view, layer)
-            if role == "Quantize"
-            else _of_dequantize(view, layer)
-        )
+        is_quantize = pair[1] in QUANTISED
+        at_input = is_quantize and layer.index in view.flow.reads_input
+        reason, advice, partner = (_of_quantize if is_quantize else _of_dequantize)(view, layer)
+        if at_input:
+            reason, advice, partner = _AT_INPUT
+        role = "Quantize" if is_quantize else "Dequantize"
         stakes = view.part_ms((layer.index,))
         if partner is not None and partner.precision is not None:
             stakes |= spared_ms(view, partner, partner.precision)
         yield Found(
             layers=(layer.index, *((partner.index,) if partner else ())),
-            message=f"is a {role} on its own, {pair[0].value} to {pair[1].value}" + (reason or ""),
+            message=f"is a {role} on its own, {pair[0].value} to {pair[1].value}" + reason,
             evidence={
                 "role": role,
                 "from": pair[0].value,
@@ -190,17 +172,19 @@ def is_qdq(layer: Layer) -> bool:
     return (before in QUANTISED) != (after in QUANTISED)
 
 
-def _of_quantize(view: LintView, layer: Layer) -> tuple[str | None, str | None, Layer | None]:
+def _of_quantize(view: LintView, layer: Layer) -> tuple[str, str | None, Layer | None]:
     """Return why a layer is separate, the advice, and the layer that therefore writes floats."""
     at = view.flow.only_before(layer.index)
     if at is None:
-        return None, None, None
+        return "", None, None
     producer = view.layers[at]
-    tensor = layer.inputs[0]
-    readers = (
-        view.layers[reader] for reader in view.flow.after.get(at, ()) if reader != layer.index
-    )
-    if any(_reads_in_floats(reader, tensor) for reader in readers):
+    readers = (view.layers[reader] for reader in view.flow.after.get(at, ()))
+    if any(
+        reader.index != layer.index
+        and not is_qdq(reader)
+        and any(one.name == layer.inputs[0].name and one.dtype in FLOATS for one in reader.inputs)
+        for reader in readers
+    ):
         partner = producer if producer.precision in QUANTISED else None
         return ": another layer reads the same tensor in floats", _RESIDUAL, partner
     residuals = (tensor for tensor in producer.inputs[1:] if tensor.dtype in FLOATS)
@@ -208,10 +192,10 @@ def _of_quantize(view: LintView, layer: Layer) -> tuple[str | None, str | None, 
         return ": the layer before it adds a residual in floats", _RESIDUAL, producer
     if producer.precision in FLOATS:
         return ": the layer before it runs in floats", _FLOAT_NEIGHBOR, None
-    return None, None, None
+    return "", None, None
 
 
-def _of_dequantize(view: LintView, layer: Layer) -> tuple[str | None, str | None, Layer | None]:
+def _of_dequantize(view: LintView, layer: Layer) -> tuple[str, str | None, Layer | None]:
     readers = [view.layers[reader] for reader in view.flow.after.get(layer.index, ())]
     mixed = [reader for reader in readers if reader.precision in QUANTISED]
     if mixed:
@@ -219,19 +203,13 @@ def _of_dequantize(view: LintView, layer: Layer) -> tuple[str | None, str | None
         return ": a quantized layer adds it in floats", _RESIDUAL, partner
     if readers and all(reader.precision in FLOATS for reader in readers):
         return ": the layer behind it runs in floats", _FLOAT_NEIGHBOR, None
-    return None, None, None
-
-
-def _reads_in_floats(layer: Layer, tensor: Tensor) -> bool:
-    own = (one for one in layer.inputs if one.name == tensor.name)
-    return not is_qdq(layer) and any(one.dtype in FLOATS for one in own)
+    return "", None, None
 
 
 @rule(
     "PLAN110",
     "fp32-left",
     "A layer is left in FP32 in a plan of reduced precision",
-    severity=Severity.WARNING,
     advice="allow it a lower precision, if accuracy permits",
     is_general=True,
 )
@@ -254,29 +232,26 @@ def fp32_left(view: LintView) -> Iterator[Found]:
     """
     if not any(kind.type in _COMPUTING and kind.reads in REDUCED for kind in view.kinds):
         return
-    times = view.times_ms
-    for layer in view.of_kinds(_is_left):
-        if moves_only(layer) or times.get(layer.index) == 0:
+    left = view.of_kinds(
+        lambda one: one.reads is one.writes is DataType.FP32 and one.type not in REFORMATS
+    )
+    for layer in left:
+        if moves_only(layer) or view.times_ms.get(layer.index) == 0:
             continue
+        is_product = layer.type in _PRODUCTS
         yield Found(
             layers=(layer.index,),
             message="runs in FP32, others in reduced precision",
             evidence={"type": layer.type, "subtype": layer.subtype},
-            severity=None if layer.type in _PRODUCTS else Severity.INFO,
-            stakes_ms=None if layer.type in _PRODUCTS else view.part_ms((layer.index,), 0.5),
+            severity=None if is_product else Severity.INFO,
+            stakes_ms=None if is_product else view.part_ms((layer.index,), 0.5),
         )
-
-
-def _is_left(kind: Kind) -> bool:
-    both = kind.reads is DataType.FP32 and kind.writes is DataType.FP32
-    return both and kind.type not in REFORMATS
 
 
 @rule(
     "PLAN117",
     "precision-island",
     "Layers of a wider type stand between layers of a narrower one",
-    severity=Severity.WARNING,
     advice="let these layers run in the precision around them",
     explains=("PLAN103", "PLAN104", "PLAN105", "PLAN106", "PLAN109", "PLAN110", "TIME204"),
     is_general=True,
@@ -305,23 +280,17 @@ def precision_island(view: LintView) -> Iterator[Found]:
         inside = set(members)
         before = _neighbors(view, members, inside, view.flow.before)
         after = _neighbors(view, members, inside, view.flow.after)
-        entering = [
-            member for member in before if _narrows(member.precision, output_type(member), main)
-        ]
-        leaving = [
-            member for member in after if _narrows(output_type(member), member.precision, main)
-        ]
-        copies = [member.index for member in (*entering, *leaving) if member.type in _CONVERSIONS]
-        copies += [member for member in members if view.layers[member].type in _CONVERSIONS]
-        computing = [member for member in members if view.layers[member].type not in _CONVERSIONS]
+        entering = [one for one in before if _narrows(one.precision, output_type(one), main)]
+        leaving = [one for one in after if _narrows(output_type(one), one.precision, main)]
+        copies = [one.index for one in (*entering, *leaving) if one.type in _CONVERSIONS]
+        copies += [at for at in members if view.layers[at].type in _CONVERSIONS]
+        computing = [at for at in members if view.layers[at].type not in _CONVERSIONS]
         out = bool(leaving) or not inside.isdisjoint(view.flow.writes_output)
         if not (entering and out and copies and computing):
             continue
-        if len(members) > _LARGEST_PART * len(view.active):
+        if len(members) > len(view.active) / 2:
             continue
-        feeding = [
-            member for member in entering if member.precision in QUANTISED and not is_qdq(member)
-        ]
+        feeding = [one for one in entering if one.precision in QUANTISED and not is_qdq(one)]
         yield _island(view, computing, copies, feeding, main)
 
 
@@ -368,7 +337,6 @@ def _wide_layers(view: LintView, main: DataType) -> set[int]:
 
 
 def _components(view: LintView, wide: set[int]) -> Iterator[list[int]]:
-    """Yield connected groups of wide layers, in the order of the plan."""
     left = set(wide)
     for start in sorted(wide):
         if start not in left:
@@ -428,7 +396,7 @@ def whole_fp32(view: LintView) -> Iterator[Found]:
         return
     layers = [layer.index for layer in computing]
     share = view.share_pct(view.time_ms(layers))
-    if share is not None and share < _WHOLE_SHARE_PCT:
+    if share is not None and share < 5:  # percent
         return
     yield Found(
         layers=tuple(layers),

@@ -25,14 +25,12 @@ from enginescope.rules.tensor_cores import (
 from enginescope.rules.view import LintView
 
 _FEW_CHANNELS = 32
-_COUNT = "count the kernel's tensor core instructions with Nsight Compute"
 
 
 @rule(
     "PLAN101",
     "conv-without-tensor-cores",
     "A convolution of reduced precision runs without tensor cores",
-    severity=Severity.WARNING,
     advice="give the builder more workspace or a higher optimization level",
 )
 def conv_tensor_cores(view: LintView) -> Iterator[Found]:
@@ -72,7 +70,9 @@ def conv_tensor_cores(view: LintView) -> Iterator[Found]:
             message=message,
             evidence={"tactic": layer.tactic_name, "subtype": layer.subtype},
             severity=Severity.INFO if reason else None,
-            advice=_COUNT if used is None else None,
+            advice="count the kernel's tensor core instructions with Nsight Compute"
+            if used is None
+            else None,
             stakes_ms={} if reason else view.excess_ms(layer),
         )
 
@@ -92,7 +92,6 @@ def _reason(layer: Layer, *, depthwise: bool) -> str | None:
     "PLAN102",
     "misaligned-channels",
     "A convolution's channels do not fill the vectors of tensor cores",
-    severity=Severity.WARNING,
     advice="round the channels in the model up to the multiple that the finding names",
     explains=("PLAN101",),
 )
@@ -135,7 +134,9 @@ def conv_alignment(view: LintView) -> Iterator[Found]:
             layers=(layer.index,),
             message=f"has {words}{per}, not a multiple of {multiple}",
             evidence={"channels": each, "multiple": multiple, "groups": parts},
-            stakes_ms=_padding_ms(view, layer, odd, multiple),
+            stakes_ms=view.excess_ms(layer)
+            if uses_tensor_cores(layer.tactic_name) is False
+            else view.part_ms((layer.index,), padding(odd.values(), multiple)),
         )
 
 
@@ -146,19 +147,10 @@ def _is_interface(view: LintView, layer: Layer, side: str) -> bool:
     return length is not None and is_fed(view, layer, length)
 
 
-def _padding_ms(
-    view: LintView, layer: Layer, odd: dict[str, int], multiple: int
-) -> dict[int, float] | None:
-    if uses_tensor_cores(layer.tactic_name) is False:
-        return view.excess_ms(layer)
-    return view.part_ms((layer.index,), padding(odd.values(), multiple))
-
-
 @rule(
     "PLAN107",
     "gemm-without-tensor-cores",
     "A matrix product of reduced precision runs without tensor cores",
-    severity=Severity.WARNING,
     advice="raise the builder's optimization level",
 )
 def gemm_tensor_cores(view: LintView) -> Iterator[Found]:
@@ -196,7 +188,6 @@ def gemm_tensor_cores(view: LintView) -> Iterator[Found]:
     "PLAN108",
     "misaligned-gemm",
     "A matrix product's sides do not fill the vectors of tensor cores",
-    severity=Severity.WARNING,
     advice="pad the matrices in the model to such a multiple",
     explains=("PLAN107",),
 )

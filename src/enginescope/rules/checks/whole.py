@@ -9,43 +9,24 @@ from collections.abc import Iterator
 from enginescope.analysis.roofline.roofline import roofline
 from enginescope.core.record import replace
 from enginescope.judge.units import counted
-from enginescope.records.plan.plan import AttributedLayer, Attribution, IOTensor, Layer
-from enginescope.records.tensor import Tensor
+from enginescope.records.plan.plan import AttributedLayer, Attribution, Layer
 from enginescope.rules.base import Found, Severity, rule
 from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS, is_matrix_vector
 from enginescope.rules.view import LintView
 
 _WAITS = "DeviceToShapeHost"
 _TYPES = frozenset({"shape_call", "ShapeHostToDevice", _WAITS, "Shape"})
-_HOST_PCT = 1.0
-_FAR = 2.0
-_TINY_MS = 0.005
-_FEWEST_TINY = 20
-_TINY_PCT = 20.0
-_IN_GRAPH = "raise the batch, and look for what prevents fusion"
-_ERROR_SHARE = 0.5
 _NAMED = 3
-_DISTANCE = 4.0
-_SHORTEST_MS = 0.010
 _LOST_PCT = 1.0
-_IDLE_PCT = 5.0
-_FILLED = 0.5
 _TILE = re.compile(r"tilesize(\d+)x(\d+)x\d|_(\d+)x(\d+)_(?:sliced\w+?_)?ldg")
-_SPLIT = re.compile(r"split_?k", re.IGNORECASE)
 #: What graphs saved per layer: by the least the rule decides, the most is at stake.
 _LAUNCH_MS, _MOST_MS = 0.0006, 0.0009
-_GRAPH_ENQUEUE_MS = 0.0005
-_FEWEST_LAUNCHES = 10
-_LEAST_PCT = 2.0
-_WARNING_PCT = 5.0
-_HOST_BOUND = 0.9
 
 
 @rule(
     "PLAN112",
     "host-shapes",
     "Shape computations on the host take time",
-    severity=Severity.WARNING,
     advice="make dimensions static where they can be, and fold constants in the model",
 )
 def host_shapes(view: LintView) -> Iterator[Found]:
@@ -68,7 +49,7 @@ def host_shapes(view: LintView) -> Iterator[Found]:
     waits = [layer for layer in every if layer.type == _WAITS]
     calls = [one.index for one in every if view.times_ms.get(one.index) or one.type == _WAITS]
     share = view.share_pct(view.time_ms(calls))
-    if not calls or not (waits or (share or 0.0) >= _HOST_PCT):
+    if not calls or not (waits or (share or 0.0) >= 1):
         return
     count = "1 shape" if len(calls) == 1 else f"{len(calls):,} shapes"
     first = view.layers[calls[0]].name
@@ -85,7 +66,6 @@ def host_shapes(view: LintView) -> Iterator[Found]:
     "PLAN114",
     "far-from-optimum",
     "The engine ran with shapes far from its profile's optimum",
-    severity=Severity.WARNING,
     advice="build with a profile whose optimum has the shapes in use",
 )
 def far_from_optimum(view: LintView) -> Iterator[Found]:
@@ -105,28 +85,21 @@ def far_from_optimum(view: LintView) -> Iterator[Found]:
     far = []
     for one in view.plan.inputs:
         given = fed.get(one.tensor.name)
-        ratio = _ratio(given, _optimum(one, view.profile_index))
-        if given is not None and ratio is not None and not 1 / _FAR < ratio < _FAR:
-            far.append((abs(math.log(ratio)), one, given, ratio))
+        best = next((it.opt_shape for it in one.profiles if it.index == view.profile_index), None)
+        optimum = math.prod(best) if best else 0
+        if given is not None and given.elements and optimum:
+            ratio = given.elements / optimum
+            if not 0.5 < ratio < 2:
+                far.append((abs(math.log(ratio)), given, best, ratio))
     if far:
-        _, one, given, ratio = max(far, key=lambda found: found[0])
-        best = _optimum(one, view.profile_index)
+        _, given, best, ratio = max(far, key=lambda found: found[0])
         yield Found(
             layers=(),
-            subject=f"input {one.tensor.name}",
+            subject=f"input {given.name}",
             message=f"was fed as {_shape_text(given.shape)}, "
             f"the profile's optimum is {_shape_text(best)}",
             evidence={"elements_ratio": ratio, "inputs": len(far), "profile": view.profile_index},
         )
-
-
-def _optimum(one: IOTensor, profile_index: int) -> tuple[int, ...] | None:
-    return next((it.opt_shape for it in one.profiles if it.index == profile_index), None)
-
-
-def _ratio(given: Tensor | None, best: tuple[int, ...] | None) -> float | None:
-    elements = given.elements if given else None
-    return elements / math.prod(best) if elements and best and math.prod(best) else None
 
 
 def _shape_text(shape: tuple[int | None, ...] | None) -> str:
@@ -137,7 +110,6 @@ def _shape_text(shape: tuple[int | None, ...] | None) -> str:
     "TIME202",
     "tiny-kernels",
     "Many kernels are too short to fill the GPU",
-    severity=Severity.WARNING,
     advice="run with a CUDA graph or a larger batch, and look for what prevents fusion",
     is_of_engine=True,
 )
@@ -157,18 +129,18 @@ def tiny_kernels(view: LintView) -> Iterator[Found]:
     When it is wrong: the profiler separates kernels that otherwise overlap, and adds some
     microseconds to each.
     """
-    times = view.times_ms.items()
-    short = sorted(index for index, time_ms in times if 0 < time_ms < _TINY_MS)
+    times, in_graph = view.times_ms.items(), "raise the batch, and look for what prevents fusion"
+    short = sorted(index for index, time_ms in times if 0 < time_ms < 0.005)
     tiny = tuple(one for one in short if not view.layers[one].is_inert)
     share = view.share_pct(view.time_ms(tiny))
-    if len(tiny) >= _FEWEST_TINY and share is not None and share >= _TINY_PCT:
+    if len(tiny) >= 20 and share is not None and share >= 20:
         yield Found(
             layers=tiny,
             subject=f"{len(tiny):,} layers",
             message="take less than 5 µs each",
             evidence={"layers": len(tiny), "share_pct": round(share, 3)},
             stakes_ms=view.part_ms(tiny, 0.5),
-            advice=_IN_GRAPH if view.cuda_graph else None,
+            advice=in_graph if view.cuda_graph else None,
         )
 
 
@@ -176,7 +148,6 @@ def tiny_kernels(view: LintView) -> Iterator[Found]:
     "TIME203",
     "profile-mismatch",
     "Plan and profile do not name the same layers",
-    severity=Severity.WARNING,
     advice="export plan and profile from one engine in one run",
     is_of_engine=True,
 )
@@ -202,7 +173,7 @@ def profile_mismatch(view: LintView) -> Iterator[Found]:
     expected = [layer for layer in view.active if layer.profile_index in (None, view.profile_index)]
     untimed = [layer for layer in expected if layer.index not in timings]
     is_other = view.profile is None
-    severity = Severity.ERROR if is_other or len(untimed) > _ERROR_SHARE * len(expected) else None
+    severity = Severity.ERROR if is_other or 2 * len(untimed) > len(expected) else None
     if extra:
         other = ": it is of another build, so no rule uses its times" if is_other else ""
         yield Found(
@@ -226,7 +197,6 @@ def profile_mismatch(view: LintView) -> Iterator[Found]:
     "TIME204",
     "below-roofline",
     "A layer takes several times the limit of the GPU's peaks",
-    severity=Severity.WARNING,
     advice="look at its shape and tactic; raise the batch or the builder's optimization level",
 )
 def below_roofline(view: LintView) -> Iterator[Found]:
@@ -248,15 +218,17 @@ def below_roofline(view: LintView) -> Iterator[Found]:
     """
     if view.gpu is None or view.profile is None:
         return
-    long = _long_enough(view)
-    if not long:
+    shortest_ms = max(0.01, (view.engine_ms or 0.0) * _LOST_PCT / 100)  # a large plan has few
+    places = sorted(index for index, time_ms in view.times_ms.items() if time_ms >= shortest_ms)
+    if not places:
         return
-    part = replace(view.plan, layers=tuple(one.layer for one in long))
-    works = [view.work(one.layer) for one in long]
-    times = Attribution(layers=long)
+    layers = tuple(view.layers[index] for index in places)
+    part = replace(view.plan, layers=layers)
+    timed = (AttributedLayer(layer=layer, timing=view.timings[layer.index]) for layer in layers)
+    works, times = [view.work(layer) for layer in layers], Attribution(layers=tuple(timed))
     for roof in roofline(part, works, view.gpu, times).layers:
         distance, excess = roof.distance, roof.excess_ms
-        if roof.is_partial or distance is None or distance < _DISTANCE:
+        if roof.is_partial or distance is None or distance < 4:
             continue
         if excess is None or (view.share_pct(excess) or 0.0) < _LOST_PCT:
             continue
@@ -271,14 +243,6 @@ def below_roofline(view: LintView) -> Iterator[Found]:
             },
             stakes_ms={part.layers[roof.position].index: excess},
         )
-
-
-def _long_enough(view: LintView) -> tuple[AttributedLayer, ...]:
-    """Return the layers long enough to lose that much; a large plan has few."""
-    shortest_ms = max(_SHORTEST_MS, (view.engine_ms or 0.0) * _LOST_PCT / 100)
-    timings = view.timings
-    long = sorted(index for index, ms in view.times_ms.items() if ms >= shortest_ms)
-    return tuple(AttributedLayer(layer=view.layers[one], timing=timings[one]) for one in long)
 
 
 @rule(
@@ -316,7 +280,7 @@ def small_batch(view: LintView) -> Iterator[Found]:
     if count is None:
         return
     tiles = {product.index: _tiles(view, product) for product in products}
-    few = [index for index, some in tiles.items() if some is not None and some < _FILLED * count]
+    few = [index for index, some in tiles.items() if some is not None and 2 * some < count]
     message = f"leave more than half of the GPU's {count} multiprocessors idle"
     evidence = {"multiprocessors": count, "tiles": [tiles[index] for index in few]}
     yield from _idle(view, few, message, evidence)
@@ -326,9 +290,11 @@ def _idle(
     view: LintView, layers: list[int], message: str, evidence: dict[str, object]
 ) -> Iterator[Found]:
     share = view.share_pct(view.time_ms(layers))
-    if share is None or share < _IDLE_PCT:
+    if share is None or share < 5:
         return
-    batch = _batch(view)
+    shapes = [one.shape for one in view.fed] or [one.tensor.shape for one in view.plan.inputs]
+    first = {shape[0] if shape else None for shape in shapes}
+    batch = first.pop() if len(first) == 1 else None
     names = [view.layers[index].name for index in layers]
     yield Found(
         layers=tuple(layers),
@@ -343,7 +309,7 @@ def _tiles(view: LintView, layer: Layer) -> int | None:
     """Return the number of output tiles; ``None`` if shape or tactic name does not show it."""
     product, tactic = view.work(layer).product, layer.tactic_name or ""
     match = _TILE.search(tactic)
-    if product is None or match is None or _SPLIT.search(tactic):
+    if product is None or match is None or re.search(r"split_?k", tactic, re.IGNORECASE):
         return None
     rows, columns = (int(one) for one in match.groups() if one is not None)
     ways = ((rows, columns), (columns, rows))  # the kernel decides which side is which
@@ -351,17 +317,10 @@ def _tiles(view: LintView, layer: Layer) -> int | None:
     return max(counts) * product.groups
 
 
-def _batch(view: LintView) -> int | None:
-    shapes = [one.shape for one in view.fed] or [one.tensor.shape for one in view.plan.inputs]
-    first = {shape[0] if shape else None for shape in shapes}
-    return first.pop() if len(first) == 1 else None
-
-
 @rule(
     "TIME206",
     "no-cuda-graph",
     "The engine ran without a CUDA graph, which would hide launches",
-    severity=Severity.WARNING,
     advice="capture the inference in a CUDA graph",
     explains=("TIME202",),
     is_of_engine=True,
@@ -386,13 +345,15 @@ def cuda_graph(view: LintView) -> Iterator[Found]:
     """
     launched = [layer.index for layer in view.active if view.times_ms.get(layer.index)]
     share = view.share_pct(_LAUNCH_MS * len(launched))
-    if len(launched) < _FEWEST_LAUNCHES or share is None or share < _LEAST_PCT:
+    if len(launched) < 10 or share is None or share < 2:
         return
-    if _ran_as_graph(view, len(launched)) is not False:
+    enqueue_ms, is_graph = view.enqueue_ms, view.cuda_graph
+    if is_graph is None and enqueue_ms is not None:
+        is_graph = enqueue_ms < 0.5e-3 * len(launched)
+    if is_graph is not False:
         return
-    enqueue_ms, engine_ms = view.enqueue_ms, view.engine_ms
-    host_bound = enqueue_ms is not None and enqueue_ms >= _HOST_BOUND * (engine_ms or 0.0)
-    warns = host_bound or share >= _WARNING_PCT
+    host_bound = enqueue_ms is not None and enqueue_ms >= 0.9 * (view.engine_ms or 0.0)
+    warns = host_bound or share >= 5
     yield Found(
         layers=tuple(launched),
         subject="the engine",
@@ -403,9 +364,3 @@ def cuda_graph(view: LintView) -> Iterator[Found]:
         severity=None if warns else Severity.INFO,
         stakes_ms=dict.fromkeys(launched, _MOST_MS),
     )
-
-
-def _ran_as_graph(view: LintView, launches: int) -> bool | None:
-    if view.cuda_graph is not None or view.enqueue_ms is None:
-        return view.cuda_graph
-    return view.enqueue_ms < _GRAPH_ENQUEUE_MS * launches

@@ -196,7 +196,6 @@ class _Ready:
         raise AssertionError("edges within one iteration form a cycle")
 
     def _holding(self, path: Path) -> list[list[int]]:
-        """Return the heaps of a module and of those around it, the innermost first."""
         found = self._around.get(path)
         if found is None:
             around = (path[:depth] for depth in range(len(path), -1, -1))
@@ -214,14 +213,15 @@ def by_module(traits: NodeTraits) -> tuple[Member, ...] | None:
     if not paths:
         return None
     order = module_order(traits.graph, middle, paths)
-    inner = _unwrapped(_members(order, paths, ()))
+    inner = _members(order, paths, ())
+    while len(inner) == 1 and isinstance(inner[0], Group):  # a module that holds everything
+        inner = inner[0].members
     if not any(isinstance(one, Group) for one in inner):
         return None
     return (*first, *inner, *last)
 
 
 def _members(nodes: Sequence[int], paths: dict[int, Path], above: Path) -> tuple[Member, ...]:
-    """Split nodes, all of a module, into what is directly in it and its modules."""
     depth = len(above)
     found: list[Member] = []
     for step, run in itertools.groupby(nodes, lambda node: paths[node][depth : depth + 1]):
@@ -247,10 +247,3 @@ def _module(nodes: Sequence[int], paths: dict[int, Path], path: Path) -> Group:
         kind="module",
         members=_members(nodes, paths, path),
     )
-
-
-def _unwrapped(members: tuple[Member, ...]) -> tuple[Member, ...]:
-    """Leave out a module that holds everything."""
-    while len(members) == 1 and isinstance(members[0], Group):
-        members = members[0].members
-    return members

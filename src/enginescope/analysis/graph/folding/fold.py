@@ -14,14 +14,6 @@ from enginescope.core.errors import UsageError
 from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, replace
 
-# Less is not worth a group.
-_LEAST_SPARED = 3
-_PERIODS_PER_LENGTH = 12
-_LONGEST_PERIOD = 4096
-# Bounds of the search in sequences that repeat everywhere a little.
-_MOST_STRETCHES = 20_000
-_ROUNDS = 3
-
 
 class Run(Record, frozen=True, kw_only=True, gc=False):
     """`copies` equal stretches of `period` elements, from `start`."""
@@ -51,7 +43,7 @@ def repeats(signature: Sequence[int], cut_widths: Sequence[int] | None = None) -
     if cut_widths is not None:
         cuts = np.asarray(cut_widths, dtype=np.int64)
     found: list[Run] = []
-    for _ in range(_ROUNDS):
+    for _ in range(3):
         fresh = _round(numbers, cuts)
         if not fresh:
             break
@@ -69,7 +61,7 @@ def _round(numbers: np.ndarray, cuts: np.ndarray) -> list[Run]:
     stretches.sort(key=lambda one: (-one[0], one[1], one[2]))
     taken = np.zeros(len(numbers), dtype=bool)
     chosen = []
-    for _, period, start, length in stretches[:_MOST_STRETCHES]:
+    for _, period, start, length in stretches[:20_000]:  # some sequences repeat a little everywhere
         place = slice(start, start + length)
         if not taken[place].any():
             taken[place] = True
@@ -83,11 +75,9 @@ def _stretches(numbers: np.ndarray, period: int) -> list[tuple[int, int, int, in
     edges = np.flatnonzero(np.diff(same, prepend=0, append=0)).reshape(-1, 2)
     lengths = edges[:, 1] - edges[:, 0] + period
     spared = (lengths // period - 1) * period
-    keep = spared >= _LEAST_SPARED
-    columns = spared[keep], edges[keep, 0], lengths[keep]
-    return [
-        (a, period, b, c) for a, b, c in zip(*(column.tolist() for column in columns), strict=True)
-    ]
+    keep = spared >= 3  # less is not worth a group
+    columns = (column[keep].tolist() for column in (spared, edges[:, 0], lengths))
+    return [(a, period, b, c) for a, b, c in zip(*columns, strict=True)]
 
 
 def _phased(start: int, period: int, length: int, cuts: np.ndarray) -> Run:
@@ -100,7 +90,7 @@ def _phased(start: int, period: int, length: int, cuts: np.ndarray) -> Run:
 
 def _periods(numbers: np.ndarray) -> list[int]:
     """Return distances at which stretches of 1, 2, 4 … elements come again, the frequent ones."""
-    most = min(len(numbers) // 2, _LONGEST_PERIOD)
+    most = min(len(numbers) // 2, 4096)
     found: set[int] = set()
     stretches, length = numbers, 1
     while True:
@@ -111,7 +101,7 @@ def _periods(numbers: np.ndarray) -> list[int]:
         if not len(gaps):
             return sorted(found)
         often = np.bincount(gaps)
-        top = np.argsort(-often, kind="stable")[:_PERIODS_PER_LENGTH]
+        top = np.argsort(-often, kind="stable")[:12]
         found.update(top[often[top] > 0].tolist())
         ranks = np.zeros(len(order), dtype=np.int64)
         ranks[order[1:]] = np.cumsum(is_other)
@@ -140,12 +130,7 @@ def with_long_modules_folded(traits: NodeTraits, members: tuple[Member, ...]) ->
         inner = tuple(
             member
             if isinstance(member, int)
-            else Group(
-                name=member.name,
-                path=member.path,
-                kind=member.kind,
-                members=shortened(member.members),
-            )
+            else replace(member, members=shortened(member.members))
             for member in members
         )
         return folder.folded(inner) if len(inner) > LONG else inner
@@ -187,14 +172,9 @@ class _Folder:
         if run.period > 1:
             starts = range(0, len(members), run.period)
             copies = tuple(self._copy(members[start : start + run.period]) for start in starts)
-        return Group(
-            name=self._span(members, "name"),
-            path=self._span(members, "path"),
-            kind="repeat",
-            members=copies,
-            copies=run.copies,
-            period=run.period,
-        )
+        name, path = (self._span(members, which) for which in ("name", "path"))
+        group = Group(name=name, path=path, kind="repeat", members=copies)
+        return replace(group, copies=run.copies, period=run.period)
 
     def _copy(self, members: Sequence[Member]) -> Group:
         name, path = (self._span(members, which) for which in ("name", "path"))
@@ -256,7 +236,9 @@ def folded(graph: PlanGraph, whole: Group) -> PlanGraph:
             continue
         inside = tuple(member.nodes())
         place.update(dict.fromkeys(inside, at))
-        nodes.append(_of_group(graph, member, inside, at))
+        held = (graph.nodes[one].layer for one in inside)
+        layers = tuple(layer for layer in held if layer is not None)
+        nodes.append(GraphNode(id=at, kind="group", name=member.label, layers=layers))
     edges: dict[tuple[int, int, str, str, bool], GraphEdge] = {}
     for edge in graph.edges:
         source, target = place[edge.source], place[edge.target]
@@ -266,13 +248,3 @@ def folded(graph: PlanGraph, whole: Group) -> PlanGraph:
         made = replace(edge, source=source, target=target)
         edges.setdefault((source, target, edge.kind, name, edge.is_carried), made)
     return PlanGraph(name=graph.name, nodes=tuple(nodes), edges=tuple(edges.values()))
-
-
-def _of_group(graph: PlanGraph, group: Group, inside: tuple[int, ...], at: int) -> GraphNode:
-    layers = (graph.nodes[one].layer for one in inside)
-    return GraphNode(
-        id=at,
-        kind="group",
-        name=group.label,
-        layers=tuple(layer for layer in layers if layer is not None),
-    )

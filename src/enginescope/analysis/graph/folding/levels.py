@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from enginescope.analysis.graph.layout.layered import connected_parts
 from enginescope.analysis.graph.plan_graph import EDGE_KINDS, PlanGraph
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer
@@ -244,9 +245,7 @@ def icicle(graph: PlanGraph, whole: Group) -> Icicle:
     Args:
         whole: Of `fold`, of the same graph.
     """
-    names: list[str] = []
-    parents: list[int] = []
-    starts: list[int] = []
+    rows: list[tuple[str, int, int]] = []
     stops: list[int] = []
     layers: list[int] = []
     waiting: list[tuple[Member | None, int]] = [(whole, -1)]
@@ -259,24 +258,19 @@ def icicle(graph: PlanGraph, whole: Group) -> Icicle:
         elif parent >= 0 and len(member.members) == 1 and isinstance(member.members[0], Group):
             waiting.append((member.members[0], parent))
         else:
-            at = len(names)
-            names.append(f"{member.name} × {member.copies:,}" if member.copies else member.name)
-            parents.append(parent)
-            starts.append(len(layers))
+            at = len(rows)
+            name = f"{member.name} × {member.copies:,}" if member.copies else member.name
+            rows.append((name, parent, len(layers)))
             stops.append(0)
             waiting.append((None, at))
             waiting += [(inner, at) for inner in reversed(member.members)]
+    names, parents, starts = zip(*rows, strict=True)
     return Icicle(
-        names=tuple(names),
-        parents=tuple(parents),
-        starts=tuple(starts),
-        stops=tuple(stops),
-        layers=tuple(layers),
+        names=names, parents=parents, starts=starts, stops=tuple(stops), layers=tuple(layers)
     )
 
 
 NAME = "left out"
-_ALWAYS = ("input", "output")
 
 
 def left_out(graph: PlanGraph, kept: Collection[int]) -> Group:
@@ -289,29 +283,21 @@ def left_out(graph: PlanGraph, kept: Collection[int]) -> Group:
     Args:
         kept: Node ids.
     """
-    stays = [node.id in kept or node.kind in _ALWAYS for node in graph.nodes]
+    stays = [node.id in kept or node.kind in ("input", "output") for node in graph.nodes]
     depth = _depths(graph, stays)
-    top = _runs(graph, stays, depth)
-    runs: dict[int, list[int]] = {}
-    for node, first in enumerate(top):
-        if not stays[node]:
-            runs.setdefault(first, []).append(node)
-    members: list[tuple[int, bool, int, Member]] = [
-        (depth[node], True, node, node) for node, does in enumerate(stays) if does
-    ]
-    for first, nodes in runs.items():
-        if any(graph.nodes[one].held_layers for one in nodes):
+    ends = [(edge.source, edge.target) for edge in graph.edges]
+    inner = [(a, b) for a, b in ends if not stays[a] and not stays[b] and depth[a] == depth[b]]
+    ordered: list[tuple[int, bool, int, Member]] = []
+    for nodes, _ in connected_parts(len(graph.nodes), inner):
+        first = nodes[0]
+        if not stays[first] and any(graph.nodes[one].held_layers for one in nodes):
             group = Group(name=NAME, path=NAME, kind="rest", members=tuple(nodes))
-            members.append((depth[first], False, first, group))
+            ordered.append((depth[first], False, first, group))
         else:
-            members += [(depth[one], False, one, one) for one in nodes]
-    members.sort(key=lambda one: one[:3])
-    return Group(
-        name=graph.name,
-        path=graph.name,
-        kind="whole",
-        members=tuple(member[3] for member in members),
-    )
+            ordered += [(depth[one], stays[one], one, one) for one in nodes]
+    ordered.sort(key=lambda one: one[:3])
+    members = tuple(member for *_, member in ordered)
+    return Group(name=graph.name, path=graph.name, kind="whole", members=members)
 
 
 def _depths(graph: PlanGraph, stays: list[bool]) -> list[int]:
@@ -326,29 +312,9 @@ def _depths(graph: PlanGraph, stays: list[bool]) -> list[int]:
     return depth
 
 
-def _runs(graph: PlanGraph, stays: list[bool], depth: list[int]) -> list[int]:
-    """The first node of each one's run."""
-    parent = list(range(len(graph.nodes)))
-
-    def top(node: int) -> int:
-        while parent[node] != node:
-            parent[node] = parent[parent[node]]
-            node = parent[node]
-        return node
-
-    for edge in graph.edges:
-        a, b = edge.source, edge.target
-        if not stays[a] and not stays[b] and depth[a] == depth[b]:
-            first, second = sorted((top(a), top(b)))
-            parent[second] = first
-    return [top(node) for node in range(len(parent))]
-
-
 Path = tuple[str, ...]
 
-_JOINT = re.compile(r" \+ |, |\.\.\.(?=/)")
 _AROUND = re.compile(r"^(?:PWN\(|\{?ForeignNode\[|\()+|[)\]}]+$")
-_BRACKET = re.compile(r"[(\[)\]}]")
 #: TensorRT's own layers bear the name of the layer they serve.
 _COPY = re.compile(r"^Reformatting CopyNode for (?:Input|Output) Tensor \d+ (?:to|from) ")
 _WEIGHTS = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)\.(?:weight|bias|kernel|scale)$")
@@ -363,7 +329,11 @@ def module_path(layer: Layer) -> Path | None:
     module too: ``blocks.3.attn.weight`` is in ``("blocks", "blocks.3", "attn")``, as PyTorch names
     nodes. ``()``: they share no module.
     """
-    found = _paths(layer.onnx_nodes) or _paths(_parts(layer.name))
+    found = _paths(layer.onnx_nodes)
+    if not found:
+        name = _COPY.sub("", layer.name)
+        parts = re.split(r" \+ |, |\.\.\.(?=/)", name)
+        found = _paths([_AROUND.sub("", part) for part in parts])
     if not found:
         return None
     return found[0] if len(found) == 1 else shared_path(found)
@@ -382,24 +352,14 @@ def shared_path(paths: Sequence[Path]) -> Path:
     return low[:count]
 
 
-def _parts(name: str) -> list[str]:
-    if name.startswith("Reformatting"):
-        name = _COPY.sub("", name)
-    return [_AROUND.sub("", one) if _BRACKET.search(one) else one for one in _JOINT.split(name)]
-
-
 def _paths(names: Iterable[str]) -> list[Path]:
     """Return the modules that names with slashes tell; else those that weights' names tell."""
     listed = list(names)
-    found = [_of_node(one) for one in listed if "/" in one]
+    found = [_steps(one.strip("/").rpartition("/")[0]) for one in listed if "/" in one]
     if found:
         return found
     matches = (_WEIGHTS.match(one) for one in listed)
     return [_of_weights(match[1]) for match in matches if match]
-
-
-def _of_node(name: str) -> Path:
-    return _steps(name.strip("/").rpartition("/")[0])
 
 
 @lru_cache(maxsize=4096)

@@ -288,10 +288,6 @@ def shelves(sizes: Sequence[tuple[float, float]], gap: float) -> list[tuple[floa
     return corners
 
 
-#: Width that an edge takes beside others and beside nodes, pixels.
-_BEND = 6.0
-
-
 class Spacing(Record, frozen=True, kw_only=True):
     """Free space, pixels: between neighbors in a layer, between layers, between parts.
 
@@ -334,7 +330,7 @@ def lay_out(boxes: Boxes, spacing: Spacing | None = None) -> LaidOut:
     with gc_paused():
         pairs = [(source, target) for source, target in edges.tolist()]
         parts = [
-            _draw(boxes, spacing, nodes, chosen, (pairs, groups.tolist()))
+            _draw(boxes, spacing, nodes, [pairs[edge] for edge in chosen], groups[chosen], chosen)
             for nodes, chosen in connected_parts(count, pairs)
         ]
         return _together(boxes, spacing, parts)
@@ -344,26 +340,30 @@ def _draw(
     boxes: Boxes,
     spacing: Spacing,
     nodes: list[int],
-    chosen: list[int],
-    given: tuple[list[tuple[int, int]], list[int]],
+    pairs: list[tuple[int, int]],
+    groups: np.ndarray,
+    edges: list[int],
 ) -> _Part:
-    pairs, groups = given
+    """Return one part; `pairs` and `groups` are of its edges, and `edges` are their numbers."""
     local = {node: index for index, node in enumerate(nodes)}
-    ends = [(local[pairs[edge][0]], local[pairs[edge][1]]) for edge in chosen]
+    ends = [(local[source], local[target]) for source, target in pairs]
     turned = against_flow(len(nodes), [a for a, _ in ends], [b for _, b in ends])
     down = [(b, a) if turn else (a, b) for (a, b), turn in zip(ends, turned, strict=True)]
     real = [index for index, (a, b) in enumerate(down) if a != b]
-    rank = _ranked(len(nodes), [down[index] for index in real])
-    graph = layered(rank, [down[index] for index in real], [groups[chosen[i]] for i in real])
+    real_ends = [down[index] for index in real]
+    before: list[list[int]] = [[] for _ in nodes]
+    after: list[list[int]] = [[] for _ in nodes]
+    for source, target in real_ends:
+        before[target].append(source)
+        after[source].append(target)
+    rank = ranks(before, after)
+    graph = layered(rank, real_ends, groups[real].tolist())
     order, crossings = ordered(graph)
     placed = _placed(graph, order, spacing, (boxes.widths[nodes], boxes.heights[nodes]))
-    lines: list[list[Point]] = [[] for _ in down]
-    drawn = routes(placed, graph, [down[index] for index in real], spacing.below)
+    lines = [loop(placed, a) if a == b else [] for a, b in down]
+    drawn = routes(placed, graph, real_ends, spacing.below)
     for index, line in zip(real, drawn, strict=True):
         lines[index] = line[::-1] if turned[index] else line
-    for index, (a, b) in enumerate(down):
-        if a == b:
-            lines[index] = loop(placed, a)
     sheet = Sheet(
         x=placed.x[: len(nodes)],
         y=placed.y[: len(nodes)],
@@ -374,7 +374,7 @@ def _draw(
     )
     return _Part(
         nodes=nodes,
-        edges=chosen,
+        edges=edges,
         sheet=wrapped(sheet, placed.bottoms, spacing.aspect) if spacing.aspect else sheet,
         ranks=rank,
         turned=[turn or a == b for turn, (a, b) in zip(turned, down, strict=True)],
@@ -382,20 +382,11 @@ def _draw(
     )
 
 
-def _ranked(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    before: list[list[int]] = [[] for _ in range(count)]
-    after: list[list[int]] = [[] for _ in range(count)]
-    for source, target in edges:
-        before[target].append(source)
-        after[source].append(target)
-    return ranks(before, after)
-
-
 def _placed(
     graph: Layers, order: Order, spacing: Spacing, sizes: tuple[np.ndarray, np.ndarray]
 ) -> Placed:
     bends = len(graph.rank) - graph.nodes
-    widths = sizes[0].tolist() + [_BEND] * bends
+    widths = sizes[0].tolist() + [6.0] * bends  # what an edge takes beside others and nodes
     x = horizontal(graph, order, widths, spacing.beside)
     tall = [0.0] * len(order)
     for rank, height in zip(graph.rank, sizes[1].tolist(), strict=False):
@@ -417,14 +408,13 @@ def _placed(
 
 
 def _together(boxes: Boxes, spacing: Spacing, parts: list[_Part]) -> LaidOut:
-    sizes = [(part.sheet.width, part.sheet.height) for part in parts]
-    corners = shelves(sizes, spacing.parts)
-    placed = list(zip(sizes, corners, strict=True))
+    corners = shelves([(part.sheet.width, part.sheet.height) for part in parts], spacing.parts)
+    placed = list(zip(parts, corners, strict=True))
     count, m = len(boxes.widths), len(boxes.edges)
     x, y, rank = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64)
     is_back = np.zeros(m, dtype=bool)
     lines: list[list[Point]] = [[] for _ in range(m)]
-    for part, (left, top) in zip(parts, corners, strict=True):
+    for part, (left, top) in placed:
         x[part.nodes] = np.array(part.sheet.x) + left
         y[part.nodes] = np.array(part.sheet.y) + top
         rank[part.nodes] = part.ranks
@@ -443,8 +433,8 @@ def _together(boxes: Boxes, spacing: Spacing, parts: list[_Part]) -> LaidOut:
         points=np.array(flat, dtype=np.float64).reshape(len(flat), 2),
         starts=starts,
         is_back=is_back,
-        width=max((left + size[0] for size, (left, _) in placed), default=0.0),
-        height=max((top + size[1] for size, (_, top) in placed), default=0.0),
+        width=max((left + part.sheet.width for part, (left, _) in placed), default=0.0),
+        height=max((top + part.sheet.height for part, (_, top) in placed), default=0.0),
         crossings=sum(part.crossings for part in parts),
         borders=parts[0].sheet.borders if len(parts) == 1 else (),
     )

@@ -52,10 +52,9 @@ def layered(rank: Sequence[int], edges: Sequence[tuple[int, int]], groups: Seque
     long as the bends stay within a multiple of the graph's size.
     """
     nodes = len(rank)
-    all_ranks = list(rank)
     above: list[list[int]] = [[] for _ in rank]
     below: list[list[int]] = [[] for _ in rank]
-    chains: list[list[int] | None] = [None] * len(edges)
+    graph = Layers(nodes, list(rank), above, below, chains=[None] * len(edges))
     bundles: dict[tuple[int, int], list[int]] = defaultdict(list)
     for edge, (source, _) in enumerate(edges):
         bundles[source, groups[edge]].append(edge)
@@ -70,7 +69,6 @@ def layered(rank: Sequence[int], edges: Sequence[tuple[int, int]], groups: Seque
         if left < 0:
             break
         kept.add(key)
-    graph = Layers(nodes=nodes, rank=all_ranks, above=above, below=below, chains=chains)
     for key, bundle in bundles.items():
         if key in kept:
             _run_together(graph, key[0], [(rank[edges[one][1]], one) for one in bundle], edges)
@@ -102,12 +100,6 @@ def _run_together(
             above[target].append(trail[-1])
 
 
-#: Sweeps and rounds of exchanges: (nodes and bends up to, sweeps, rounds).
-_EFFORT = ((2_000, 24, 6), (20_000, 10, 3))
-_EFFORT_ABOVE = (6, 2)
-#: Weight of the neighbors on the other side, which decide between equal barycentres.
-_TIE = 1e-4
-
 Order = list[list[int]]
 
 
@@ -120,10 +112,8 @@ def ordered(graph: Layers) -> tuple[Order, int]:
     """
     order = _first_order(graph)
     size = len(graph.rank)
-    sweeps, rounds = next(((a, b) for limit, a, b in _EFFORT if size <= limit), _EFFORT_ABOVE)
-    place = [0] * len(graph.rank)
-    for row in order:
-        _number(row, place)
+    sweeps, rounds = (24, 6) if size <= 2_000 else (10, 3) if size <= 20_000 else (6, 2)
+    place = _places(order, size)
     best, fewest = [list(row) for row in order], crossings(order, graph, place)
     stale = 0
     for sweep in range(sweeps):
@@ -165,6 +155,13 @@ def _number(row: list[int], place: list[int]) -> None:
         place[node] = position
 
 
+def _places(order: Order, size: int) -> list[int]:
+    place = [0] * size
+    for row in order:
+        _number(row, place)
+    return place
+
+
 def _first_order(graph: Layers) -> Order:
     """Depth first along the edges, so that what hangs together stands together."""
     order: Order = [[] for _ in range(max(graph.rank, default=-1) + 1)]
@@ -194,9 +191,11 @@ def _sweep(order: Order, graph: Layers, place: list[int], sweep: int) -> None:
             continue
         if flips:
             row.reverse()
-        keys = {}
-        for node in row:
-            keys[node] = _mean(near[node], place, node) + _TIE * _mean(far[node], place, node)
+        # neighbors on the other side decide between equal barycentres
+        keys = {
+            node: _mean(near[node], place, node) + 1e-4 * _mean(far[node], place, node)
+            for node in row
+        }
         row.sort(key=keys.__getitem__)
         _number(row, place)
 
@@ -261,10 +260,7 @@ def horizontal(graph: Layers, order: Order, widths: list[float], gap: float) -> 
         widths: Of nodes and bends.
         gap: Between neighbors in a layer.
     """
-    place = [0] * len(graph.rank)
-    for row in order:
-        for position, node in enumerate(row):
-            place[node] = position
+    place = _places(order, len(graph.rank))
     above = [sorted(one, key=place.__getitem__) for one in graph.above]
     below = [sorted(one, key=place.__getitem__) for one in graph.below]
     barred = _conflicts(graph, order, place)
@@ -292,10 +288,11 @@ def _conflicts(graph: Layers, order: Order, place: list[int]) -> set[tuple[int, 
             continue
         low, scanned = 0, 0
         for index, node in enumerate(row):
-            inner = _inner_above(graph, node)
-            if inner is None and index < len(row) - 1:
+            ends = graph.above[node]
+            is_inner = node >= graph.nodes and ends[0] >= graph.nodes
+            if not is_inner and index < len(row) - 1:
                 continue
-            high = place[inner] if inner is not None else len(upper) - 1
+            high = place[ends[0]] if is_inner else len(upper) - 1
             for one in row[scanned : index + 1]:
                 for end in graph.above[one]:
                     outside = not low <= place[end] <= high
@@ -303,12 +300,6 @@ def _conflicts(graph: Layers, order: Order, place: list[int]) -> set[tuple[int, 
                         barred.add((end, one))
             low, scanned = high, index + 1
     return barred
-
-
-def _inner_above(graph: Layers, node: int) -> int | None:
-    if node >= graph.nodes and graph.above[node][0] >= graph.nodes:
-        return graph.above[node][0]
-    return None
 
 
 def _drawn(
@@ -385,10 +376,8 @@ def _balanced(drawings: list[list[float]], widths: list[float]) -> list[float]:
             shift = left - span[0] if index % 2 == 0 else right - span[1]
             moved.append([one + shift for one in drawing])
     low, high = (len(moved) - 1) // 2, len(moved) // 2
-    x = []
-    for places in zip(*moved, strict=True):
-        ranked = sorted(places)
-        x.append((ranked[low] + ranked[high]) / 2)
+    ranked = map(sorted, zip(*moved, strict=True))
+    x = [(places[low] + places[high]) / 2 for places in ranked]
     lowest, _ = _span(x, widths)
     return [one - lowest for one in x]
 

@@ -13,10 +13,6 @@ from enginescope.analysis.graph.layout.node_places import Layers
 
 Point = tuple[float, float]
 
-#: Lines end this far from a node's corners, pixels.
-_CORNER = 10.0
-#: Between lines that run beside the drawing, pixels.
-_LANE = 12.0
 _LOOP = 18.0
 
 
@@ -98,16 +94,14 @@ def _facing(placed: Placed, source: int, target: int) -> tuple[float, float]:
 
 
 def _side(placed: Placed, node: int, sign: int) -> float:
-    return placed.x[node] + sign * max(0.0, placed.widths[node] / 2 - _CORNER)
+    return placed.x[node] + sign * max(0.0, placed.widths[node] / 2 - 10.0)  # from its corners
 
 
 def _nearest(placed: Placed, node: int, x: float) -> float:
-    """Return the point of a node's upper or lower border nearest to `x`."""
     return min(max(x, _side(placed, node, -1)), _side(placed, node, 1))
 
 
 def _without_straight(points: list[Point]) -> list[Point]:
-    """Leave out points in the middle of an upright line."""
     kept = points[:1]
     for index in range(1, len(points) - 1):
         if not points[index - 1][0] == points[index][0] == points[index + 1][0]:
@@ -142,7 +136,7 @@ def _beside(
     placed: Placed, graph: Layers, ends: tuple[int, int], lane: int, gap: float
 ) -> list[Point]:
     source, target = ends
-    side = placed.right + (lane + 1) * _LANE
+    side = placed.right + (lane + 1) * 12.0
     out = placed.bottoms[graph.rank[source]] + gap * 0.3
     back = placed.tops[graph.rank[target]] - gap * 0.3
     start, end = _nearest(placed, source, side), _nearest(placed, target, side)
@@ -175,8 +169,12 @@ def ranks(before: Neighbours, after: Neighbours) -> list[int]:
     for node in order:
         rank[node] = max((rank[one] for one in before[node]), default=-1) + 1
     for _ in range(2):
-        _sink(order[::-1], rank, before, after)
-        _rise(order, rank, before, after)
+        for node in reversed(order):
+            if after[node] and len(after[node]) >= len(before[node]):
+                rank[node] = min([rank[one] for one in after[node]]) - 1
+        for node in order:
+            if before[node] and len(before[node]) > len(after[node]):
+                rank[node] = max([rank[one] for one in before[node]]) + 1
     lowest = min(rank, default=0)
     return [one - lowest for one in rank]
 
@@ -191,15 +189,3 @@ def topological(before: Neighbours, after: Neighbours) -> list[int]:
             if not waiting[one]:
                 order.append(one)
     return order
-
-
-def _sink(order: Sequence[int], rank: list[int], before: Neighbours, after: Neighbours) -> None:
-    for node in order:
-        if after[node] and len(after[node]) >= len(before[node]):
-            rank[node] = min([rank[one] for one in after[node]]) - 1
-
-
-def _rise(order: Sequence[int], rank: list[int], before: Neighbours, after: Neighbours) -> None:
-    for node in order:
-        if before[node] and len(before[node]) > len(after[node]):
-            rank[node] = max([rank[one] for one in before[node]]) + 1
