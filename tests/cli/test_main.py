@@ -98,20 +98,26 @@ def test_an_interrupt(monkeypatch, capsys) -> None:
     assert "interrupted" in capsys.readouterr().err
 
 
-def test_an_interrupt_waits_until_the_answer_is_written(monkeypatch, tmp_path, capsys) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_the_answer_is_written(monkeypatch, tmp_path, capsys, number) -> None:
     answered = Answer(
         verb="doctor", title="Doctor", answer="all is well", facts=(), tables=(), report={}
     )
     table, options = tmp_path / "table", {"table": tmp_path / "table", "as_json": False}
 
     def interrupted() -> bytes:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
         return b"rows"
 
     replace_verb(monkeypatch, lambda: present_answer(answered, options, table=interrupted))
-    assert main(["doctor"]) == 130
+    if number == signal.SIGINT:
+        assert main(["doctor"]) == 130
+    else:
+        with pytest.raises(SystemExit, match="143"):
+            main(["doctor"])
     assert table.read_bytes() == b"rows"
     assert "all is well" in capsys.readouterr().out
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_a_verbs_number_is_the_exit_code(monkeypatch) -> None:

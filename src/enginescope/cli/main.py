@@ -19,7 +19,7 @@ import click
 
 from enginescope._version import __version__
 from enginescope.cli.messages import USUAL, note, set_level
-from enginescope.cli.verb import EXIT_INTERRUPTED, EXIT_RUN_FAILED
+from enginescope.cli.verb import EXIT_INTERRUPTED, EXIT_RUN_FAILED, ending_in_order
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 from enginescope.core.plugins import outside_verbs, search_path
 
@@ -224,7 +224,8 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         with_ascii_fallback(stream)
     try:
-        status = cli.main(arguments, prog_name="enginescope", standalone_mode=False)
+        with ending_in_order():
+            status = cli.main(arguments, prog_name="enginescope", standalone_mode=False)
     except click.exceptions.Exit as leave:
         return int(leave.exit_code)
     except click.ClickException as error:

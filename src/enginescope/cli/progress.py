@@ -17,7 +17,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from enginescope.cli.messages import detail, is_usual, note, warn
-from enginescope.cli.verb import EXIT_INTERRUPTED, ending_in_order, saying_what_stands
+from enginescope.cli.verb import EXIT_INTERRUPTED, saying_what_stands
 from enginescope.judge.units import counted, format_ms, format_span
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress
@@ -228,7 +228,7 @@ class ProcessProgress(JobProgress):
 def measuring(progress: JobProgress, *, can_continue: bool = False) -> Iterator[None]:
     """In this block, show `progress`, and say what an interrupt leaves."""
     progress.can_continue = can_continue
-    with ending_in_order(), progress, saying_what_stands(progress.left):
+    with progress, saying_what_stands(progress.left):
         yield
 
 

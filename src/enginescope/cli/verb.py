@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import signal
+import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -229,10 +230,10 @@ def ending_in_order() -> Iterator[None]:
     def leave(number: int, _frame: FrameType | None) -> NoReturn:
         raise SystemExit(128 + number)
 
-    taken = {}
+    taken, is_main = {}, threading.current_thread() is threading.main_thread()
     for name in ("SIGTERM", "SIGHUP"):  # of timeout, CI, service managers; a closed terminal
         number = getattr(signal, name, None)  # not all on every platform
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL and is_main:
             taken[number] = signal.signal(number, leave)
     try:
         yield

@@ -106,11 +106,11 @@ def command(**options: Any) -> int:
     enginescope measures every model in a fresh process, and stores the runs like those of bench.
     """
     from enginescope.cli.accuracy.validation_progress import DepthProgress
-    from enginescope.cli.verb import ending_in_order, saying_what_stands
+    from enginescope.cli.verb import saying_what_stands
     from enginescope.services.accuracy.depth import depth_models
 
     progress = DepthProgress()
-    with ending_in_order(), saying_what_stands(progress.standing), progress:
+    with saying_what_stands(progress.standing), progress:
         result = depth_models(_request(options), progress)
     _present(result, options)
     progress.print_notes()

@@ -133,7 +133,6 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
     tolerances, or a task metric exceeds its limit.
     """
     from enginescope.cli.accuracy.validation_progress import ValidationProgress
-    from enginescope.cli.verb import ending_in_order
     from enginescope.render.validation.validate_answer import validate_answer
     from enginescope.services.validation.validate import validate_models
 
@@ -156,7 +155,7 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
             skip_output_save=skips,
         )
         # told to end, the folder of samples goes too
-        with ending_in_order(), ValidationProgress() as progress:
+        with ValidationProgress() as progress:
             result = validate_models(request, progress)
         page = (output / "validate.html").read_bytes() if options["html"] else b""
     own = options["output"]

@@ -163,12 +163,11 @@ def command(model: Path, output: Path | None, **options: Any) -> int:
     cached engine.
     """
     from enginescope.cli.progress import JobProgress
-    from enginescope.cli.verb import ending_in_order
 
     engine = output or model.with_suffix(".engine")
     named = options | {"options": options_of(options)}
     request = request_of(BuildRequest, named, model=model, engine=engine)
-    with ending_in_order(), JobProgress() as progress:
+    with JobProgress() as progress:
         result = build_engine(request, progress)
     _present(result, as_json=options["as_json"])
     return 0 if result.run.outcome.kind is OutcomeKind.OK else EXIT_RUN_FAILED

@@ -12,7 +12,7 @@ from enginescope.cli.messages import next_steps
 from enginescope.cli.options import COUNT, DURATION_MS, Parsed, json_option, option, store_option
 from enginescope.cli.process_options import declared_options, input_options, picked, request_of
 from enginescope.cli.report_output import print_data, print_json, step
-from enginescope.cli.verb import ending_in_order, refuse_typed, verb
+from enginescope.cli.verb import refuse_typed, verb
 from enginescope.core.units import parse_bytes
 from enginescope.services.plans.explore_request import BRIEF, ExploreRequest
 
@@ -91,7 +91,7 @@ def _explore(what: str, options: dict[str, Any]) -> None:
     request = request_of(ExploreRequest, options, what=what, workload=workload)
     if request.is_measured:
         request, what = _measured(request)
-    with gc_paused(), ending_in_order():
+    with gc_paused():
         explored = explore_and_write(request, observer)
         if options["as_json"]:
             for notice in explored.context.notices:

@@ -12,7 +12,7 @@ from enginescope.cli.options import PATH
 from enginescope.cli.process_options import stored_options
 from enginescope.cli.run_output import SCREENS, noting_tags, present
 from enginescope.cli.terminal_observer import NotingObserver
-from enginescope.cli.verb import ending_in_order, verb
+from enginescope.cli.verb import verb
 from enginescope.formats.importing.importer import LedgerEntry
 from enginescope.records.run.run import Run
 from enginescope.services.plans.import_artifacts import ImportObserver, ImportRequest, import_runs
@@ -41,7 +41,7 @@ def command(
     content, and stores the originals with the run.
     """
     request = ImportRequest(paths=paths, tags=tags, store=Store(store_folder))
-    with ending_in_order(), noting_tags(tags, store_folder):
+    with noting_tags(tags, store_folder):
         observer = LedgerObserver()
         runs = import_runs(request, observer)
     present(runs, {"as_json": as_json, "store_folder": store_folder})

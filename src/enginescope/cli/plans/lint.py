@@ -13,7 +13,7 @@ from enginescope.cli.messages import next_steps, warn, words
 from enginescope.cli.options import COUNT, EXISTING, FILE, json_option, option, store_option
 from enginescope.cli.process_options import picked
 from enginescope.cli.report_output import print_json, step
-from enginescope.cli.verb import ending_in_order, verb
+from enginescope.cli.verb import verb
 
 if TYPE_CHECKING:
     from enginescope.render.plans.findings import Linted
@@ -86,7 +86,7 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
         store=options["store_folder"],
         **picked(options, "profile", "gpu", "level", "sarif"),
     )
-    with gc_paused(), ending_in_order():
+    with gc_paused():
         result = lint_plans(request, NotingObserver())
         if options["as_json"]:
             from enginescope.render.plans.findings import findings_json

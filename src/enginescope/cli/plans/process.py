@@ -11,7 +11,7 @@ from enginescope.cli.messages import next_steps
 from enginescope.cli.options import FOLDER, PATH, option
 from enginescope.cli.process_options import picked
 from enginescope.cli.report_output import step
-from enginescope.cli.verb import Verb, ending_in_order
+from enginescope.cli.verb import Verb
 
 
 @click.command(
@@ -57,8 +57,7 @@ def command(**options: Any) -> None:
         store=options["store_folder"],
         **picked(options, "model", "folder", "flags", "on"),
     )
-    with ending_in_order():
-        result = process_model(request, NotingObserver())
+    result = process_model(request, NotingObserver())
     for file in result.files:
         print(file)
     if result.run_id:

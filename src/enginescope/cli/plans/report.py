@@ -19,7 +19,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import declared_options, picked
 from enginescope.cli.report_output import print_paths
-from enginescope.cli.verb import ending_in_order, verb
+from enginescope.cli.verb import verb
 from enginescope.services.plans.explore_request import ContextRequest
 
 
@@ -68,8 +68,7 @@ def command(names: tuple[str, ...], **options: Any) -> None:
         store=options["store_folder"],
         **picked(options, "card", "topk", *ContextRequest.__struct_fields__),
     )
-    with ending_in_order():
-        written = report_runs(request, NotingObserver())
+    written = report_runs(request, NotingObserver())
     print_paths(written.files, options)
     page = next((path for path in written.files if path.suffix == ".html"), None)
     if options["opens"] and page is not None:

@@ -129,10 +129,9 @@ def fetch_command(links: Path, folder: Path, as_json: bool) -> int:
     Skips models that exist, and resumes interrupted downloads. Extracts archives (tar.gz, zip).
     Pass the folder to enginescope suite.
     """
-    from enginescope.cli.verb import ending_in_order
     from enginescope.services.suites.models import fetch_models
 
-    with ending_in_order(), DownloadProgress() as progress:
+    with DownloadProgress() as progress:
         downloads = fetch_models(links, folder, progress)
     count = len(downloads.fetched)
     if as_json:

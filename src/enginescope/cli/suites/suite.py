@@ -162,12 +162,12 @@ def _push_target(options: dict[str, Any]) -> PushTarget | None:
 
 def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
     from enginescope.cli.suites.suite_progress import SuiteProgress
-    from enginescope.cli.verb import ending_in_order, saying_what_stands
+    from enginescope.cli.verb import saying_what_stands
     from enginescope.services.suites.run import run_suite_session
 
     as_json, store = options["as_json"], options["store_folder"]
     progress = SuiteProgress()
-    with saying_what_stands(progress.standing), ending_in_order(), progress:
+    with saying_what_stands(progress.standing), progress:
         run = run_suite_session(request, progress)
     present(run.result, run.folder, as_json=as_json, store=str(store) if store else None)
     if run.unsent is not None:

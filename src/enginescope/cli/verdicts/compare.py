@@ -88,7 +88,6 @@ def command(what: tuple[str, ...], **options: Any) -> int:
     from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
     from enginescope.cli.comparison import present
     from enginescope.cli.terminal_observer import TerminalObserver
-    from enginescope.cli.verb import ending_in_order
     from enginescope.core.process_control import gc_paused
     from enginescope.render.plan_comparison.compare_tables import Chosen
     from enginescope.services.verdicts.compare import (
@@ -112,7 +111,7 @@ def command(what: tuple[str, ...], **options: Any) -> int:
     )
     if not what and has_files:
         raise nothing_to_compare()
-    with gc_paused(), ending_in_order():
+    with gc_paused():
         result = compare_inputs(request, TerminalObserver())
         if result.unmeasured:
             names = ", ".join(result.unmeasured)

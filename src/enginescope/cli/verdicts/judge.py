@@ -20,13 +20,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import command_line
 from enginescope.cli.report_output import print_json
-from enginescope.cli.verb import (
-    EXIT_INTERRUPTED,
-    EXIT_RUN_FAILED,
-    ending_in_order,
-    saying_what_stands,
-    verb,
-)
+from enginescope.cli.verb import EXIT_INTERRUPTED, EXIT_RUN_FAILED, saying_what_stands, verb
 from enginescope.core.errors import UsageError
 from enginescope.judge import sources
 from enginescope.judge.answer import Answer
@@ -111,7 +105,7 @@ def command(sides: tuple[str, ...], **options: Any) -> int:
         watch=_watch(quiet=options["as_json"]),
     )
     stands = f"no round is complete; {_how_to_continue(options['keep'])}"
-    with ending_in_order(), saying_what_stands(lambda: stands):
+    with saying_what_stands(lambda: stands):
         answer = comparison.run()
     _present(answer, options)
     if answer.ended is Ended.INTERRUPTED:
@@ -134,7 +128,7 @@ def _propose(sides: list[sources.Source], options: dict[str, Any]) -> int:
         keep=options["session"],
     )
     stands = f"the proposal is inconclusive; to judge it again: {command_line()}"
-    with ending_in_order(), saying_what_stands(lambda: stands):
+    with saying_what_stands(lambda: stands):
         judged = session.propose(proposal)
     if judged.answer is not None:
         _present(judged.answer, options)
