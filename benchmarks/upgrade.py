@@ -107,7 +107,7 @@ def faults_of(code: int, printed: str, folder: Path, stopped: int, whole: dict) 
         stopped: Number of the signal.
         whole: The report of an upgrade that was not stopped.
     """
-    if code not in (128 + stopped, 0, 1) or not printed:
+    if code not in (128 + stopped, -stopped, 0, 1) or not printed:  # killed after its answer
         return [f"exit code {code}, {len(printed)} characters printed"]
     report, faults = json.loads(printed)["report"], []
     check = [sys.executable, "-m", "enginescope", "upgrade", "--reproduce", str(folder)]

@@ -409,4 +409,4 @@ def _short(command: str) -> str:
     names = [
         PurePosixPath(word).name if "/" in word and "://" not in word else word for word in words
     ]
-    return " ".join(names[1:] if names[:1] == ["enginescope"] else names)
+    return shlex.join(names[1:] if names[:1] == ["enginescope"] else names)
