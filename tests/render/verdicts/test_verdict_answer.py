@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_sides
 from enginescope.core.record import replace
@@ -50,6 +51,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     why_text,
 )
 from enginescope.services.explain import explain, shown_word
+from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, job, named, process
 from tests.render.runs import EVIL
 
@@ -489,6 +491,9 @@ def test_the_page_of_what_has_no_plans() -> None:
     a, b = in_turn(1.05, jobs=(job(), job(intra_op_num_threads="1")))
     sides = (named(a, b)[0], replace(named(a, b)[1], name=EVIL))
     page = compare_page(None, Chosen(), measured=compare_sides(sides)).decode()
+    plans = compare([run_a(), run_b()])
+    whole = compare_page(plans, Chosen(), measured=compare_sides(sides)).decode()
+    assert "<strong>Where</strong> The layers of B take 28.7 % less time" in whole
     assert "<h1>B is slower: 1.05" in page
     assert EVIL not in page
     assert page.index('<th scope="row">Latency') < page.index("chart-sides_hist")

@@ -98,6 +98,7 @@ def compare_page(
         replace(
             answered,
             steps=steps,
+            more_facts=(*answered.more_facts, *(("where", one.answer) for one in answered.parts)),
             title=" and ".join(names) if len(names) == 2 else f"{len(names)} sides",
             tables=answered.tables if measured is not None else (),
             charts=falls or answered.charts,
@@ -176,9 +177,8 @@ def _processes(found: MeasuredComparison, charts: Sequence[Chart | None]) -> Par
     for label, run in ((side.label, run) for side in found.sides for run in side.runs):
         turn = (str(run.turn.round + 1), str(run.turn.place + 1)) if run.turn else (UNKNOWN,) * 2
         rows.append((label, *turn, run.id, made_text(run), run.outcome.kind.value))
-    headers, cells = ("side", "round", "place in it", "run", "made", "outcome"), tuple(rows)
-    places = headers[1:3]
-    table = TextTable(title="Runs", headers=headers, rows=cells, numbers=places, is_detail=True)
+    names, cells = ("side", "round", "place in it", "run", "made", "outcome"), tuple(rows)
+    table = TextTable(title="Runs", headers=names, rows=cells, numbers=names[1:3], is_detail=True)
     drawn = (chart for chart in (*charts, process_medians(found)) if chart is not None)
     return _section("processes", table, title="Processes", charts=tuple(drawn))
 
