@@ -309,7 +309,7 @@ class _QueueRecorder(ThreadsRecorder):
             queue.start_async()
         queue.wait_all()
         rows += [(start, start + round(requests[i].latency * 1e6)) for i, start in starts.items()]
-        self._extend(np.array(sorted(rows), np.int64))
+        self._extend(np.array(sorted(rows), np.int64).reshape(-1, 2))
 
 
 def _array(tensor: Any) -> Any:

@@ -12,7 +12,6 @@ import click
 
 from enginescope.cli.messages import note, words
 from enginescope.cli.process_options import command_line
-from enginescope.cli.verb import ending_in_order
 from enginescope.core.errors import MissingDependencyError
 from enginescope.services.trtexec_session import (
     TrtexecObserver,
@@ -97,11 +96,11 @@ class _PrintingObserver(TrtexecObserver):
 
     @contextmanager
     def measuring(self, job: Job) -> Iterator[Watcher | None]:
-        """Show progress; in the block a signal ends things in order."""
+        """Show progress on a terminal."""
         from enginescope.cli.progress import JobProgress
 
         is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        with ending_in_order(), JobProgress((job,)) as progress:
+        with JobProgress((job,)) as progress:
             yield progress.watcher if is_terminal else None
 
 
