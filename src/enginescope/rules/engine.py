@@ -5,6 +5,7 @@ Findings are combined: symptoms under causes, time at stake once, repeated block
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -63,21 +64,20 @@ def savings_of(places: Sequence[Place], view: LintView) -> list[Saving]:
     own time at most. What a larger batch saves of each item is counted apart.
     """
     claims = [_claims(place.found, view) for place in places]
-    order = sorted(range(len(places)), key=lambda at: -sum(claims[at].values()))
+    # the exact sum: that of `sum` depends on the release of Python
+    alone_ms = [math.fsum(claim.values()) for claim in claims]
+    order = sorted(range(len(places)), key=lambda at: -alone_ms[at])
     taken_by: dict[bool, dict[int, float]] = {False: {}, True: {}}
     engine_ms = view.engine_ms
     savings = [Saving(engine_ms=engine_ms)] * len(places)
     for at in order:
-        won, taken = 0.0, taken_by[places[at].rule.is_per_item]
-        for layer, claim_ms in claims[at].items():
-            before = taken.get(layer, 0.0)
-            if claim_ms > before:
-                won += claim_ms - before
-                taken[layer] = claim_ms
+        taken = taken_by[places[at].rule.is_per_item]
+        more = {it: ms for it, ms in claims[at].items() if ms > taken.get(it, 0.0)}
+        won_ms = math.fsum(ms - taken.get(layer, 0.0) for layer, ms in more.items())
+        taken |= more
         if claims[at]:
             kind = "item_ms" if places[at].rule.is_per_item else "bound_ms"
-            alone_ms = sum(claims[at].values())
-            savings[at] = Saving(alone_ms=alone_ms, engine_ms=engine_ms, **{kind: won})
+            savings[at] = Saving(alone_ms=alone_ms[at], engine_ms=engine_ms, **{kind: won_ms})
     for at, claim in enumerate(claims):
         own = {} if claim else view.part_ms(places[at].found.layers)
         if own:
