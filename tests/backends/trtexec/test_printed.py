@@ -69,6 +69,18 @@ def test_bindings_of_later_versions() -> None:
     ]
 
 
+def test_bindings_of_the_first_release_with_these_lines() -> None:
+    inputs, outputs = bindings(
+        "[11/29/2026-14:20:43] [I] Using random values for input x\n"
+        "[11/29/2026-14:20:43] [I] Created input binding for x with dimensions 1x64\n"
+        "[11/29/2026-14:20:43] [I] Using random values for output y\n"
+        "[11/29/2026-14:20:43] [I] Created output binding for y with dimensions 1x64\n"
+        "[11/29/2026-14:20:43] [I] Created output binding for found with dimensions -1x4\n"
+    )
+    assert [(one.name, one.shape, one.dtype) for one in inputs] == [("x", (1, 64), None)]
+    assert [(one.name, one.shape) for one in outputs] == [("y", (1, 64)), ("found", None)]
+
+
 def test_what_is_not_printed_is_not_known() -> None:
     assert printed_mode(report()) == Mode(kind="throughput", in_flight=None)
 

@@ -270,8 +270,8 @@ def peak_of_children_bytes() -> int | None:
 
 _WARM_UP = re.compile(r"Warmup completed (\d+) queries over (\S+) ms")
 _BINDING = re.compile(
-    r"^(Input|Output) binding for (.+) "
-    r"(?:with dimensions (\d*(?:x\d+)*) (?:and type (\w+) )?is created\."
+    r"^(?:Created )?([Ii]nput|[Oo]utput) binding for (.+) "
+    r"(?:with dimensions (?:(\d*(?:x\d+)*)|\S*-\S*)(?: (?:and type (\w+) )?is created\.|$)"
     r"|is dynamic and will be created)"
 )
 _IDLE = re.compile(r"^([\d.]+)ms$")
@@ -340,5 +340,5 @@ def bindings(log: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         side, name, dims, word = match.groups()
         shape = None if dims is None else tuple(int(one) for one in dims.split("x") if one)
         dtype = DataType.__members__.get(word.upper()) if word else None
-        sides[side].setdefault(name, Tensor(name=name, shape=shape, dtype=dtype))
+        sides[side.capitalize()].setdefault(name, Tensor(name=name, shape=shape, dtype=dtype))
     return tuple(sides["Input"].values()), tuple(sides["Output"].values())
