@@ -62,7 +62,7 @@ COMMANDS = {
         "gate --baseline cmp-c0dd8fe7 --store h200 --max-regression 3% --html page.html",
         "page.html",
     ),
-    "validate": ("validate depth-int8.onnx --reference depth.onnx --html page.html", "page.html"),
+    "validate": ("validate depth-new.onnx --reference depth.onnx --html page.html", "page.html"),
     "history": ("history vit_b_16.onnx --store h200 --session 0 --html page.html", "page.html"),
     "bench-compare": (
         "bench old.onnx new.onnx --compare --max-time 30s --html page.html",

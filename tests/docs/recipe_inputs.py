@@ -47,7 +47,7 @@ def prepare(folder: Path) -> None:
     with tarfile.open(DATA / "trt86-h200-runs" / "runs.tar.xz") as packed:
         packed.extractall(folder / "h200", filter="data")
     depth_model(folder / "depth.onnx")
-    depth_model(folder / "depth-int8.onnx", noise=0.02)
+    depth_model(folder / "depth-new.onnx", noise=0.02)
     scene(folder, folder, "street", seed=3)
     _another_python(folder / "old-env" / "bin" / "python")
     shutil.rmtree(samples)

@@ -137,7 +137,7 @@ def test_the_same_backend_of_two_pythons_is_two_jobs() -> None:
 def test_another_python_in_the_place_of_one_is_said() -> None:
     sides = processes(1.0), processes(1.0, of=job(spec="ort-cpu@ort116"))
     said = [one.message for one in only(gate(*sides)).notices]
-    assert any("environment: none against ort116" in one for one in said)
+    assert any("environment: none → ort116" in one for one in said)
 
 
 def test_what_failed_before_is_no_new_failure() -> None:
@@ -181,7 +181,7 @@ def test_other_conditions_fail_unless_they_are_meant() -> None:
     sides = processes(4.0), processes(4.0, first=60, environment=elsewhere)
     report = gate(*sides)
     assert only(report).outcome is GateOutcome.INCOMPARABLE
-    assert "Xeon, 2 cores against EPYC, 2 cores" in only(report).why
+    assert "Xeon, 2 cores → EPYC, 2 cores" in only(report).why
     assert details(only(report))[-1].endswith("add --across cpu")
     assert not report.is_passed
     assert gate(*sides, terms(across=("cpu",))).is_passed
@@ -278,8 +278,8 @@ def test_sides_of_one_comparison_are_counterparts_whatever_they_are() -> None:
     row = only(gate(in_turn("A", 1.0), in_turn("B", 0.9, of=other)))
     assert row.outcome is GateOutcome.IMPROVEMENT
     said = "; ".join(one.message for one in row.notices if one.code == "I-MEANT")
-    assert "model: net.onnx against new.onnx" in said
-    assert said.count("backend: ort-cpu against trt") == 1  # it was in two notices
+    assert "model: net.onnx → new.onnx" in said
+    assert said.count("backend: ort-cpu → trt") == 1  # it was in two notices
 
 
 def in_bursts(run):

@@ -72,7 +72,7 @@ def test_a_model_under_another_name_is_known_by_its_file() -> None:
     (pair,) = pairs(
         [process(1.0, of=job("v1.onnx", sha="ab"))], [process(1.0, of=job("v2.onnx", sha="ab"))]
     )
-    assert (pair.how, [*map(str, pair.changes)]) == ("renamed", ["model: v1.onnx against v2.onnx"])
+    assert (pair.how, [*map(str, pair.changes)]) == ("renamed", ["model: v1.onnx → v2.onnx"])
     gone, new = pairs(
         [process(1.0, of=job("v1.onnx", sha="ab"))], [process(1.0, of=job("v2.onnx", sha="cd"))]
     )
@@ -82,7 +82,7 @@ def test_a_model_under_another_name_is_known_by_its_file() -> None:
 
 def test_the_one_left_over_of_a_model_and_backend_is_altered() -> None:
     (pair,) = pairs([process(1.0, of=job(spec="trt"))], [process(1.0, of=job(spec="trt:fp16"))])
-    assert (pair.how, [*map(str, pair.changes)]) == ("altered", ["precision: default against fp16"])
+    assert (pair.how, [*map(str, pair.changes)]) == ("altered", ["precision: default → fp16"])
 
 
 def test_two_that_are_left_over_are_not_guessed_at() -> None:

@@ -75,19 +75,14 @@ def test_imported_runs_do_not_say() -> None:
 @pytest.mark.parametrize(
     ("key", "a", "b", "text"),
     [
-        ("mode", Mode(kind="latency"), Mode(kind="throughput"), "mode: latency against throughput"),
-        ("in-flight", Mode(), Mode(in_flight=4), "queries in flight: 1 against 4"),
-        ("streams", Mode(streams=1), Mode(streams=2), "streams: 1 against 2"),
-        (
-            "transfers",
-            Mode(transfers=True),
-            Mode(transfers=False),
-            "transfers: timed against not timed",
-        ),
-        ("graph", Mode(cuda_graph=True), Mode(cuda_graph=False), "CUDA graph: on against off"),
-        ("spin", Mode(spin_wait=False), Mode(spin_wait=True), "waiting: blocking against spinning"),
-        ("cache", Mode(cold=True), Mode(cold=False), "L2 cache: flushed against warm"),
-        ("loop", Mode(loop="native"), Mode(loop="python"), "timing loop: native against python"),
+        ("mode", Mode(kind="latency"), Mode(kind="throughput"), "mode: latency → throughput"),
+        ("in-flight", Mode(), Mode(in_flight=4), "queries in flight: 1 → 4"),
+        ("streams", Mode(streams=1), Mode(streams=2), "streams: 1 → 2"),
+        ("transfers", Mode(transfers=True), Mode(transfers=False), "transfers: timed → not timed"),
+        ("graph", Mode(cuda_graph=True), Mode(cuda_graph=False), "CUDA graph: on → off"),
+        ("spin", Mode(spin_wait=False), Mode(spin_wait=True), "waiting: blocking → spinning"),
+        ("cache", Mode(cold=True), Mode(cold=False), "L2 cache: flushed → warm"),
+        ("loop", Mode(loop="native"), Mode(loop="python"), "timing loop: native → python"),
     ],
 )
 def test_how_requests_were_issued(key: str, a: Mode, b: Mode, text: str) -> None:

@@ -106,7 +106,7 @@ def test_a_side_with_samples_is_compared_by_its_medians() -> None:
 def test_other_gpus_are_not_comparable() -> None:
     (pair,) = compared(printed(), printed(gpu="Other")).pairs
     assert pair.headline.kind is VerdictKind.INCOMPARABLE
-    assert "GPU: GPU against Other" in headline_sentence(pair)
+    assert "GPU: GPU → Other" in headline_sentence(pair)
 
 
 def test_a_run_that_failed_is_not_compared_by_what_it_printed() -> None:

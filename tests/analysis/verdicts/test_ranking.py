@@ -83,7 +83,7 @@ def test_a_side_that_is_not_comparable_is_named_and_has_no_rank() -> None:
     d = tuple(replace(run, inputs=other) for run in d)
     found = ranking_of(compare_sides(named(a, b, c, d)))
     assert [one.label for one in found.sides] == ["C", "A", "B"]
-    assert found.left_out == (("D", "not comparable: input shapes: 1×3 against 8×3"),)
+    assert found.left_out == (("D", "not comparable: input shapes: 1×3 → 8×3"),)
     c = tuple(replace(run, inputs=other) for run in c)
     assert ranking_of(compare_sides(named(a, b, c, d))) is None
 

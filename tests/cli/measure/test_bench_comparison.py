@@ -250,7 +250,7 @@ def test_other_inputs_end_it_after_a_round(
     monkeypatch.setattr(session, "run_jobs", with_shapes)
     assert main(["bench", str(convnet), str(transformer), "--on", "fake", "--compare"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "A and B are not comparable: input shapes: 1×3 against 1×7" in text
+    assert "A and B are not comparable: input shapes: 1×3 → 1×7" in text
     assert len(store.rows()) == 2
 
 

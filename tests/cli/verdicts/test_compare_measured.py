@@ -104,11 +104,11 @@ def test_other_conditions_are_incomparable_unless_meant(store, capsys) -> None:
         store.save(run)
     ids = [run.id for run in runs]
     text = shown(ids, capsys)
-    assert "A and B are not comparable: streams: 1 against 2" in text
+    assert "A and B are not comparable: streams: 1 → 2" in text
     assert "--across streams" in text
     text = shown([*ids, "--across", "streams"], capsys)
     assert "not comparable" not in text
-    assert "B differs from A in streams: 1 against 2 (I-MEANT)" in text
+    assert "B differs from A in streams: 1 → 2 (I-MEANT)" in text
     assert main(["compare", *ids, "--across", "precisoin"]) == 2
     assert "did you mean precision?" in capsys.readouterr().err
 
@@ -125,7 +125,7 @@ def test_who_compares_two_precisions_means_their_difference(store, capsys) -> No
     printed = capsys.readouterr()
     text = " ".join(printed.out.split())
     assert "B is faster: 0.5" in text
-    assert text.index("B is faster") < text.index("precision: fp32 against fp16 (I-MEANT)")
+    assert text.index("B is faster") < text.index("precision: fp32 → fp16 (I-MEANT)")
     command = "enginescope validate /m/net.onnx --on ort-cpu:fp16 --reference ort-cpu:fp32"
     assert printed.err.index(f"check the outputs: {command}") < printed.err.index("explain faster")
 
@@ -164,7 +164,7 @@ def test_layers_do_not_give_a_verdict_that_the_runs_refuse(store, tmp_path, caps
         "28.7 % less time in the profiles than those of A: 4.188 ms against 5.875 ms; the runs "
     )
     for told in (text, markdown.read_text(), page.read_text()):
-        assert "A and B are not comparable: streams: 1 against 2" in told
+        assert "A and B are not comparable: streams: 1 → 2" in told
         assert f"{layers}were not measured alike" in told
         assert "faster" not in told.partition("<script")[0]
     assert main(["compare", *made]) == 0

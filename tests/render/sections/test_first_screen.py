@@ -50,6 +50,9 @@ def test_the_groups_are_ranges_of_one_order_over_every_row(recorded) -> None:
     assert len(set(found["rows"])) == len(found["rows"])
     timed = {at for at, row in enumerate(recorded.layers) if row.time_ms}
     assert timed <= set(found["rows"])
+    # four repeats of four, of other shapes each
+    at = found["names"].index("Identity_0 … Identity_15 × 16")
+    assert found["stops"][at] - found["starts"][at] == 16
 
 
 def test_rows_are_places_in_the_table_of_layers() -> None:

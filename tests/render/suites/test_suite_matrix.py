@@ -63,7 +63,7 @@ def test_what_intervals_leave_open_is_inconclusive() -> None:
     assert shown["fastest"] == "inconclusive"
     assert {column.looks for column in table.columns if column.looks} == {("plain",)}
     command = "enginescope bench /zoo/a.onnx --on ort-cpu --on trt --compare"
-    assert tuple(next_steps(made)) == (f"{command} decides a",)
+    assert tuple(next_steps(made)) == (f"decide a: {command}",)
 
 
 def test_an_interval_that_is_not_known_is_said() -> None:
@@ -140,7 +140,7 @@ def test_few_models_are_counted_too_and_the_largest_lead_is_explained() -> None:
         "inconclusive for 1, only one backend for 1"
     )
     command = "enginescope compare rb-ort-cpu-N rb-trt-None"
-    assert tuple(next_steps(result(rows))) == (f"{command} says what explains the lead for b",)
+    assert tuple(next_steps(result(rows))) == (f"what explains the lead for b: {command}",)
 
 
 def test_nothing_measured_is_said() -> None:

@@ -265,13 +265,13 @@ def test_a_gate_that_passed_states_the_change() -> None:
 
 def test_what_all_jobs_differ_in_stands_below_the_answer_and_in_no_row() -> None:
     found = passed()
-    text = "the current side differs from the baseline in precision: default against fp16"
+    text = "the current side differs from the baseline in precision: default → fp16"
     meant = Notice(code="I-MEANT", message=text, level="info")
     load = Notice(code="W-LOAD", message="0.1 of 16 cores busy")
     (row,) = found.rows
     answered = gate_answer(replace(found, rows=(replace(row, notices=(meant, load)),)))
     facts = dict(answered.facts)
-    assert facts["current"] == "differs from the baseline in precision: default against fp16"
+    assert facts["current"] == "differs from the baseline in precision: default → fp16"
     assert load in answered.notices
     assert "W-LOAD" not in answered.tables[0].rows[0][-1] + answered.screen[0].rows[0][1]
     page = written_page(answered).decode()

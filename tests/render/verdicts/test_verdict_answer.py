@@ -259,7 +259,9 @@ def test_rounds_to_ask_for() -> None:
     pair = MeasuredPair(
         a="A", b="B", verdicts=(verdict("inconclusive", "interval-too-wide", more=12),)
     )
-    assert list(settling_hints(pair, None)) == ["enginescope bench … --compare --rounds 20"]
+    assert list(settling_hints(pair, None)) == [
+        "measure more: enginescope bench … --compare --rounds 20"
+    ]
 
 
 @pytest.mark.parametrize(("most", "more"), [(60, ""), (10, ""), (9, " --rounds 20")])
@@ -267,7 +269,7 @@ def test_a_comparison_that_can_be_continued_is_not_begun_anew(most: int, more: s
     one = verdict("inconclusive", "interval-too-wide", more=12, interval=None)
     plan = RoundPlan(rounds=most, threshold_pct=1.0)
     found = list(settling_hints(MeasuredPair(a="A", b="B", verdicts=(one,)), "12ab", plan))
-    assert found == [f"enginescope compare cmp-12ab --continue{more}"]
+    assert found == [f"measure more: enginescope compare cmp-12ab --continue{more}"]
 
 
 def test_a_comparison_that_began_as_incomparable_is_begun_anew() -> None:
@@ -276,16 +278,16 @@ def test_a_comparison_that_began_as_incomparable_is_begun_anew() -> None:
     plan = RoundPlan(rounds=60, threshold_pct=1.0)
     pair = MeasuredPair(a="A", b="B", verdicts=(one,))
     assert list(settling_hints(pair, "12ab", plan, ["shapes"])) == [
-        "enginescope bench … --compare --across shapes"
+        "measure again: enginescope bench … --compare --across shapes"
     ]
 
 
 @pytest.mark.parametrize(
     ("unstable", "said"),
     [
-        (None, "enginescope doctor says what keeps the machine busy; then enginescope bench … --c"),
-        ("a", "enginescope compare cmp-12ab --html compare.html shows the processes of A"),
-        ("b", "enginescope compare cmp-12ab --html compare.html shows the processes of B"),
+        (None, "find what keeps the machine busy, then measure again: enginescope doctor"),
+        ("a", "look at the processes of A: enginescope compare cmp-12ab --html compare.html"),
+        ("b", "look at the processes of B: enginescope compare cmp-12ab --html compare.html"),
     ],
 )
 def test_an_unstable_comparison_says_what_to_do_next(unstable: str | None, said: str) -> None:
@@ -313,7 +315,7 @@ def test_a_threshold_that_settles_it(low: float, high: float, threshold: int | N
     assert found[-1].endswith("--rounds 149")
     assert len(found) == 1 + (threshold is not None)
     if threshold is not None:
-        assert found[0].startswith(f"enginescope compare cmp-12ab --threshold {threshold}, if ")
+        assert found[0].endswith(f"matter: enginescope compare cmp-12ab --threshold {threshold}")
         assert one.estimate is not None
         assert decide(one.estimate, threshold)[0] is VerdictKind.SAME
         assert decide(one.estimate, threshold - 1)[0] is VerdictKind.INCONCLUSIVE

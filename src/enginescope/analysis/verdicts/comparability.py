@@ -43,7 +43,7 @@ class Difference(Record, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """Return it for people."""
-        return f"{self.title}: {self.a} against {self.b}"
+        return f"{self.title}: {self.a} → {self.b}"
 
 
 def differences(

@@ -23,6 +23,7 @@ from enginescope.render.base.phrases import (
     Figure,
     Headline,
     count_text,
+    in_text,
     interval_text,
     metric_title,
     rate_formula,
@@ -253,10 +254,10 @@ def headline(view: RunView) -> Headline:
     latency = view.latency
     if latency is None:
         return Headline(main=None, beside=_start(view))
-    is_weak = view.usability is not None and view.usability.verdict == "not usable"
+    is_weak = _is_unusable(view)
     mark = ["not usable"] if is_weak else []
     main = Figure(
-        label=f"{metric_title(latency.metric)}, median",
+        label=f"{in_text(latency.metric)}, median",
         value=format_ms(latency.median_ms),
         note="\n".join((*mark, interval_text(latency), count_text(latency))),
         is_weak=is_weak,
@@ -266,7 +267,7 @@ def headline(view: RunView) -> Headline:
             label=percentile_name(one.p),
             value=format_ms(one.value_ms),
             note=run_claims.range_or_mark(one),
-            is_weak=one.mark is not None,
+            is_weak=is_weak or one.mark is not None,
         )
         for one in latency.percentiles
         if one.p in SHOWN
@@ -304,7 +305,11 @@ def rate_figures(view: RunView) -> tuple[Figure, ...]:
         counted(mode.streams, "stream") if mode.streams is not None else None,
     )
     note = f"{', '.join(filter(None, parts)) or 'load unknown'}\n{rate_formula(view)}"
-    return (Figure(label="throughput", value=text, note=note),)
+    return (Figure(label="throughput", value=text, note=note, is_weak=_is_unusable(view)),)
+
+
+def _is_unusable(view: RunView) -> bool:
+    return view.usability is not None and view.usability.verdict == "not usable"
 
 
 #: What follows a run of which nothing is missing.
@@ -316,7 +321,7 @@ def run_steps(view: RunView, store: object = None) -> tuple[tuple[str, str], ...
     found, command, job = view.usability, view.run.command or "", view.run.job
     if found is None or view.run.origin != "measured":
         return ()
-    if command and found.verdict == "not usable":
+    if command and _is_unusable(view):
         is_busy = any(harm.code == "W-LOAD" and harm.is_fatal for harm in found.harms)
         when = " when the machine is idle" if is_busy else ""
         return ((f"measure again{when}", command),)
@@ -343,7 +348,7 @@ def first_figures(view: RunView) -> Headline:
 
 def _figure(summary: ReportedSummary, note: str | None) -> Figure:
     name, value = _typical(summary)
-    label = f"{metric_title(summary.metric)}, {name}"
+    label = f"{in_text(summary.metric)}, {name}"
     return Figure(label=label, value=format_ms(value) if value is not None else "—", note=note)
 
 

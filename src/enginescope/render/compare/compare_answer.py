@@ -38,7 +38,7 @@ from enginescope.render.plan_comparison.compare_tables import (
 from enginescope.render.plans.build_text import choice_table
 from enginescope.render.verdicts.verdict_answer import measured_data, verdict_answer, verdict_csv
 
-_MEASURE = "enginescope bench … --compare measures whether whole requests are faster"
+_MEASURE = "measure whether whole requests are faster: enginescope bench … --compare"
 
 
 def compare_answer(

@@ -314,10 +314,10 @@ def next_steps(result: SuiteResult) -> Iterator[str]:
             batch = "" if job.workload.batch is None else f" --batch {job.workload.batch}"
             sides = "".join(f" --on {quote(row.cell.spec)}" for row in pair)
             model = quote(job.subject.path or job.subject.name)
-            yield f"enginescope bench {model}{sides}{batch} --compare decides {_named(win)}"
+            yield f"decide {_named(win)}: enginescope bench {model}{sides}{batch} --compare"
         elif all(row.run for row in pair):
             runs = " ".join(str(row.run) for row in pair)
-            yield f"enginescope compare {runs} says what explains the lead for {_named(win)}"
+            yield f"what explains the lead for {_named(win)}: enginescope compare {runs}"
 
 
 def win_text(win: Win) -> str:

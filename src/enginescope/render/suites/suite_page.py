@@ -36,7 +36,7 @@ from enginescope.render.suites.suite_pareto import pareto_charts
 #: A smaller error is written with an exponent.
 _SMALL_ERROR = 1e-3
 #: Ratio to the line's best below which a cell has a class of the style sheet; above: the last.
-_HEAT = ((1.05, "best"), (1.5, "near"), (3.0, "far"))
+_HEAT = ((1.05, "best"), (1.5, "near"), (3.0, "far"), (10.0, "slow"))
 
 
 def matrix_table(result: SuiteResult, links: Mapping[str, str]) -> DataTable | None:
@@ -53,8 +53,8 @@ def matrix_table(result: SuiteResult, links: Mapping[str, str]) -> DataTable | N
         column("model", [line.model for line in lines]),
         column("batch, shapes", [line.case or None for line in lines], is_choice=True),
         *([_best_latency(won), _fastest(won, called), _margin(won)] if several else []),
-        column("failures", [_matrix_failures(line) for line in lines], is_mark=True),
         *(_backend(lines, at, spec, links) for at, spec in enumerate(called)),
+        column("failures", [_matrix_failures(line) for line in lines], is_mark=True),
     ]
     caption = "Median latency and speed-up over the baseline, or how the cell ended"
     return data_table("matrix", caption, ("model", "models"), columns)
@@ -71,7 +71,7 @@ def heat(cell: MatrixCell) -> str:
         return "unsupported" if cell.row.status is CellStatus.UNSUPPORTED else "bad"
     if cell.of_best is None:
         return "plain"
-    return next((name for bound, name in _HEAT if cell.of_best < bound), "slow")
+    return next((name for bound, name in _HEAT if cell.of_best < bound), "slowest")
 
 
 def _fastest(won: list[Win | None], called: Mapping[str, str]) -> DataColumn:

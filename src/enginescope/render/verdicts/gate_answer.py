@@ -576,7 +576,7 @@ RULES = (
         "inconclusive",
         "Inconclusive: the figure may or may not be worse than its limit.",
         "The interval of the ratio exceeds the limit, or there is no interval.",
-        "Measure more, on an idle machine: enginescope compare BASELINE CURRENT says what is open.",
+        "Measure more, on an idle machine; what is open: enginescope compare BASELINE CURRENT.",
     ),
     (
         "GATE006",

@@ -109,7 +109,9 @@ def across_change(jobs: Sequence[JobHistory]) -> tuple[str, str] | None:
 
 def span_text(found: JobHistory) -> str:
     """Return how much there is, and from when to when."""
-    runs = counted(sum(len(point.runs) for point in found.points), "run")
+    count = sum(len(point.runs) for point in found.points)
+    runs, sessions = counted(count, "run"), counted(len(found.points), "session")
+    each = f"{runs}, each a session" if 1 < count == len(found.points) else f"{runs} in {sessions}"
     first, last = found.points[0].created[:10], found.points[-1].created[:10]
     failed = f"; {counted(found.failed, 'failed run')} skipped" if found.failed else ""
     when = first if first == last else f"{first} … {last}"
@@ -118,7 +120,7 @@ def span_text(found: JobHistory) -> str:
     is_level = len(found.levels) == 1 and 0 < low < high
     within = f"; sessions lie within {100 * (high / low - 1):.2g} %" if is_level else ""
     return (
-        f"{runs} in {counted(len(found.points), 'session')}, {when}{failed}{within}; changes of "
+        f"{each}, {when}{failed}{within}; changes of "
         f"{found.threshold_pct:g} % or less do not count{evidence}"
     )
 

@@ -148,7 +148,7 @@ def _next(report: LotteryReport) -> str:
     is_disturbed = any(is_unstable(one) or one.code in DISTURBANCES for one in report.notices)
     if is_disturbed or _is_open(build):
         again = "measure again on an idle machine, in more processes (--processes)"
-        return f"{again}; enginescope doctor names what disturbs it"
+        return f"{again}; what disturbs it: enginescope doctor"
     if build.low_pct == 0:
         return "compare single builds; interleave processes (bench --compare)"
     if report.made == "engine" and report.spread.timing_cache_sha256 is None:

@@ -296,7 +296,7 @@ def settling_hints(
     """
     verdict, estimate = pair.headline, pair.headline.estimate
     if estimate is not None and estimate.method == "samples":
-        yield "enginescope bench … --compare measures both sides in interleaved processes"
+        yield "measure both sides in interleaved processes: enginescope bench … --compare"
         return
     if verdict.kind is not VerdictKind.INCONCLUSIVE or estimate is None:
         return
@@ -308,18 +308,18 @@ def settling_hints(
         threshold = math.floor(100 * (max(interval.high, 1 / interval.low) - 1)) + 1
         if threshold <= _MOST_THRESHOLD_PCT:
             command = f"enginescope compare {comparison_tag(comparison)} --threshold {threshold}"
-            yield f"{command}, if differences up to {threshold} % do not matter"
+            yield f"if differences up to {threshold} % do not matter: {command}"
     if unplanned:
-        yield f"enginescope bench … --compare --across {','.join(unplanned)}"
+        yield f"measure again: enginescope bench … --compare --across {','.join(unplanned)}"
         return
-    again = f"enginescope compare {comparison_tag(comparison or '')} --continue"
+    again = f"measure more: enginescope compare {comparison_tag(comparison or '')} --continue"
     if plan is not None and verdict.reason is Reason.NO_INTERVAL:
         yield again
     rounds = estimate.n_a + (verdict.more or 0)
     if verdict.more is None or estimate.method != "rounds" or rounds > MOST_ROUNDS:
         return
     if plan is None:
-        yield f"enginescope bench … --compare --rounds {rounds}"
+        yield f"measure more: enginescope bench … --compare --rounds {rounds}"
     else:
         yield f"{again} --rounds {rounds}" if rounds > 2 * plan.rounds else again
 
@@ -330,8 +330,8 @@ def _steadying(pair: MeasuredPair, comparison: str | None) -> str:
     if comparison is not None and disturbed is not None and disturbed.unstable is not None:
         label = pair.a if disturbed.unstable == "a" else pair.b
         command = f"enginescope compare {comparison_tag(comparison)} --html compare.html"
-        return f"{command} shows the processes of {label}"
-    return "enginescope doctor says what keeps the machine busy; then enginescope bench … --compare"
+        return f"look at the processes of {label}: {command}"
+    return "find what keeps the machine busy, then measure again: enginescope doctor"
 
 
 def ranking_sentence(found: MeasuredComparison) -> str | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from enginescope.analysis.graph.layout.layered import connected_parts
 from enginescope.analysis.graph.plan_graph import EDGE_KINDS, PlanGraph
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.records.plan.plan import Layer
 
 #: Ways to fold: by the modules in ONNX names, by blocks that repeat, not at all.
@@ -242,6 +242,8 @@ class Icicle(Record, frozen=True, kw_only=True):
 def icicle(graph: PlanGraph, whole: Group) -> Icicle:
     """Return the groups of a folded graph; a group that holds one group alone is left out.
 
+    Repeated layers side by side whose names differ in numbers alone are one group.
+
     Args:
         whole: Of `fold`, of the same graph.
     """
@@ -263,11 +265,27 @@ def icicle(graph: PlanGraph, whole: Group) -> Icicle:
             rows.append((name, parent, len(layers)))
             stops.append(0)
             waiting.append((None, at))
-            waiting += [(inner, at) for inner in reversed(member.members)]
+            waiting += [(inner, at) for inner in reversed(_joined(member.members))]
     names, parents, starts = zip(*rows, strict=True)
     return Icicle(
         names=names, parents=parents, starts=starts, stops=tuple(stops), layers=tuple(layers)
     )
+
+
+def _joined(members: Iterable[Member]) -> list[Member]:
+    found: list[Member] = []
+    for one in members:
+        before = found[-1] if found else None
+        if isinstance(one, Group) and isinstance(before, Group) and one.copies and before.copies:
+            (first, *_), (*_, last) = before.name.split(" … "), one.name.split(" … ")
+            are_layers = all(isinstance(it, int) for it in (*before.members, *one.members))
+            if are_layers and re.sub(r"\d+", "", first) == re.sub(r"\d+", "", last):
+                held, name = before.members + one.members, f"{first} … {last}"
+                copies = before.copies + one.copies
+                found[-1] = replace(before, name=name, copies=copies, members=held)
+                continue
+        found.append(one)
+    return found
 
 
 NAME = "left out"
