@@ -57,7 +57,7 @@ def test_models_by_backends(nightly) -> None:
 
 def test_the_whole_page_and_the_table(nightly) -> None:
     answer = nightly.get("/suites/nightly")
-    assert "colored by its ratio to the fastest" in answer.text
+    assert "Colors are ratios to the fastest" in answer.text
     assert "script-src 'self';" in answer.headers["content-security-policy"]
     table = nightly.get("/suites/nightly/results.csv")
     assert table.headers["content-type"].startswith("text/csv")

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from enginescope.analysis.claims import run_claims
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
+from enginescope.judge.comparison.change_points import FEWEST_POINTS
 from enginescope.judge.units import counted, format_ms, range_text, signed_pct
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.history import JobHistory
@@ -293,7 +294,8 @@ def _state(job: OverviewJob, failed: RunRow | None, gate: Gate | None) -> tuple[
         return "same", "unchanged", f"the newest sessions are within {limit} of their level"
     if standing.estimate is None:
         few = counted(len(history.points) - history.levels[-1].first, "session")
-        return "unknown", f"too few: {few}", "a change is told from sessions of the same level"
+        why = f"a change of level shows in {FEWEST_POINTS} sessions or more"
+        return "unknown", f"too few: {few}", why
     return "unknown", "too noisy", f"sessions vary too much to tell a change of {limit}"
 
 

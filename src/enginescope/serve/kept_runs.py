@@ -179,7 +179,7 @@ class KeptWarnings:
             try:
                 self._known[row] = warnings_of(RunView(self._kept.run(row.id)).notices)
             except (FormatError, StoreError) as error:
-                broken[row.id] = Warnings(texts=(str(error),), is_unstable=True)
+                broken[row.id] = Warnings(texts=(f"{error} (W-BROKEN-RUN)",), is_unstable=True)
         while len(self._known) > _MOST_WARNED:
             self._known.popitem(last=False)
         return broken | {row.id: self._known[row] for row in rows if row in self._known}

@@ -22,7 +22,7 @@ from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.units import format_significant
 from enginescope.records.run.run import OutcomeKind
-from enginescope.render.base.short_names import outcome_word
+from enginescope.render.base.short_names import NAME_LENGTH, outcome_word, told_apart
 from enginescope.render.html.page_frame import every_script, page_template, style
 from enginescope.serve.kept_runs import NotHereError
 from enginescope.store.archive import Store
@@ -238,6 +238,7 @@ def runs(request: Request) -> Response:
     rows = run_rows(request)
     lines = rows[:PAGE_ROWS]
     warnings = request.app.state.warnings.read(lines, WAIT_S)
+    apart = told_apart([row.backend for row in lines], NAME_LENGTH)
     return page(
         request,
         "runs",
@@ -245,6 +246,8 @@ def runs(request: Request) -> Response:
         asked=asked,
         outcomes=[(kind.value, outcome_word(kind.value)) for kind in OutcomeKind],
         lines=lines,
+        backends={row.backend: name for row, name in zip(lines, apart.labels, strict=True)},
+        options=apart.shared,
         warnings=warnings,
         unread=[row for row in lines if row.id not in warnings],
         median_of=_median,

@@ -288,7 +288,7 @@ def test_the_interval_of_a_table_and_the_limit_of_the_chart_are_labelled() -> No
     answered = gate_answer(passed())
     assert answered.tables[0].headers[6] == "95 % CI"
     (chart,) = answered.charts
-    assert chart.subtitle == ("Lines: 95 % CI; dashed: equal",)
+    assert chart.subtitle == ("Lines: 95 % CI; dashed: equal; solid: the limit",)
     labels = [
         (row["label"], row["value"])
         for layer in chart.spec["layer"]

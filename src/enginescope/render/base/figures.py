@@ -305,7 +305,7 @@ def rate_figures(view: RunView) -> tuple[Figure, ...]:
         counted(mode.streams, "stream") if mode.streams is not None else None,
     )
     note = f"{', '.join(filter(None, parts)) or 'load unknown'}\n{rate_formula(view)}"
-    return (Figure(label="throughput", value=text, note=note, is_weak=_is_unusable(view)),)
+    return (Figure(label="throughput", value=text, note=note),)
 
 
 def _is_unusable(view: RunView) -> bool:

@@ -86,11 +86,14 @@ def estimate_chart(
     verdict = {} if reference is None else {"kind": "verdict"}
     limits = {estimate.limit for estimate in estimates}
     limit = {} if None in limits else {"limit": f"limit of {axis}#"}
+    solid = "; solid: the limit" if limit and len(limits) == 1 else ""
     tips = {"name": "of", **verdict, "value": f"{axis}#", "ends": lines, **limit}
     return Chart(
         key=key,
         title=title,
-        subtitle=(f"Lines: {lines}" + (f"; dashed: {dashed}" if reference is not None else ""),),
+        subtitle=(
+            f"Lines: {lines}" + (f"; dashed: {dashed}{solid}" if reference is not None else ""),
+        ),
         spec=_spec(rows, axis, reference, tooltip(**tips), [*limits]),
         table=table_of_tips(rows, tips),
         height=rows_height(len(rows)),
@@ -126,7 +129,8 @@ def _spec(
         limit = [{"value": at, "label": f"limit {signed_pct(at)} %"}]
         text = {"type": "text", "align": "right", "baseline": "bottom", "dx": 3}
         above = {"y": {"value": -3}, "text": {"field": "label"}}
-        lasting += [marks(limit, dashed, x=x), marks(limit, text, x=x, **above)]
+        solid = {"type": "rule", "strokeWidth": 1.5}
+        lasting += [marks(limit, solid, x=x), marks(limit, text, x=x, **above)]
     known = [row for row in rows if "low" in row]
     line = {"type": "rule", "strokeWidth": 4}
     ends: Spec = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}

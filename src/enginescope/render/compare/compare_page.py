@@ -90,6 +90,9 @@ def compare_page(
     graphs = graphs_data(found) if found is not None else ()
     layers = found.layers if found is not None else None
     pairs = pairs_table(layers, chosen) if layers is not None else None
+    where = [("where", one.answer) for one in answered.parts]
+    if not where and measured is not None:
+        where = [("where", "not known: the runs have no layer times")]
     more: dict[str, Any] = {}
     if layers is not None and pairs is not None:
         steps_ms = [[step.text, step.difference_ms] for step in steps_of(layers)]
@@ -98,7 +101,7 @@ def compare_page(
         replace(
             answered,
             steps=steps,
-            more_facts=(*answered.more_facts, *(("where", one.answer) for one in answered.parts)),
+            more_facts=(*answered.more_facts, *where),
             title=" and ".join(names) if len(names) == 2 else f"{len(names)} sides",
             tables=answered.tables if measured is not None else (),
             charts=falls or answered.charts,

@@ -250,7 +250,10 @@ def first_numbers(subject: PageSubject) -> Headline:
     if subject.is_measured and not losses:
         own = first_figures(subject.view)
         return replace(own, beside=(*layers, *own.beside))
-    return Headline(main=_latency(subject), beside=(*_rates(subject), *layers, *losses))
+    main, beside = _latency(subject), (*_rates(subject), *layers, *losses)
+    if subject.is_measured and main.is_weak:  # of one busy machine, as the latency is
+        beside = tuple(replace(one, is_weak=True) for one in beside)
+    return Headline(main=main, beside=beside)
 
 
 def _latency(subject: PageSubject) -> Figure:
@@ -344,6 +347,8 @@ def _fixes(subject: PageSubject) -> Figure | None:
         why = "savings unknown: no layer times" if report.sum_ms is None else "no known saving"
         return Figure(label="known fixes", value=count, note=why, leads_to="findings")
     note = f"{format_ms(saving.bound_ms, 3)} of {format_ms(report.engine_ms, 3)}; {count}"
+    if (report.sum_ms or 0.0) > report.engine_ms * (1 + 1e-9):
+        note += "\nlayer times, which in sum exceed that"
     timed = [one.saving for one in report.findings if one.saving.bound_ms is not None]
     if sum(one.alone_ms or 0.0 for one in timed) > saving.bound_ms * (1 + 1e-9):
         note += "\nthat overlap: their savings do not add up"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -49,11 +50,13 @@ def matrix_table(result: SuiteResult, links: Mapping[str, str]) -> DataTable | N
     by_case = {win.case: win for win in wins(result)}
     won = [by_case.get((line.model, line.case)) for line in lines]
     several = len(called) > 1
+    fastest = Counter(win.fastest.cell.spec for win in won if win is not None and win.is_decided)
+    order = sorted(enumerate(called), key=lambda one: -fastest[one[1]])
     columns = [
         column("model", [line.model for line in lines]),
         column("batch, shapes", [line.case or None for line in lines], is_choice=True),
         *([_best_latency(won), _fastest(won, called), _margin(won)] if several else []),
-        *(_backend(lines, at, spec, links) for at, spec in enumerate(called)),
+        *(_backend(lines, at, spec, links) for at, spec in order),
         column("failures", [_matrix_failures(line) for line in lines], is_mark=True),
     ]
     caption = "Median latency and speed-up over the baseline, or how the cell ended"

@@ -140,7 +140,10 @@ def _reason(verdict: Verdict, headline: Verdict) -> str:
     """Return the verdict's reason in words; of a metric that is not tested, why it is not."""
     if verdict.is_tested or verdict.kind is VerdictKind.INCOMPARABLE or not _level(verdict):
         return reason_text(verdict.reason)
-    return f"only {within_sentence(title_of(headline.metric))} is tested"
+    interval, most = interval_of(verdict), 1 + verdict.threshold_pct / 100
+    beyond = interval is not None and (interval.low > most or interval.high < 1 / most)
+    far = f"; the interval is beyond {verdict.threshold_pct:g} %" if beyond else ""
+    return f"only {within_sentence(title_of(headline.metric))} is tested{far}"
 
 
 def _ratio(verdict: Verdict, *, padded: bool) -> str:
