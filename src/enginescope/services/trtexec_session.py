@@ -8,23 +8,44 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from enginescope.backends.base import InputSpec
+from enginescope.backends.registry import load_backend
+from enginescope.backends.tensorrt.cuda import Driver
+from enginescope.backends.tensorrt.libraries import installed_version, load_cuda
+from enginescope.compat.trtexec.arguments import Version, parse_version
+from enginescope.compat.trtexec.files import (
+    KeptTexts,
+    exported,
+    kept_texts,
+    raw_files,
+    written_paths,
+)
+from enginescope.compat.trtexec.log.log import (
+    Line,
+    device_lines,
+    error,
+    info,
+    option_lines,
+    status,
+    warning,
+)
+from enginescope.compat.trtexec.log.report import run_lines
+from enginescope.compat.trtexec.settings import Settings, job_of
 from enginescope.core.errors import EnginescopeError, UsageError, os_errors_as
 from enginescope.core.record import Record, replace
+from enginescope.formats.plan.engine_file import engine_header
+from enginescope.probe.nvml import probe_device, probe_devices
+from enginescope.records.environment import Device
+from enginescope.records.run.job import Job, Watcher
+from enginescope.records.run.run import Run, TensorValues
+from enginescope.runner.inputs.inputs import make_feeds
+from enginescope.runner.jobs import check_demands, subject_of
+from enginescope.runner.session import build_engines, run_jobs
 from enginescope.services.observer import Observer
 from enginescope.services.output_files import check_outputs
 from enginescope.services.store_access import place_of, writable_store
-
-if TYPE_CHECKING:
-    from enginescope.compat.trtexec.arguments import Version
-    from enginescope.compat.trtexec.files import KeptTexts
-    from enginescope.compat.trtexec.log.log import Line
-    from enginescope.compat.trtexec.settings import Settings
-    from enginescope.records.environment import Device
-    from enginescope.records.run.job import Job, Watcher
-    from enginescope.records.run.run import Run, TensorValues
-    from enginescope.store.archive import Store
+from enginescope.store.archive import Store
 
 _HEAD_BYTES = 64
 
@@ -77,8 +98,6 @@ class _Session:
         self._is_well = True
 
     def run(self, work: Callable[[_Session], None]) -> bool:
-        from enginescope.compat.trtexec.log.log import option_lines, status, warning
-
         self._observer.status(status("RUNNING", self._version, self._typed))
         self._observer.lines(warning(*self._settings.warnings))
         self._observer.lines(option_lines(self._settings))
@@ -91,9 +110,6 @@ class _Session:
         return self._is_well
 
     def report_plan_version(self) -> None:
-        from enginescope.compat.trtexec.log.log import info
-        from enginescope.formats.plan.engine_file import engine_header
-
         path = Path(self._settings.model)
         with os_errors_as(UsageError, f"engine {path}"), path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
@@ -101,8 +117,6 @@ class _Session:
         self._observer.lines(info(f"Plan was created with TensorRT version {version}"))
 
     def measure(self, job: Job, store: Store) -> None:
-        from enginescope.runner.session import build_engines, run_jobs
-
         self._say_device()
         kept: list[tuple[Run, KeptTexts]] = []
         only_builds = self._settings.skip_inference and self._settings.load_engine is None
@@ -119,8 +133,6 @@ class _Session:
 
     def _taken(self, run: Run, store: Store) -> KeptTexts:
         """Store a run, and take what is there only as long as its files are."""
-        from enginescope.compat.trtexec.files import kept_texts
-
         store.save(run)
         target = self._settings.save_engine
         if target is not None and run.build is not None and run.is_ok:
@@ -131,9 +143,6 @@ class _Session:
         return kept_texts(run)
 
     def _present(self, run: Run, texts: KeptTexts) -> None:
-        from enginescope.compat.trtexec.files import exported, raw_files
-        from enginescope.compat.trtexec.log.report import run_lines
-
         self._observer.lines(run_lines(run, self._settings, texts))
         if not run.is_ok:
             self._is_well = False
@@ -153,11 +162,6 @@ class _Session:
             self._fail(UsageError(f"cannot write {path}", why=problem.strerror or str(problem)))
 
     def _say_device(self) -> None:
-        from enginescope.backends.tensorrt.cuda import Driver
-        from enginescope.backends.tensorrt.libraries import load_cuda
-        from enginescope.compat.trtexec.log.log import device_lines
-        from enginescope.probe.nvml import probe_device, probe_devices
-
         index = int(self._settings.options.get("device", "0"))
         try:
             selected: Device | None = Driver(load_cuda("runtime")).described(index)
@@ -166,18 +170,12 @@ class _Session:
         self._observer.lines(device_lines(probe_devices(), selected, index, self._version))
 
     def _fail(self, problem: EnginescopeError) -> None:
-        from enginescope.compat.trtexec.log.log import error
-
         hint = error(f"  try: {problem.hint}") if problem.hint else ()
         self._observer.lines((*error(str(problem)), *hint))
         self._is_well = False
 
 
 def _job(settings: Settings) -> Job:
-    from enginescope.backends.registry import load_backend
-    from enginescope.compat.trtexec.settings import job_of
-    from enginescope.runner.jobs import check_demands, subject_of
-
     subject = subject_of(Path(settings.model))
     kind = "engine" if settings.load_engine else "onnx"
     job = job_of(settings, replace(subject, kind=kind))
@@ -189,8 +187,6 @@ def _job(settings: Settings) -> Job:
 
 def _check_files(settings: Settings) -> None:
     """Raise `UsageError` if a file cannot be read or written: better known at once."""
-    from enginescope.compat.trtexec.files import written_paths
-
     for file in settings.files:
         if not Path(file.path).is_file():
             raise UsageError(f"--loadInputs: {file.name}", why=f"there is no file {file.path}")
@@ -206,10 +202,6 @@ def _check_files(settings: Settings) -> None:
 
 def _fed(run: Run) -> tuple[TensorValues, ...]:
     """Return the values of the inputs: those of its files, or the same random ones again."""
-    from enginescope.backends.base import InputSpec
-    from enginescope.records.run.run import TensorValues
-    from enginescope.runner.inputs.inputs import make_feeds
-
     specs = tuple(
         InputSpec(name=one.name, dtype=one.dtype, shape=one.shape or (), type_text=str(one.dtype))
         for one in run.inputs
@@ -230,9 +222,6 @@ def _fed(run: Run) -> tuple[TensorValues, ...]:
 
 def installed_tensorrt(arguments: tuple[str, ...]) -> Version | None:
     """Return the version of the TensorRT in use: of the runtime asked for, else of the fullest."""
-    from enginescope.backends.tensorrt.libraries import installed_version
-    from enginescope.compat.trtexec.arguments import parse_version
-
     runtimes = [text.partition("=")[2] for text in arguments if text.startswith("--useRuntime=")]
     runtime = runtimes[-1] if runtimes and runtimes[-1] in ("lean", "dispatch") else None
     text = installed_version(runtime)

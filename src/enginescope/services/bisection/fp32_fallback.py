@@ -14,6 +14,7 @@ from enginescope.analysis.bisection.precision_proposals import (
     worst_error,
 )
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from enginescope.core.errors import DiskFullError, EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_precision import node_names, onnx_precision
@@ -68,8 +69,6 @@ class FallbackStrategy(Record, frozen=True, kw_only=True):
             options = {**self.job.backend.options, self.option: ",".join(names)}
             spec = replace(self.job.backend, options=options)
             return replace(self.job, backend=spec)
-        from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
-
         source = Path(self.whole.subject.path or "")
         made = fp16_model(source, folder, Fp16Options(node_block_list=tuple(nodes)))
         subject = replace(self.job.subject, path=made.path, sha256=None)

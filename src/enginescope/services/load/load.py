@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from enginescope.analysis.load.trials import ERROR, loadgen_figures, step_of, trial_of
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
@@ -19,8 +18,10 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.stats.mlperf_queries import decisive_queries
 from enginescope.judge.units import counted, format_significant
 from enginescope.records.notice import weightiest
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job, Limits, Subject
 from enginescope.records.run.load_and_contention import LoadRule
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial, Slo
 from enginescope.render.load.load_answer import rate_of, rate_text
 from enginescope.services.declared import python_function
@@ -39,11 +40,7 @@ from enginescope.services.measurement.recorded import recorded_rounds
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
 from enginescope.services.store_access import made_now, place_of
 from enginescope.services.verdicts.run_selection import tagged_runs
-
-if TYPE_CHECKING:
-    from enginescope.records.progress import RoundPosition
-    from enginescope.records.run.run import Run
-    from enginescope.store.archive import Store
+from enginescope.store.archive import Store
 
 _ENDPOINT = "oip"
 #: The tag of all runs of a load test: this and a token.
@@ -65,8 +62,6 @@ _OF_HIGH_RATES = frozenset({"W-OVERLOAD", "W-UNSERVED"})
 
 def run_load(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
     """Run the load test; each repeat at each rate is a fresh process and a stored run."""
-    from enginescope.store.archive import Store
-
     rule, slo = rule_of(request), parse_slo(request.slo) if request.slo is not None else None
     check_load_request(request, rule, slo)
     if request.find_max and slo is not None:

@@ -11,6 +11,7 @@ from enginescope.core.errors import MissingDependencyError
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
 from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.runner.session import run_jobs
 from enginescope.services.declared import File, Param, python_function
 from enginescope.services.measurement.jobs import (
     JobRequest,
@@ -21,6 +22,7 @@ from enginescope.services.measurement.jobs import (
 )
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import store_at, writable_store
+from enginescope.store.archive import RunKeeper
 
 
 class _OneModel(JobRequest, frozen=True):
@@ -55,9 +57,6 @@ def measure_models(
     Args:
         is_stored: Store each run as soon as it ends. Engines are cached in the store in any case.
     """
-    from enginescope.runner.session import run_jobs
-    from enginescope.store.archive import RunKeeper
-
     store = writable_store(request.store) if is_stored else store_at(request.store)
     jobs = jobs_of(request, store)
     if find_spec("onnxruntime") is None and all(job.backend.name[:4] == "ort-" for job in jobs):

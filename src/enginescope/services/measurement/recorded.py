@@ -9,26 +9,24 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.jsonio import encode, sha256_of
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import locked
+from enginescope.probe.environment import NAMED, PACKAGES, probe_environment
+from enginescope.records.environment import Environment
 from enginescope.records.progress import COMPARISON_TAG, side_label, side_number
+from enginescope.records.run.job import Job
 from enginescope.records.run.rounds import comparison_id
 from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.observer import Observer
 from enginescope.services.verdicts.run_selection import tagged_runs
+from enginescope.store.archive import Store
 
-if TYPE_CHECKING:
-    from enginescope.records.environment import Environment
-    from enginescope.records.run.job import Job
-    from enginescope.services.measurement.jobs import MeasureRequest
-    from enginescope.services.measurement.observer import MeasurementObserver
-    from enginescope.services.observer import Observer
-    from enginescope.store.archive import Store
-
-    Sides = tuple[tuple[Run, ...], ...]
+Sides = tuple[tuple[Run, ...], ...]
 
 
 @contextmanager
@@ -162,8 +160,6 @@ def change_since(
     software: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str | None:
     """Return how models, engines, machine, software or clocks differ from those of the sides."""
-    from enginescope.probe.environment import NAMED, PACKAGES, probe_environment
-
     for label, side in zip(map(side_label, range(len(recorded))), recorded, strict=True):
         for path, digest in _files(side):
             now = sha256_of(path) if path.is_file() else None

@@ -8,10 +8,15 @@ from pathlib import Path
 from statistics import median
 from string import ascii_uppercase
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredSide,
+    compare_sides,
+)
 from enginescope.core.errors import UsageError
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
@@ -39,6 +44,7 @@ from enginescope.records.run.rounds import (
     whole_rounds,
 )
 from enginescope.records.run.run import Run
+from enginescope.runner.session import Sink, run_jobs
 from enginescope.services.declared import Param
 from enginescope.services.measurement.jobs import (
     LEAST_ROUNDS,
@@ -47,16 +53,11 @@ from enginescope.services.measurement.jobs import (
     raise_unless_ok,
 )
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.recorded import recorded_rounds
+from enginescope.services.measurement.recorded import Sides, recorded_rounds
 from enginescope.services.store_access import made_now
+from enginescope.services.verdicts.compare_inputs import named_sides
+from enginescope.store.archive import RunKeeper, Store
 from enginescope.store.machine_records import FLOORS, SPREADS
-
-if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
-    from enginescope.runner.session import Sink
-    from enginescope.store.archive import Store
-
-Sides = tuple[tuple[Run, ...], ...]
 
 
 class RunJobs(Protocol):
@@ -128,8 +129,6 @@ class JobRounds:
         *,
         spare: int | None = None,
     ) -> None:
-        from enginescope.store.archive import RunKeeper
-
         self._jobs, self._pacing, self._request = jobs, pacing, request
         self._begin = perf_counter()
         self._observer, self._keeper = observer, RunKeeper(store)
@@ -250,8 +249,6 @@ class JobRounds:
         return f", at most {format_span(max(0.0, left_s))} left"
 
     def _measure(self, position: Position) -> Measured[Run]:
-        from enginescope.runner.session import run_jobs
-
         turn = RoundPosition(
             comparison=self.comparison,
             side=side_label(position.side),
@@ -414,9 +411,6 @@ def run_rounds(
         pacing: What runs a process, whether every round builds, and what was recorded before.
         is_decided: Asked at each look.
     """
-    from enginescope.analysis.verdicts.measured_sides import compare_sides
-    from enginescope.services.verdicts.compare_inputs import named_sides
-
     floors = FLOORS.usable(store.path, observer.warn)
     terms = replace(terms, spreads=SPREADS.usable(store.path, observer.warn))
 

@@ -9,11 +9,14 @@ from typing import Any
 from enginescope.analysis.memory.fit import Fit, Probe, next_size
 from enginescope.analysis.memory.memory_view import MemoryView, memory_of
 from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import encode
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import CPU_BACKEND, StopRule, WarmUp, Workload
 from enginescope.records.run.run import Run
+from enginescope.render.memory.memory_data import memory_data
+from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
 from enginescope.services.measurement.bench import measure_models
 from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
@@ -65,9 +68,6 @@ class MemoryReport:
 
     def to_json(self) -> bytes:
         """Return parts, peak, tensors, layers and arena as a JSON document."""
-        from enginescope.core.jsonio import encode
-        from enginescope.render.memory.memory_data import memory_data
-
         return encode(memory_data(self.name, self.backend, self.view, self.fit, self.notices))
 
 
@@ -78,8 +78,6 @@ def explain_memory(request: MemoryRequest, observer: MeasurementObserver) -> Mem
         UsageError: The plan does not tell its tensors, or a limit is given for something else than
             a model.
     """
-    from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
-
     model = Path(request.what) if isinstance(request.what, str | Path) else Path()
     if model.suffix.lower() != ".onnx" or not model.is_file():
         if request.fits_bytes is not None:

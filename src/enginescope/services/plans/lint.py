@@ -12,6 +12,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, replace
+from enginescope.core.toml import parse_toml
 from enginescope.records.environment import Device
 from enginescope.render.plans.findings import Linted, findings_sarif
 from enginescope.rules.base import LintInput
@@ -157,8 +158,6 @@ def _configuration(request: LintRequest) -> LintConfig:
 
 
 def _lint_table(path: Path) -> dict[str, Any]:
-    from enginescope.core.toml import parse_toml
-
     try:
         document = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:

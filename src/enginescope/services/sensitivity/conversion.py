@@ -12,6 +12,8 @@ from enginescope.analysis.accuracy.output_diff import Figures, OutputDiff, Sampl
 from enginescope.analysis.bisection.precision_proposals import worst_error
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.sensitivity.layer_ranking import LayerNodes, layers_of
+from enginescope.backends.onnxruntime.convert.fp16 import operators_in_fp32
+from enginescope.backends.onnxruntime.convert.mixed_precision import quantize
 from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
 from enginescope.core.jsonio import decode, encode, sha256_of, write_atomic
 from enginescope.core.record import copied, replace
@@ -98,8 +100,6 @@ class Conversion:
         """Return layers that the conversion leaves in FP32, and why; the rest is tried."""
         if self.to != "fp16" or not self._layers:
             return {}
-        from enginescope.backends.onnxruntime.convert.fp16 import operators_in_fp32
-
         stay = operators_in_fp32(self._model)
         return {
             layer.name: f"the conversion to fp16 leaves {', '.join(layer.operators)} in FP32"
@@ -122,8 +122,6 @@ class Conversion:
         return replace(job, subject=subject, engine_cache=str(home))
 
     def _quantize(self, names: Sequence[str], target: Path) -> None:
-        from enginescope.backends.onnxruntime.convert.mixed_precision import quantize
-
         wanted = set(names)
         layers = [layer for layer in self._layers if layer.name in wanted]
         nodes = [node for layer in layers for node in layer.nodes]

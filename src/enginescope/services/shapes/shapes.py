@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from enginescope.analysis.shapes.levels import (
     cliffs_of,
@@ -30,6 +30,7 @@ from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, ShapeRule, Workload
+from enginescope.records.run.run import Run, ShapeOutcome
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
 from enginescope.runner.model_inputs import inputs_of, settled_workload, sized
 from enginescope.services.declared import EXISTING_FILE, File, Param, python_function
@@ -45,11 +46,7 @@ from enginescope.services.measurement.jobs import (
 from enginescope.services.measurement.observer import MeasurementObserver, merged_notices
 from enginescope.services.measurement.rounds import Pacing, keep_rounds, used_rounds
 from enginescope.services.store_access import writable_store
-
-if TYPE_CHECKING:
-    from enginescope.records.run.run import Run, ShapeOutcome
-    from enginescope.store.archive import Store
-
+from enginescope.store.archive import Store
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 MOST_SHAPES = 64

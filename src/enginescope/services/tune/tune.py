@@ -19,13 +19,8 @@ from enginescope.records.verdict.tune import Confirmation, TuneReport
 from enginescope.services.declared import python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import (
-    Pacing,
-    Sides,
-    keep_rounds,
-    looks_up_to,
-    used_rounds,
-)
+from enginescope.services.measurement.recorded import Sides
+from enginescope.services.measurement.rounds import Pacing, keep_rounds, looks_up_to, used_rounds
 from enginescope.services.store_access import made_now, writable_store
 from enginescope.services.tune.alternatives import TuneRequest, alternatives_of
 from enginescope.services.tune.outputs import check_outputs

@@ -46,6 +46,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeRow,
 )
 from enginescope.render.verdicts.upgrade_answer import row_sentence
+from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import ValidateRequest
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
@@ -317,8 +318,6 @@ def library_memory(
     store: Store,
 ) -> LibraryMemory:
     """Measure the memory of a process with an empty model on each stack; no run is stored."""
-    from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
-
     models = sample_models(store.path / "samples", EMPTY_MODEL)
     workload = Workload(stop=StopRule(iterations=10), mode=request.workload.mode)
     jobs = _stacked(replace(request.jobs(*models), workload=workload), specs, stacks, store)

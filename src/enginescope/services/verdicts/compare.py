@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from enginescope.analysis.build_log.build_log_summary import ChoicePair, compare_choices
+from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
@@ -19,6 +21,7 @@ from enginescope.analysis.verdicts.measured_sides import (
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import Record
+from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.judge.comparison.looks import THRESHOLD_PCT
@@ -37,15 +40,10 @@ from enginescope.services.verdicts.compare_inputs import (
     repeated_sides,
     resolve_sides,
 )
-from enginescope.services.verdicts.run_selection import input_of
+from enginescope.services.verdicts.run_selection import Named, RunsInput, input_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 from enginescope.store.machine_records import FLOORS, SPREADS
-
-if TYPE_CHECKING:
-    from enginescope.analysis.build_log.build_log_summary import ChoicePair
-    from enginescope.analysis.plan_comparison.comparison import Comparison
-    from enginescope.services.verdicts.run_selection import Named, RunsInput
 
 
 class CompareRequest(Record, frozen=True, kw_only=True, eq=False):
@@ -273,9 +271,6 @@ def _measured(
 
 
 def _choices(build_logs: Sequence[Path], observer: PlanObserver) -> tuple[ChoicePair, ...]:
-    from enginescope.analysis.build_log.build_log_summary import compare_choices
-    from enginescope.formats.build_log.build_log import build_story_of
-
     stories = []
     for label, path in zip("AB", build_logs, strict=True):
         story, notices = build_story_of(plain_bytes(path), path.name)

@@ -40,6 +40,7 @@ from enginescope.services.verdicts.run_selection import (
     tagged_runs,
 )
 from enginescope.store.archive import Store
+from enginescope.store.suite_folder import suite_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,8 +228,6 @@ def _runs_of(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
 
 
 def _side_of_name(name: str, store: Store, warn: Warn, observer: PlanObserver) -> ComparedSide:
-    from enginescope.store.suite_folder import suite_named
-
     path = Path(name)
     if not path.exists():
         tagged = tagged_runs(name, store, warn)
