@@ -174,20 +174,36 @@ class Verb(_Examples):
                     formatter.write_dl(records)
 
 
-def verb(name: str, *examples: str) -> Callable[[Callable[..., Any]], Verb]:
+def verb(
+    name: str, *examples: str, cls: type[Verb] = Verb, **settings: Any
+) -> Callable[[Callable[..., Any]], Verb]:
     """Declare a verb; `examples` in pairs: what an example does, and its command line."""
-    pairs = tuple(zip(examples[::2], examples[1::2], strict=True))
-    return click.command(name, cls=Verb, examples=pairs)
+    return click.command(name, cls=cls, examples=_pairs(examples), **settings)
 
 
 class VerbOfVerbs(Verb, click.Group):
     """A verb with verbs of its own."""
 
-    command_class = Verb
+    def verb(
+        self, name: str, *examples: str, **settings: Any
+    ) -> Callable[[Callable[..., Any]], click.Command]:
+        """Declare one of its verbs, as the function `verb`."""
+        return self.command(name, cls=Verb, examples=_pairs(examples), **settings)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
+
+
+def verb_of_verbs(
+    name: str, *examples: str, **settings: Any
+) -> Callable[[Callable[..., Any]], VerbOfVerbs]:
+    """Declare a verb with verbs of its own, as `verb`."""
+    return click.group(name, cls=VerbOfVerbs, examples=_pairs(examples), **settings)
+
+
+def _pairs(examples: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple(zip(examples[::2], examples[1::2], strict=True))
 
 
 def typed() -> dict[str, str]:

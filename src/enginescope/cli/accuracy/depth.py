@@ -11,7 +11,7 @@ from enginescope.cli.messages import next_steps
 from enginescope.cli.options import DURATION_MS, FILE, PATH, Finite, dims_option, option
 from enginescope.cli.process_options import declared_options, request_of, stored_options
 from enginescope.cli.report_output import print_json, step
-from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, Verb, verb
 from enginescope.records.run.job import TelemetryRule
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 from enginescope.services.accuracy.request import DepthRequest
@@ -43,19 +43,13 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     return found
 
 
-@click.command(
+@verb(
     "depth",
+    "Compare two models on one image",
+    "enginescope depth --engines base.onnx small.onnx --image street.png",
+    "Measure the error against ground truth",
+    "enginescope depth --engines model.onnx --image street.png --gt depth.npy",
     cls=DepthCommand,
-    examples=(
-        (
-            "Compare two models on one image",
-            "enginescope depth --engines base.onnx small.onnx --image street.png",
-        ),
-        (
-            "Measure the error against ground truth",
-            "enginescope depth --engines model.onnx --image street.png --gt depth.npy",
-        ),
-    ),
 )
 @option(
     "--engines",

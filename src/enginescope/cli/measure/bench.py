@@ -39,7 +39,7 @@ from enginescope.cli.process_options import (
     with_clock_named,
 )
 from enginescope.cli.report_output import check_files
-from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, Verb, verb
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.services.measurement.jobs import JobRequest
 
@@ -123,16 +123,13 @@ class BenchCommand(Verb):
         return super().parse_args(ctx, with_clock_named(args[:at]))
 
 
-@click.command(
+@verb(
     "bench",
+    "Measure a model on the CPU",
+    "enginescope bench model.onnx",
+    "Compare two models with interleaved processes",
+    "enginescope bench a.onnx b.onnx --compare",
     cls=BenchCommand,
-    examples=(
-        ("Measure a model on the CPU", "enginescope bench model.onnx"),
-        (
-            "Compare two models with interleaved processes",
-            "enginescope bench a.onnx b.onnx --compare",
-        ),
-    ),
 )
 @click.argument("models", nargs=-1, type=PATH)
 @declared_options(JobRequest)

@@ -11,20 +11,16 @@ from enginescope.cli.messages import next_steps
 from enginescope.cli.options import FOLDER, PATH, option
 from enginescope.cli.process_options import picked
 from enginescope.cli.report_output import step
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 
 
-@click.command(
+@verb(
     "process",
+    "Build, measure and profile in FP16",
+    "enginescope process model.onnx results/ --fp16",
+    "Set the input shape, and pack all files",
+    "enginescope process model.onnx results/ --archive --shapes=input:8x3x224x224",
     context_settings={"ignore_unknown_options": True},
-    cls=Verb,
-    examples=(
-        ("Build, measure and profile in FP16", "enginescope process model.onnx results/ --fp16"),
-        (
-            "Set the input shape, and pack all files",
-            "enginescope process model.onnx results/ --archive --shapes=input:8x3x224x224",
-        ),
-    ),
 )
 @click.argument("model", type=PATH)
 @click.argument("folder", type=FOLDER)

@@ -19,7 +19,7 @@ from enginescope.cli.token_option import (
     made_token,
     token_option,
 )
-from enginescope.cli.verb import VerbOfVerbs, refuse_typed
+from enginescope.cli.verb import refuse_typed, verb_of_verbs
 from enginescope.core import optional
 from enginescope.core.errors import UsageError
 
@@ -30,17 +30,13 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.group(
+@verb_of_verbs(
     "serve",
+    "Show the store on this machine",
+    "enginescope serve",
+    "Accept runs from other machines",
+    "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
     invoke_without_command=True,
-    cls=VerbOfVerbs,
-    examples=(
-        ("Show the store on this machine", "enginescope serve"),
-        (
-            "Accept runs from other machines",
-            "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
-        ),
-    ),
 )
 @option("--host", default="127.0.0.1", help="Address to listen on.")
 @option(
