@@ -155,21 +155,31 @@ warmup_option = option(
 seed_option = option(
     "--seed", type=FROM_0, default=0, help="Seed for all that is random, such as inputs and order."
 )
-timeout_option = option(
-    "--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]"
-)
-csv_option = option("--csv", type=FILE, help="Write the main table of the result as CSV to FILE.")
 #: Add the options that set the shapes of inputs.
 input_options = add_options(shape_option, dims_option, batch_option)
-#: Add the options that end the timed loop of each process.
-stop_options = add_options(
-    option("--iterations", type=COUNT, help="Time exactly this many iterations in each process."),
-    option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]"),
-)
+#: Add what a verb has that issues requests as it is told.
+request_options = add_options(input_options, file_option, range_option, seed_option, warmup_option)
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
 #: Add what every verb has that reports on rounds of fresh processes, but for declared options.
-report_options = add_options(timeout_option, page_options, stored_options)
+report_options = add_options(
+    option("--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]"),
+    page_options,
+    stored_options,
+)
+#: Add them, and the file of the main table.
+table_report_options = add_options(
+    option("--csv", type=FILE, help="Write the main table of the result as CSV to FILE."),
+    report_options,
+)
+_stop_options = add_options(
+    seed_option,
+    option("--iterations", type=COUNT, help="Time exactly this many iterations in each process."),
+    option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]"),
+)
+#: Add what every verb has that times a model in rounds, with one batch; and that searches.
+timing_options = add_options(input_options, _stop_options, report_options)
+search_options = add_options(shape_option, dims_option, _stop_options, table_report_options)
 
 
 def rounds_end_options(function: F) -> F:

@@ -12,7 +12,8 @@ from typing import Any
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.messages import is_verbose, note
-from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.options import write_output
+from enginescope.cli.report_output import end_report, print_json, step
 from enginescope.core.errors import StoreError
 from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG
@@ -55,8 +56,13 @@ def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     from enginescope.render.page.export import summary_json
 
     views = [RunView(run) for run in runs]
-    files = {"markdown": _markdown, "html": _page, "card": _card}
-    present_report(views, options, document=summary_json, screen=_show, **files)
+    for name, write in (("markdown", _markdown), ("html", _page), ("card", _card)):
+        if options.get(name) is not None:
+            write_output(options[name], write(views))
+    if options["as_json"]:
+        print_json(summary_json(views))
+    else:
+        _show(views)
     steps = [step(options, "all runs", "runs")]
     ids = [run.id[:8] for run in runs]
     if len(ids) == 1 and not is_verbose():

@@ -25,17 +25,13 @@ from enginescope.cli.options import (
 from enginescope.cli.process_options import (
     conditions_of,
     declared_options,
-    file_option,
-    input_options,
     machine_options,
     picked,
-    range_option,
     request_of,
-    seed_option,
+    request_options,
     stored_options,
     telemetry_of,
     telemetry_options,
-    warmup_option,
     with_clock_named,
 )
 from enginescope.cli.report_output import check_files
@@ -133,11 +129,7 @@ class BenchCommand(Verb):
 )
 @click.argument("models", nargs=-1, type=PATH)
 @declared_options(JobRequest)
-@input_options
-@file_option
-@range_option
-@seed_option
-@warmup_option
+@request_options
 @option("--iterations", type=COUNT, help="Stop after exactly this many iterations.")
 @option(
     "--duration",

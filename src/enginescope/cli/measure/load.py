@@ -11,14 +11,10 @@ from enginescope.cli.options import DURATION_MS, option, page_options
 from enginescope.cli.process_options import (
     conditions_of,
     declared_options,
-    file_option,
-    input_options,
     machine_options,
-    range_option,
     request_of,
-    seed_option,
+    request_options,
     stored_options,
-    warmup_option,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
@@ -37,11 +33,7 @@ from enginescope.services.load.request import LoadRequest
 )
 @click.argument("target", metavar="MODEL|URL")
 @declared_options(LoadRequest)
-@input_options
-@file_option
-@range_option
-@seed_option
-@warmup_option
+@request_options
 @option("--timeout", type=DURATION_MS, help="Time limit per process.")
 @machine_options
 @page_options

@@ -10,13 +10,12 @@ import click
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.options import PATH, dims_option, option
 from enginescope.cli.process_options import (
-    csv_option,
     declared_options,
     range_option,
-    report_options,
     request_of,
     seed_option,
     shape_option,
+    table_report_options,
 )
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
@@ -45,8 +44,7 @@ from enginescope.services.shapes.shapes import ShapesRequest, sweep_shapes
     default="auto",
     help="Use CUDA graphs on TensorRT, captured after each change; off: run without.",
 )
-@csv_option
-@report_options
+@table_report_options
 def command(model: Path, **options: Any) -> int:
     """Measure MODEL with several shapes, and the cost of a change of shape.
 

@@ -89,8 +89,6 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
     with gc_paused():
         result = lint_plans(request, NotingObserver())
         if options["as_json"]:
-            from enginescope.render.plans.findings import findings_json
-
             print_json(findings_json(result.plans))
         else:
             _show(result.plans, None if options["show_all"] else options["top"])

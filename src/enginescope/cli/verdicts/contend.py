@@ -10,12 +10,11 @@ import click
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.options import DURATION_MS, PATH, option
 from enginescope.cli.process_options import (
-    csv_option,
     declared_options,
     input_options,
-    report_options,
     request_of,
     seed_option,
+    table_report_options,
 )
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
@@ -42,8 +41,7 @@ from enginescope.services.contend.contend import ContendRequest, run_contend
     default="1s",
     help="Length of the window in which all contenders are timed.",
 )
-@csv_option
-@report_options
+@table_report_options
 def command(models: tuple[Path, ...], **options: Any) -> int:
     """Measure how much 2 to 6 models slow down when they share one GPU or processor.
 

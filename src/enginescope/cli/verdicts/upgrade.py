@@ -17,12 +17,9 @@ from enginescope.cli.options import PATH, option
 from enginescope.cli.process_options import (
     command_line,
     declared_options,
-    input_options,
     picked,
-    report_options,
     request_of,
-    seed_option,
-    stop_options,
+    timing_options,
 )
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
@@ -66,9 +63,7 @@ _OF_REPRODUCE = (
     help="Stack to check, as --old.  [default: this Python; with --reproduce, the recorded stack]",
 )
 @declared_options(UpgradeRequest)
-@input_options
-@seed_option
-@stop_options
+@timing_options
 @option(
     "--max-regression",
     "max_regression_pct",
@@ -108,7 +103,6 @@ _OF_REPRODUCE = (
     is_flag=True,
     help="With --reproduce: compare the files with their SHA-256, and run nothing.",
 )
-@report_options
 def command(
     models: tuple[Path, ...], reproduce: Path | None, search: str | None, **options: Any
 ) -> int:
