@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +15,18 @@ from enginescope.cli.messages import warn, words
 from enginescope.cli.options import COUNT, FOLDER, PATH, Items, json_option, option, store_option
 from enginescope.cli.process_options import command_line, declared_options
 from enginescope.cli.report_output import print_data
+from enginescope.cli.suites.suite_progress import SuiteProgress
 from enginescope.cli.token_option import needed_token, token_option
-from enginescope.cli.verb import EXIT_RUN_FAILED, verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, saying_what_stands, verb
 from enginescope.core.errors import UsageError
+from enginescope.records.suite.suite import Cell, CellStatus, SuiteResult
+from enginescope.render.base.text import notice_lines, sentence, show, stacked
+from enginescope.render.suites.suite_answer import (
+    counts_sentence,
+    explained,
+    suite_tables,
+    took_sentence,
+)
 from enginescope.services.suites.request import (
     DockerImage,
     Place,
@@ -28,9 +37,7 @@ from enginescope.services.suites.request import (
     list_cells,
     write_example,
 )
-
-if TYPE_CHECKING:
-    from enginescope.records.suite.suite import Cell, SuiteResult
+from enginescope.services.suites.run import run_suite_session
 
 
 def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | None = None) -> None:
@@ -42,14 +49,6 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
     if as_json:
         print_data(result)
         return
-    from enginescope.render.base.text import notice_lines, sentence, show, stacked
-    from enginescope.render.suites.suite_answer import (
-        counts_sentence,
-        explained,
-        suite_tables,
-        took_sentence,
-    )
-
     print(f"{result.name} · {counts_sentence(result)}\n")
     for line in (*stacked(suite_tables(result)), *notice_lines(result.notices)):
         show(line)
@@ -161,10 +160,6 @@ def _push_target(options: dict[str, Any]) -> PushTarget | None:
 
 
 def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
-    from enginescope.cli.suites.suite_progress import SuiteProgress
-    from enginescope.cli.verb import saying_what_stands
-    from enginescope.services.suites.run import run_suite_session
-
     as_json, store = options["as_json"], options["store_folder"]
     progress = SuiteProgress()
     with saying_what_stands(progress.standing), progress:
@@ -194,8 +189,6 @@ def _list(cells: Sequence[Cell], *, as_json: bool) -> int:
 
 def exit_code(result: SuiteResult) -> int:
     """Return the exit code of a suite: its cells are fine, some are wrong, or some failed."""
-    from enginescope.records.suite.suite import CellStatus
-
     bad = {row.status for row in result.rows} - {CellStatus.OK}
     if not bad:
         return 0

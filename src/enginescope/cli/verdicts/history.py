@@ -112,31 +112,23 @@ def command(model: str, **options: Any) -> None:
 
 def _show(found: Sequence[JobHistory]) -> None:
     from enginescope.render.base.text import label_row, sentence, show, table
-    from enginescope.render.verdicts.history_text import (
-        HEADERS,
-        history_plot,
-        history_rows,
-        level_text,
-        named_apart,
-        span_text,
-        title_text,
-    )
+    from enginescope.render.verdicts import history_text
 
     width = shutil.get_terminal_size().columns
-    named, options = named_apart(found)
-    for number, one in enumerate(named[:_SHOWN]):
+    named, options = history_text.named_apart(found)
+    for number, job in enumerate(named[:_SHOWN]):
         if number:
             print()
-        show(sentence(title_text(one)))
-        show(label_row("", span_text(one)))
-        if len(one.points) == 1:
-            show(label_row("newest session", level_text(one, one.points[0])))
+        show(sentence(history_text.title_text(job)))
+        show(label_row("", history_text.span_text(job)))
+        if len(job.points) == 1:
+            show(label_row("newest session", history_text.level_text(job, job.points[0])))
         else:
-            print("", *history_plot(one, width=width), sep="\n")
-        rows = history_rows(one)
+            print("", *history_text.history_plot(job, width=width), sep="\n")
+        rows = history_text.history_rows(job)
         if rows:
             print()
-            show(table(HEADERS, rows))
+            show(table(history_text.HEADERS, rows))
     if options:
         show(label_row("options", options))
     if len(found) > _SHOWN:
