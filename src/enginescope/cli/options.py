@@ -1,7 +1,4 @@
-"""Options and parameter types that several verbs share.
-
-Files that a verb writes, and a note on standard error for each.
-"""
+"""Options and parameter types that several verbs share, and the files that a verb writes."""
 
 from __future__ import annotations
 

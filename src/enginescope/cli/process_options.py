@@ -1,7 +1,4 @@
-"""Options of verbs that measure: what jobs do, and what they ask of the machine.
-
-Options that say how much is asked of the GPU meanwhile.
-"""
+"""Options of verbs that measure: what jobs do, and what they ask of machine and GPU."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Progress of jobs: a live line on a terminal, plain lines elsewhere. Always on standard error.
-
-What is shown on a terminal while something runs, and taken away after it; on standard error.
-"""
+"""Progress of jobs on standard error: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 

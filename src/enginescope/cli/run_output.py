@@ -1,7 +1,4 @@
-"""What verbs that make runs print at the end: screens, one table, or JSON.
-
-Which tags already had runs.
-"""
+"""What verbs that make runs print at the end: screens, one table or JSON, and tags with runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A verb: its help, with options under headings and examples, and flags in its errors.
-
-How a verb ends: on Ctrl-C or another signal, with exit codes that several verbs share.
-"""
+"""A verb: its help under headings, examples, flags in its errors, exit codes, and how it ends."""
 
 from __future__ import annotations
 

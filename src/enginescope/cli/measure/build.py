@@ -1,7 +1,4 @@
-"""``enginescope build``: build an ONNX model into a TensorRT engine.
-
-Options of a build on the command line, and the backend's options they mean.
-"""
+"""``enginescope build``: build an ONNX model into an engine; options of the backend by flags."""
 
 from __future__ import annotations
 

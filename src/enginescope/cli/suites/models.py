@@ -1,7 +1,4 @@
-"""``enginescope models``: what a suite's words stand for, and downloads of a user's own list.
-
-Progress of downloads on standard error: a live line on a terminal, and a line for each model.
-"""
+"""``enginescope models``: what a suite's words stand for, and downloads of a user's own list."""
 
 from __future__ import annotations
 

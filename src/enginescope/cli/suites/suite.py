@@ -1,7 +1,4 @@
-"""``enginescope suite``: many models on many backends, a process for each, resumed where it was.
-
-What a suite prints at the end.
-"""
+"""``enginescope suite``: many models on many backends, a process for each, resumed where it was."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Series recorded beside a run.
-
-What a GPU reported of itself around a timed loop, and in a pass of its own.
-Processor time that a measurement was due and did not get.
-
-Also the SM clock before, during and after a timed loop, and what limited it.
-"""
+"""Series recorded beside a run: what GPU, clocks and processor did meanwhile."""
 
 from __future__ import annotations
 
