@@ -16,7 +16,7 @@ from enginescope.cli.verb import HeadedOption
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
-from enginescope.services.output_files import check_outputs, write_file
+from enginescope.services.output_files import write_file
 
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", int, float)
@@ -267,9 +267,6 @@ json_option = option(
     is_flag=True,
     help="Print the results as JSON on standard output, and nothing else there.",
 )
-
-
-__all__ = ["check_outputs", "write_output"]
 
 
 #: Add the files of an answer that people read.

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginescope.cli.messages import next_steps, words
-from enginescope.cli.options import check_outputs, write_output
+from enginescope.cli.options import write_output
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import replace
 from enginescope.records.progress import COMPARISON_TAG
+from enginescope.services.output_files import check_outputs
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

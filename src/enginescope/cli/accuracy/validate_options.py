@@ -82,23 +82,26 @@ PIXELS = Parsed("HxW", parse_size)
 image_options = add_options(
     option(
         "--image-size",
+        "size",
         type=PIXELS,
         help="Resize images to this size if the model's input is dynamic.",
     ),
     option(
         "--image-fit",
+        "fit",
         type=click.Choice(["stretch", "crop", "pad"]),
         help="Fit images to the input by stretching, cropping or padding.",
     ),
     option(
         "--image-filter",
+        "filter",
         type=click.Choice(FILTERS),
         help="Resize images with this filter of Pillow or OpenCV.",
     ),
     option(
         "--image-colors",
         "--image-colours",
-        "image_colours",
+        "colours",
         type=click.Choice(["rgb", "bgr"]),
         help="Channel order of image inputs.",
     ),
@@ -111,23 +114,14 @@ image_options = add_options(
         default="plain",
         help="Normalize images: 0…1, −1…1, or ImageNet mean and deviation.",
     ),
-    option("--image-divisor", type=ABOVE_0, help="Divide pixel values by this number."),
-    option("--image-mean", type=NUMBERS, help="Subtract this mean from each channel."),
-    option("--image-std", type=DIVISORS, help="Divide each channel by this deviation."),
+    option("--image-divisor", "divisor", type=ABOVE_0, help="Divide pixel values by this number."),
+    option("--image-mean", "mean", type=NUMBERS, help="Subtract this mean from each channel."),
+    option("--image-std", "std", type=DIVISORS, help="Divide each channel by this deviation."),
 )
 
 
 def preprocessing_of(options: dict[str, Any]) -> Preprocessing:
     """Return what the options say of pictures."""
-    mean, std = NORMALIZATIONS[options["normalise"]]
-    usual = Preprocessing()
-    return Preprocessing(
-        fit=options["image_fit"] or usual.fit,
-        filter=options["image_filter"] or usual.filter,
-        colours=options["image_colours"] or usual.colours,
-        layout=options["layout"] or usual.layout,
-        divisor=options["image_divisor"] or usual.divisor,
-        mean=options["image_mean"] or mean,
-        std=options["image_std"] or std,
-        size=options["image_size"],
-    )
+    fields = dict(zip(("mean", "std"), NORMALIZATIONS[options["normalise"]], strict=True))
+    named = {name: options[name] for name in Preprocessing.__struct_fields__}
+    return Preprocessing(**fields | {name: value for name, value in named.items() if value})

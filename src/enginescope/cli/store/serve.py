@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +75,8 @@ command.add_command(tokens)
 
 
 def _serve(store_folder: StorePlace | None, host: str, port: int, **options: Any) -> None:
-    _check_libraries()
+    for name in ("starlette", "uvicorn", "itsdangerous"):
+        optional.require(name, purpose="serving pages", install="enginescope[serve]")
     from enginescope.serve.app import Taking, application
     from enginescope.store.archive import Store
 
@@ -104,11 +104,6 @@ def _configuration(file: Path | None) -> Configuration | None:
         if is_open_to_others(Path(hook.secret_file)):
             warn(f"others on this machine may read {hook.secret_file}: chmod 600")
     return configuration
-
-
-def _check_libraries() -> None:
-    for name in ("starlette", "uvicorn", "itsdangerous"):
-        optional.require(name, purpose="serving pages", install="enginescope[serve]")
 
 
 def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool) -> Access:
@@ -139,18 +134,15 @@ def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool
     return Access(token=checked, named=named if has_named or checked else None, hosts=hosts)
 
 
-@contextlib.contextmanager
-def _listening(host: str, port: int) -> Any:
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host.strip("[]"), port), family=family)
+        return socket.create_server((host.strip("[]"), port), family=family)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise UsageError(
             f"cannot listen on {host}, port {port}", why=why, hint="--port 0 chooses a free port"
         ) from error
-    with listener:
-        yield listener
 
 
 def _tell(listener: socket.socket, store: Store, access: Access, options: dict[str, Any]) -> None:

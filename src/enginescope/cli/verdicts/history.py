@@ -16,7 +16,6 @@ from enginescope.cli.options import (
     FILE,
     Finite,
     Parsed,
-    check_outputs,
     json_option,
     option,
     store_option,
@@ -28,6 +27,7 @@ from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
 from enginescope.judge.units import counted
+from enginescope.services.output_files import check_outputs
 
 if TYPE_CHECKING:
     from enginescope.records.verdict.history import JobHistory

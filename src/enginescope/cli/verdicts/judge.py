@@ -13,7 +13,6 @@ from enginescope.cli.options import (
     FILE,
     FROM_0,
     Finite,
-    check_outputs,
     json_option,
     option,
     write_output,
@@ -29,6 +28,7 @@ from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS, THRESHOLD_PCT
 from enginescope.judge.experiment import Ended
 from enginescope.judge.referee import PROPOSALS, Ruling, Session
 from enginescope.judge.units import counted, format_span
+from enginescope.services.output_files import check_outputs
 
 _KINDS: dict[str, Callable[[str], sources.Source]] = {
     "command": sources.command,

@@ -73,9 +73,19 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
     Without a reference it is the expected outputs of the data sets, where they have some; else
     the first model on ONNX Runtime's CPU provider; else the first engine.
     """
-    found = _found_sides(request, samples)
-    jobs = [one.job for one in found.every if one.job is not None]
-    check_shared_names(jobs, samples)
+    reference, others, note = reference_side(request, samples), _jobs(request), None
+    if reference.job is not None:
+        job = _reference_job(request)
+        others = tuple(one for one in others if _key(one) != _key(job))
+        if others:
+            note = "; ".join(filter(None, (_note(job), _unused(request, samples))))
+        elif request.targets is None:
+            why = f"{job.subject.name} on {job.backend.name} is the reference and the only side"
+            hint = "`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`"
+            raise UsageError("nothing to compare", why=why, hint=hint)
+    sides = [Side(label=side_label(job), job=_spanning(job, samples)) for job in others]
+    found = _with_labels(reference, sides, note)
+    check_shared_names([side.job for side in found.every if side.job is not None], samples)
     return found
 
 
@@ -93,24 +103,6 @@ def reference_side(request: ValidateRequest, samples: Sequence[Sample]) -> Side:
 def spanning_jobs(request: ValidateRequest, samples: Sequence[Sample]) -> tuple[Job, ...]:
     """Return the jobs of the sides of a request; engines take the shapes of all samples."""
     return tuple(_spanning(job, samples) for job in _jobs(request))
-
-
-def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
-    jobs = _jobs(request)
-    reference = reference_side(request, samples)
-    if reference.job is None:
-        return _with_labels(reference, _sides(jobs, samples), None)
-    job = _reference_job(request)
-    others = [one for one in jobs if _key(one) != _key(job)]
-    if not others and request.targets is None:
-        why = f"{job.subject.name} on {job.backend.name} is the reference and the only side"
-        hint = "`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`"
-        raise UsageError("nothing to compare", why=why, hint=hint)
-    return _with_labels(
-        reference,
-        _sides(others, samples),
-        "; ".join(filter(None, (_note(job), _unused(request, samples)))) if others else None,
-    )
 
 
 def _with_labels(reference: Side, others: Sequence[Side], note: str | None) -> Sides:
@@ -229,10 +221,6 @@ def _precision(job: Job) -> tuple[str, str]:
             why = f"{backend.name} may use {smaller.upper()} for FP32 values of the model"
             return smaller, why
     return held, f"{job.subject.name} holds {held}"
-
-
-def _sides(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[Side, ...]:
-    return tuple(Side(label=side_label(job), job=_spanning(job, samples)) for job in jobs)
 
 
 def _spanning(job: Job, samples: Sequence[Sample]) -> Job:

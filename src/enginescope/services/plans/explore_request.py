@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from enginescope.core.record import Record, Result
 from enginescope.records.run.job import StopRule, Workload
 from enginescope.services.declared import EXISTING_FILE, File, Param, check_declared, declared
 
+SortColumn: TypeAlias = Literal[
+    "time", "plan", "name", "type", "precision", "tactic", "weights", "activations", "footprint"
+]
 #: Layers matter more than the last digit of the latency.
 BRIEF = Workload(stop=StopRule(max_time_ms=3_000.0, min_samples=20))
 _FILES = (*("csv", "xlsx", "netron", "model_explorer", "perfetto", "html", "card"), *("svg", "png"))
@@ -94,20 +97,7 @@ class ExploreRequest(_ExploredPlan, frozen=True, kw_only=True):
     plan_profile: Annotated[
         int, Param("Select the optimization profile if the plan has several.", least=0)
     ] = 0
-    sort: Annotated[
-        Literal[
-            "time",
-            "plan",
-            "name",
-            "type",
-            "precision",
-            "tactic",
-            "weights",
-            "activations",
-            "footprint",
-        ],
-        Param("Sort the layers by this column."),
-    ] = "time"
+    sort: Annotated[SortColumn, Param("Sort the layers by this column.")] = "time"
     csv: Annotated[File | None, Param("Write the layers as CSV to FILE.", is_written=True)] = None
     xlsx: Annotated[File | None, Param("Write all tables to FILE, for Excel.", is_written=True)] = (
         None

@@ -10,7 +10,6 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Protocol
 
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError, UsageError
@@ -183,12 +182,7 @@ class SuiteStream:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         self._ending.set()
         self._wake.set()
         self._thread.join()
