@@ -97,6 +97,21 @@ class Param(NamedTuple):
         )
 
 
+def unflagged(text: str, usual: str | None = None) -> Param:
+    """Declare a field that options of several verbs give."""
+    return Param(text, usual=usual, has_flag=False)
+
+
+def written(text: str) -> Param:
+    """Declare a file to write."""
+    return Param(text, is_written=True)
+
+
+def existing(text: str, usual: str | None = None, heading: str | None = None) -> Param:
+    """Declare a file that must exist."""
+    return Param(text, usual=usual, metavar=EXISTING_FILE, heading=heading)
+
+
 class Declared(NamedTuple):
     """A field with its declaration.
 

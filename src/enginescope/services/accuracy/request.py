@@ -19,7 +19,7 @@ from enginescope.core.record import Record, copied, replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
-from enginescope.services.declared import File, Param, path_of
+from enginescope.services.declared import File, Param, path_of, unflagged
 from enginescope.services.measurement.jobs import (
     JobRequest,
     ModelRequest,
@@ -96,8 +96,7 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
     """
 
     models: Annotated[
-        tuple[Path, ...],
-        Param("ONNX models and engines; each is a side on every backend.", has_flag=False),
+        tuple[Path, ...], unflagged("ONNX models and engines; each is a side on every backend.")
     ]
     on: Annotated[
         str | Sequence[str], Param("Backend to validate.", usual="ort-cpu; trt for an engine")
@@ -132,12 +131,12 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
         ),
     ] = None
     image_input: Annotated[str | None, Param("Feed images to this input.", metavar="NAME")] = None
-    preprocessing: Annotated[Preprocessing, Param("How images become inputs.", has_flag=False)] = (
+    preprocessing: Annotated[Preprocessing, unflagged("How images become inputs.")] = (
         Preprocessing()
     )
     map: Annotated[
         Mapping[str, str],
-        Param("Outputs of sides -> outputs of the reference of another name.", has_flag=False),
+        unflagged("Outputs of sides -> outputs of the reference of another name."),
     ] = {}
     task: Annotated[
         str | None,
@@ -150,7 +149,7 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
         File | None, Param("Ground truth, matched by base name.", usual="the reference's outputs")
     ] = None
     task_limits: Annotated[
-        Mapping[str, float], Param("Worst accepted value by task metric.", has_flag=False)
+        Mapping[str, float], unflagged("Worst accepted value by task metric.")
     ] = {}
     tolerance: Annotated[
         str | None,
@@ -158,15 +157,14 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
             "Use the tolerances of this precision: fp32, tf32, fp16, int8, …", metavar="PRECISION"
         ),
     ] = None
-    rtol: Annotated[
-        Tolerances, Param("Relative tolerance, for all outputs or by output.", has_flag=False)
-    ] = None
-    atol: Annotated[
-        Tolerances, Param("Absolute tolerance, for all outputs or by output.", has_flag=False)
-    ] = None
+    rtol: Annotated[Tolerances, unflagged("Relative tolerance, for all outputs or by output.")] = (
+        None
+    )
+    atol: Annotated[Tolerances, unflagged("Absolute tolerance, for all outputs or by output.")] = (
+        None
+    )
     percent_mismatch: Annotated[
-        Tolerances,
-        Param("Percentage of elements that may exceed atol + rtol × |reference|.", has_flag=False),
+        Tolerances, unflagged("Percentage of elements that may exceed atol + rtol × |reference|.")
     ] = None
     percent: Annotated[
         float | None,
@@ -203,10 +201,7 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
     ] = False
     output: Annotated[
         File | None,
-        Param(
-            "Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
-            has_flag=False,
-        ),
+        unflagged("Folder for output_diff.json, per_sample_diff.json, validate.html and samples/."),
     ] = None
     skip_output_save: Annotated[bool, Param("Skip the samples/ folder in `output`.")] = False
 
@@ -265,8 +260,7 @@ class DepthRequest(StoredRequest, frozen=True, kw_only=True):
     """
 
     models: Annotated[
-        tuple[Path, ...],
-        Param("ONNX models or engines; the first is the reference.", has_flag=False),
+        tuple[Path, ...], unflagged("ONNX models or engines; the first is the reference.")
     ]
     image: Annotated[File, Param("Image to time and draw.")]
     on: Annotated[
@@ -311,10 +305,9 @@ class DepthRequest(StoredRequest, frozen=True, kw_only=True):
     ] = False
     preprocessing: Annotated[
         Preprocessing,
-        Param(
+        unflagged(
             "How images become inputs.",
             usual="OpenCV's bicubic filter, and ImageNet's mean and deviation",
-            has_flag=False,
         ),
     ] = DEPTH_PREPROCESSING
     output_name: Annotated[

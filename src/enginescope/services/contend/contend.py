@@ -20,7 +20,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
 from enginescope.runner.session import Sink
-from enginescope.services.declared import File, Param, documented
+from enginescope.services.declared import File, Param, documented, unflagged
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     ROUNDS,
@@ -52,9 +52,7 @@ class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
 
     models: Annotated[
         tuple[Path, ...],
-        Param(
-            "2 to 6 ONNX models or engines; one named twice contends with itself.", has_flag=False
-        ),
+        unflagged("2 to 6 ONNX models or engines; one named twice contends with itself."),
     ]
     on: Annotated[
         str | Sequence[str],

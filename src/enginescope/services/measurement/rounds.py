@@ -45,7 +45,7 @@ from enginescope.records.run.rounds import (
 )
 from enginescope.records.run.run import Run
 from enginescope.runner.session import Sink, run_jobs
-from enginescope.services.declared import Param
+from enginescope.services.declared import Param, unflagged
 from enginescope.services.measurement.jobs import (
     LEAST_ROUNDS,
     JobRequest,
@@ -352,7 +352,7 @@ def _of_round(job: Job, number: int, pacing: Pacing) -> Job:
 class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
     """Jobs to compare; the first is the base."""
 
-    models: Annotated[tuple[Path, ...], Param("ONNX models or engines.", has_flag=False)] = ()
+    models: Annotated[tuple[Path, ...], unflagged("ONNX models or engines.")] = ()
     rounds: MaximumRounds = None
     threshold_pct: Annotated[float, Param("Smaller differences do not matter.")] = THRESHOLD_PCT
     across: Annotated[Sequence[str], Param("Conditions that differ on purpose.")] = ()

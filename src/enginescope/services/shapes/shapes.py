@@ -33,7 +33,7 @@ from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, Sh
 from enginescope.records.run.run import Run, ShapeOutcome
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
 from enginescope.runner.model_inputs import inputs_of, settled_workload, sized
-from enginescope.services.declared import EXISTING_FILE, File, Param, python_function
+from enginescope.services.declared import File, Param, existing, python_function
 from enginescope.services.measurement.jobs import (
     LEAST_ROUNDS,
     ROUNDS,
@@ -158,10 +158,8 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
     ] = None
     trace: Annotated[
         File | None,
-        Param(
-            "Read the sizes of requests in their order, one per line.",
-            metavar=EXISTING_FILE,
-            heading="Model and inputs",
+        existing(
+            "Read the sizes of requests in their order, one per line.", heading="Model and inputs"
         ),
     ] = None
     profiles: Annotated[

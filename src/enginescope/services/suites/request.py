@@ -41,7 +41,7 @@ from enginescope.records.suite.suite import (
 from enginescope.runner.fleet.machines import REFERENCES, Fleet
 from enginescope.runner.suites.suite_cells import cells_of
 from enginescope.runner.suites.suite_plan import MODEL_SUFFIXES, suite_of
-from enginescope.services.declared import Param
+from enginescope.services.declared import Param, unflagged
 from enginescope.services.observer import Observer
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
@@ -132,7 +132,7 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
             read=_environment,
         ),
     ] = {}
-    batches: Annotated[Sequence[int], Param("Batch size to run.", has_flag=False)] = ()
+    batches: Annotated[Sequence[int], unflagged("Batch size to run.")] = ()
     mode: Annotated[SuiteMode | None, Param("Measure speed, validate outputs, or both.")] = None
     input: Annotated[SuiteInput | None, Param("Feed random inputs or the model's data set.")] = None
     include: Annotated[

@@ -18,7 +18,7 @@ from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.verdict.tune import InvalidAlternative, TuneMetric
 from enginescope.runner.jobs import usual_backend
 from enginescope.services.accuracy.request import SampledRequest
-from enginescope.services.declared import EXISTING_FILE, File, Param, check_declared
+from enginescope.services.declared import File, Param, check_declared, existing
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.store.archive import Store
 
@@ -77,10 +77,7 @@ class TuneRequest(SampledRequest, frozen=True, kw_only=True):
     ] = ()
     routes: Annotated[
         File | None,
-        Param(
-            "Try the fastest build routes in this file of trtexec --tuningCacheFile.",
-            metavar=EXISTING_FILE,
-        ),
+        existing("Try the fastest build routes in this file of trtexec --tuningCacheFile."),
     ] = None
     metric: Annotated[
         TuneMetric,
