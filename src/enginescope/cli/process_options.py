@@ -39,14 +39,7 @@ from enginescope.cli.options import (
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import parse_ranges
-from enginescope.records.run.job import (
-    Conditions,
-    Cooldown,
-    Limits,
-    StopRule,
-    TelemetryRule,
-    Workload,
-)
+from enginescope.records.run import job
 from enginescope.services.declared import EXISTING_FILE, Declared, declared
 from enginescope.store.location import without_password
 
@@ -113,13 +106,13 @@ def request_of(request: Callable[..., Q], options: Mapping[str, Any], /, **other
     Options that have the names of other fields of a `Workload` are its inputs.
     """
     fields = cast("type[Record]", request).__struct_fields__
-    inputs = {*options} & {*Workload.__struct_fields__} - {*fields}
-    stop = StopRule(iterations=options.get("iterations"), duration_ms=options.get("duration"))
+    inputs = {*options} & {*job.Workload.__struct_fields__} - {*fields}
+    stop = job.StopRule(iterations=options.get("iterations"), duration_ms=options.get("duration"))
     timeout_ms = options.get("timeout")
     values = {
         **{name: options[name] for name in fields if options.get(name) is not None},
-        "workload": Workload(**{name: options[name] for name in inputs}, stop=stop),
-        "limits": Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
+        "workload": job.Workload(**{name: options[name] for name in inputs}, stop=stop),
+        "limits": job.Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
         **stored_fields(options),
     }
     return request(**{name: value for name, value in values.items() if name in fields} | others)
@@ -225,13 +218,13 @@ def parse_clock(text: str) -> int | str:
     return found[1].lower() if found[1] else int(found[2])
 
 
-def parse_cooldown(text: str) -> Cooldown:
+def parse_cooldown(text: str) -> job.Cooldown:
     """Return ``60`` or ``60,2min``: degrees Celsius, and how long to wait at most."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*°?c?(?:,(.+))?", text.strip(), re.IGNORECASE)
     if not found or not 0 < float(found[1]) <= _WARMEST_C:
         raise UsageError(f"{text!r} is not TEMP[,LIMIT]", hint="degrees Celsius: 60, or 60,2min")
     limit = {"limit_s": parse_span_ms(found[2]) / 1e3} if found[2] else {}
-    return Cooldown(temperature_c=float(found[1]), **limit)
+    return job.Cooldown(temperature_c=float(found[1]), **limit)
 
 
 def parse_pin(text: str) -> tuple[int, ...]:
@@ -276,9 +269,9 @@ def with_clock_named(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-def conditions_of(options: dict[str, Any]) -> Conditions:
+def conditions_of(options: dict[str, Any]) -> job.Conditions:
     """Return what the options ask of the machine while a job runs."""
-    return Conditions(pinned_cores=options["pinned_cores"] or (), cooldown=options["cooldown"])
+    return job.Conditions(pinned_cores=options["pinned_cores"] or (), cooldown=options["cooldown"])
 
 
 #: Add what is sampled of the GPU.
@@ -300,15 +293,15 @@ telemetry_options = add_options(
 )
 
 
-def telemetry_of(options: dict[str, Any]) -> TelemetryRule:
+def telemetry_of(options: dict[str, Any]) -> job.TelemetryRule:
     """Return the rule that the options describe."""
     wanted, time_ms = options["telemetry"], options["telemetry_time"]
     interval_ms = options["gpu_sample_interval"]
     for given, flag in ((time_ms, "--telemetry-time"), (interval_ms, "--gpu-sample-interval")):
         if given is not None and not wanted:
             raise UsageError(flag, why="there is no telemetry pass", hint="--telemetry")
-    usual = TelemetryRule()
-    return TelemetryRule(
+    usual = job.TelemetryRule()
+    return job.TelemetryRule(
         depth="full" if wanted else "clock" if wanted is None else "off",
         duration_ms=time_ms or usual.duration_ms,
         interval_ms=interval_ms or usual.interval_ms,

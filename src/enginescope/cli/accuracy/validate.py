@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from enginescope.cli import process_options
 from enginescope.cli.accuracy.validate_options import (
     PERCENTAGE,
     TOLERANCE,
@@ -28,13 +29,6 @@ from enginescope.cli.options import (
     option,
     page_options,
     store_option,
-)
-from enginescope.cli.process_options import (
-    batch_option,
-    declared_options,
-    range_option,
-    request_of,
-    seed_option,
 )
 from enginescope.cli.report_output import check_files, present_answer
 from enginescope.cli.verb import EXIT_RUN_FAILED, verb
@@ -68,8 +62,8 @@ _PAGE = ("one page", "add --html FILE")
     "enginescope validate model.onnx --on trt:fp16 --bisect",
 )
 @click.argument("models", nargs=-1, required=True, type=PATH)
-@declared_options(ValidateRequest)
-@seed_option
+@process_options.declared_options(ValidateRequest)
+@process_options.seed_option
 @option(
     "--input-shape",
     "--shape",
@@ -79,7 +73,7 @@ _PAGE = ("one page", "add --html FILE")
     help="Set the shape of an input; repeat an input for a second set of samples.",
 )
 @dims_option
-@batch_option
+@process_options.batch_option
 @option(
     "--map",
     "map",
@@ -90,7 +84,7 @@ _PAGE = ("one page", "add --html FILE")
 @option(
     "--input", "files", multiple=True, type=INPUT, help="Fix the values of an input in all samples."
 )
-@range_option
+@process_options.range_option
 @option("--rtol", multiple=True, type=TOLERANCE, help="Relative tolerance, for all outputs or one.")
 @option("--atol", multiple=True, type=TOLERANCE, help="Absolute tolerance, for all outputs or one.")
 @option(
@@ -143,7 +137,7 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         output = folder / "page" if is_page else options["output"]
         skips = is_page or options["skip_output_save"]
         limits = Limits(timeout_s=options["timeout"] / 1e3, memory_bytes=options["memory_limit"])
-        request = request_of(
+        request = process_options.request_of(
             ValidateRequest,
             options,
             models=models,

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from enginescope.cli import process_options
 from enginescope.cli.comparison import bench_compare_options, check_bench_options
 from enginescope.cli.options import (
     COUNT,
@@ -21,18 +22,6 @@ from enginescope.cli.options import (
     card_option,
     option,
     page_options,
-)
-from enginescope.cli.process_options import (
-    conditions_of,
-    declared_options,
-    machine_options,
-    picked,
-    request_of,
-    request_options,
-    stored_options,
-    telemetry_of,
-    telemetry_options,
-    with_clock_named,
 )
 from enginescope.cli.report_output import check_files
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb, verb
@@ -101,7 +90,9 @@ def mode_of(options: dict[str, Any]) -> Mode:
         transfers=_THREE[options["transfers"] or "auto"],
         cuda_graph=_THREE[options["cuda_graph"]],
         cold=options["cold"] or None,
-        **picked(options, "kind", "spin_wait", "idle_ms", "streams", "rotate", "decode", "loop"),
+        **process_options.picked(
+            options, "kind", "spin_wait", "idle_ms", "streams", "rotate", "decode", "loop"
+        ),
     )
 
 
@@ -116,7 +107,7 @@ class BenchCommand(Verb):
         """Take ``--`` and what follows it away before click sees it."""
         at = args.index("--") if "--" in args else len(args)
         ctx.meta[HANDED_OVER] = tuple(args[at + 1 :])
-        return super().parse_args(ctx, with_clock_named(args[:at]))
+        return super().parse_args(ctx, process_options.with_clock_named(args[:at]))
 
 
 @verb(
@@ -128,8 +119,8 @@ class BenchCommand(Verb):
     cls=BenchCommand,
 )
 @click.argument("models", nargs=-1, type=PATH)
-@declared_options(JobRequest)
-@request_options
+@process_options.declared_options(JobRequest)
+@process_options.request_options
 @option("--iterations", type=COUNT, help="Stop after exactly this many iterations.")
 @option(
     "--duration",
@@ -174,8 +165,8 @@ class BenchCommand(Verb):
     help="Pass further arguments to trtexec with --on trtexec; arguments after -- are passed too.",
 )
 @mode_options
-@machine_options
-@telemetry_options
+@process_options.machine_options
+@process_options.telemetry_options
 @option(
     "--commit",
     type=NAME,
@@ -184,7 +175,7 @@ class BenchCommand(Verb):
 @bench_compare_options
 @page_options
 @card_option
-@stored_options
+@process_options.stored_options
 def command(models: tuple[Path, ...], **options: Any) -> int:
     """Measure MODELS with ONNX Runtime on the CPU, with TensorRT, or with the backends of --on.
 
@@ -201,15 +192,15 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         "models": models,
         "workload": workload_of(options),
         "trtexec_arguments": f"{options['trtexec_arguments']} {shlex.join(handed)}".strip(),
-        "telemetry": telemetry_of(options),
-        "conditions": conditions_of(options),
+        "telemetry": process_options.telemetry_of(options),
+        "conditions": process_options.conditions_of(options),
     }
     with noting_tags(options["tags"], options["store_folder"]):
         if options["compare"]:
             from enginescope.cli.measure.bench_comparison import compare
 
             return compare(fields, options)
-        return _measure(request_of(JobRequest, options, **fields), options)
+        return _measure(process_options.request_of(JobRequest, options, **fields), options)
 
 
 def _measure(request: JobRequest, options: dict[str, Any]) -> int:
@@ -228,7 +219,7 @@ def _measure(request: JobRequest, options: dict[str, Any]) -> int:
 def workload_of(options: dict[str, Any]) -> Workload:
     """Return the workload that the options describe."""
     return Workload(
-        **picked(options, "batch", "seed", "shapes", "files", "ranges", "dims"),
+        **process_options.picked(options, "batch", "seed", "shapes", "files", "ranges", "dims"),
         warmup=warm_up_of(options["warmup"]),
         stop=StopRule(
             iterations=options["iterations"],

@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
+from enginescope.cli import options
 from enginescope.cli.completion import Words, complete_runs, complete_tags
 from enginescope.cli.messages import note, warn
-from enginescope.cli.options import (
-    COUNT,
-    FILE,
-    PATH,
-    add_options,
-    json_option,
-    option,
-    store_option,
-)
 from enginescope.cli.process_options import on_option
 from enginescope.cli.report_output import print_data, print_json
 from enginescope.cli.token_option import needed_token, token_option
@@ -42,9 +34,9 @@ _MOST_ROUNDS = 128
 
 
 #: Add what selects runs.
-selecting_options = add_options(
-    option("--tag", shell_complete=complete_tags, help="Select runs with this tag."),
-    option("--model", help="Select runs whose model name contains this text."),
+selecting_options = options.add_options(
+    options.option("--tag", shell_complete=complete_tags, help="Select runs with this tag."),
+    options.option("--model", help="Select runs whose model name contains this text."),
     on_option("Select runs on backends that start with this name."),
 )
 
@@ -67,7 +59,7 @@ def placed(function: F) -> F:
         store_folder, as_json = store_folder or given.store_folder, as_json or given.as_json
         return function(store_folder=store_folder, as_json=as_json, **others)
 
-    return cast("F", store_option(json_option(merged)))
+    return cast("F", options.store_option(options.json_option(merged)))
 
 
 @verb_of_verbs(
@@ -78,8 +70,8 @@ def placed(function: F) -> F:
     "enginescope runs show latest",
     invoke_without_command=True,
 )
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 @click.pass_context
 def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) -> None:
     """List, show, tag, export, send and delete stored runs. Without a verb, list the latest 20.
@@ -99,8 +91,8 @@ def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) 
     "enginescope runs list --outcome failed --json",
 )
 @selecting_options
-@option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
-@option("--limit", type=COUNT, default=20, help="Maximum number of runs to list.")
+@options.option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
+@options.option("--limit", type=options.COUNT, default=20, help="Maximum number of runs to list.")
 @placed
 def list_runs(store_folder: StorePlace | None, as_json: bool, limit: int, **wanted: Any) -> None:
     """List stored runs, the newest first.
@@ -197,8 +189,8 @@ _tagging(
     "enginescope runs export cmp-0a1b2c3d sides.json --format hyperfine",
 )
 @click.argument("run", shell_complete=complete_runs)
-@click.argument("file", type=FILE)
-@option(
+@click.argument("file", type=options.FILE)
+@options.option(
     "--format",
     "form",
     metavar="FORMAT",
@@ -230,7 +222,7 @@ def export_run(
     "Import into another store",
     "enginescope runs import-zip run.zip --store folder/",
 )
-@click.argument("files", nargs=-1, required=True, type=PATH)
+@click.argument("files", nargs=-1, required=True, type=options.PATH)
 @placed
 def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json: bool) -> None:
     """Store the runs in zip FILES written by `runs export`."""
@@ -254,7 +246,7 @@ def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json
 @click.argument("url")
 @click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)
 @selecting_options
-@option("--suite", help="Send the plan and the rows of this suite, and their runs.")
+@options.option("--suite", help="Send the plan and the rows of this suite, and their runs.")
 @token_option("Read the server's access token from this file.")
 @placed
 def push(
@@ -305,7 +297,7 @@ def push(
     "enginescope runs delete latest --yes",
 )
 @click.argument("runs", shell_complete=complete_runs, nargs=-1, required=True)
-@option("--yes", is_flag=True, help="Delete without asking.")
+@options.option("--yes", is_flag=True, help="Delete without asking.")
 @placed
 def delete_runs(
     runs: tuple[str, ...], yes: bool, store_folder: StorePlace | None, as_json: bool

@@ -18,12 +18,7 @@ from enginescope.cli.verb import EXIT_RUN_FAILED, saying_what_stands, verb
 from enginescope.core.errors import UsageError
 from enginescope.records.suite.suite import Cell, CellStatus, SuiteResult
 from enginescope.render.base.text import notice_lines, sentence, show, stacked
-from enginescope.render.suites.suite_answer import (
-    counts_sentence,
-    explained,
-    suite_tables,
-    took_sentence,
-)
+from enginescope.render.suites import suite_answer
 from enginescope.services.suites.request import (
     DockerImage,
     Place,
@@ -46,10 +41,10 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
     if as_json:
         print_data(result)
         return
-    print(f"{result.name} · {counts_sentence(result)}\n")
-    for line in (*stacked(suite_tables(result)), *notice_lines(result.notices)):
+    print(f"{result.name} · {suite_answer.counts_sentence(result)}\n")
+    for line in (*stacked(suite_answer.suite_tables(result)), *notice_lines(result.notices)):
         show(line)
-    for text in filter(None, (took_sentence(result), *explained(result))):
+    for text in filter(None, (suite_answer.took_sentence(result), *suite_answer.explained(result))):
         show(sentence(text))
     show(sentence(f"page: {folder / 'suite.html'}"))
     show(sentence(f"files: {folder}"))

@@ -10,17 +10,11 @@ from typing import Any
 
 import click
 
+from enginescope.cli import process_options
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
 from enginescope.cli.options import PATH, option
-from enginescope.cli.process_options import (
-    command_line,
-    declared_options,
-    picked,
-    request_of,
-    timing_options,
-)
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import refuse_typed, verb
@@ -66,8 +60,8 @@ _OF_REPRODUCE = (
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
     help="Stack to check, as --old.  [default: this Python; with --reproduce, the recorded stack]",
 )
-@declared_options(UpgradeRequest)
-@timing_options
+@process_options.declared_options(UpgradeRequest)
+@process_options.timing_options
 @option(
     "--max-regression",
     "max_regression_pct",
@@ -164,8 +158,8 @@ def _search(models: tuple[Path, ...], span: str, options: dict[str, Any]) -> int
 
 def _reproduce(folder: Path, options: dict[str, Any]) -> int:
     check_files(options, folder)
-    place = {"store": options["store_folder"], "command": command_line()}
-    own = picked(options, "check_only", "old", "new")
+    place = {"store": options["store_folder"], "command": process_options.command_line()}
+    own = process_options.picked(options, "check_only", "old", "new")
     request = ReproduceRequest(folder=folder, **place, **own)
     with measuring(progress := RoundsProgress()):
         result = reproduce_upgrade(request, progress)
@@ -179,7 +173,9 @@ def _reproduce(folder: Path, options: dict[str, Any]) -> int:
 def _request(models: tuple[Path, ...], options: dict[str, Any]) -> UpgradeRequest:
     limits = limits_of(options["max_regression_pct"], ()) if options["max_regression_pct"] else ()
     regressions = {limit.metric: limit.regression_pct for limit in limits}
-    return request_of(UpgradeRequest, options, models=models, max_regression_pct=regressions)
+    return process_options.request_of(
+        UpgradeRequest, options, models=models, max_regression_pct=regressions
+    )
 
 
 def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]:

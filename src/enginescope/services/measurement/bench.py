@@ -11,7 +11,7 @@ from enginescope.core.errors import MissingDependencyError
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.runner.session import run_jobs
+from enginescope.runner import session
 from enginescope.services.declared import File, Param, python_function
 from enginescope.services.measurement.jobs import (
     JobRequest,
@@ -76,7 +76,7 @@ def measure_models(
 
     with held_clocks(jobs, request, observer):
         observer.jobs_started(jobs)
-        run_jobs(jobs, keep, command=request.command, watcher=observer.watcher)
+        session.run_jobs(jobs, keep, command=request.command, watcher=observer.watcher)
     stored = map(keeper.stored, runs) if is_stored else runs
     return BenchResult(runs=tuple(stored), not_stored=keeper.message)
 

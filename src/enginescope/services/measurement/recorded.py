@@ -14,7 +14,7 @@ from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.jsonio import encode, sha256_of
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import locked
-from enginescope.probe.environment import NAMED, PACKAGES, probe_environment
+from enginescope.probe import environment
 from enginescope.records.environment import Environment
 from enginescope.records.progress import COMPARISON_TAG, side_label, side_number
 from enginescope.records.run.job import Job
@@ -168,12 +168,16 @@ def change_since(
             if digest not in (None, now):
                 change = f"SHA-256 {(digest or '')[:12]}… then, {now[:12]}… now"
                 return f"{label}: {path} has changed: {change}"
-    here = probe_environment()
+    here = environment.probe_environment()
     for side in recorded:
         good = [run for run in side if run.outcome.kind is OutcomeKind.OK]
         then = good[-1].environment if good else here
         current = (software or {}).get(side[0].job.backend.environment or "", here.versions)
-        versions = {name: current[name] for name in (*NAMED, *PACKAGES) if name in current}
+        versions = {
+            name: current[name]
+            for name in (*environment.NAMED, *environment.PACKAGES)
+            if name in current
+        }
         changed = "; ".join(_changes(then, replace(here, versions=versions)))
         if changed:
             return changed

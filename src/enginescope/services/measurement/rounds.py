@@ -44,7 +44,8 @@ from enginescope.records.run.rounds import (
     whole_rounds,
 )
 from enginescope.records.run.run import Run
-from enginescope.runner.session import Sink, run_jobs
+from enginescope.runner import session
+from enginescope.runner.session import Sink
 from enginescope.services.declared import Param, unflagged
 from enginescope.services.measurement.jobs import (
     LEAST_ROUNDS,
@@ -269,7 +270,7 @@ class JobRounds:
             watcher = self._observer.process_watcher(text)
         else:
             watcher = self._observer.turn_watcher(turn)
-        run = self._pacing.run or run_jobs
+        run = self._pacing.run or session.run_jobs
         run((job,), keep, command=self._request.command, watcher=watcher)
         return measured_of(ended[0])
 

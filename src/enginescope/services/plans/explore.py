@@ -24,15 +24,8 @@ from enginescope.judge.notice import Notice
 from enginescope.services.declared import path_of
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
+from enginescope.services.plans import plan_input
 from enginescope.services.plans.explore_request import BRIEF, ExploreRequest
-from enginescope.services.plans.plan_input import (
-    CompanionFiles,
-    PlanContext,
-    PlanInput,
-    PlanName,
-    page_subject,
-    read_context,
-)
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 
@@ -89,19 +82,19 @@ class Explored(Result):
         passport: Of an engine: how it was built and measured.
     """
 
-    source: PlanInput
-    page_source: PlanInput
+    source: plan_input.PlanInput
+    page_source: plan_input.PlanInput
     found: Exploration
     layers: tuple[ExploredLayer, ...]
     view: PlanView | None
-    context: PlanContext[PlanView]
+    context: plan_input.PlanContext[PlanView]
     files: tuple[Path, ...] = ()
     passport: Passport | None = None
 
     @cached_property
     def subject(self) -> PageSubject:
         """The plan as pages, slides and the rules see it."""
-        return page_subject(self.page_source.as_run(), self.context, self.view)
+        return plan_input.page_subject(self.page_source.as_run(), self.context, self.view)
 
     @property
     def memory(self) -> MemoryView | None:
@@ -159,12 +152,12 @@ class Explored(Result):
 def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explored:
     """Look into a plan and write the files of a request; raises what `explore` raises."""
     check_options(request)
-    companions = CompanionFiles(
+    companions = plan_input.CompanionFiles(
         path_of(request.profile), path_of(request.metadata), path_of(request.build_metadata)
     )
     named = [request.what] if isinstance(request.what, str | PathLike) else []
     check_outputs(request.files.values(), (*named, *companions, request.onnx, request.build_log))
-    plan, place = cast("PlanName", request.what), place_of(request.store)
+    plan, place = cast("plan_input.PlanName", request.what), place_of(request.store)
     with gc_paused():
         explored = _explored(
             resolve_plan(plan, companions, store=place, observer=observer), request
@@ -187,7 +180,7 @@ def check_options(request: ExploreRequest) -> None:
         raise UsageError(what, why=why, hint="an ONNX model is, and an engine with `on`")
 
 
-def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
+def _explored(source: plan_input.PlanInput, request: ExploreRequest) -> Explored:
     if source.plan is None and source.profile is None:
         why = next((one.message for one in source.notices if one.code == "W-NO-LAYERS"), None)
         hint = "enginescope bench measures layer times, except with --no-layers"
@@ -208,12 +201,12 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
         found=found,
         layers=ordered(found.layers, request.sort),
         view=view,
-        context=read_context(chosen, request, view),
+        context=plan_input.read_context(chosen, request, view),
         passport=_passport(own, request) if own.kind == "engine" else None,
     )
 
 
-def _passport(source: PlanInput, request: ExploreRequest) -> Passport:
+def _passport(source: plan_input.PlanInput, request: ExploreRequest) -> Passport:
     from enginescope.services.plans.passport import PassportRequest, make_passport
 
     made = make_passport(PassportRequest(file=Path(source.where), store=place_of(request.store)))

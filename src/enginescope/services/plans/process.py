@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from enginescope.backends.registry import parse_backend
-from enginescope.backends.tensorrt.libraries import installed_version, load
+from enginescope.backends.tensorrt import libraries
 from enginescope.compat.trtexec.arguments import (
     Version,
     flags_of_loaded,
@@ -141,8 +141,8 @@ class _Log(TrtexecObserver):
 
 def _tensorrt(runtime: str) -> Version:
     if runtime == "rtx":
-        return Version(major=load(runtime).version[0], minor=0)
-    version = parse_version(installed_version(runtime) or "")
+        return Version(major=libraries.load(runtime).version[0], minor=0)
+    version = parse_version(libraries.installed_version(runtime) or "")
     if version is None:
         why = "process builds an engine"
         hint = "pip install tensorrt 'enginescope[trt]'"

@@ -34,15 +34,7 @@ from enginescope.records.run.run import Run, ShapeOutcome
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
 from enginescope.runner.model_inputs import inputs_of, settled_workload, sized
 from enginescope.services.declared import File, Param, existing, python_function
-from enginescope.services.measurement.jobs import (
-    LEAST_ROUNDS,
-    ROUNDS,
-    ModelRequest,
-    On,
-    Rounds,
-    jobs_of,
-    raise_unless_ok,
-)
+from enginescope.services.measurement import jobs
 from enginescope.services.measurement.observer import MeasurementObserver, merged_notices
 from enginescope.services.measurement.rounds import Pacing, keep_rounds, used_rounds
 from enginescope.services.store_access import writable_store
@@ -118,7 +110,7 @@ def parse_weight(text: str) -> tuple[str, float]:
     return label, weight
 
 
-class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
+class ShapesRequest(jobs.ModelRequest, frozen=True, kw_only=True):
     """A model and its shapes: the parameters of `shapes`."""
 
     batch: Annotated[
@@ -137,7 +129,7 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
             metavar="NAME=SIZES",
         ),
     ] = None
-    on: On = None
+    on: jobs.On = None
     gain_pct: Annotated[
         float,
         Param(
@@ -165,7 +157,7 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
     profiles: Annotated[
         int, Param("Number of optimization profiles to propose.", least=1, most=16)
     ] = 1
-    rounds: Rounds = ROUNDS
+    rounds: jobs.Rounds = jobs.ROUNDS
     visits: Annotated[
         int, Param("Number of changes to each shape per process.", least=2, most=MOST_ROUNDS)
     ] = 3
@@ -327,10 +319,10 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
     (runs,) = rounds.sides
     rows, disturbed = used_rounds([runs])
     used = [run for (run,) in rows]
-    if len(used) < LEAST_ROUNDS and ended in (Ended.GIVEN_UP, Ended.LAST_LOOK):
-        raise_unless_ok(next(run for run in reversed(runs) if not run.is_ok))
+    if len(used) < jobs.LEAST_ROUNDS and ended in (Ended.GIVEN_UP, Ended.LAST_LOOK):
+        jobs.raise_unless_ok(next(run for run in reversed(runs) if not run.is_ok))
     if not used:
-        raise_unless_ok(runs[-1])
+        jobs.raise_unless_ok(runs[-1])
     report = _report(job, used, request, trace)
     return replace(
         report,
@@ -342,7 +334,7 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
 def _job_of(request: ShapesRequest, store: Store) -> Job:
     points = sweep_points(request.path, request.swept, request.workload)
     middle = points[len(points) // 2].workload
-    (job,) = jobs_of(request.jobs(request.path, on=request.on, data="none"), store)
+    (job,) = jobs.jobs_of(request.jobs(request.path, on=request.on, data="none"), store)
     if not isinstance(load_backend(job.backend.name), Changing):
         hint = f"`on` {' or '.join(backends_that(Changing))}"
         raise UsageError(f"{job.backend.name} cannot change shapes", hint=hint)

@@ -49,14 +49,9 @@ from enginescope.render.verdicts.upgrade_answer import row_sentence
 from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import ValidateRequest
+from enginescope.services.measurement import rounds
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import (
-    Pacing,
-    interrupted_notice,
-    looks_up_to,
-    run_rounds,
-)
 from enginescope.services.upgrade.evidence import KeptOutputs
 from enginescope.services.upgrade.remaining import TimeLeft
 from enginescope.services.upgrade.request import UpgradeRequest, specs_of
@@ -91,7 +86,7 @@ class Effort(Record, frozen=True, kw_only=True):
 
 
 def effort_of(request: UpgradeRequest) -> Effort:
-    looks = looks_up_to(request.builds or request.rounds or LOOKS[-1])
+    looks = rounds.looks_up_to(request.builds or request.rounds or LOOKS[-1])
     return Effort(looks=looks, confidence=look_confidence(len(request.models)))
 
 
@@ -152,7 +147,7 @@ class Checks:
                 self._observer.interrupted(error)
         extent = f"{done} of {len(steps)} steps"
         if self._observer.interruption is not None:
-            self.notices += (interrupted_notice(extent),)
+            self.notices += (rounds.interrupted_notice(extent),)
         elif done < len(steps):
             self.notices += (_late_notice(extent),)
             self._observer.warn(self.notices[-1].message)
@@ -234,14 +229,14 @@ class Checks:
                     said.add(row.metric)
             return is_settled(rows, looks[-1])
 
-        timed = run_rounds(
+        timed = rounds.run_rounds(
             jobs,
             looks,
             terms,
             asked,
             self._store,
             self._observer,
-            pacing=Pacing(
+            pacing=rounds.Pacing(
                 builds_each=request.builds is not None,
                 run=self._run_jobs,
                 software={stack.name: stack.versions for stack in self._stacks},

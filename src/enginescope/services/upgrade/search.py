@@ -28,14 +28,9 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import interrupted_notice
 from enginescope.services.store_access import made_now, place_of
+from enginescope.services.upgrade import releases
 from enginescope.services.upgrade.checks import Effort
 from enginescope.services.upgrade.evidence import REDUCED, check_evidence_folder
-from enginescope.services.upgrade.releases import (
-    indexed_releases,
-    installed,
-    named_releases,
-    parse_span,
-)
 from enginescope.services.upgrade.request import StacksRequest, UpgradeRequest
 from enginescope.services.upgrade.upgrade import checked_upgrade, with_evidence
 from enginescope.store.archive import Store
@@ -91,11 +86,11 @@ class _Search:
         self._store.check_writable()
         if upgrade.evidence is not None:
             check_evidence_folder(upgrade.evidence, continues=upgrade.continues)
-        span = parse_span(request.span)
+        span = releases.parse_span(request.span)
         if request.pythons:
-            self.releases = named_releases(request.pythons, request.package, span)
+            self.releases = releases.named_releases(request.pythons, request.package, span)
         else:
-            self.releases = indexed_releases(request.package, span)
+            self.releases = releases.indexed_releases(request.package, span)
         self._begin = perf_counter()
         self._steps: list[UpgradeReport] = []
         self._metric: str | None = None
@@ -150,7 +145,7 @@ class _Search:
     def _is_usable(self, number: int) -> bool:
         """Whether a release can be used; it is installed where it is not yet."""
         folder, tell = self._store.path / "releases", self._observer.process_started
-        release = installed(self.releases[number], self._request.package, folder, tell)
+        release = releases.installed(self.releases[number], self._request.package, folder, tell)
         if release.failure is not None and self.releases[number].failure is None:
             self._observer.warn(f"skipping {release.version}: {release.failure}")
         self.releases[number] = release
