@@ -46,11 +46,11 @@ class Keys(click.ParamType):  # type: ignore[type-arg]
 
 across_option = option(
     "--across",
-    type=Keys(),
+    "Allow these conditions to differ, such as gpu,driver. Other differences make sides "
+    "incomparable.",
+    Keys(),
     default=(),
     show_default=False,
-    help="Allow these conditions to differ, such as gpu,driver. Other differences make sides "
-    "incomparable.",
 )
 
 
@@ -58,31 +58,30 @@ def rounds_option(usual: int | str, most: int = MOST_ROUNDS, when: str = "") -> 
     """Add ``--rounds``, up to `most`; `usual` is what is taken without it."""
     return option(
         "--rounds",
-        type=click.IntRange(LOOKS[0], most),
-        help=f"Maximum number of rounds{when}.  [default: {usual}]",
+        f"Maximum number of rounds{when}.  [default: {usual}]",
+        click.IntRange(LOOKS[0], most),
     )
 
 
 def continue_option(what: str) -> Callable[[F], F]:
     """Add ``--continue``; `what` is continued."""
-    return option("--continue", "continues", is_flag=True, help=f"Measure more rounds of {what}.")
+    return option("--continue continues", f"Measure more rounds of {what}.", is_flag=True)
 
 
 #: Add what `bench` takes to compare its jobs.
 bench_compare_options = add_options(
     option(
         "--compare",
+        "Compare the jobs: interleave fresh processes until the result is clear.",
         is_flag=True,
-        help="Compare the jobs: interleave fresh processes until the result is clear.",
     ),
     rounds_option(LOOKS[-1], when=" with --compare"),
     continue_option("the newest comparison of these jobs, with --compare"),
     option(
-        "--threshold",
-        "threshold_pct",
-        type=Finite(0, 100, min_open=True),
+        "--threshold threshold_pct",
+        f"Ignore smaller differences with --compare.  [default: {THRESHOLD_PCT:g}]",
+        Finite(0, 100, min_open=True),
         metavar="PERCENT",
-        help=f"Ignore smaller differences with --compare.  [default: {THRESHOLD_PCT:g}]",
     ),
     across_option,
 )

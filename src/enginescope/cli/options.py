@@ -64,15 +64,17 @@ class Items(click.IntRange):
         return number
 
 
-def option(*names: str, **settings: Any) -> Callable[[F], F]:
+def option(flags: str, text: str, kind: Any = None, **settings: Any) -> Callable[[F], F]:
     """Declare an option whose help shows its default, unless `show_default` says otherwise.
 
     Args:
+        flags: And the name of the parameter: ``"--max-time max_time_s"``.
+        kind: The type of its value.
         settings: Of click, and `heading` of `HeadedOption`.
     """
     settings.setdefault("show_default", "default" in settings)
     settings.setdefault("cls", HeadedOption)
-    return click.option(*names, **settings)
+    return click.option(*flags.split(), help=text, type=kind, **settings)
 
 
 def add_options(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -227,10 +229,9 @@ class PlaceOfStore(click.ParamType):  # type: ignore[type-arg]
 
 
 store_option = option(
-    "--store",
-    "store_folder",
-    type=PlaceOfStore(),
-    help="Folder or database of runs.  [default: $ENGINESCOPE_HOME, else the data folder]",
+    "--store store_folder",
+    "Folder or database of runs.  [default: $ENGINESCOPE_HOME, else the data folder]",
+    PlaceOfStore(),
 )
 
 
@@ -246,36 +247,33 @@ def _each_once(
 
 
 dims_option = option(
-    "--dim",
-    "dims",
+    "--dim dims",
+    "Set the size of a named dynamic dimension in all inputs; repeat for several.",
+    DIM,
     multiple=True,
-    type=DIM,
     callback=_each_once,
-    help="Set the size of a named dynamic dimension in all inputs; repeat for several.",
 )
 tags_option = option(
-    "--tag",
-    "tags",
+    "--tag tags",
+    "Tag the stored runs; a tag collects all runs that ever got it. Repeat for more.",
+    Parsed("TEXT", parse_tag),
     shell_complete=complete_tags,
     multiple=True,
-    type=Parsed("TEXT", parse_tag),
-    help="Tag the stored runs; a tag collects all runs that ever got it. Repeat for more.",
 )
 json_option = option(
-    "--json",
-    "as_json",
+    "--json as_json",
+    "Print the results as JSON on standard output, and nothing else there.",
     is_flag=True,
-    help="Print the results as JSON on standard output, and nothing else there.",
 )
 
 
 #: Add the files of an answer that people read.
 page_options = add_options(
-    option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE."),
-    option("--html", type=FILE, help="Write one HTML page to FILE."),
+    option("--markdown", "Write the result and its tables as Markdown to FILE.", FILE),
+    option("--html", "Write one HTML page to FILE.", FILE),
 )
 
-card_option = option("--card", type=FILE, help="Write one 16:9 PNG for a slide or a chat to FILE.")
+card_option = option("--card", "Write one 16:9 PNG for a slide or a chat to FILE.", FILE)
 
 
 def write_output(path: Path, data: bytes) -> None:

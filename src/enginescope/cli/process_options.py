@@ -47,15 +47,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Record)
 
 
-def on_option(text: str, name: str = "backend", *, several: bool = False) -> Callable[[F], F]:
-    """Add ``--on``, whose help is `text`; it may be repeated for `several` backends."""
-    return option(
-        "--on",
-        "backends" if several else name,
-        multiple=several,
-        shell_complete=complete_backends,
-        help=text,
-    )
+def on_option(text: str, name: str = "backend") -> Callable[[F], F]:
+    """Add ``--on``, whose help is `text`."""
+    return option(f"--on {name}", text, shell_complete=complete_backends)
 
 
 def declared_options(request: type[Record]) -> Callable[[F], F]:
@@ -67,7 +61,7 @@ def declared_options(request: type[Record]) -> Callable[[F], F]:
 def _declared_option(field: Declared) -> Callable[[F], F]:
     param, text = field.param, field.param.text
     settings: dict[str, Any] = {"metavar": param.metavar, "heading": param.heading}
-    settings |= {"is_flag": True} if field.is_a(bool) else {"type": _type_of(field)}
+    settings |= {"is_flag": True} if field.is_a(bool) else {"kind": _type_of(field)}
     if "/" in field.flag:
         settings |= {"default": field.default, "show_default": False}
     if field.is_a(Mapping) or (field.is_a(Sequence) and param.read is None):
@@ -77,7 +71,7 @@ def _declared_option(field: Declared) -> Callable[[F], F]:
     if field.flag in ("--on", "--baseline"):
         settings["shell_complete"] = complete_backends
     usual = f"  [default: {param.usual}]" if param.usual else ""
-    return option(field.flag, field.name, help=text + usual, **settings)
+    return option(f"{field.flag} {field.name}", text + usual, **settings)
 
 
 def _type_of(field: Declared) -> click.ParamType:  # type: ignore[type-arg]
@@ -119,31 +113,26 @@ def request_of(request: Callable[..., Q], options: Mapping[str, Any], /, **other
 
 
 shape_option = option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    type=SHAPE,
-    help="Set the shape of an input; repeat for several.",
+    "--shape shapes", "Set the shape of an input; repeat for several.", SHAPE, multiple=True
 )
-batch_option = option("--batch", type=Items(), help="Set the size of dynamic first dimensions.")
+batch_option = option("--batch", "Set the size of dynamic first dimensions.", Items())
 range_option = option(
-    "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
+    "--range ranges", "Bounds of random integers for an input.", RANGE, multiple=True
 )
 file_option = option(
-    "--input",
-    "files",
+    "--input files",
+    "Read the values of an input from an npy, npz, raw or ONNX .pb file.",
+    INPUT,
     multiple=True,
-    type=INPUT,
-    help="Read the values of an input from an npy, npz, raw or ONNX .pb file.",
 )
 warmup_option = option(
     "--warmup",
+    "Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]",
+    COUNT_OR_DURATION,
     multiple=True,
-    type=COUNT_OR_DURATION,
-    help="Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]",
 )
 seed_option = option(
-    "--seed", type=FROM_0, default=0, help="Seed for all that is random, such as inputs and order."
+    "--seed", "Seed for all that is random, such as inputs and order.", FROM_0, default=0
 )
 #: Add the options that set the shapes of inputs.
 input_options = add_options(shape_option, dims_option, batch_option)
@@ -153,19 +142,18 @@ request_options = add_options(input_options, file_option, range_option, seed_opt
 stored_options = add_options(tags_option, store_option, json_option)
 #: Add what every verb has that reports on rounds of fresh processes, but for declared options.
 report_options = add_options(
-    option("--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]"),
+    option("--timeout", "Time limit per process.  [default: 10min]", DURATION_MS),
     page_options,
     stored_options,
 )
 #: Add them, and the file of the main table.
 table_report_options = add_options(
-    option("--csv", type=FILE, help="Write the main table of the result as CSV to FILE."),
-    report_options,
+    option("--csv", "Write the main table of the result as CSV to FILE.", FILE), report_options
 )
 _stop_options = add_options(
     seed_option,
-    option("--iterations", type=COUNT, help="Time exactly this many iterations in each process."),
-    option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]"),
+    option("--iterations", "Time exactly this many iterations in each process.", COUNT),
+    option("--duration", "Time each process for this long.  [default: 1s]", DURATION_MS),
 )
 #: Add what every verb has that times a model in rounds, with one batch; and that searches.
 timing_options = add_options(input_options, _stop_options, report_options)
@@ -238,23 +226,18 @@ def parse_pin(text: str) -> tuple[int, ...]:
 #: Add what is asked of the machine.
 machine_options = add_options(
     option(
-        _LOCK_CLOCKS,
-        "clock",
-        type=Parsed("[base|max|MHZ]", parse_clock),
-        help="Lock the GPU clocks while jobs run, and reset them after. Needs root.  "
-        "[default: base]",
+        f"{_LOCK_CLOCKS} clock",
+        "Lock the GPU clocks while jobs run, and reset them after. Needs root.  [default: base]",
+        Parsed("[base|max|MHZ]", parse_clock),
     ),
     option(
         "--cooldown",
-        type=Parsed("TEMP[,LIMIT]", parse_cooldown),
-        help="Wait before each job until the GPU cools to TEMP °C, at most LIMIT.  "
+        "Wait before each job until the GPU cools to TEMP °C, at most LIMIT.  "
         "[default limit: 3min]",
+        Parsed("TEMP[,LIMIT]", parse_cooldown),
     ),
     option(
-        "--pin",
-        "pinned_cores",
-        type=Parsed("CORES", parse_pin),
-        help="Pin jobs to these cores: 0,1 or 0,2-4.",
+        "--pin pinned_cores", "Pin jobs to these cores: 0,1 or 0,2-4.", Parsed("CORES", parse_pin)
     ),
 )
 
@@ -278,17 +261,15 @@ def conditions_of(options: dict[str, Any]) -> job.Conditions:
 telemetry_options = add_options(
     option(
         "--telemetry/--no-telemetry",
+        "Record power, energy, clocks, memory and temperature of the GPU in a separate pass.",
         default=None,
         show_default=False,
-        help="Record power, energy, clocks, memory and temperature of the GPU in a separate pass.",
     ),
-    option(
-        "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 20s]"
-    ),
+    option("--telemetry-time", "Duration of the telemetry pass.  [default: 20s]", DURATION_MS),
     option(
         "--gpu-sample-interval",
-        type=DURATION_MS,
-        help="Time between two telemetry samples.  [default: 100ms]",
+        "Time between two telemetry samples.  [default: 100ms]",
+        DURATION_MS,
     ),
 )
 

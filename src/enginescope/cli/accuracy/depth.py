@@ -53,44 +53,40 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
 )
 @option(
     "--engines",
+    "Engines or ONNX models to compare; the first is the reference.",
+    PATH,
     multiple=True,
     required=True,
     metavar="MODEL...",
-    type=PATH,
-    help="Engines or ONNX models to compare; the first is the reference.",
 )
-@option("--image", required=True, type=FILE, help="Image to time and draw.")
+@option("--image", "Image to time and draw.", FILE, required=True)
 @declared_options(DepthRequest)
 @dims_option
 @option(
     "--gpu-sample-interval",
-    type=Finite(0.005),
+    "Seconds between two samples of the GPU in the telemetry pass.",
+    Finite(0.005),
     default=0.1,
-    help="Seconds between two samples of the GPU in the telemetry pass.",
 )
+@option("--telemetry-time", "Duration of the telemetry pass.  [default: 20s]", DURATION_MS)
 @option(
-    "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 20s]"
-)
-@option(
-    "--normalize",
-    "--normalise",
-    "normalise",
-    type=click.Choice(["imagenet", "plain", "signed"]),
+    "--normalize --normalise normalise",
+    "Normalize images: ImageNet mean and deviation, 0…1, or −1…1.",
+    click.Choice(["imagenet", "plain", "signed"]),
     default="imagenet",
-    help="Normalize images: ImageNet mean and deviation, 0…1, or −1…1.",
 )
 @option(
     "--image-filter",
-    type=click.Choice(FILTERS),
+    "Resize images with this filter of Pillow or OpenCV.",
+    click.Choice(FILTERS),
     default="opencv-bicubic",
-    help="Resize images with this filter of Pillow or OpenCV.",
 )
 @option(
     "--timeout",
-    type=DURATION_MS,
+    "Time limit per model.  [default: 4h]",
+    DURATION_MS,
     default="4h",
     show_default=False,
-    help="Time limit per model.  [default: 4h]",
 )
 @stored_options
 def command(**options: Any) -> int:

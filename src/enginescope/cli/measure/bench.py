@@ -33,52 +33,43 @@ _THREE = {"on": True, "off": False, "auto": None}
 #: Add what steers how requests are issued.
 mode_options = add_options(
     option(
-        "--mode",
-        "kind",
-        heading="GPU",
-        type=click.Choice(["latency", "throughput"]),
-        help="Issue one request at a time, or enqueue queries ahead as trtexec does (trt, "
+        "--mode kind",
+        "Issue one request at a time, or enqueue queries ahead as trtexec does (trt, "
         "trtexec); on ort-cpu, two threads issue them.",
+        click.Choice(["latency", "throughput"]),
+        heading="GPU",
     ),
     option(
-        "--graph",
-        "cuda_graph",
-        type=click.Choice(list(_THREE)),
+        "--graph cuda_graph",
+        "Use a CUDA graph; auto: if the engine can be captured.",
+        click.Choice(list(_THREE)),
         default="auto",
-        help="Use a CUDA graph; auto: if the engine can be captured.",
     ),
     option(
         "--transfers",
-        type=click.Choice(["on", "off"]),
-        help="Include copies of inputs and outputs in the timed span.  [default: on]",
+        "Include copies of inputs and outputs in the timed span.  [default: on]",
+        click.Choice(["on", "off"]),
     ),
     option(
-        "--spin/--no-spin",
-        "spin_wait",
+        "--spin/--no-spin spin_wait",
+        "Busy-wait for the GPU, or block until it signals.  [default: spin]",
         default=None,
         show_default=False,
-        help="Busy-wait for the GPU, or block until it signals.  [default: spin]",
     ),
-    option(
-        "--streams",
-        type=click.IntRange(1, 64),
-        help="Number of inference streams in throughput mode.",
-    ),
-    option("--idle", "idle_ms", type=DURATION_MS, help="Pause on the host between two queries."),
-    option("--cold", is_flag=True, help="Flush the L2 cache before each timed query."),
-    option(
-        "--rotate", type=click.IntRange(1, 1024), help="Number of input sets to rotate through."
-    ),
+    option("--streams", "Number of inference streams in throughput mode.", click.IntRange(1, 64)),
+    option("--idle idle_ms", "Pause on the host between two queries.", DURATION_MS),
+    option("--cold", "Flush the L2 cache before each timed query.", is_flag=True),
+    option("--rotate", "Number of input sets to rotate through.", click.IntRange(1, 1024)),
     option(
         "--decode",
-        type=click.IntRange(2, 1_000_000),
-        help="Generate this many tokens per request: feed present outputs to past inputs (ONNX "
+        "Generate this many tokens per request: feed present outputs to past inputs (ONNX "
         "Runtime, TensorRT).",
+        click.IntRange(2, 1_000_000),
     ),
     option(
         "--loop",
-        type=click.Choice(["native", "python"]),
-        help="Make the timed calls in C or in Python (trt, ort-cpu).  [default: native, if it can]",
+        "Make the timed calls in C or in Python (trt, ort-cpu).  [default: native, if it can]",
+        click.Choice(["native", "python"]),
     ),
 )
 
@@ -121,56 +112,49 @@ class BenchCommand(Verb):
 @click.argument("models", nargs=-1, type=PATH)
 @process_options.declared_options(JobRequest)
 @process_options.request_options
-@option("--iterations", type=COUNT, help="Stop after exactly this many iterations.")
+@option("--iterations", "Stop after exactly this many iterations.", COUNT)
 @option(
-    "--duration",
-    type=DURATION_MS,
-    help="Stop after this measuring time; a number without a unit is seconds.",
+    "--duration", "Stop after this measuring time; a number without a unit is seconds.", DURATION_MS
 )
 @option(
     "--precision",
-    type=Finite(0.01, 50),
+    "Stop when the median's 95 % interval is within ± this percentage.",
+    Finite(0.01, 50),
     default=0.5,
-    help="Stop when the median's 95 % interval is within ± this percentage.",
 )
 @option(
     "--max-time",
-    type=DURATION_MS,
-    help="Maximum measuring time of a job; with --compare, of all rounds.  [default: 10s]",
+    "Maximum measuring time of a job; with --compare, of all rounds.  [default: 10s]",
+    DURATION_MS,
 )
 @option(
     "--min-samples",
-    type=click.IntRange(2),
+    "Collect at least this many samples before stopping.",
+    click.IntRange(2),
     default=100,
-    help="Collect at least this many samples before stopping.",
 )
 @option(
-    "--timeout",
-    "timeout_s",
-    type=DURATION_S,
-    help="Time limit per job.  [default: 10min, or more if the timing needs it]",
+    "--timeout timeout_s",
+    "Time limit per job.  [default: 10min, or more if the timing needs it]",
+    DURATION_S,
 )
 @option(
-    "--memory-limit",
-    "memory_bytes",
-    type=SIZE,
-    help="Memory limit per job.  [default: 90 % of free memory]",
+    "--memory-limit memory_bytes", "Memory limit per job.  [default: 90 % of free memory]", SIZE
 )
 @option(
-    "--trtexec-args",
-    "trtexec_arguments",
+    "--trtexec-args trtexec_arguments",
+    "Pass further arguments to trtexec with --on trtexec; arguments after -- are passed too.",
     default="",
     metavar="TEXT",
     show_default=False,
-    help="Pass further arguments to trtexec with --on trtexec; arguments after -- are passed too.",
 )
 @mode_options
 @process_options.machine_options
 @process_options.telemetry_options
 @option(
     "--commit",
-    type=NAME,
-    help="Commit that the runs belong to, for history.  [default: commit of the working directory]",
+    "Commit that the runs belong to, for history.  [default: commit of the working directory]",
+    NAME,
 )
 @bench_compare_options
 @page_options

@@ -32,33 +32,29 @@ _SELF_TEST = "enginescope doctor --self-test MODEL"
 )
 @click.argument("model", required=False, type=PATH)
 @option(
-    "--noise",
-    "is_noise",
+    "--noise is_noise",
+    "Compare MODEL with itself: measure the smallest difference this machine can detect.",
     is_flag=True,
-    help="Compare MODEL with itself: measure the smallest difference this machine can detect.",
 )
 @option(
-    "--self-test",
-    "is_self_test",
+    "--self-test is_self_test",
+    "Compare MODEL with itself: measure false verdicts and the smallest difference found.",
     is_flag=True,
-    help="Compare MODEL with itself: measure false verdicts and the smallest difference found.",
 )
 @on_option("Backend to measure on.  [default: ort-cpu; trt for an engine]", "on")
 @input_options
 @rounds_option(f"{FLOOR_ROUNDS}; {LOOKS[-1]} with --self-test", when=" of each comparison")
 @option(
-    "--threshold",
-    "threshold_pct",
-    type=Finite(0, 100, min_open=True),
+    "--threshold threshold_pct",
+    "Ignore smaller differences with --self-test.  [default: 1]",
+    Finite(0, 100, min_open=True),
     metavar="PERCENT",
-    help="Ignore smaller differences with --self-test.  [default: 1]",
 )
-@option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
+@option("--duration", "Measuring time per process.  [default: 1s]", DURATION_MS)
 @option(
-    "--max-time",
-    "max_time_s",
-    type=DURATION_S,
-    help="Maximum total time; measures fewer rounds if needed.  [default: 2min with --self-test]",
+    "--max-time max_time_s",
+    "Maximum total time; measures fewer rounds if needed.  [default: 2min with --self-test]",
+    DURATION_S,
 )
 @continue_option("the newest --noise of the same job")
 @page_options

@@ -27,7 +27,7 @@ from enginescope.services.load.request import LoadRequest
 @click.argument("target", metavar="MODEL|URL")
 @process_options.declared_options(LoadRequest)
 @process_options.request_options
-@option("--timeout", type=DURATION_MS, help="Time limit per process.")
+@option("--timeout", "Time limit per process.", DURATION_MS)
 @process_options.machine_options
 @page_options
 @process_options.stored_options

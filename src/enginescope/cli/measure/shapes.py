@@ -31,11 +31,10 @@ from enginescope.services.shapes.shapes import ShapesRequest, sweep_shapes
 @process_options.range_option
 @process_options.seed_option
 @option(
-    "--graph",
-    "cuda_graph",
-    type=click.Choice(("auto", "off")),
+    "--graph cuda_graph",
+    "Use CUDA graphs on TensorRT, captured after each change; off: run without.",
+    click.Choice(("auto", "off")),
     default="auto",
-    help="Use CUDA graphs on TensorRT, captured after each change; off: run without.",
 )
 @process_options.table_report_options
 def command(model: Path, **options: Any) -> int:

@@ -48,16 +48,16 @@ def command() -> None:
 @click.argument("what", metavar="FILE|FOLDER|RUN...", nargs=-1, required=True)
 @option(
     "--without",
+    "Exclude files of this kind: engine, timing_cache, model, …",
     multiple=True,
     metavar="KIND",
-    help="Exclude files of this kind: engine, timing_cache, model, …",
 )
 @option(
     "--only",
+    "Add the named plan files alone, without the times and metadata next to them.",
     is_flag=True,
-    help="Add the named plan files alone, without the times and metadata next to them.",
 )
-@option("--force", is_flag=True, help="Overwrite an existing file.")
+@option("--force", "Overwrite an existing file.", is_flag=True)
 @store_option
 @json_option
 def create(archive: Path, what: tuple[str, ...], **options: Any) -> None:
@@ -94,7 +94,7 @@ def create(archive: Path, what: tuple[str, ...], **options: Any) -> None:
     short_help="List the files of an archive.",
 )
 @click.argument("archive", type=EXISTING)
-@option("--check", is_flag=True, help="Check every file against its SHA-256.")
+@option("--check", "Check every file against its SHA-256.", is_flag=True)
 @json_option
 def list_files(archive: Path, check: bool, as_json: bool) -> int:
     """List the files in ARCHIVE; exit with 1 if --check finds a changed file."""
@@ -129,10 +129,9 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
 @click.argument("archive", type=EXISTING)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @option(
-    "-o",
-    "--output",
-    type=FOLDER,
-    help="Folder to write to.  [default: the archive's name without its extension]",
+    "-o --output",
+    "Folder to write to.  [default: the archive's name without its extension]",
+    FOLDER,
 )
 @json_option
 def extract(archive: Path, names: tuple[str, ...], output: Path | None, **options: bool) -> None:

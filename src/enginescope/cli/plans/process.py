@@ -27,17 +27,12 @@ from enginescope.cli.verb import verb
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @option(
     "--on",
+    "Build and run with trt or trt-rtx, and these options.",
     default="trt",
     shell_complete=complete_backends,
-    help="Build and run with trt or trt-rtx, and these options.",
 )
-@option("--archive", is_flag=True, help="Also write MODEL.engine.tea with all files.")
-@option(
-    "--store",
-    "store_folder",
-    type=click.Path(file_okay=False),
-    help="Store the run in this folder.",
-)
+@option("--archive", "Also write MODEL.engine.tea with all files.", is_flag=True)
+@option("--store store_folder", "Store the run in this folder.", click.Path(file_okay=False))
 def command(**options: Any) -> None:
     """Build MODEL, measure and profile it, and write all files that trex reads to FOLDER.
 

@@ -35,8 +35,8 @@ _MOST_ROUNDS = 128
 
 #: Add what selects runs.
 selecting_options = options.add_options(
-    options.option("--tag", shell_complete=complete_tags, help="Select runs with this tag."),
-    options.option("--model", help="Select runs whose model name contains this text."),
+    options.option("--tag", "Select runs with this tag.", shell_complete=complete_tags),
+    options.option("--model", "Select runs whose model name contains this text."),
     on_option("Select runs on backends that start with this name."),
 )
 
@@ -91,8 +91,8 @@ def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) 
     "enginescope runs list --outcome failed --json",
 )
 @selecting_options
-@options.option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
-@options.option("--limit", type=options.COUNT, default=20, help="Maximum number of runs to list.")
+@options.option("--outcome", "Select runs with this outcome: ok, failed, crashed, …")
+@options.option("--limit", "Maximum number of runs to list.", options.COUNT, default=20)
 @placed
 def list_runs(store_folder: StorePlace | None, as_json: bool, limit: int, **wanted: Any) -> None:
     """List stored runs, the newest first.
@@ -191,13 +191,12 @@ _tagging(
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("file", type=options.FILE)
 @options.option(
-    "--format",
-    "form",
+    "--format form",
+    "Write the whole run (zip), or the samples of RUN or of a tag: hyperfine, "
+    "google-benchmark, nvbench, or the format of a plug-in.",
     metavar="FORMAT",
     default="zip",
     shell_complete=Words("formats"),
-    help="Write the whole run (zip), or the samples of RUN or of a tag: hyperfine, "
-    "google-benchmark, nvbench, or the format of a plug-in.",
 )
 @placed
 def export_run(
@@ -246,7 +245,7 @@ def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json
 @click.argument("url")
 @click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)
 @selecting_options
-@options.option("--suite", help="Send the plan and the rows of this suite, and their runs.")
+@options.option("--suite", "Send the plan and the rows of this suite, and their runs.")
 @token_option("Read the server's access token from this file.")
 @placed
 def push(
@@ -297,7 +296,7 @@ def push(
     "enginescope runs delete latest --yes",
 )
 @click.argument("runs", shell_complete=complete_runs, nargs=-1, required=True)
-@options.option("--yes", is_flag=True, help="Delete without asking.")
+@options.option("--yes", "Delete without asking.", is_flag=True)
 @placed
 def delete_runs(
     runs: tuple[str, ...], yes: bool, store_folder: StorePlace | None, as_json: bool

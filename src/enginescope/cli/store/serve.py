@@ -37,25 +37,21 @@ if TYPE_CHECKING:
     "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
     invoke_without_command=True,
 )
-@option("--host", default="127.0.0.1", help="Address to listen on.")
+@option("--host", "Address to listen on.", default="127.0.0.1")
 @option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=8642,
-    help="Port to listen on; 0 picks a free port.",
+    "--port", "Port to listen on; 0 picks a free port.", click.IntRange(0, 65_535), default=8642
 )
 @token_option("Read the access token from this file, or create one there.")
-@option("--accept-push", is_flag=True, help="Accept runs from enginescope runs push.")
-@option("--max-upload", type=SIZE, default="256MiB", help="Maximum size of one uploaded run.")
+@option("--accept-push", "Accept runs from enginescope runs push.", is_flag=True)
+@option("--max-upload", "Maximum size of one uploaded run.", SIZE, default="256MiB")
 @option(
-    "--config",
-    "configuration",
+    "--config configuration",
+    "Read gates and webhooks from a TOML file: tables [[gate]] and [[webhook]].",
+    EXISTING,
     heading="Store",
-    type=EXISTING,
-    help="Read gates and webhooks from a TOML file: tables [[gate]] and [[webhook]].",
 )
-@option("--certificate", type=EXISTING, help="Certificate for https; needs --key.")
-@option("--key", "key_file", type=EXISTING, help="Private key of the certificate.")
+@option("--certificate", "Certificate for https; needs --key.", EXISTING)
+@option("--key key_file", "Private key of the certificate.", EXISTING)
 @store_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:

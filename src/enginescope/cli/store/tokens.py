@@ -64,20 +64,18 @@ def command() -> None:
 )
 @click.argument("name")
 @option(
-    "--scope",
-    "scopes",
-    type=click.Choice(SCOPES),
+    "--scope scopes",
+    "Allow to read pages, to push runs, or both and the list of pushes (admin).",
+    click.Choice(SCOPES),
     multiple=True,
     default=("read",),
-    help="Allow to read pages, to push runs, or both and the list of pushes (admin).",
 )
 @option(
-    "--expires",
-    "lifetime",
-    type=Parsed("lifetime", _lifetime),
+    "--expires lifetime",
+    "Expiry of the token.",
+    Parsed("lifetime", _lifetime),
     default="90d",
     metavar="DAYSd|DATE|never",
-    help="Expiry of the token.",
 )
 @store_option
 @json_option

@@ -89,7 +89,7 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> No
     "Write them to a folder",
     "enginescope models samples --to samples/",
 )
-@option("--to", "folder", type=FOLDER, help="Folder to write to.  [default: the store's samples]")
+@option("--to folder", "Folder to write to.  [default: the store's samples]", FOLDER)
 @store_option
 @json_option
 def samples_command(folder: Path | None, store_folder: Any, **options: bool) -> None:
@@ -112,11 +112,7 @@ def samples_command(folder: Path | None, store_folder: Any, **options: bool) -> 
 )
 @click.argument("links", type=PATH, metavar="LIST")
 @option(
-    "--to",
-    "folder",
-    default="models",
-    type=FOLDER,
-    help="Folder to download to; each model gets a subfolder.",
+    "--to folder", "Folder to download to; each model gets a subfolder.", FOLDER, default="models"
 )
 @json_option
 def fetch_command(links: Path, folder: Path, as_json: bool) -> int:

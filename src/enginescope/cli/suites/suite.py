@@ -64,38 +64,32 @@ EXIT_WRONG = 1
     "enginescope suite models/ --on ort-cpu --on trt:fp16",
 )
 @click.argument("source", required=False, type=PATH, metavar="[SUITE|DIR]")
-@option("--init", "init", is_flag=True, help="Write a commented example to SUITE or suite.toml.")
+@option("--init init", "Write a commented example to SUITE or suite.toml.", is_flag=True)
 @declared_options(SuiteRequest)
-@option(
-    "--batch", "batches", multiple=True, type=Items(), help="Batch size to run; repeat for more."
-)
+@option("--batch batches", "Batch size to run; repeat for more.", Items(), multiple=True)
 @option(
     "--jobs",
-    type=COUNT,
-    help="Run this many cells of this machine at a time, each on its own cores, never two on one "
+    "Run this many cells of this machine at a time, each on its own cores, never two on one "
     "GPU.  [default: 1]",
+    COUNT,
 )
-@option("--list", "only_list", is_flag=True, help="List the cells, and run nothing.")
+@option("--list only_list", "List the cells, and run nothing.", is_flag=True)
 @option(
-    "--output",
-    "-o",
-    "folder",
-    type=FOLDER,
-    help="Folder for the suite; a new one starts with the results of suites/NAME in the store.  "
+    "--output -o folder",
+    "Folder for the suite; a new one starts with the results of suites/NAME in the store.  "
     "[default: suites/NAME in the store]",
+    FOLDER,
 )
 @option(
     "--on-ray",
+    "Run cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local starts a cluster here.",
     metavar="ADDRESS",
-    help="Run cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local starts a cluster "
-    "here.",
 )
-@option("--in-docker", metavar="IMAGE", help="Run each cell in a fresh container of this image.")
+@option("--in-docker", "Run each cell in a fresh container of this image.", metavar="IMAGE")
 @option(
-    "--push",
-    "push_url",
+    "--push push_url",
+    "Send each row and its run to this server while the suite runs.",
     metavar="URL",
-    help="Send each row and its run to this server while the suite runs.",
 )
 @token_option("With --push: read the server's access token from this file.")
 @store_option

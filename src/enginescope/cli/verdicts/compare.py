@@ -40,36 +40,31 @@ if TYPE_CHECKING:
 )
 @click.argument("what", shell_complete=complete_runs, metavar="A B [C…] | COMPARISON", nargs=-1)
 @option(
-    "--threshold",
-    "threshold_pct",
-    type=Finite(0, 100),
+    "--threshold threshold_pct",
+    "Ignore smaller differences.  [default: as measured, else 1; 3 for layers]",
+    Finite(0, 100),
     metavar="PERCENT",
-    help="Ignore smaller differences.  [default: as measured, else 1; 3 for layers]",
 )
 @across_option
 @continue_option("COMPARISON, until it is decided")
 @rounds_option("as before; twice as many if all are used")
 @option(
     "--only",
+    "Show only layers that differ in precision or tactic, or layers of TYPE.",
     heading="Output",
     metavar="precision|tactic|TYPE",
-    help="Show only layers that differ in precision or tactic, or layers of TYPE.",
 )
-@option("--top", type=COUNT, default=10, help="Maximum number of rows per table.")
+@option("--top", "Maximum number of rows per table.", COUNT, default=10)
 @option(
-    "--plan-profile",
-    type=FROM_0,
-    default=0,
-    help="Select the optimization profile if plans have several.",
+    "--plan-profile", "Select the optimization profile if plans have several.", FROM_0, default=0
 )
 @option(
-    "--build-log",
-    "build_logs",
-    type=EXISTING,
+    "--build-log build_logs",
+    "Read a verbose build log; give two, A's and B's, to compare the builder's choices.",
+    EXISTING,
     multiple=True,
-    help="Read a verbose build log; give two, A's and B's, to compare the builder's choices.",
 )
-@option("--csv", type=FILE, help="Write layer pairs, else plans, else verdicts as CSV to FILE.")
+@option("--csv", "Write layer pairs, else plans, else verdicts as CSV to FILE.", FILE)
 @page_options
 @card_option
 @store_option

@@ -31,9 +31,9 @@ from enginescope.services.contend.contend import ContendRequest, run_contend
 @process_options.seed_option
 @option(
     "--duration",
-    type=DURATION_MS,
+    "Length of the window in which all contenders are timed.",
+    DURATION_MS,
     default="1s",
-    help="Length of the window in which all contenders are timed.",
 )
 @process_options.table_report_options
 def command(models: tuple[Path, ...], **options: Any) -> int:

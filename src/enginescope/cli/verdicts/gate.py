@@ -41,46 +41,42 @@ from enginescope.services.verdicts.gate import GateRequest
 )
 @click.argument("current", shell_complete=complete_runs, nargs=-1)
 @option(
-    "--baseline",
-    "baselines",
+    "--baseline baselines",
+    "Compare with this baseline; repeat to combine several.",
     shell_complete=complete_runs,
     multiple=True,
     required=True,
     metavar="RUN|TAG|SUITE|FOLDER",
-    help="Compare with this baseline; repeat to combine several.",
 )
 @option(
-    "--max-regression",
-    "limits",
+    "--max-regression limits",
+    f"Maximum regression of a metric, as 2% or p99=5%.  [default: {DEFAULT_REGRESSION_PCT:g}%]",
     multiple=True,
     metavar="[METRIC=]PERCENT",
-    help="Maximum regression of a metric, as 2% or p99=5%.  "
-    f"[default: {DEFAULT_REGRESSION_PCT:g}%]",
 )
 @option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    help="Metric to check: latency, p99, throughput, peak_memory, engine_size, …"
+    "--metric metrics",
+    "Metric to check: latency, p99, throughput, peak_memory, engine_size, …"
     "  [default: latency, and metrics of --max-regression]",
+    multiple=True,
 )
 @option(
     "--inconclusive",
-    type=click.Choice(get_args(GatePolicy)),
+    "Measure inconclusive jobs again, fail, or pass; measure fails if that is not enough.",
+    click.Choice(get_args(GatePolicy)),
     default="measure",
-    help="Measure inconclusive jobs again, fail, or pass; measure fails if that is not enough.",
 )
 @option(
     "--confidence",
-    type=Finite(0.5, 0.9999),
+    "Confidence level of the whole gate; the rest bounds its false-alarm rate.",
+    Finite(0.5, 0.9999),
     default=0.95,
-    help="Confidence level of the whole gate; the rest bounds its false-alarm rate.",
 )
 @across_option
-@option("--all", "everything", is_flag=True, help="Also list jobs without a regression.")
+@option("--all everything", "Also list jobs without a regression.", is_flag=True)
 @page_options
-@option("--junit", type=FILE, help="Write JUnit XML to FILE.")
-@option("--sarif", type=FILE, help="Write SARIF 2.1.0 to FILE.")
+@option("--junit", "Write JUnit XML to FILE.", FILE)
+@option("--sarif", "Write SARIF 2.1.0 to FILE.", FILE)
 @rounds_end_options
 @store_option
 @json_option

@@ -50,29 +50,26 @@ def _sitting(text: str) -> float:
 )
 @click.argument("model")
 @on_option("Select runs on backends that start with this name.")
-@option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
-@option("--metric", default="latency", help="Metric to show: latency, p99, load, … as for gate.")
+@option("--tag", "Select runs with this tag.", shell_complete=complete_tags)
+@option("--metric", "Metric to show: latency, p99, load, … as for gate.", default="latency")
 @option(
-    "--threshold",
-    "threshold_pct",
-    type=Finite(0, 1_000),
+    "--threshold threshold_pct",
+    "Ignore level changes up to this percentage.",
+    Finite(0, 1_000),
     default=2.0,
     metavar="PERCENT",
-    help="Ignore level changes up to this percentage.",
 )
 @option(
-    "--session",
-    "--sitting",
-    "sitting_ms",
-    type=Parsed("DURATION", _sitting),
-    default=3_600_000.0,  # an hour
-    show_default=False,
-    help="Group runs into one point if nothing changed and gaps stay below this duration; 0: "
+    "--session --sitting sitting_ms",
+    "Group runs into one point if nothing changed and gaps stay below this duration; 0: "
     "never.  [default: 1h]",
+    Parsed("DURATION", _sitting),
+    default=3_600_000.0,
+    show_default=False,
 )
-@option("--last", type=COUNT, help="Use only this many of the newest runs.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@option("--png", type=FILE, help="Plot one model on one backend as PNG to FILE.")
+@option("--last", "Use only this many of the newest runs.", COUNT)
+@option("--html", "Write one HTML page to FILE.", FILE)
+@option("--png", "Plot one model on one backend as PNG to FILE.", FILE)
 @store_option
 @json_option
 def command(model: str, **options: Any) -> None:

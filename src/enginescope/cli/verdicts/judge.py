@@ -45,44 +45,42 @@ _KINDS: dict[str, Callable[[str], sources.Source]] = {
     "enginescope judge --python mine:old mine:new --markdown verdict.md",
 )
 @click.argument("sides", nargs=-1, required=True, metavar="SIDE SIDE...")
-@option("--jsonl", "kind", flag_value="jsonl", help="SIDEs measure themselves: the JSONL protocol.")
-@option("--python", "kind", flag_value="python", help="SIDEs are MODULE:FUNCTION.")
+@option("--jsonl kind", "SIDEs measure themselves: the JSONL protocol.", flag_value="jsonl")
+@option("--python kind", "SIDEs are MODULE:FUNCTION.", flag_value="python")
 @option(
     "--seconds",
-    type=DURATION_MS,
+    "Measuring time of each side in each round; a longer command runs once.",
+    DURATION_MS,
     default=f"{SECONDS:g}s",
-    help="Measuring time of each side in each round; a longer command runs once.",
 )
 @option(
     "--rounds",
-    type=click.IntRange(LOOKS[0], MOST_ROUNDS),
+    "Maximum number of rounds that count.",
+    click.IntRange(LOOKS[0], MOST_ROUNDS),
     default=LOOKS[-1],
-    help="Maximum number of rounds that count.",
 )
-@option(
-    "--max-time", type=DURATION_MS, help="Maximum measuring time; by default the rounds end it."
-)
+@option("--max-time", "Maximum measuring time; by default the rounds end it.", DURATION_MS)
 @option(
     "--threshold",
-    type=Finite(0, 100, min_open=True),
+    "Smaller differences do not matter, in percent.",
+    Finite(0, 100, min_open=True),
     default=THRESHOLD_PCT,
-    help="Smaller differences do not matter, in percent.",
 )
-@option("--seed", type=FROM_0, default=0, help="Seed for the order of the sides.")
+@option("--seed", "Seed for the order of the sides.", FROM_0, default=0)
 @option(
     "--session",
-    type=FILE,
+    "SIDEs are the champion and a proposal of the search in FILE; exit 0 if it is accepted.",
+    FILE,
     heading="Output",
-    help="SIDEs are the champion and a proposal of the search in FILE; exit 0 if it is accepted.",
 )
 @option(
     "--proposals",
-    type=click.IntRange(1, 1_000_000),
+    "Expected number of proposals in the session.",
+    click.IntRange(1, 1_000_000),
     default=PROPOSALS,
-    help="Expected number of proposals in the session.",
 )
-@option("--keep", type=FILE, help="Store every measurement in FILE; the same call resumes it.")
-@option("--markdown", type=FILE, help="Write the answer as Markdown to FILE.")
+@option("--keep", "Store every measurement in FILE; the same call resumes it.", FILE)
+@option("--markdown", "Write the answer as Markdown to FILE.", FILE)
 @json_option
 def command(sides: tuple[str, ...], **options: Any) -> int:
     """Compare SIDEs by interleaved rounds until it is decided which is faster.

@@ -49,57 +49,53 @@ _OF_REPRODUCE = (
 @click.argument("models", nargs=-1, type=PATH)
 @option(
     "--old",
+    "Stack in use: a Python with enginescope in it, docker:IMAGE or podman:IMAGE; without "
+    "MODELS, recorded runs.  [default: with --reproduce, the recorded stack]",
     shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
-    help="Stack in use: a Python with enginescope in it, docker:IMAGE or podman:IMAGE; without "
-    "MODELS, recorded runs.  [default: with --reproduce, the recorded stack]",
 )
 @option(
     "--new",
+    "Stack to check, as --old.  [default: this Python; with --reproduce, the recorded stack]",
     shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
-    help="Stack to check, as --old.  [default: this Python; with --reproduce, the recorded stack]",
 )
 @process_options.declared_options(UpgradeRequest)
 @process_options.timing_options
 @option(
-    "--max-regression",
-    "max_regression_pct",
+    "--max-regression max_regression_pct",
+    "Maximum regression of a metric, as 2% or load=10%; the metric then counts.  [default: "
+    + ", ".join(f"{one.metric}={one.regression_pct:g}%" for one in UPGRADE_LIMITS)
+    + "]",
     multiple=True,
     metavar="[METRIC=]PERCENT",
-    help=(
-        "Maximum regression of a metric, as 2% or load=10%; the metric then counts.  [default: "
-        + ", ".join(f"{one.metric}={one.regression_pct:g}%" for one in UPGRADE_LIMITS)
-        + "]"
-    ),
 )
 @option(
     "--search",
+    "Search the release in this range that made a model worse, as 1.19..1.32.",
     metavar="FIRST..LAST",
-    help="Search the release in this range that made a model worse, as 1.19..1.32.",
 )
 @option(
     "--package",
+    "With --search: the Python package; each release gets an environment in the store.",
     default="onnxruntime",
-    help="With --search: the Python package; each release gets an environment in the store.",
 )
 @option(
-    "--python",
-    "pythons",
+    "--python pythons",
+    "With --search: an interpreter in place of such an environment.",
     multiple=True,
     metavar="[VERSION=]PYTHON",
-    help="With --search: an interpreter in place of such an environment.",
 )
 @option(
     "--reproduce",
-    type=PATH,
+    "Check the evidence in this folder, run its upgrade again, and compare the verdicts.",
+    PATH,
     metavar="FOLDER",
-    help="Check the evidence in this folder, run its upgrade again, and compare the verdicts.",
 )
 @option(
     "--check-only",
+    "With --reproduce: compare the files with their SHA-256, and run nothing.",
     is_flag=True,
-    help="With --reproduce: compare the files with their SHA-256, and run nothing.",
 )
 def command(
     models: tuple[Path, ...], reproduce: Path | None, search: str | None, **options: Any
