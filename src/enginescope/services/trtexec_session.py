@@ -25,9 +25,8 @@ from enginescope.probe.nvml import probe_device, probe_devices
 from enginescope.records.environment import Device
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Run, TensorValues
-from enginescope.runner import session
+from enginescope.runner import jobs, session
 from enginescope.runner.inputs.inputs import make_feeds
-from enginescope.runner.jobs import check_demands, subject_of
 from enginescope.services.observer import Observer
 from enginescope.services.output_files import check_outputs
 from enginescope.services.store_access import place_of, writable_store
@@ -162,12 +161,12 @@ class _Session:
 
 
 def _job(settings: Settings) -> Job:
-    subject = subject_of(Path(settings.model))
+    subject = jobs.subject_of(Path(settings.model))
     kind = "engine" if settings.load_engine else "onnx"
     job = job_of(settings, replace(subject, kind=kind))
     load_backend(job.backend.name).check(job.backend)
     only_builds = settings.skip_inference and settings.load_engine is None
-    check_demands(job.backend, job.workload.mode, only_builds=only_builds)
+    jobs.check_demands(job.backend, job.workload.mode, only_builds=only_builds)
     return job
 
 
