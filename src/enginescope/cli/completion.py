@@ -16,11 +16,9 @@ _SERVICE = "enginescope.services.completion"
 
 
 class Words:
-    """Completes a parameter with the words of a function in `services.completion`.
+    """Completes a parameter with the words of a function in `services.completion`, or with files.
 
-    Args:
-        kind: The name of the function, which is imported when it is called.
-        or_file: Offer files where no word fits.
+    The function is imported when it is called (`kind`).
     """
 
     def __init__(self, kind: str, *, or_file: bool = False) -> None:

@@ -93,8 +93,7 @@ EXIT_BUG = 4
 class OutsideVerb(click.Command):
     """A program on the PATH: it gets the arguments unread, and the store in ``ENGINESCOPE_HOME``.
 
-    Args:
-        program: The program, which replaces this process.
+    It replaces this process.
     """
 
     def __init__(self, name: str, program: Path) -> None:

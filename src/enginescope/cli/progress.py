@@ -90,11 +90,7 @@ _PHASES = {
 
 
 class JobProgress(Shown[Live], MeasurementObserver):
-    """Shows the progress of jobs, between ``with`` and its end.
-
-    Attributes:
-        can_continue: The verb has ``--continue``.
-    """
+    """Shows the progress of jobs, between ``with`` and its end; `can_continue` by the verb."""
 
     can_continue = False
     _left_in_all = ""

@@ -101,11 +101,7 @@ _UNIT = re.compile(r"_(pct|s|ms)$")
 
 
 class _Examples(click.Command):
-    """A command whose help ends with examples.
-
-    Args:
-        examples: What an example does, and its command line.
-    """
+    """A command whose help ends with examples: what each does, and its command line."""
 
     def __init__(
         self, *arguments: Any, examples: tuple[tuple[str, str], ...] = (), **settings: Any
@@ -221,8 +217,7 @@ def refuse_typed(
 ) -> None:
     """Raise `UsageError` where the command line has one of `names`, or any parameter not in `but`.
 
-    Args:
-        where: Follows the parameter in the message: ``without --self-test``.
+    The message ends with `where`: ``without --self-test``.
     """
     for name, flag in typed().items():
         if name in names or (but is not None and name not in but):

@@ -113,12 +113,7 @@ def existing(text: str, usual: str | None = None, heading: str | None = None) ->
 
 
 class Declared(NamedTuple):
-    """A field with its declaration.
-
-    Attributes:
-        kinds: Types of the value and of its items, without ``None``.
-        kind: How a caller in Python names it.
-    """
+    """A field with its declaration, types of the value and its items, and its kind in Python."""
 
     name: str
     kinds: tuple[Any, ...]

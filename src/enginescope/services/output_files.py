@@ -10,11 +10,7 @@ from enginescope.services.declared import File
 
 
 def check_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None]) -> None:
-    """Raise if an output would overwrite an input or another output, or is ``-``.
-
-    Args:
-        outputs, inputs: ``None``: an option that was not given.
-    """
+    """Raise if an output would overwrite an input or another output, or is ``-``; skip ``None``."""
     read = {Path(one).resolve() for one in inputs if one is not None}
     written: set[Path] = set()
     for output in outputs:

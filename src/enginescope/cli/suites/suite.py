@@ -33,11 +33,7 @@ from enginescope.services.suites.run import run_suite_session
 
 
 def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | None = None) -> None:
-    """Print a suite's results.
-
-    Args:
-        store: The store if the command line named it: the next command needs it too.
-    """
+    """Print a suite's results; the next command names a store that the command line named."""
     if as_json:
         print_data(result)
         return

@@ -69,11 +69,7 @@ class _KnownDepth:
 
 
 class DepthRun:
-    """Executes a request.
-
-    Args:
-        folder: Gets the inputs that are timed.
-    """
+    """Executes a request; `folder` gets the inputs that are timed."""
 
     def __init__(
         self, request: DepthRequest, observer: DepthObserver, folder: Path, store: Store
@@ -268,11 +264,7 @@ def on_gpu(job: Job, number: int) -> Job:
 
 
 class SavedInputs:
-    """A folder with the input of each side.
-
-    Args:
-        folder: Made when the first comes.
-    """
+    """A folder, made when the first comes, with the input of each side."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -36,11 +36,7 @@ SIDE_LIMITS = Limits(timeout_s=4 * 3600.0)
 
 
 class SampleRequest(Record, frozen=True):
-    """Which samples to compare: pictures, other files, or random ones; see `enginescope.validate`.
-
-    Attributes:
-        count: So many random samples (8), or the first of the data (all).
-    """
+    """Which samples to compare: pictures, other files, `count` (8) random ones; see `validate`."""
 
     data: tuple[Path, ...] = ()
     images: tuple[Path, ...] = ()
@@ -88,11 +84,9 @@ Tolerances: TypeAlias = float | Mapping[str, float] | None
 
 
 class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
-    """A comparison of outputs: the parameters of `validate`.
+    """A comparison of outputs: the parameters of `validate`; `limits` are by default `SIDE_LIMITS`.
 
-    Attributes:
-        limits: By default `SIDE_LIMITS`.
-        is_elsewhere: Another Python runs the sides, so that this one needs no packages for them.
+    With `is_elsewhere` another Python runs the sides: this one needs no packages for them.
     """
 
     models: Annotated[
@@ -253,11 +247,7 @@ DEPTH_PREPROCESSING = Preprocessing(
 
 
 class DepthRequest(StoredRequest, frozen=True, kw_only=True):
-    """Depth-estimation models to measure and compare: the parameters of `depth`.
-
-    Attributes:
-        limits: By default `SIDE_LIMITS`.
-    """
+    """Depth models to measure and compare: the parameters of `depth`; `limits`: `SIDE_LIMITS`."""
 
     models: Annotated[
         tuple[Path, ...], unflagged("ONNX models or engines; the first is the reference.")

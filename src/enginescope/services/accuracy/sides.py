@@ -42,12 +42,7 @@ EXPECTED = "expected outputs of the data set"
 
 
 class Side(Record, frozen=True, kw_only=True):
-    """A model on a backend, or stored outputs.
-
-    Attributes:
-        job: ``None``: the outputs are in files.
-        folder: Their folder; ``None`` without a job: the samples' data sets.
-    """
+    """A model on a backend (`job`), or stored outputs: in a folder, or beside the samples' data."""
 
     label: str
     job: Job | None = None
@@ -274,9 +269,7 @@ _UNOPTIMIZED = "&graph_optimization_level=disable"
 class RoundedReference:
     """Runs rounded copies of the reference, some for each row, and reads their outputs.
 
-    Args:
-        rows: Rows of limits in play; those that do not round, such as ``fp32``, need no copy.
-        folder: For copies and outputs.
+    Of `rows` in play, those that do not round, such as ``fp32``, need no copy.
     """
 
     def __init__(self, reference: Side, rows: Iterable[str], folder: Path) -> None:
@@ -288,11 +281,7 @@ class RoundedReference:
         self.notices: list[Notice] = []
 
     def run(self, answer: Callable[[Job, Path], object]) -> None:
-        """Let each copy answer; one that cannot leaves the row's own limits, and a notice.
-
-        Args:
-            answer: Runs a job; its outputs go into the folder.
-        """
+        """Let each copy `answer`; one that cannot leaves the row's own limits, and a notice."""
         for row in self._rows:
             why = self._obstacle(row)
             if why is None:

@@ -163,9 +163,7 @@ def _gaps(sums: Sequence[LadderSum]) -> Iterator[Notice]:
 class Way(Record, frozen=True, kw_only=True):
     """One side of the rounds: how its processes issue requests, and what is read from them.
 
-    Attributes:
-        readers: Rung -> how to read its figure from a run.
-        profiles: Time the layers too, in a pass of its own.
+    `readers`: Rung -> its figure of a run. `profiles`: time the layers too, in a pass of its own.
     """
 
     mode: Mode

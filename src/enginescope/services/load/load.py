@@ -112,11 +112,7 @@ def _timeout_s(rule: LoadRule) -> float:
 
 
 class _Trials:
-    """Measures trials: the repeats at a rate are the rounds of one side.
-
-    Attributes:
-        not_stored: Which runs are not stored, and why.
-    """
+    """Measures trials: the repeats at a rate are the rounds of one side."""
 
     def __init__(
         self,

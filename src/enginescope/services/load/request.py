@@ -37,11 +37,7 @@ class _TargetRequest(MeasureRequest, frozen=True):
 
 
 class LoadRequest(_TargetRequest, frozen=True, kw_only=True):
-    """A load test of one target; the fields are the parameters of `load`.
-
-    Attributes:
-        is_stored: Store each run as soon as it ends.
-    """
+    """A load test of one target: the parameters of `load`; a run is stored as soon as it ends."""
 
     on: Annotated[
         str | None,

@@ -32,8 +32,7 @@ class _EngineRequest(ProcessRequest, frozen=True):
 class BuildRequest(_EngineRequest, frozen=True, kw_only=True):
     """What to build, and where to write it: the parameters of `build`.
 
-    Attributes:
-        limits: Used as they are; `None`: from `timeout_s` and `memory_bytes`.
+    `limits` are used as they are; ``None``: from `timeout_s` and `memory_bytes`.
     """
 
     on: Annotated[str, Param("Backend and precision to build with: trt, trt:fp16, …")] = "trt"

@@ -46,11 +46,9 @@ IsDecided = Callable[[MeasuredComparison], bool]
 
 
 class ContinueRequest(Record, frozen=True, kw_only=True):
-    """The comparison to continue.
+    """The comparison to continue: by its id, its tag, or one of its runs.
 
-    Attributes:
-        name: Its id, its tag, or one of its runs.
-        rounds: Further looks until so many rounds count; by default one, where all are used up.
+    It goes on until so many `rounds` count; by default one look further, where all are used up.
     """
 
     name: str

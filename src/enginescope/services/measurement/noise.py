@@ -74,13 +74,7 @@ class NoiseRequest(_SampleRequest, frozen=True, kw_only=True):
 
 
 class NoiseResult(Record, frozen=True, kw_only=True):
-    """Result of a noise measurement.
-
-    Attributes:
-        floor: `None`: no process succeeded.
-        recorded: File that has the floor now.
-        not_recorded: Why the floor is not recorded.
-    """
+    """The noise floor, if a process succeeded, and the file that has it now, or why none has."""
 
     measured: InterleavedResult
     floor: NoiseFloor | None = None

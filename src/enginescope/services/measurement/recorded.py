@@ -97,8 +97,7 @@ def newest_recorded(
 ) -> Sides:
     """Return the runs of each side of the newest rounds of models and backends of these names.
 
-    Args:
-        is_wanted: Asked of the first run of each side and its job.
+    `is_wanted` is asked of the first run of each side and its job.
     """
     wanted = [(job.subject.name, str(job.backend)) for job in jobs]
     tags = dict.fromkeys(

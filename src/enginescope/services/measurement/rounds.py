@@ -406,11 +406,9 @@ def run_rounds(
     pacing: Pacing | None = None,
     is_decided: Callable[[MeasuredComparison], bool] = lambda interim: interim.is_final,
 ) -> InterleavedResult:
-    """Measure until it is decided or until the last look; every run is stored as it ends.
+    """Measure until it is decided, as asked at each look, or until the last look.
 
-    Args:
-        pacing: What runs a process, whether every round builds, and what was recorded before.
-        is_decided: Asked at each look.
+    Every run is stored as it ends.
     """
     floors = FLOORS.usable(store.path, observer.warn)
     terms = replace(terms, spreads=SPREADS.usable(store.path, observer.warn))

@@ -53,12 +53,7 @@ class MemoryRequest(Record, frozen=True, kw_only=True):
 
 @dataclass(kw_only=True, eq=False)
 class MemoryReport:
-    """The memory of an engine or model.
-
-    Attributes:
-        backend: Of a measured run.
-        fit: Where a limit was given.
-    """
+    """The memory of an engine, or of a model on a backend, and what fits into a limit, if any."""
 
     name: str
     backend: str | None

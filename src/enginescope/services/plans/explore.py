@@ -128,8 +128,7 @@ class Explored(Result):
     def to_json(self, *, raw: bool = False) -> bytes:
         """Return everything as the document of ``enginescope explore --json``.
 
-        Args:
-            raw: Add each layer's fields as the plan's file has them.
+        `raw` adds each layer's fields as the plan's file has them.
         """
         return b"".join(self.json_parts(raw=raw))
 

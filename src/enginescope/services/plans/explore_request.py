@@ -67,9 +67,7 @@ class _ExploredPlan(ContextRequest, frozen=True):
 class ExploreRequest(_ExploredPlan, frozen=True, kw_only=True):
     """Which plan, what it is compared with, and which files to write.
 
-    Attributes:
-        is_stored: Store the run of a model or engine that is measured.
-        command: Command line to record with it.
+    The run of a model or engine that is measured is stored (`is_stored`), with the command line.
     """
 
     on: Annotated[

@@ -43,12 +43,7 @@ _GRAPH = ".graph.json"
 
 
 class PassportRequest(Record, frozen=True, kw_only=True):
-    """Which engine; see `passport`.
-
-    Attributes:
-        build: How the engine was built; by default what its passport file has.
-        with_runs: Whether runs of the engine are looked up in `store`.
-    """
+    """Which engine, and how it was built, by default as its passport file says; see `passport`."""
 
     file: Path
     output: Path | None = None

@@ -178,8 +178,7 @@ def engine_input(
 ) -> PlanInput:
     """Inspect an engine in a process of its own, and read the layer times beside the file.
 
-    Args:
-        label: The engine's name in messages; by default its path.
+    Messages call it `label`, by default its path.
     """
     read = read_beside_engine(path, PlanFiles(plan=path, **companions._asdict()))
     header = header_of(path)
@@ -254,12 +253,9 @@ _SHOWN_NAMES = 8
 
 
 class Unpacked(NamedTuple):
-    """An archive's readable files, in a folder that is gone later.
+    """An archive's readable files, in a folder named like it that is gone later.
 
-    Attributes:
-        folder: Named like the archive.
-        runs: Folders of stored runs.
-        files: Those that are in no run.
+    `runs` are folders of stored runs; `files` are in none of them.
     """
 
     archive: Path
@@ -352,12 +348,7 @@ V = TypeVar("V", bound=PlanView)
 
 @dataclass(frozen=True, slots=True)
 class PlanContext(Generic[V]):
-    """What was read.
-
-    Attributes:
-        view: The plan with the GPU and the model; ``None`` where neither is named.
-        notices: The GPU or the model differs from the plan's; or the log is incomplete.
-    """
+    """The plan with the GPU or model, if named; what differs, or is not complete in a log."""
 
     view: V | None = None
     story: BuildTrace | None = None
@@ -381,11 +372,9 @@ class PlanContext(Generic[V]):
 def read_context(
     source: PlanInput, files: ContextRequest, view: V | None, limits: GpuLimits | None = None
 ) -> PlanContext[V]:
-    """Read what is named with a plan.
+    """Read what is named with a plan; `limits` of a GPU are in place of its name.
 
-    Args:
-        view: Of the same plan; the context shares the tables that it has computed.
-        limits: Those of a GPU, in place of its name.
+    The context shares the tables that `view` has computed.
     """
     context, story, overlay = None, None, None
     notices: tuple[Notice, ...] = ()

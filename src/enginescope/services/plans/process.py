@@ -198,11 +198,7 @@ def _step(
     version: Version,
     options: Mapping[str, str],
 ) -> str | None:
-    """Do a step of trtexec, write its log and metadata, and return the run's id.
-
-    Args:
-        options: Of the backend, added to those of the flags.
-    """
+    """Do a step of trtexec by flags and `options`, write log and metadata; return the run's id."""
     log = _Log()
     typed = shlex.join(("enginescope", "trtexec", *arguments))
     settings = settings_of(read_arguments(arguments, version))

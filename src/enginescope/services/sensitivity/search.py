@@ -191,12 +191,7 @@ class SensitivitySearch:
 
 
 class Timing:
-    """Interleaved rounds of one fresh process each: of FP32 and of some models.
-
-    Args:
-        jobs: The time of each is compared with that of `base`.
-        what: For people.
-    """
+    """Interleaved rounds of a fresh process each: of `base`, FP32, and `jobs` compared with it."""
 
     def __init__(
         self,
@@ -227,11 +222,7 @@ class Timing:
         self.comparison = self._measuring.comparison
 
     def run(self, deadline: float) -> None:
-        """Measure rounds until all are done, or the next would end after the deadline.
-
-        Args:
-            deadline: On the performance counter. A round that it cuts off does not count.
-        """
+        """Measure all rounds, or those that end before the deadline on the performance counter."""
         while self.rounds < self._request.rounds:
             begin = perf_counter()
             left = [at for at, names in enumerate(self._sides) if self._failure(names) is None]

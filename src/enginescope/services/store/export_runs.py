@@ -183,13 +183,7 @@ class RefusedRun(Record, frozen=True, kw_only=True):
 
 
 class PushReport(Record, frozen=True, kw_only=True):
-    """Result of a push: ids of runs.
-
-    Attributes:
-        server: Its URL.
-        there: Number of runs that the server had.
-        rows: Number of rows of a suite that were sent.
-    """
+    """Result of a push to a server: ids of runs, how many it had, and the rows of a suite."""
 
     server: str
     sent: tuple[str, ...]
@@ -270,11 +264,7 @@ def _chosen(store: Store, request: PushRequest, observer: PushObserver) -> list[
 
 
 def send_run(store: Store, server: RemoteStore, run_id: str, file: Path) -> str | None:
-    """Send a run; return why the server, or a check of the run, refuses it.
-
-    Args:
-        file: Temporary file of the run.
-    """
+    """Send a run by a temporary file; return why the server, or a check of the run, refuses it."""
     try:
         store.load_id(run_id)  # a damaged run is not sent
         server.put(run_id, store.export(run_id, file))

@@ -79,12 +79,9 @@ def checked_cell(
 
 
 class _CellValidation(ValidationRun):
-    """Adds the outcome of a side that failed, and the cache of reference outputs.
+    """Adds the outcome of a side that failed (`failed`), and the cache of reference outputs.
 
     The one place that overrides a private method of `ValidationRun`.
-
-    Attributes:
-        failed: Why the cell's own side has no outputs.
     """
 
     def __init__(self, plan: Plan, watcher: Watcher, references: ReferenceCache | None) -> None:

@@ -199,11 +199,7 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
 
 
 def fleet_for(place: RayCluster | DockerImage, folder: Path) -> Fleet:
-    """Return the fleet of a place.
-
-    Args:
-        folder: Folder of the suite.
-    """
+    """Return the fleet of a place, for the suite in `folder`."""
     references = str(folder.resolve() / REFERENCES)
     if isinstance(place, DockerImage):
         from enginescope.runner.fleet.container import DockerFleet

@@ -83,11 +83,7 @@ def _shared_references(cells: Sequence[Cell], folder: SuiteFolder) -> Iterator[N
 
 
 def row_of_lost(lost: Lost, started: str) -> CellRow:
-    """Return the row of a cell whose result did not come back.
-
-    Args:
-        started: UTC, ISO 8601.
-    """
+    """Return the row of a cell, started then (UTC, ISO 8601), whose result did not come back."""
     status = CellStatus.CRASHED if lost.is_fault else CellStatus.UNSUPPORTED
     return copied(CellRow, lost, status=status, started=started, ended=now())
 

@@ -28,8 +28,7 @@ from enginescope.store.suite_folder import SuiteFolder, SuiteRunsError
 class SuiteSink(Protocol):
     """Receives the runs of a suite, and through its shelf the plan, the rows and the lease.
 
-    Attributes:
-        refused: Runs that cannot be sent at all; they stay where they are.
+    Runs that cannot be sent at all (`refused`) stay where they are.
     """
 
     shelf: SuiteShelf
@@ -142,10 +141,7 @@ class SuiteStream:
 
     The suite's folder is what is sent from: a row is on the disk first. One thread sends, tries
     again after a failure, and renews the lease. Leaving the block sends what is left, and stops at
-    the first failure.
-
-    Args:
-        sink: ``None``: nothing is sent, and the lease is in the folder alone.
+    the first failure. Without a sink nothing is sent, and the lease is in the folder alone.
     """
 
     def __init__(

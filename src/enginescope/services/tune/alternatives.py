@@ -106,11 +106,9 @@ class TuneRequest(SampledRequest, frozen=True, kw_only=True):
 
 
 class Candidate(Record, frozen=True, kw_only=True, eq=False):
-    """An alternative that can be measured.
+    """An alternative that can be measured; number 0 is the default.
 
-    Attributes:
-        number: From 0, the default.
-        trtexec_ms: GPU time of its build route in trtexec's file.
+    `trtexec_ms` is the GPU time of its build route in trtexec's file.
     """
 
     number: int
@@ -122,8 +120,7 @@ class Candidate(Record, frozen=True, kw_only=True, eq=False):
 class Alternatives(Record, frozen=True, kw_only=True, eq=False):
     """What a request comes to; the default is the first candidate.
 
-    Attributes:
-        unsearched_routes: Routes of trtexec's file that are left out since others were faster.
+    `unsearched_routes` of trtexec's file are left out since others were faster.
     """
 
     candidates: tuple[Candidate, ...]

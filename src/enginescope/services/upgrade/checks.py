@@ -93,9 +93,7 @@ def effort_of(request: UpgradeRequest) -> Effort:
 class Checks:
     """Compares the outputs of all models, then times those whose outputs pass.
 
-    Attributes:
-        models: What is known of each.
-        notices: Why the upgrade ended before all was known.
+    `notices` tell why the upgrade ended before all was known.
     """
 
     def __init__(
@@ -127,11 +125,7 @@ class Checks:
         )
 
     def run(self, tell: Callable[[], None]) -> None:
-        """Do all steps; after an interrupt or the maximum time, those before it stand.
-
-        Args:
-            tell: Called after each step.
-        """
+        """Do and tell all steps; after an interrupt or the maximum time, those before it stand."""
         kinds = (self._compare, self._time) if self._effort.looks else (self._compare,)
         steps = [(step, number) for step in kinds for number in range(len(self.models))]
         done = 0
@@ -341,11 +335,7 @@ def with_figures(
     terms: CompareConfig,
     library: Library = dict,
 ) -> UpgradedModel:
-    """Return a model whose outputs are judged with its figures; no win without these outputs.
-
-    Args:
-        comparison: ``None``: the processes of a side failed.
-    """
+    """Return a model whose outputs are judged with its figures; without them it is no win."""
     outputs, notices = model.rows[0], model.notices
     if comparison is None:
         rows: Sequence[UpgradeRow] = (failed_row(sides, terms.threshold_pct),)

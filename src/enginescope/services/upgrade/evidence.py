@@ -75,8 +75,7 @@ def _refuse(text: str) -> None:
 def check_evidence_folder(evidence: File, *, continues: bool = False) -> None:
     """Raise `UsageError` if a bundle cannot be written there, before anything is measured.
 
-    Args:
-        continues: A bundle that is there is removed: the upgrade that it is of goes on.
+    A bundle that is there is removed if the upgrade that it is of goes on (`continues`).
     """
     folder = Path(evidence)
     try:
@@ -310,11 +309,7 @@ class KeptOutputs:
     def keep(
         self, model: str, run: ValidationRun, sides: Sequence[Side], samples: Sequence[Sample]
     ) -> None:
-        """Keep the outputs of the model that was started last.
-
-        Args:
-            sides: The reference first; those that returned nothing are skipped.
-        """
+        """Keep the outputs of the model started last, the reference's first; skip sides without."""
         reference, *others = sides
         answered = [reference, *(side for side in others if run.has_answers(side.label))]
         skipped = {one.sample for one in run.skipped}

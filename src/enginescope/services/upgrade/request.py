@@ -56,8 +56,7 @@ class StacksRequest(MeasureRequest, frozen=True, kw_only=True):
 class UpgradeRequest(StacksRequest, frozen=True, kw_only=True):
     """Two stacks, and what to check on them: the parameters of `upgrade`.
 
-    Attributes:
-        repeats: One process does not show whether a stack repeats itself.
+    More than one of `repeats`: one process does not show whether a stack repeats itself.
     """
 
     models: Annotated[

@@ -158,11 +158,7 @@ class _Search:
     def _step(
         self, good: int, bad: int, effort: Effort, evidence: File | None = None
     ) -> UpgradeRow:
-        """Compare two releases, and return the row of the metric.
-
-        Args:
-            evidence: Folder of the bundle.
-        """
+        """Compare two releases, add to the evidence's bundle, and return the row of the metric."""
         old, new = self.releases[good], self.releases[bad]
         spec, *_ = self._upgrade.backends or (usual_backend(self._upgrade.models[0]),)
         left_s = self._left_s()

@@ -160,12 +160,7 @@ Progress = Callable[[str], None]
 
 
 class ComparedOutputs(Record, frozen=True, kw_only=True):
-    """The row of the outputs, and what they were compared with.
-
-    Attributes:
-        origin: Node at which the error of the new stack starts; ``None``: not searched, or not
-            found.
-    """
+    """The row of the outputs, what they were compared with, and the node where the error starts."""
 
     row: UpgradeRow
     reference: str | None = None
@@ -300,11 +295,7 @@ def _reference(
 
 
 def _drift(run: ValidationRun, labels: Sequence[str], samples: Sequence[int]) -> Drift | None:
-    """Return the drift over `samples`, one sample in memory at a time.
-
-    Args:
-        labels: Of the sides, those of the old stack first.
-    """
+    """Return the drift over `samples`, one in memory at a time; labels of the old stack first."""
     if not all(map(run.has_answers, labels)):
         return None
     skipped = {one.sample for one in run.skipped}

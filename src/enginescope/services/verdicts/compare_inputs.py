@@ -45,13 +45,7 @@ from enginescope.store.suite_folder import suite_named
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSide:
-    """One side.
-
-    Attributes:
-        what: The name that the caller gave.
-        source: The plan, if there is one, and where it is from.
-        runs: Processes, failed ones too.
-    """
+    """One side by its name: its plan, if any, and its runs (processes), failed ones too."""
 
     what: str
     source: PlanInput

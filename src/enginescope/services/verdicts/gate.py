@@ -48,11 +48,7 @@ class GateRequest(Record, frozen=True, kw_only=True, eq=False):
 
 
 class GateQuestion:
-    """A gate's request, with the runs that it names and what the store knows of them.
-
-    Attributes:
-        baseline, current: The runs of both sides.
-    """
+    """A gate's request, with the runs of both sides and what the store knows of them."""
 
     def __init__(self, request: GateRequest, observer: Observer) -> None:
         """Read the runs."""

@@ -20,12 +20,9 @@ from enginescope.store.location import StorePlace
 
 
 class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
-    """Whose metric to follow; see `history`.
+    """Whose metric to follow: the newest `last` runs of a model, or `runs`; see `history`.
 
-    Attributes:
-        model: Name, part of a name, or path; ``None``: `runs` are the runs.
-        backend: Beginning of the backend's specification.
-        last: Number of runs, the newest.
+    The model is a name, a part of one, or a path; the backend, the beginning of its specification.
     """
 
     model: str | None = None
