@@ -162,8 +162,7 @@ class _Session:
 
 def _job(settings: Settings) -> Job:
     subject = jobs.subject_of(Path(settings.model))
-    kind = "engine" if settings.load_engine else "onnx"
-    job = job_of(settings, replace(subject, kind=kind))
+    job = job_of(settings, replace(subject, kind="engine" if settings.load_engine else "onnx"))
     load_backend(job.backend.name).check(job.backend)
     only_builds = settings.skip_inference and settings.load_engine is None
     jobs.check_demands(job.backend, job.workload.mode, only_builds=only_builds)

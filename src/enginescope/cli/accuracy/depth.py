@@ -115,13 +115,12 @@ def _request(options: dict[str, Any]) -> DepthRequest:
         duration_ms=options["telemetry_time"] or TelemetryRule().duration_ms,
         interval_ms=1e3 * options["gpu_sample_interval"],
     )
-    preprocessing = Preprocessing(filter=options["image_filter"], mean=mean, std=std)
     return request_of(
         DepthRequest,
         options,
         models=options["engines"],
         telemetry=telemetry,
-        preprocessing=preprocessing,
+        preprocessing=Preprocessing(filter=options["image_filter"], mean=mean, std=std),
     )
 
 
@@ -134,8 +133,7 @@ def _present(result: DepthBenchmark, options: dict[str, Any]) -> None:
     from enginescope.render.base.text import screen_width, show
     from enginescope.render.depth.depth_answer import depth_text
 
-    width = screen_width()
-    show(depth_text(result, tuple(map(str, result.files)), width=width))
+    show(depth_text(result, tuple(map(str, result.files)), width=screen_width()))
     runs = [side.view.id[:6] for side in result.sides]
     verb, purpose = ("compare", "which is faster") if len(runs) > 1 else ("report", "report")
     next_steps(step(options, purpose, verb, *runs))

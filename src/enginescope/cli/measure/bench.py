@@ -221,8 +221,7 @@ def warm_up_of(given: tuple[int | float, ...]) -> WarmUp:
     if not given:
         return WarmUp()
     counts = [one for one in given if isinstance(one, int)]
-    times = [one for one in given if isinstance(one, float)]
-    time_ms = max(times, default=0.0)
+    time_ms = max([one for one in given if isinstance(one, float)], default=0.0)
     return WarmUp(
         time_ms=time_ms,
         iterations=max(counts, default=0),

@@ -54,5 +54,4 @@ def command(target: str, **options: Any) -> int:
     if report.tag is not None and len(report.trials) > 1:
         steps.append(step(options, "its runs", "runs list", "--tag", report.tag))
     present_answer(load_answer(report), options, *steps)
-    is_missed = report.kind in (LoadKind.MISSED, LoadKind.INCONCLUSIVE)
-    return exit_code(progress, int(is_missed))
+    return exit_code(progress, int(report.kind in (LoadKind.MISSED, LoadKind.INCONCLUSIVE)))

@@ -49,9 +49,8 @@ def command(model: Path, **options: Any) -> int:
 
     check_files(options, model)
     mode = Mode(cuda_graph=False) if options["cuda_graph"] == "off" else Mode()
-    weights = dict(options["weights"])
     request = process_options.request_of(
-        ShapesRequest, options | {"mode": mode}, model=model, weights=weights
+        ShapesRequest, options | {"mode": mode}, model=model, weights=dict(options["weights"])
     )
     with measuring(progress := RoundsProgress(), can_continue=True):
         report = sweep_shapes(request, progress)

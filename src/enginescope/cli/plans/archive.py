@@ -138,8 +138,7 @@ def extract(archive: Path, names: tuple[str, ...], output: Path | None, **option
     """Extract ARCHIVE, or its files NAMES, and check their SHA-256."""
     from enginescope.services.plans.archive import extract_archive
 
-    written = extract_archive(archive, names, output)
-    print_paths(written, options)
+    print_paths(extract_archive(archive, names, output), options)
 
 
 def _show(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -> None:

@@ -93,8 +93,7 @@ def command(model: str, **options: Any) -> None:
     if options["html"] is not None:
         from enginescope.render.verdicts.history_page import history_page
 
-        page = history_page(found, model=Path(model).name, steps=steps)
-        write_output(options["html"], page)
+        write_output(options["html"], history_page(found, model=Path(model).name, steps=steps))
     if options["png"] is not None:
         from enginescope.render.html.images import png_bytes
 

@@ -243,8 +243,7 @@ class ClockAround(Record, frozen=True, kw_only=True):
     @property
     def drop_pct(self) -> float:
         """How far the clock fell below that before the loop, in percent; never negative."""
-        least = min(self.during_mhz, self.after_mhz)
-        return max(0.0, 100 * (1 - least / self.before_mhz))
+        return max(0.0, 100 * (1 - min(self.during_mhz, self.after_mhz) / self.before_mhz))
 
 
 class Held(Record, frozen=True, kw_only=True):

@@ -144,8 +144,7 @@ def choose_samples(model: Path, request: SampleRequest, workload: Workload) -> S
     if not (paths or request.random or shapes or workload.files):
         paths = data_sets_beside(model)
     if not paths:
-        count = request.count or 8
-        samples, common = random_samples(count, workload.seed, shapes)
+        samples, common = random_samples(request.count or 8, workload.seed, shapes)
         return SampleChoice(samples=samples, shapes=common)
     if len({shape.name for shape in shapes}) < len(shapes):
         raise UsageError("an input with several shapes", why="the data set has its own shapes")

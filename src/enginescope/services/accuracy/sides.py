@@ -122,8 +122,7 @@ def _longer(side: Side, depth: int) -> str:
     parts = Path(job.subject.path).resolve().parts
     if depth > len(parts):
         return f"{job.subject.path} · {job.backend}"
-    named = replace(job.subject, name="/".join(parts[-depth:]))
-    return side_label(replace(job, subject=named))
+    return side_label(replace(job, subject=replace(job.subject, name="/".join(parts[-depth:]))))
 
 
 def _unused(request: ValidateRequest, samples: Sequence[Sample]) -> str | None:
@@ -167,8 +166,7 @@ def _reference_job(request: ValidateRequest) -> Job:
         return _made(path, _on_its_own(path, request), request)[0]
     if path.suffix.lower() in {".onnx", ".engine", ".plan", ".trt"} or "/" in given.split("?")[0]:
         raise UsageError(f"reference {given}", why="no such file or folder")
-    on = REFERENCE if given == CPU_BACKEND else given
-    return _made(first, (on,), request)[0]
+    return _made(first, (REFERENCE if given == CPU_BACKEND else given,), request)[0]
 
 
 def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:

@@ -133,8 +133,7 @@ def unfolded(
     found = Unfolded(job=job, reference=reference, samples=samples)
     stays: set[str] = set()
     for depth in range(_DEEPEST):
-        folder = answers.folder / f"unfolded-{depth}"
-        deeper = _one_level(found, answers, folder, stays)
+        deeper = _one_level(found, answers, answers.folder / f"unfolded-{depth}", stays)
         if deeper is None:
             break
         found = deeper

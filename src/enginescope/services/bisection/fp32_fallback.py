@@ -60,12 +60,10 @@ class FallbackStrategy(Record, frozen=True, kw_only=True):
             before = self.job.backend.options.get(self.option)
             names = [*([before] if before else []), *nodes]
             options = {**self.job.backend.options, self.option: ",".join(names)}
-            spec = replace(self.job.backend, options=options)
-            return replace(self.job, backend=spec)
+            return replace(self.job, backend=replace(self.job.backend, options=options))
         source = Path(self.whole.subject.path or "")
         made = fp16_model(source, folder, Fp16Options(node_block_list=tuple(nodes)))
-        subject = replace(self.job.subject, path=made.path, sha256=None)
-        return replace(self.job, subject=subject)
+        return replace(self.job, subject=replace(self.job.subject, path=made.path, sha256=None))
 
     def specification(self, nodes: Sequence[str]) -> str:
         """Return how to have it again, as it is typed."""

@@ -222,8 +222,7 @@ class BisectRun:
                 [of for name, of in values.items() if name in flow.outputs or name not in marks]
                 for values, (_, flow, marks, _) in zip(both, copies, strict=True)
             ]
-            answers = renamed(known[1], plan.output_names)
-            outputs.add(number, sample.name, known[0], answers)
+            outputs.add(number, sample.name, known[0], renamed(known[1], plan.output_names))
         shutil.rmtree(folder, ignore_errors=True)
         found = {name: each.result() for name, each in sums.items() if each.is_compared}
         return found, not outputs.result().passes

@@ -81,8 +81,7 @@ def run_load(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
 
 
 def _job_of(request: LoadRequest, rule: LoadRule, store: Store) -> Job:
-    mode = replace(request.workload.mode, in_flight=None)
-    workload = replace(request.workload, mode=mode)
+    workload = replace(request.workload, mode=replace(request.workload.mode, in_flight=None))
     limits = request.limits or Limits(timeout_s=_timeout_s(rule))
     if not is_address(request.address):
         shared = {"on": request.on, "data": request.data, "conditions": request.conditions}

@@ -141,12 +141,11 @@ def continue_sides(
         raise _refused(tag, change)
     first = [side[0] for side in recorded]
     tags = tuple(one for one in first[0].tags if one != tag)
-    request = JobRequest(tags=tags, max_time_s=max_time_s, command=command)
     return run_rounds(
         tuple(replace(run.job, engine=None) for run in first),
         looks,
         terms,
-        request,
+        JobRequest(tags=tags, max_time_s=max_time_s, command=command),
         store,
         observer,
         pacing=Pacing(plan=plan, recorded=recorded),

@@ -196,10 +196,9 @@ def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
     )
     jobs: tuple[Job, ...] = ()
     for model in request.models or sample_models(store.path / "samples"):
-        backends = request.backends or (usual_backend(model),)
         jobs += make_jobs(
             [model],
-            with_profile(backends, request.profile_index),
+            with_profile(request.backends or (usual_backend(model),), request.profile_index),
             request.workload,
             limits=limits,
             layer_profile=request.layer_profile,

@@ -154,9 +154,8 @@ def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> Se
     store = writable_store(request.store)
     job = jobs_of(request.job_request(), store)[0]
     begin = perf_counter()
-    measured = list(_compared(job, request, store, observer))
     test = self_test_of(
-        measured,
+        list(_compared(job, request, store, observer)),
         rounds=request.rounds,
         threshold_pct=request.threshold_pct,
         duration_s=perf_counter() - begin,

@@ -156,11 +156,10 @@ def _fit(request: MemoryRequest, model: Path, observer: MeasurementObserver) -> 
             low = size
         else:
             high = size
-    probes = tuple(Probe(size=size, process_bytes=found[size]) for size in sorted(found))
     return Fit(
         dim=request.fits_dim,
         limit_bytes=limit,
         size=low,
         process_bytes=found.get(low),
-        probes=probes,
+        probes=tuple(Probe(size=size, process_bytes=found[size]) for size in sorted(found)),
     )

@@ -142,8 +142,7 @@ def lint_input(source: PlanInput) -> LintInput:
 def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:
     subject = lint_input(source)
     if gpu is not None:
-        device = Device(name=limits_of(gpu, source.devices).name)
-        subject = replace(subject, device=device)
+        subject = replace(subject, device=Device(name=limits_of(gpu, source.devices).name))
     report = find(subject, config)
     is_file = source.kind not in ("run", "view")
     return Linted(source=source.where, plan=subject.plan, report=report, is_file=is_file)

@@ -111,8 +111,7 @@ class Conversion:
         """Return a job in FP32 with the layers of these names converted."""
         home = self.home(names)
         if self.to == "fp16":
-            lowered = replace(_lowered(job), engine_cache=str(home))
-            way, _ = fallback_strategy(lowered, job)
+            way, _ = fallback_strategy(replace(_lowered(job), engine_cache=str(home)), job)
             assert way is not None
             return way.keeping(self.kept_nodes(names), home)
         target = home / _INT8
@@ -208,8 +207,7 @@ class Outputs:
         if stored.exists():
             return decode(stored.read_bytes(), ConvertedModel, source=str(stored))
         try:
-            job = self._conversion.job(self._job, layers)
-            self._collect(job, folder, text)
+            self._collect(self._conversion.job(self._job, layers), folder, text)
             folders = self._folder / _REFERENCE, folder
             diff = compare_folders("converted", self._samples, folders, self._row)
             model = self._outcome(layers, diff)

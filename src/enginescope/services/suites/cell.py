@@ -171,8 +171,7 @@ def _reference(job: Job, name: str | None) -> Job:
     if name is None or name == CPU_BACKEND:
         name = REFERENCE
     if Path(name).is_file():
-        subject = subject_of(Path(name))
-        return replace(job, subject=subject, backend=parse_backend(REFERENCE))
+        return replace(job, subject=subject_of(Path(name)), backend=parse_backend(REFERENCE))
     return replace(job, backend=parse_backend(name))
 
 

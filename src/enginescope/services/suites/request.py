@@ -273,8 +273,7 @@ def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
     """Return the suite of a file or folder, with the values of the request in place of its keys."""
     source = request.source
     if source.is_dir():
-        models = (str(source.resolve()),)
-        file, base = SuiteFile(suite=GeneralPart(models=models)), Path.cwd()
+        file, base = SuiteFile(suite=GeneralPart(models=(str(source.resolve()),))), Path.cwd()
         name = source.resolve().name
     elif source.is_file() and source.suffix.lower() in MODEL_SUFFIXES:
         why = "it is a model, and a suite is a file of settings or a folder of models"

@@ -152,8 +152,7 @@ class Search:
         }
 
     def _text(self, turn: RoundPosition) -> str:
-        name = self._name(side_number(turn.side))
-        return f"round {turn.round + 1} of {RUNGS[-1]}, {name}"
+        return f"round {turn.round + 1} of {RUNGS[-1]}, {self._name(side_number(turn.side))}"
 
     def _name(self, number: int) -> str:
         one = self._candidates[number]

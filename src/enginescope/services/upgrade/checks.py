@@ -280,8 +280,7 @@ class Checks:
 
 
 def _late_notice(what: str) -> Notice:
-    message = f"the maximum time was over after {what}"
-    return Notice(code="I-SHORT-SEARCH", message=message)
+    return Notice(code="I-SHORT-SEARCH", message=f"the maximum time was over after {what}")
 
 
 def _is_timed(model: UpgradedModel) -> bool:
