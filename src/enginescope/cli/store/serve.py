@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli import token_option
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import EXISTING, SIZE, option, store_option
 from enginescope.cli.store.tokens import command as tokens
-from enginescope.cli.token_option import (
-    VARIABLE,
-    given_token,
-    is_open_to_others,
-    made_token,
-    token_option,
-)
 from enginescope.cli.verb import refuse_typed, verb_of_verbs
 from enginescope.core import optional
 from enginescope.core.errors import UsageError
@@ -41,7 +35,7 @@ if TYPE_CHECKING:
 @option(
     "--port", "Port to listen on; 0 picks a free port.", click.IntRange(0, 65_535), default=8642
 )
-@token_option("Read the access token from this file, or create one there.")
+@token_option.token_option("Read the access token from this file, or create one there.")
 @option("--accept-push", "Accept runs from enginescope runs push.", is_flag=True)
 @option("--max-upload", "Maximum size of one uploaded run.", SIZE, default="256MiB")
 @option(
@@ -97,7 +91,7 @@ def _configuration(file: Path | None) -> Configuration | None:
         return None
     configuration = read_configuration(file)
     for hook in configuration.webhook:
-        if is_open_to_others(Path(hook.secret_file)):
+        if token_option.is_open_to_others(Path(hook.secret_file)):
             warn(f"others on this machine may read {hook.secret_file}: chmod 600")
     return configuration
 
@@ -107,11 +101,11 @@ def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool
     from enginescope.serve.access import OWN_NAMES, Access, check_token
     from enginescope.store.server_tokens import ServerTokens
 
-    if file is not None and made_token(file):
+    if file is not None and token_option.made_token(file):
         note(f"a new token is in {file}")
-    elif file is not None and is_open_to_others(file):
+    elif file is not None and token_option.is_open_to_others(file):
         warn(f"others on this machine may read {file}: chmod 600 {file}")
-    token = given_token(file)
+    token = token_option.given_token(file)
     named = ServerTokens(store.path)
     is_local, has_named = is_loopback(host), bool(named.all())
     why = "the server accepts runs" if must_have_token else None
@@ -123,7 +117,7 @@ def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool
             "a token is needed",
             why=why,
             hint="enginescope serve tokens create NAME makes one; --token-file FILE makes one for "
-            f"everything; or set {VARIABLE}",
+            f"everything; or set {token_option.VARIABLE}",
         )
     checked = check_token(token) if token is not None else None
     hosts = OWN_NAMES | {host.lower(), f"[{host.strip('[]')}]"} if is_local else None

@@ -16,14 +16,8 @@ from enginescope.backends.base import Rounding
 from enginescope.backends.registry import backend_of, parse_backend
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
+from enginescope.formats.onnx import onnx_rounding
 from enginescope.formats.onnx.onnx_precision import onnx_precision
-from enginescope.formats.onnx.onnx_rounding import (
-    LARGEST,
-    ORDERS,
-    ROUNDED_ROWS,
-    RoundedCopy,
-    rounded_onnx,
-)
 from enginescope.formats.tensors.tensor_files import answer_file, has_expected, read_answers
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
@@ -272,9 +266,9 @@ class RoundedReference:
 
     def __init__(self, reference: Side, rows: Iterable[str], folder: Path) -> None:
         self._reference = reference
-        self._rows = sorted({*rows} & (ROUNDED_ROWS | _WITHOUT))
+        self._rows = sorted({*rows} & (onnx_rounding.ROUNDED_ROWS | _WITHOUT))
         self._folder = folder / "rounded"
-        self._copies: dict[str, list[RoundedCopy]] = {}
+        self._copies: dict[str, list[onnx_rounding.RoundedCopy]] = {}
         self._largest: dict[str, float] = {}
         self.notices: list[Notice] = []
 
@@ -298,11 +292,11 @@ class RoundedReference:
         job, copies = self._reference.job, []
         if job is None:
             return None
-        for number, order in enumerate(ORDERS.get(row, ("nearest",))):
+        for number, order in enumerate(onnx_rounding.ORDERS.get(row, ("nearest",))):
             home = self._folder / row / str(number)
             try:
                 path = Path(job.subject.path or "")
-                copies.append(rounded_onnx(path, row, home / "model", order))
+                copies.append(onnx_rounding.rounded_onnx(path, row, home / "model", order))
                 copy = str(copies[-1].path)
                 subject = replace(job.subject, path=copy, sha256=None)
                 backend = parse_backend(REFERENCE + _UNOPTIMIZED)  # optimizers drop rounding
@@ -320,10 +314,12 @@ class RoundedReference:
         for order, copy in enumerate(self._copies.get(row, ())):
             tensors = read_answers(answer_file(self._folder / row / str(order), number))
             for tensor in tensors:
-                if tensor.name == LARGEST:
+                if tensor.name == onnx_rounding.LARGEST:
                     for name, size in zip(copy.activations, tensor.data, strict=True):
                         self._largest[name] = max(self._largest.get(name, 0.0), float(size))
-            orders.append(tuple(tensor for tensor in tensors if tensor.name != LARGEST))
+            orders.append(
+                tuple(tensor for tensor in tensors if tensor.name != onnx_rounding.LARGEST)
+            )
         return orders
 
     def close(self) -> None:

@@ -17,14 +17,8 @@ from enginescope.backends.onnxruntime.convert.mixed_precision import quantize
 from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
 from enginescope.core.jsonio import decode, encode, sha256_of, write_atomic
 from enginescope.core.record import copied, replace
+from enginescope.formats.onnx import onnx_precision
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
-from enginescope.formats.onnx.onnx_precision import (
-    graphs_of,
-    inner_graphs,
-    load_without_weights,
-    node_name,
-    onnx_precision,
-)
 from enginescope.formats.tensors.tensor_files import answer_file, read_answers
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import CPU_BACKEND, Job
@@ -44,17 +38,17 @@ _REFERENCE = "FP32"
 
 
 def read_layers(model: Path, by: Granularity) -> tuple[LayerNodes, ...]:
-    precision = onnx_precision(model)
+    precision = onnx_precision.onnx_precision(model)
     if precision != "fp32":
         why = "layers are converted from FP32"
         hint = "name the FP32 model that it was made from"
         raise UsageError(f"{model.name} holds {precision}", why=why, hint=hint)
-    graph = load_without_weights(str(model)).graph
+    graph = onnx_precision.load_without_weights(str(model)).graph
     inner = {
-        node_name(node): tuple(
-            node_name(part)
-            for body in inner_graphs(node)
-            for subgraph in graphs_of(body)
+        onnx_precision.node_name(node): tuple(
+            onnx_precision.node_name(part)
+            for body in onnx_precision.inner_graphs(node)
+            for subgraph in onnx_precision.graphs_of(body)
             for part in subgraph.node
         )
         for node in graph.node
