@@ -53,9 +53,20 @@ def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     from enginescope.render.page.export import summary_json
 
     views = [RunView(run) for run in runs]
-    for name, write in (("markdown", _markdown), ("html", _page), ("card", _card)):
-        if options.get(name) is not None:
-            write_output(options[name], write(views))
+    if options.get("markdown") is not None:
+        from enginescope.render.page.markdown import report_markdown
+
+        write_output(options["markdown"], report_markdown(views))
+    if options.get("html") is not None:
+        from enginescope.render.page.page import report_page
+
+        write_output(options["html"], report_page(views))
+    if options.get("card") is not None:
+        from enginescope.render.html.answer_page import slide_png
+        from enginescope.render.page.report import subject_slide
+        from enginescope.render.plans.plan_headline import PageSubject
+
+        write_output(options["card"], slide_png(subject_slide(list(map(PageSubject, views)))))
     if options["as_json"]:
         print_json(summary_json(views))
     else:
@@ -69,26 +80,6 @@ def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     if len(ids) == 1:
         steps[:0] = run_steps(views[0], options["store_folder"])
     end_report(options, *steps)
-
-
-def _markdown(views: Sequence[RunView]) -> bytes:
-    from enginescope.render.page.markdown import report_markdown
-
-    return report_markdown(views)
-
-
-def _page(views: Sequence[RunView]) -> bytes:
-    from enginescope.render.page.page import report_page
-
-    return report_page(views)
-
-
-def _card(views: Sequence[RunView]) -> bytes:
-    from enginescope.render.html.answer_page import slide_png
-    from enginescope.render.page.report import subject_slide
-    from enginescope.render.plans.plan_headline import PageSubject
-
-    return slide_png(subject_slide([PageSubject(view) for view in views]))
 
 
 def _show(views: Sequence[RunView]) -> None:

@@ -182,11 +182,11 @@ def declared(request: type[Record]) -> tuple[Declared, ...]:
                 default = own.default_factory()
             how = parameters[own.name].kind
             fields.append(Declared(own.name, tuple(_kinds(kind)), param, default, kind, how))
-    return tuple(sorted(fields, key=lambda field: (*_place(field), home[field.name])))
 
+    def place(field: Declared) -> tuple[bool, bool, int]:
+        return field.name not in _STAR, field.kind is Parameter.KEYWORD_ONLY, home[field.name]
 
-def _place(field: Declared) -> tuple[bool, bool]:
-    return field.name not in _STAR, field.kind is Parameter.KEYWORD_ONLY
+    return tuple(sorted(fields, key=place))
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.tensor_files import answer_file, read_answers, read_skipped
 from enginescope.records.run.job import CPU_BACKEND, BackendSpec, InputFile, InputShape, Job
-from enginescope.records.run.run import Run, TensorValues
+from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample
 from enginescope.records.tensor import Tensor
 from enginescope.runner.inputs.collect_outputs import answered
@@ -157,21 +156,16 @@ class DepthRun:
         self._observer.comparison_started(len(samples))
         collect_outputs(side.job, request, self._observer.side_progressed)
 
-    def _answers_of(
-        self, sides: Sequence[_Side], what: str, label: str, number: int
-    ) -> tuple[TensorValues, ...]:
-        side = next(one for one in sides if one.label == label)
-        return read_answers(answer_file(side.folder / what, number))
-
     def _scoring(self, sides: Sequence[_Side], what: str, samples: Sequence[Sample]) -> TaskScoring:
-        names = [sample.name for sample in samples]
-        answers_of = partial(self._answers_of, sides, what)
-        skipped = {
-            one.sample: one.why for side in sides for one in read_skipped(side.folder / what)
-        }
-        fail_fast = self._request.fail_fast
+        folders = {side.label: side.folder / what for side in sides}
+        skipped = (one for folder in folders.values() for one in read_skipped(folder))
         return TaskScoring(
-            self._task, self._task.name, answers_of, names, skipped=skipped, fail_fast=fail_fast
+            self._task,
+            self._task.name,
+            lambda label, number: read_answers(answer_file(folders[label], number)),
+            [sample.name for sample in samples],
+            skipped={sample.sample: sample.why for sample in skipped},
+            fail_fast=self._request.fail_fast,
         )
 
     def _quality(

@@ -257,8 +257,6 @@ def archived_outputs(names: Sequence[str], observer: PlanObserver) -> tuple[Repo
 
 def _place(source: PlanInput, path: str, store: StorePlace | None) -> Path | None:
     if source.kind in ("run", "view"):
-        from enginescope.store.archive import Store
-
         try:
             files = Store(store).artifact_paths(source.where)
         except StoreError:  # a view of a run that is not stored
