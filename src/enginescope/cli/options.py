@@ -65,12 +65,9 @@ class Items(click.IntRange):
 
 
 def option(flags: str, text: str, kind: Any = None, **settings: Any) -> Callable[[F], F]:
-    """Declare an option whose help shows its default, unless `show_default` says otherwise.
+    """Declare an option with its name, ``"--max-time max_time_s"``, and the `kind` of its value.
 
-    Args:
-        flags: And the name of the parameter: ``"--max-time max_time_s"``.
-        kind: The type of its value.
-        settings: Of click, and `heading` of `HeadedOption`.
+    Its help shows its default, unless `show_default` says otherwise.
     """
     settings.setdefault("show_default", "default" in settings)
     settings.setdefault("cls", HeadedOption)
@@ -238,7 +235,6 @@ store_option = option(
 def _each_once(
     _context: click.Context, param: click.Parameter, dims: tuple[DimSize, ...]
 ) -> tuple[DimSize, ...]:
-    """Return the sizes, or fail where a dimension has two."""
     names = [one.name for one in dims]
     twice = next((one for one in names if names.count(one) > 1), None)
     if twice is not None:

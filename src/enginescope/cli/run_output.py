@@ -38,7 +38,6 @@ def noting_tags(tags: Sequence[str], place: StorePlace | None) -> Iterator[None]
 
 
 def _rows(tags: Sequence[str], place: StorePlace | None) -> dict[str, tuple[RunRow, ...]]:
-    """Return the runs by tag; empty if the store cannot be read."""
     from enginescope.store.archive import Store
 
     try:

@@ -67,7 +67,6 @@ def command(arguments: tuple[str, ...]) -> int:
 
 
 def _show_checked(checked: CheckedLine) -> None:
-    """Print what a version makes of a command line."""
     rows = [
         (flag.argument, flag.state, "; ".join(filter(None, (flag.why, flag.instead))))
         for flag in checked.flags

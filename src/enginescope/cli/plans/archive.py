@@ -142,7 +142,6 @@ def extract(archive: Path, names: tuple[str, ...], output: Path | None, **option
 
 
 def _show(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -> None:
-    """Print where it is from, which engines it tells of, and its files."""
     whole = format_bytes(sum(one.size_bytes for one in files))
     print(f"{archive.name}: {counted(len(files), 'file')}, {whole}")
     if manifest is None:

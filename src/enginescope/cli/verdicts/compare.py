@@ -121,7 +121,6 @@ def command(what: tuple[str, ...], **options: Any) -> int:
 
 
 def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
-    """Measure more rounds; return the exit code."""
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.process_options import command_line
     from enginescope.cli.progress import measuring

@@ -113,13 +113,10 @@ def command(current: tuple[str, ...], baselines: tuple[str, ...], **options: Any
 
 
 def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...]:
-    """Return the limit of each metric that is looked at.
+    """Return the limit of each metric that is looked at; `UsageError`: no percentage or metric.
 
     A percentage alone is of every metric without one of its own; one that is named with a metric
     makes it looked at. Latency is looked at unless ``--metric`` names others.
-
-    Raises:
-        UsageError: Not a percentage, or no such metric.
     """
     general, own = DEFAULT_REGRESSION_PCT, dict[str, float]()
     for one in limits:

@@ -150,11 +150,6 @@ def _steps(
 
 
 def _chart(found: Sequence[JobHistory]) -> Chart:
-    """Return the chart of the only model and backend.
-
-    Raises:
-        UsageError: There are several.
-    """
     from enginescope.render.verdicts.history_page import history_chart
     from enginescope.render.verdicts.history_text import grouped
 

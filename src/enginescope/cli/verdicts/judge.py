@@ -137,7 +137,6 @@ def _propose(sides: list[sources.Source], options: dict[str, Any]) -> int:
 
 
 def _interrupted(comparison: Comparison, answer: Answer) -> int:
-    """Say how to continue; return the exit code."""
     how = _how_to_continue(answer.kept)
     warn(f"enginescope: interrupted after {counted(answer.rounds, 'round')}; {how}")
     error = comparison.experiment.interruption

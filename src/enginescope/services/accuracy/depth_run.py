@@ -183,7 +183,6 @@ class DepthRun:
         return scoring.against_targets(labels, known, str(self._request.gt))
 
     def _timed(self, sides: Sequence[_Side]) -> tuple[Run, ...]:
-        """Measure every side on its own input, then sample its GPU."""
         runs: list[Run] = []
 
         @deferred_signals()
@@ -202,7 +201,6 @@ class DepthRun:
         return tuple(self.keeper.stored(run) for run in runs)
 
     def _fed(self, number: int, side: _Side) -> Job:
-        """Return the job with the picture as its input, from a file that stays."""
         saved = self._saved.keep(number + 1, answer_file(side.folder / "inputs", 0))
         names = (answer.name for answer in read_answers(saved))
         files = tuple(InputFile(name=name, path=str(saved)) for name in names)

@@ -79,8 +79,7 @@ def _made(folder: Path) -> None:
 def write_files(found: Validation, doing: ValidationRun, output: Path) -> Validation:
     """Write ``output_diff.json``, ``per_sample_diff.json`` and ``validate.html``.
 
-    Returns:
-        With a notice of the files that could not be written: the comparison itself stands.
+    Return `found` with a notice of files that could not be written: the comparison itself stands.
     """
     from enginescope.render.html.answer_page import written_json, written_page
     from enginescope.render.validation.validate_answer import per_sample_json, validate_answer

@@ -288,7 +288,6 @@ class RoundedReference:
                 self.notices.append(notice)
 
     def _ran(self, row: str, answer: Callable[[Job, Path], object]) -> str | None:
-        """Run the copies of a row; return why one could not run."""
         job, copies = self._reference.job, []
         if job is None:
             return None

@@ -105,10 +105,8 @@ class Plan(Record, frozen=True, kw_only=True):
 class ValidationRun:
     """Executes a plan.
 
-    Args:
-        collect: Wraps the collection of each side's outputs: it may put stored ones into
-            ``request.folder``.
-        alike: Sides of one key have the same inputs and outputs, which are asked for once.
+    `collect` wraps the collection of each side's outputs: it may put stored ones into
+    ``request.folder``. Sides of one key, `alike`, are asked once for their inputs and outputs.
     """
 
     def __init__(
@@ -317,7 +315,6 @@ class ValidationRun:
         )
 
     def _folder(self, label: str) -> Path:
-        """Return where a side's outputs go: ``reference``, ``side-1``, …"""
         sides = self._plan.sides
         labels = [other.label for other in sides.others]
         name = "reference" if label == sides.reference.label else f"side-{labels.index(label) + 1}"
@@ -344,7 +341,6 @@ class ValidationRun:
         return tuple(output.name for output in bindings_of(first, names).outputs) if first else ()
 
     def _check_names(self) -> None:
-        """Raise where an output or an input is named that no model has."""
         plan, label = self._plan, self._plan.sides.reference.label
         sides = [run for name, run in self._runs.items() if name != label]
         if sides and not self._failures:

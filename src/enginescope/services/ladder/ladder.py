@@ -185,11 +185,7 @@ class Ladder(Record, frozen=True, kw_only=True):
 
 
 def ladder_for(spec: BackendSpec, streams: int, *, is_engine: bool) -> Ladder:
-    """Return the ladder of a backend.
-
-    Raises:
-        UsageError: The backend has no ladder.
-    """
+    """Return the ladder of a backend; raise `UsageError` if it has none."""
     if spec.name in ("trt", "trt-rtx"):
         return _of_tensorrt(spec, streams, is_engine=is_engine)
     provider = getattr(load_backend(spec.name), "provider", None)

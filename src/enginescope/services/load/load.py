@@ -169,7 +169,6 @@ class _Trials:
         return step
 
     def _rounds(self, rate_per_s: float | None, done: int = 0) -> JobRounds:
-        """Return the repeats at a rate of which so many are `done`."""
         rule = self._rule
         rule = replace(rule, rate_per_s=rate_per_s, seed=rule.seed + done)
         job = replace(self._job, load=rule)
@@ -288,18 +287,12 @@ def _first_rate(run: Run) -> float:
 def search_highest(
     first: LoadStep, measure: Callable[[float], LoadStep | None], resolution_pct: float
 ) -> tuple[tuple[LoadStep, ...], float | None]:
-    """Find the highest rate that meets the objective by bisection of the ratio.
+    """Find the highest rate that meets the objective by bisection of the ratio, from a verdict.
 
-    It is assumed that a higher rate never has lower latencies. Each step is at another rate.
-
-    Args:
-        first: The verdict to begin with.
-        measure: Returns the verdict at a rate; ``None``: no time was left, or it was interrupted.
-        resolution_pct: The search ends when the lowest rate that is not met is this close.
-
-    Returns:
-        steps: In the order of measurement.
-        skipped: Rate that there was no time for, with which the search ended.
+    It is assumed that a higher rate never has lower latencies. Each step is at another rate. The
+    search ends when the lowest rate that is not met is as close as `resolution_pct`, or if
+    `measure` has no time left for a rate, or was interrupted: that rate is returned beside the
+    steps.
     """
     steps, start = [first], first.rate_per_s or 1.0
     rate = _next_rate(steps, start, resolution_pct)

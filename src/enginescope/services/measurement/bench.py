@@ -54,8 +54,7 @@ def measure_models(
 ) -> BenchResult:
     """Measure the jobs of `request` in order; a job that fails is a run with its outcome.
 
-    Args:
-        is_stored: Store each run as soon as it ends. Engines are cached in the store in any case.
+    Each run is stored as soon as it ends, if `is_stored`; engines are cached in any case.
     """
     store = writable_store(request.store) if is_stored else store_at(request.store)
     jobs = jobs_of(request, store)

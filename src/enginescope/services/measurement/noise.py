@@ -85,9 +85,7 @@ class NoiseResult(Record, frozen=True, kw_only=True):
 def measure_noise(request: NoiseRequest, observer: MeasurementObserver) -> NoiseResult:
     """Measure a job against itself, and record the noise floor. Layers are not timed.
 
-    Raises:
-        UsageError, MissingDependencyError, StoreError: As `compare_interleaved`; also if too few
-            rounds count for an interval.
+    Raises as `compare_interleaved`; also `UsageError` if too few rounds count for an interval.
     """
     store = writable_store(request.store)
     jobs = request.job_request()

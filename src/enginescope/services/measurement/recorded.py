@@ -33,14 +33,10 @@ Sides = tuple[tuple[Run, ...], ...]
 def kept_folder(
     top: Path, search: object, request: MeasureRequest, observer: MeasurementObserver
 ) -> Iterator[Path]:
-    """Yield a folder for builds or models of a search: that of an equal one to continue, or a new.
+    """Yield a folder in `top` for what a search builds: that of an equal `search`, or a new one.
 
     It stays after an interrupt, and goes when the search ends. Its name tells recorded rounds of
     these builds from others'. It is locked, so that no equal search removes it meanwhile.
-
-    Args:
-        top: The folders of all searches of a verb.
-        search: What makes searches equal.
     """
     key = hashlib.sha256(encode(search)).hexdigest()[:12]
     folder, lock = None, None
@@ -77,8 +73,7 @@ def recorded_rounds(
 ) -> Sides:
     """Return the runs of each side of the newest rounds of these jobs; empty without any.
 
-    Args:
-        software: Versions that other Pythons have now, by the name of their environment.
+    `software` has the versions that other Pythons have now, by the name of their environment.
     """
 
     def is_same(run: Run, job: Job) -> bool:

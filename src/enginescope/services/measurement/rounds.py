@@ -368,13 +368,9 @@ class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
 
 
 class InterleavedResult(Record, frozen=True, kw_only=True):
-    """Result of interleaved rounds.
+    """Interleaved rounds: what they were checked against, why they ended, whether all are stored.
 
-    Attributes:
-        terms: What it was checked against.
-        comparison: `None`: no process of some side succeeded.
-        ended: Why the rounds ended.
-        is_stored: Whether every run is stored.
+    There is no `comparison` where no process of some side succeeded.
     """
 
     sides: tuple[MeasuredSide, ...]

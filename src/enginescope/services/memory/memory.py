@@ -35,12 +35,9 @@ _MOST_PROBES = 30
 class MemoryRequest(Record, frozen=True, kw_only=True):
     """Whose memory to explain, and a limit to fit into.
 
-    Attributes:
-        what: An ONNX model, which is measured; else what `resolve_plan` takes.
-        on: Backend of a model.
-        workload: Inputs of a model.
-        fits_bytes: Find the largest size of `fits_dim` whose process stays within this.
-        fits_dim: ``"batch"``, or the name of a dynamic dimension.
+    `what` is an ONNX model, which is measured on a backend with the workload's inputs, or what
+    `resolve_plan` takes. Find the largest size of `fits_dim` (``"batch"``, or the name of a dynamic
+    dimension) whose process stays within `fits_bytes`.
     """
 
     what: PlanName
@@ -69,9 +66,7 @@ class MemoryReport:
 def explain_memory(request: MemoryRequest, observer: MeasurementObserver) -> MemoryReport:
     """Tell what fills the memory of a plan, a run or a model, which is measured for it.
 
-    Raises:
-        UsageError: The plan does not tell its tensors, or a limit is given for something else than
-            a model.
+    Raise `UsageError` if a plan does not tell its tensors, or if a limit is not of a model.
     """
     model = Path(request.what) if isinstance(request.what, str | Path) else Path()
     if model.suffix.lower() != ".onnx" or not model.is_file():

@@ -26,10 +26,8 @@ from enginescope.store.location import StorePlace
 class ArchiveRequest(Record, frozen=True, kw_only=True):
     """What goes into an archive; see `archive`.
 
-    Attributes:
-        files: Files of a folder keep their paths below it, below its name where there are several.
-            A run brings its folder, and the engine that it was measured with, if that file is
-            unchanged.
+    Files of a folder keep their paths below it, below its name where there are several. A run
+    brings its folder, and the engine that it was measured with, if that file is unchanged.
     """
 
     archive: Path

@@ -31,11 +31,9 @@ from enginescope.store.location import StorePlace
 class LintRequest(Record, frozen=True, kw_only=True):
     """Which plans, and which rules; see `lint`.
 
-    Attributes:
-        is_single: Whether several plans in a folder or an archive are an error.
-        select, ignore: `select` replaces the selection of `config`; `ignore` adds to it.
-        level: Least severity of a finding that fails; by default that of `config`, else a warning.
-        sarif: File to write the findings to, as SARIF 2.1.0.
+    Several plans in a folder or an archive are an error if `is_single`. `select` replaces the
+    selection of `config`; `ignore` adds to it. `level` is the least severity of a finding that
+    fails, by default that of `config`, else a warning. `sarif` is SARIF 2.1.0.
     """
 
     plans: tuple[PlanName, ...]

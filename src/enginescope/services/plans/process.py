@@ -198,7 +198,6 @@ def _step(
     version: Version,
     options: Mapping[str, str],
 ) -> str | None:
-    """Do a step of trtexec by flags and `options`, write log and metadata; return the run's id."""
     log = _Log()
     typed = shlex.join(("enginescope", "trtexec", *arguments))
     settings = settings_of(read_arguments(arguments, version))

@@ -62,10 +62,8 @@ def read_layers(model: Path, by: Granularity) -> tuple[LayerNodes, ...]:
 class Conversion:
     """Makes jobs of a model in FP32 into jobs of which some layers are in a lower precision.
 
-    Args:
-        to: The lower precision.
-        folder: For converted models and engines, and their compared outputs; the caller removes
-            it.
+    Converted models and engines, and their compared outputs, are in `folder`; the caller removes
+    it.
     """
 
     def __init__(
@@ -157,14 +155,10 @@ def _lowered(job: Job) -> Job:
 
 
 class Outputs:
-    """Collects the outputs of FP32 once, and compares those of converted models with them.
+    """Collects the outputs of `job`, in FP32, and compares those of converted models with them.
 
-    Rounding is what is measured, so that no expected noise widens the limits.
-
-    Args:
-        job: In FP32.
-        folder: For outputs; the caller removes it.
-        max_error: What RMSE ÷ spread of an output may be, in place of the limits of `validate`.
+    Rounding is what is measured, so that no expected noise widens the limits; `max_error`, of RMSE
+    ÷ spread, replaces those of `validate`. The caller removes `folder`.
     """
 
     def __init__(
@@ -191,10 +185,7 @@ class Outputs:
     def compared(self, layers: tuple[str, ...], text: str, *, keeps: bool = True) -> ConvertedModel:
         """Return what the outputs lose if some layers are converted; a failure is a state.
 
-        What an interrupted search has compared is not compared again.
-
-        Args:
-            keeps: Keep the converted model.
+        What an interrupted search has compared is not compared again; `keeps` the converted model.
         """
         self._observer.check_cancelled()
         folder, stored = self._folder / "side", self._conversion.home(layers).with_suffix(".json")

@@ -78,15 +78,11 @@ def check_sensitivity_request(request: SensitivityRequest) -> None:
 
 
 class SensitivitySearch:
-    """Compares and times converted models.
+    """Compares and times converted models, `base` being in FP32, with the workload of the timing.
 
-    Args:
-        base: In FP32, with the workload of the timing.
-
-    Attributes:
-        timings: Of layers alone, and of the cumulative models, as far as they were measured.
-        order: Layers in the order of conversion.
-        is_by_time: Whether a layer saves time beyond noise, so that `order` weighs it.
+    There are `timings` of layers alone, and of the cumulative models, as far as they were measured.
+    Layers are converted in `order`, which weighs time if a layer saves more than noise
+    (`is_by_time`).
     """
 
     def __init__(

@@ -49,12 +49,9 @@ _BOUNDS = ("min_shapes", "opt_shapes", "max_shapes")
 
 
 class Sweep(Record, frozen=True, kw_only=True):
-    """What changes from shape to shape.
+    """What changes from shape to shape: ``batch``, a named dimension, or an input.
 
-    Attributes:
-        name: ``batch``, a named dimension, or an input.
-        sizes: In ascending order; empty: `shapes`.
-        shapes: Whole shapes of the input.
+    One has `sizes` in ascending order, or whole `shapes` of the input.
     """
 
     name: str
@@ -376,7 +373,6 @@ def _report(
 def _not_measured(
     levels: Sequence[ShapeLevel], outcomes: Sequence[ShapeOutcome]
 ) -> Iterator[Notice]:
-    """Yield missing shapes, and that a CUDA graph was not declined and cannot be captured."""
     missing = [level for level in levels if level.latency_ms is None]
     if missing:
         named = "; ".join(f"{level.label}: {level.why or 'unknown'}" for level in missing)

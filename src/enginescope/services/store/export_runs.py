@@ -159,12 +159,9 @@ class PushObserver(Observer):
 
 
 class PushRequest(Record, frozen=True, kw_only=True):
-    """Which runs to send where.
+    """Which runs of the store to send where: those named, or without names those `wanted` chooses.
 
-    Attributes:
-        names: Runs, or none: those that `wanted` chooses.
-        suite: Name or folder of a suite: its plan, its rows, and the runs of its rows.
-        store: The store that has the runs.
+    Of a suite, by its name or folder: its plan, its rows, and the runs of its rows.
     """
 
     url: str

@@ -37,11 +37,8 @@ def checked_cell(
 ) -> CellChecked:
     """Compare the outputs of a cell with the reference; end as the reference does if it fails.
 
-    The reference is the suite's; else the outputs of the data set; else the model on ONNX
-    Runtime's CPU provider with one thread.
-
-    Args:
-        references: Reference outputs of former cells.
+    The reference is the suite's; else the outputs of the data set; else the model on ONNX Runtime's
+    CPU provider with one thread; `references` has the outputs of former cells.
     """
     refused = refusal_of(cell)
     if refused is not None:
@@ -189,13 +186,10 @@ def _wrong(side: ValidatedSide) -> str:
 
 
 class CellContext(Record, frozen=True, kw_only=True):
-    """Settings that all cells of a session share.
+    """Settings that all cells of a session share; `sink` gets each run as soon as it has ended.
 
-    Attributes:
-        sink: Gets each run as soon as it has ended.
-        command: The command line to record.
-        fingerprint: Of this Python; ``None``: taken for each cell.
-        references: Reference outputs of former cells.
+    Without a `fingerprint`, of this Python, one is taken for each cell. `references` has the
+    reference outputs of former cells.
     """
 
     sink: Sink

@@ -335,7 +335,6 @@ def _values(request: SuiteRequest, part: type[Record]) -> dict[str, Any]:
 
 
 def _limits_to_clear(validation: dict[str, Any]) -> dict[str, None]:
-    """Return the limits of the file that the request's limits replace."""
     if "tolerance" in validation:
         return {name: None for name in ("rtol", "atol") if name not in validation}
     return {"tolerance": None} if {"rtol", "atol"} & set(validation) else {}

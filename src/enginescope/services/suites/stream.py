@@ -241,7 +241,6 @@ class SuiteStream:
         return None
 
     def _announce(self, claim: Claim | None) -> None:
-        """Send the plan, and queue what the sink does not have yet."""
         if self._sink is not None:
             self._sink.shelf.put_suite(self._name, SuiteChange(plan=self._plan, claim=claim))
             ended = self._sink.shelf.suite_ended(self._name)

@@ -43,14 +43,8 @@ def value_of(run: Run, metric: TuneMetric) -> float | None:
 class Search:
     """Measures rounds, and drops alternatives that are slower by evidence.
 
-    Args:
-        outputs: Alternatives with wrong and with unchecked outputs, which are not measured.
-        begin: When the whole began, on the performance counter.
-
-    Attributes:
-        default: The first candidate.
-        rounds: Measured so far.
-        comparison: Id of the stored runs.
+    The first candidate is the default. Those of `outputs`, wrong and unchecked ones, are not
+    measured. The whole began at `begin`, on the performance counter.
     """
 
     def __init__(

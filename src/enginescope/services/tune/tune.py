@@ -81,17 +81,10 @@ def tune_options(request: TuneRequest, observer: MeasurementObserver) -> TuneRep
 def _confirmed(
     request: TuneRequest, search: Search, store: Store, observer: MeasurementObserver, begin: float
 ) -> tuple[Confirmation | None, tuple[Notice, ...]]:
-    """Measure the leader of a search and the default anew, interleaved.
+    """Measure the leader of a search and the default anew, interleaved; or say why not.
 
     Every process has inputs of another seed than in the search, and builds its engine anew where
-    the backend builds one.
-
-    Args:
-        begin: When the whole began, on the performance counter.
-
-    Returns:
-        confirmation: ``None`` if the maximum time leaves none for the fewest rounds.
-        notices: Warnings about its figures, or why there are none.
+    the backend builds one. Nothing is measured if the maximum time leaves too few rounds.
     """
     leader = search.leader
     assert leader is not None

@@ -70,13 +70,10 @@ from enginescope.store.machine_records import SPREADS
 
 
 class Effort(Record, frozen=True, kw_only=True):
-    """How many rounds a model may take, and how sure each look has to be.
+    """How many rounds a model may take, and how sure each look has to be; no looks: outputs alone.
 
-    Attributes:
-        looks: Rounds that count after which the metrics are looked at; empty: outputs alone.
-        confidence: Of each look.
-        has_layers: Time the layers too, in the first round.
-        reduced: New folder for the part of a model that fails alone on the new stack.
+    `has_layers` times the layers too, in the first round. `reduced` is a new folder for the part of
+    a model that fails alone on the new stack.
     """
 
     looks: tuple[int, ...]

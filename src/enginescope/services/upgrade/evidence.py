@@ -95,11 +95,7 @@ def check_evidence_folder(evidence: File, *, continues: bool = False) -> None:
 class EvidenceWriter:
     """Writes the bundle of an upgrade into its folder, as far as the upgrade has come.
 
-    Args:
-        request: Its evidence names the folder.
-
-    Attributes:
-        kept: Writes the outputs of each model as soon as they are known.
+    `kept` writes the outputs of each model as soon as they are known.
     """
 
     def __init__(self, request: UpgradeRequest) -> None:
@@ -139,11 +135,7 @@ class EvidenceWriter:
 
 
 def read_evidence(folder: Path) -> Evidence:
-    """Check every file of a bundle, and return what it says.
-
-    Raises:
-        FormatError: It is not a bundle; or a file was changed, is missing or was added.
-    """
+    """Return what a bundle says; `FormatError`: no bundle, or a file was changed, lost or added."""
     if not is_bundle(folder):
         why = f"it has no {DOCUMENT}" if folder.is_dir() else "no such folder"
         hint = "enginescope upgrade … --evidence DIR writes one"
@@ -288,14 +280,10 @@ def _below(folder: Path) -> dict[str, Path]:
 
 
 class KeptOutputs:
-    """Outputs of models, one after another; equal outputs of a sample are one file.
+    """Outputs of models, one after another; equal outputs of a sample are one file in ``outputs``.
 
-    Args:
-        folder: Gets the files, below ``outputs``.
-        most_bytes: Size of a model's values above which hashes and errors alone are kept.
-
-    Attributes:
-        models: ``None`` for a model that returned no outputs.
+    Of a model whose values are above `most_bytes`, hashes and errors alone are kept; of one that
+    returned no outputs, ``None``.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:

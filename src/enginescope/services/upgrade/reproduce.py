@@ -119,7 +119,6 @@ def _measured(
 
 
 def _stack(chosen: str | None, recorded: Stack) -> Stack:
-    """Return a stack by its recorded name, with the Python that was chosen in its place."""
     python = parse_stack(chosen or recorded.python or "", recorded.name).python
     return Stack(name=recorded.name, python=python)
 

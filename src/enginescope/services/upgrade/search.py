@@ -143,7 +143,6 @@ class _Search:
         return next(filter(self._is_usable, numbers), None)
 
     def _is_usable(self, number: int) -> bool:
-        """Whether a release can be used; it is installed where it is not yet."""
         folder, tell = self._store.path / "releases", self._observer.process_started
         release = releases.installed(self.releases[number], self._request.package, folder, tell)
         if release.failure is not None and self.releases[number].failure is None:
@@ -158,7 +157,6 @@ class _Search:
     def _step(
         self, good: int, bad: int, effort: Effort, evidence: File | None = None
     ) -> UpgradeRow:
-        """Compare two releases, add to the evidence's bundle, and return the row of the metric."""
         old, new = self.releases[good], self.releases[bad]
         spec, *_ = self._upgrade.backends or (usual_backend(self._upgrade.models[0]),)
         left_s = self._left_s()

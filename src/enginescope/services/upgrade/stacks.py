@@ -177,13 +177,10 @@ def compare_outputs(
     kept: KeptOutputs | None = None,
     reduced: Path | None = None,
 ) -> ComparedOutputs:
-    """Compare the outputs of a model on two stacks.
+    """Compare the outputs of a model on two stacks, in `repeats` fresh processes of each.
 
-    Args:
-        requests: Of the old and of the new stack: they differ in the backend alone.
-        repeats: Fresh processes of each stack.
-        kept: Gets the outputs.
-        reduced: New folder for the part of the model that fails alone on the new stack.
+    The requests, of the old and of the new stack, differ in the backend alone. `kept` gets the
+    outputs; `reduced`, a new folder, the part of the model that fails alone on the new stack.
     """
     check_request(requests[0])
     model = requests[0].models[0]
@@ -260,7 +257,6 @@ def _reduced(
 def _repeated(
     request: ValidateRequest, stack: Stack, repeats: int, samples: Sequence[Sample]
 ) -> tuple[Side, ...]:
-    """Return the sides of a stack, which share a job, and so what it takes and gives."""
     (job,) = spanning_jobs(request, samples)
     placed = on_stack(job, stack)
     return tuple(

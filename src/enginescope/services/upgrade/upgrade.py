@@ -71,10 +71,8 @@ def checked_upgrade(
 ) -> tuple[UpgradeReport, tuple[Run, ...]]:
     """Return the report of an upgrade and the runs of both stacks; writes no evidence.
 
-    Args:
-        kept: Gets the outputs of each model.
-        tell: Gets the report so far, each time a model has come further.
-        effort: By default that of the request.
+    `kept` gets the outputs of each model, `tell` the report so far, each time a model has come
+    further.
     """
     check_upgrade_request(request)
     store = Store(place_of(request.store))

@@ -69,15 +69,10 @@ class CompareRequest(Record, frozen=True, kw_only=True, eq=False):
 
 
 class CompareResult(Record, frozen=True, kw_only=True, eq=False):
-    """What was compared.
+    """What was compared: verdicts of sides with samples or printed figures, and plans of sides.
 
-    Attributes:
-        measured: Verdicts; ``None`` if a side has neither samples nor printed figures.
-        plans: Compared plans; ``None`` if a side has no plan.
-        choices: What the builds of two logs chose.
-        unmeasured: Sides that keep the others from a verdict, because they have no samples and no
-            printed figures.
-        by_name: Of two files of many benchmarks; nothing else is compared then.
+    `choices` are those of the builds of two logs, `unmeasured` the sides that keep the others from
+    a verdict. With `by_name`, of two files of many benchmarks, nothing else is compared.
     """
 
     measured: MeasuredComparison | None = None

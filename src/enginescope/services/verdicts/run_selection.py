@@ -192,13 +192,10 @@ def runs_of_model(
     tag: str | None = None,
     last: int | None = None,
 ) -> tuple[Run, ...]:
-    """Return the stored runs of a model, the oldest first.
+    """Return the `last` stored runs of a model, the oldest first; `warn` of skipped ones.
 
-    Args:
-        model: Name, part of a name, or path. An exact name goes before a part.
-        warn: Receives which runs are skipped, and why.
-        backend: Beginning of the backend's specification.
-        last: Number of runs, the newest.
+    The model is a name, a part of one, or a path; an exact name goes before a part. The backend is
+    the beginning of its specification.
     """
     name = Path(model).name
     rows = selected_rows(store, Filter(model=name, backend=backend, tag=tag), warn)
