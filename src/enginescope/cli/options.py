@@ -65,13 +65,13 @@ class Items(click.IntRange):
 
 
 def option(flags: str, text: str, kind: Any = None, **settings: Any) -> Callable[[F], F]:
-    """Declare an option with its name, ``"--max-time max_time_s"``, and the `kind` of its value.
+    """Declare an option: ``"--max-time,--limit max_time_s"``, help, and the `kind` of its value.
 
     Its help shows its default, unless `show_default` says otherwise.
     """
     settings.setdefault("show_default", "default" in settings)
     settings.setdefault("cls", HeadedOption)
-    return click.option(*flags.split(), help=text, type=kind, **settings)
+    return click.option(*flags.replace(",", " ").split(), help=text, type=kind, **settings)
 
 
 def add_options(*options: Callable[[F], F]) -> Callable[[F], F]:

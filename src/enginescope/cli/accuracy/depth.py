@@ -70,7 +70,7 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
 )
 @option("--telemetry-time", "Duration of the telemetry pass.  [default: 20s]", DURATION_MS)
 @option(
-    "--normalize --normalise normalise",
+    "--normalize,--normalise normalise",
     "Normalize images: ImageNet mean and deviation, 0…1, or −1…1.",
     click.Choice(["imagenet", "plain", "signed"]),
     default="imagenet",

@@ -65,7 +65,7 @@ _PAGE = ("one page", "add --html FILE")
 @process_options.declared_options(ValidateRequest)
 @process_options.seed_option
 @option(
-    "--input-shape --shape shapes",
+    "--input-shape,--shape shapes",
     "Set the shape of an input; repeat an input for a second set of samples.",
     WIDE_SHAPE,
     multiple=True,

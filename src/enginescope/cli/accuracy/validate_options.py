@@ -94,13 +94,13 @@ image_options = add_options(
         click.Choice(FILTERS),
     ),
     option(
-        "--image-colors --image-colours colours",
+        "--image-colors,--image-colours colours",
         "Channel order of image inputs.",
         click.Choice(["rgb", "bgr"]),
     ),
     option("--layout", "Memory layout of image inputs.", click.Choice(["nchw", "nhwc"])),
     option(
-        "--normalize --normalise normalise",
+        "--normalize,--normalise normalise",
         "Normalize images: 0…1, −1…1, or ImageNet mean and deviation.",
         click.Choice(list(NORMALIZATIONS)),
         default="plain",

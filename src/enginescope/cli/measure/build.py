@@ -133,7 +133,7 @@ def profiles_text(shapes: Sequence[InputShape]) -> str:
     "enginescope build a.onnx --min-shape x:1x8 --opt-shape x:4x8 --max-shape x:8x8",
 )
 @click.argument("model", type=PATH)
-@option("-o --output", "Write the engine to this file.  [default: MODEL.engine]", FILE)
+@option("-o,--output", "Write the engine to this file.  [default: MODEL.engine]", FILE)
 @declared_options(BuildRequest)
 @input_options
 @build_options

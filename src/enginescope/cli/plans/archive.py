@@ -129,7 +129,7 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
 @click.argument("archive", type=EXISTING)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @option(
-    "-o --output",
+    "-o,--output",
     "Folder to write to.  [default: the archive's name without its extension]",
     FOLDER,
 )

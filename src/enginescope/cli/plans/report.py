@@ -33,9 +33,9 @@ from enginescope.services.plans.explore_request import ContextRequest
 @click.argument(
     "names", shell_complete=complete_runs, metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1
 )
-@option("-o --output", "Folder to write to.  [default: report/RUN]", FOLDER)
+@option("-o,--output", "Folder to write to.  [default: report/RUN]", FOLDER)
 @option(
-    "--outputs --answers answers",
+    "--outputs,--answers answers",
     "Add output_diff.json, or a folder of validate --output.  [default: "
     "files stored with the runs]",
     PATH,

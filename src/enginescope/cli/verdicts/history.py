@@ -60,7 +60,7 @@ def _sitting(text: str) -> float:
     metavar="PERCENT",
 )
 @option(
-    "--session --sitting sitting_ms",
+    "--session,--sitting sitting_ms",
     "Group runs into one point if nothing changed and gaps stay below this duration; 0: "
     "never.  [default: 1h]",
     Parsed("DURATION", _sitting),
