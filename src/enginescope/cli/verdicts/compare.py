@@ -22,6 +22,7 @@ from enginescope.cli.options import (
     page_options,
     store_option,
 )
+from enginescope.cli.process_options import command_line, picked
 from enginescope.cli.report_output import check_files, step
 from enginescope.cli.verb import EXIT_RUN_FAILED, refuse_typed, verb
 from enginescope.core.errors import UsageError
@@ -77,8 +78,8 @@ def command(what: tuple[str, ...], **options: Any) -> int:
     bench --compare. The first side is the baseline. Runs get verdicts. Two plans are compared layer
     by layer; more plans share one table.
     """
-    build_logs, threshold_pct = options["build_logs"], options["threshold_pct"]
-    check_files(options, *what, *build_logs)
+    threshold_pct = options["threshold_pct"]
+    check_files(options, *what, *options["build_logs"])
     has_files = any(options[name] for name in ("csv", "markdown", "html", "card"))
     from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
     from enginescope.cli.comparison import present
@@ -98,19 +99,15 @@ def command(what: tuple[str, ...], **options: Any) -> int:
         raise UsageError("--rounds without --continue", hint="compare COMPARISON --continue")
     request = CompareRequest(
         sides=tuple((name,) for name in what),
-        threshold_pct=threshold_pct,
-        across=options["across"],
-        plan_profile=options["plan_profile"],
-        build_logs=build_logs,
         store=options["store_folder"],
+        **picked(options, "threshold_pct", "across", "plan_profile", "build_logs"),
     )
     if not what and has_files:
         raise nothing_to_compare()
     with gc_paused():
         result = compare_inputs(request, TerminalObserver())
         if result.unmeasured:
-            names = ", ".join(result.unmeasured)
-            warn(f"not measured, so plans alone are compared: {names}")
+            warn(f"not measured, so plans alone are compared: {', '.join(result.unmeasured)}")
         chosen = Chosen(
             only=_known(options["only"], result.plans),
             top=options["top"],
@@ -122,7 +119,6 @@ def command(what: tuple[str, ...], **options: Any) -> int:
 
 def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
     from enginescope.cli.measure.bench_comparison import RoundsProgress
-    from enginescope.cli.process_options import command_line
     from enginescope.cli.progress import measuring
     from enginescope.services.measurement.continued import ContinueRequest, continue_rounds
 

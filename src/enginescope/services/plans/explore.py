@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from enginescope.analysis.graph.plan_viewer import explorer_graph, explorer_times, viewer_graph
 from enginescope.analysis.memory.memory_view import MemoryView
@@ -21,17 +21,18 @@ from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Result, copied, replace
 from enginescope.formats.onnx.onnx_graph import annotated_onnx, viewer_model
 from enginescope.judge.notice import Notice
+from enginescope.records.run.passport import Passport
+from enginescope.render.base.facts import given_gpu_text
+from enginescope.render.plans.explore_data import explore_csv, explore_json, perfetto_trace
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.declared import path_of
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans import plan_input
 from enginescope.services.plans.explore_request import BRIEF, ExploreRequest
+from enginescope.services.plans.passport import PassportRequest, make_passport
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
-
-if TYPE_CHECKING:
-    from enginescope.records.run.passport import Passport
-    from enginescope.render.plans.plan_headline import PageSubject
 
 
 def _netron(explored: Explored, request: ExploreRequest) -> bytes:
@@ -110,8 +111,6 @@ class Explored(Result):
     @property
     def gpu_text(self) -> str | None:
         """The GPUs of the files or the run; where there are none, the named GPU, marked as such."""
-        from enginescope.render.base.facts import given_gpu_text
-
         return self.source.device_names or (given_gpu_text(self.gpu) if self.gpu else None)
 
     @property
@@ -134,8 +133,6 @@ class Explored(Result):
 
     def json_parts(self, *, raw: bool = False) -> Iterator[bytes]:
         """Return the parts of the document, a layer at a time."""
-        from enginescope.render.plans.explore_data import explore_json
-
         passport = {"passport": self.passport} if self.passport else {}
         return explore_json(
             self.found,
@@ -206,8 +203,6 @@ def _explored(source: plan_input.PlanInput, request: ExploreRequest) -> Explored
 
 
 def _passport(source: plan_input.PlanInput, request: ExploreRequest) -> Passport:
-    from enginescope.services.plans.passport import PassportRequest, make_passport
-
     made = make_passport(PassportRequest(file=Path(source.where), store=place_of(request.store)))
     own = tuple(notice for notice in made.notices if notice not in source.notices)
     return replace(made, notices=own)
@@ -233,12 +228,6 @@ def write_files(
     return tuple(requested.values())
 
 
-def _csv(explored: Explored, _: ExploreRequest) -> bytes:
-    from enginescope.render.plans.explore_data import explore_csv
-
-    return explore_csv(explored.layers)
-
-
 def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.plans.explore_workbook import explore_workbook
 
@@ -253,8 +242,6 @@ def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
 
 
 def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
-    from enginescope.render.plans.explore_data import perfetto_trace
-
     run = explored.source.as_run()
     if explored.found.time is None and run.trace is None and run.headline is None:
         why = "there are neither layer times nor requests"
@@ -294,7 +281,7 @@ def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -
 
 
 _MAKERS: dict[str, Callable[[Explored, ExploreRequest], bytes]] = {
-    "csv": _csv,
+    "csv": lambda explored, _: explore_csv(explored.layers),
     "xlsx": _xlsx,
     "netron": _netron,
     "model_explorer": _model_explorer,
