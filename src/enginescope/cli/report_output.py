@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import write_output
+from enginescope.core.jsonio import encode
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import replace
 from enginescope.records.progress import COMPARISON_TAG
@@ -31,8 +32,6 @@ def print_json(document: bytes | Iterable[bytes]) -> None:
 
 def print_data(data: object) -> None:
     """Print records and plain values as a JSON document on standard output."""
-    from enginescope.core.jsonio import encode
-
     print_json(encode(data))
 
 
