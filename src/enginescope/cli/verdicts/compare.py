@@ -29,7 +29,7 @@ from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.analysis.plan_comparison.comparison import Comparison
-    from enginescope.services.verdicts.compare import CompareResult
+    from enginescope.services.verdicts import compare
 
 
 @verb(
@@ -86,26 +86,22 @@ def command(what: tuple[str, ...], **options: Any) -> int:
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.core.process_control import gc_paused
     from enginescope.render.plan_comparison.compare_tables import Chosen
-    from enginescope.services.verdicts.compare import (
-        CompareRequest,
-        compare_inputs,
-        nothing_to_compare,
-    )
+    from enginescope.services.verdicts import compare
 
     status = 0
     if options["continues"]:
         status = _continue(what, options)
     elif options["rounds"]:
         raise UsageError("--rounds without --continue", hint="compare COMPARISON --continue")
-    request = CompareRequest(
+    request = compare.CompareRequest(
         sides=tuple((name,) for name in what),
         store=options["store_folder"],
         **picked(options, "threshold_pct", "across", "plan_profile", "build_logs"),
     )
     if not what and has_files:
-        raise nothing_to_compare()
+        raise compare.nothing_to_compare()
     with gc_paused():
-        result = compare_inputs(request, TerminalObserver())
+        result = compare.compare_inputs(request, TerminalObserver())
         if result.unmeasured:
             warn(f"not measured, so plans alone are compared: {', '.join(result.unmeasured)}")
         chosen = Chosen(
@@ -138,7 +134,7 @@ def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
 
 
 def _steps(
-    what: tuple[str, ...], result: CompareResult, options: dict[str, Any]
+    what: tuple[str, ...], result: compare.CompareResult, options: dict[str, Any]
 ) -> Iterator[tuple[str, str]]:
     from enginescope.judge.verdict import Reason
     from enginescope.services.explain import shown_word

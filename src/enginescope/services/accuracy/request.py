@@ -20,12 +20,7 @@ from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 from enginescope.services.declared import File, Param, path_of, unflagged
-from enginescope.services.measurement.jobs import (
-    JobRequest,
-    ModelRequest,
-    ProcessRequest,
-    StoredRequest,
-)
+from enginescope.services.measurement import jobs
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.observer import Observer
 
@@ -51,7 +46,7 @@ SampleCount: TypeAlias = Annotated[
 ]
 
 
-class SampledRequest(ModelRequest, frozen=True, kw_only=True):
+class SampledRequest(jobs.ModelRequest, frozen=True, kw_only=True):
     """A `ModelRequest` whose outputs are compared on samples."""
 
     data: SampleFiles = ()
@@ -83,7 +78,7 @@ class BisectionRequest(Record, frozen=True):
 Tolerances: TypeAlias = float | Mapping[str, float] | None
 
 
-class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
+class ValidateRequest(jobs.ProcessRequest, frozen=True, kw_only=True):
     """A comparison of outputs: the parameters of `validate`; `limits` are by default `SIDE_LIMITS`.
 
     With `is_elsewhere` another Python runs the sides: this one needs no packages for them.
@@ -246,7 +241,7 @@ DEPTH_PREPROCESSING = Preprocessing(
 )
 
 
-class DepthRequest(StoredRequest, frozen=True, kw_only=True):
+class DepthRequest(jobs.StoredRequest, frozen=True, kw_only=True):
     """Depth models to measure and compare: the parameters of `depth`; `limits`: `SIDE_LIMITS`."""
 
     models: Annotated[
@@ -309,12 +304,12 @@ class DepthRequest(StoredRequest, frozen=True, kw_only=True):
     workload: Workload = Workload()
     telemetry: TelemetryRule = TelemetryRule(depth="full")
 
-    def job_request(self) -> JobRequest:
+    def job_request(self) -> jobs.JobRequest:
         """Return the request of the jobs that are timed."""
         warmup = WarmUp(time_ms=0.0, iterations=self.warmup)
         stop = StopRule(iterations=self.iterations)
         return copied(
-            JobRequest,
+            jobs.JobRequest,
             self,
             workload=replace(self.workload, warmup=warmup, stop=stop),
             limits=self.limits or SIDE_LIMITS,
