@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
@@ -103,11 +103,9 @@ _UNIT = re.compile(r"_(pct|s|ms)$")
 class _Examples(click.Command):
     """A command whose help ends with examples: what each does, and its command line."""
 
-    def __init__(
-        self, *arguments: Any, examples: tuple[tuple[str, str], ...] = (), **settings: Any
-    ) -> None:
+    def __init__(self, *arguments: Any, examples: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self.examples = examples
+        self.examples = tuple(zip(examples[::2], examples[1::2], strict=True))
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the help option; click keeps those of the first context it meets."""
@@ -171,7 +169,7 @@ def verb(
     name: str, *examples: str, cls: type[Verb] = Verb, **settings: Any
 ) -> Callable[[Callable[..., Any]], Verb]:
     """Declare a verb; `examples` in pairs: what an example does, and its command line."""
-    return click.command(name, cls=cls, examples=_pairs(examples), **settings)
+    return click.command(name, cls=cls, examples=examples, **settings)
 
 
 class VerbOfVerbs(Verb, click.Group):
@@ -181,7 +179,7 @@ class VerbOfVerbs(Verb, click.Group):
         self, name: str, *examples: str, **settings: Any
     ) -> Callable[[Callable[..., Any]], click.Command]:
         """Declare one of its verbs, as the function `verb`."""
-        return self.command(name, cls=Verb, examples=_pairs(examples), **settings)
+        return self.command(name, cls=Verb, examples=examples, **settings)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
@@ -192,11 +190,7 @@ def verb_of_verbs(
     name: str, *examples: str, **settings: Any
 ) -> Callable[[Callable[..., Any]], VerbOfVerbs]:
     """Declare a verb with verbs of its own, as `verb`."""
-    return click.group(name, cls=VerbOfVerbs, examples=_pairs(examples), **settings)
-
-
-def _pairs(examples: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple(zip(examples[::2], examples[1::2], strict=True))
+    return click.group(name, cls=VerbOfVerbs, examples=examples, **settings)
 
 
 def typed() -> dict[str, str]:
@@ -255,12 +249,11 @@ def saying_what_stands(what: Callable[[], str]) -> Iterator[None]:
     """In this block, being told to end is said once, with what is kept, and ends the program."""
     try:
         yield
-    except KeyboardInterrupt as error:
+    except (KeyboardInterrupt, SystemExit) as error:
         warn(f"enginescope: interrupted; {what()}")
+        if isinstance(error, SystemExit):
+            raise
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
-    except SystemExit:
-        warn(f"enginescope: interrupted; {what()}")
-        raise
 
 
 #: A run or a build failed, or a run is not stored.

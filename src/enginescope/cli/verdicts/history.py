@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-def _sitting(text: str) -> float:
-    return 0.0 if text.strip() == "0" else parse_duration_ms(text)
-
-
 @verb(
     "history",
     "Show the latency of a model over time",
@@ -63,7 +59,7 @@ def _sitting(text: str) -> float:
     "--session,--sitting sitting_ms",
     "Group runs into one point if nothing changed and gaps stay below this duration; 0: "
     "never.  [default: 1h]",
-    Parsed("DURATION", _sitting),
+    Parsed("DURATION", lambda text: 0.0 if text.strip() == "0" else parse_duration_ms(text)),
     default=3_600_000.0,
     show_default=False,
 )
