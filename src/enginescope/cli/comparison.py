@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginescope.cli.messages import is_verbose, words
-from enginescope.cli.options import Finite, add_options, option
+from enginescope.cli.options import Finite, Parsed, add_options, option
 from enginescope.cli.report_output import present_answer
 from enginescope.cli.verb import refuse_typed
 from enginescope.core.errors import UsageError
@@ -24,31 +24,20 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Keys(click.ParamType):  # type: ignore[type-arg]
-    """Conditions by their keys, separated by commas."""
+def parse_keys(text: str) -> tuple[str, ...]:
+    """Return the keys of conditions, which commas separate."""
+    from enginescope.analysis.verdicts.comparability import differences
 
-    name = "KEY,…"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if not isinstance(value, str):
-            return tuple(value)
-        from enginescope.analysis.verdicts.comparability import differences
-
-        keys = tuple(one.strip() for one in value.split(",") if one.strip())
-        try:
-            differences((), (), across=keys)
-        except UsageError as error:
-            self.fail(f"{error}; {error.hint}", param, ctx)
-        return keys
+    keys = tuple(one.strip() for one in text.split(",") if one.strip())
+    differences((), (), across=keys)
+    return keys
 
 
 across_option = option(
     "--across",
     "Allow these conditions to differ, such as gpu,driver. Other differences make sides "
     "incomparable.",
-    Keys(),
+    Parsed("KEY,…", parse_keys),
     default=(),
     show_default=False,
 )

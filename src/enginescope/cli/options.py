@@ -17,6 +17,8 @@ from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
 from enginescope.services.output_files import write_file
+from enginescope.store.location import DatabaseUrl, parse_place
+from enginescope.store.run_names import is_tag
 
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", int, float)
@@ -104,8 +106,6 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
 
 def parse_tag(text: str) -> str:
     """Return a tag, as the store takes it."""
-    from enginescope.store.run_names import is_tag
-
     if not is_tag(text):
         hint = "a tag has no spaces or slashes, and does not start with '-' or latest"
         raise UsageError(f"{text!r} is not a tag", hint=hint)
@@ -207,28 +207,19 @@ SIZE = Parsed("SIZE", parse_memory)
 NAME = Parsed("TEXT", parse_name)
 
 
-class PlaceOfStore(click.ParamType):  # type: ignore[type-arg]
+class PlaceOfStore(Parsed):
     """A folder, or the URL of a database."""
-
-    name = "DIR|URL"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a path, or a `DatabaseUrl`, which shows no password."""
-        from enginescope.store.location import DatabaseUrl, parse_place
-
-        try:
-            place = parse_place(value) if isinstance(value, str) else value
-        except UsageError as error:
-            return self.fail(f"{error}; {error.hint}", param, ctx)
-        if isinstance(place, DatabaseUrl):
-            return place
-        return click.Path(file_okay=False, path_type=Path).convert(place, param, ctx)
+        place = super().convert(value, param, ctx)
+        return place if isinstance(place, DatabaseUrl) else FOLDER.convert(place, param, ctx)
 
 
 store_option = option(
     "--store store_folder",
     "Folder or database of runs.  [default: $ENGINESCOPE_HOME, else the data folder]",
-    PlaceOfStore(),
+    PlaceOfStore("DIR|URL", parse_place),
 )
 
 
