@@ -12,6 +12,7 @@ from enginescope.cli.process_options import input_options, on_option, stored_opt
 from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import refuse_typed, verb
 from enginescope.core.errors import UsageError
+from enginescope.core.units import format_bytes
 from enginescope.judge.comparison.looks import FLOOR_ROUNDS, LOOKS
 from enginescope.records.environment import Device
 
@@ -120,8 +121,6 @@ def _print_self_tests(diagnosis: Diagnosis) -> None:
 
 
 def _print_machine(found: Diagnosis) -> None:
-    from enginescope.core.units import format_bytes
-
     host = found.environment.host
     cores = f"{host.cores_usable} of {host.cores_logical} cores usable"
     place = f" · in {host.container}" if host.container else ""

@@ -309,10 +309,7 @@ def delete_runs(
             raise click.UsageError("without a terminal, deleting needs --yes")
         click.confirm(f"delete {', '.join(ids)}?", abort=True, err=True)
     deleted = [store.delete(run_id) for run_id in ids]
-    if as_json:
-        print_data(deleted)
-    else:
-        print("\n".join(f"deleted {run_id}" for run_id in deleted))
+    print_data(deleted) if as_json else print(*(f"deleted {run}" for run in deleted), sep="\n")
 
 
 @command.verb(

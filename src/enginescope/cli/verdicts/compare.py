@@ -26,6 +26,7 @@ from enginescope.cli.process_options import command_line, picked
 from enginescope.cli.report_output import check_files, step
 from enginescope.cli.verb import EXIT_RUN_FAILED, refuse_typed, verb
 from enginescope.core.errors import UsageError
+from enginescope.core.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from enginescope.analysis.plan_comparison.comparison import Comparison
@@ -157,8 +158,6 @@ def _known(only: str | None, found: Comparison | None) -> str | None:
         return only
     if found is None or found.layers is None:
         raise UsageError(f"--only {only}", why="only the layers of two plans are listed")
-    from enginescope.core.suggest import did_you_mean
-
     types = {one.key.lower(): one.key for one in found.overview.by_type if one.key is not None}
     if only.lower() in types:
         return types[only.lower()]

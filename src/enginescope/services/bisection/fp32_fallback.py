@@ -98,8 +98,7 @@ class FallbackTrials:
     """Tries what could be kept in FP32 of the side that `run` has searched, with some `samples`."""
 
     def __init__(self, plan: BisectPlan, run: BisectRun, samples: tuple[Sample, ...]) -> None:
-        self._plan, self._run = plan, run
-        self._samples = samples
+        self._plan, self._run, self._samples = plan, run, samples
         self._count = 0
 
     def tried(self, found: Bisected) -> PrecisionTrials:

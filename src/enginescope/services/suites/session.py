@@ -31,8 +31,7 @@ class FleetSession:
     def __init__(
         self, plan: SuitePlan, folder: SuiteFolder, store: Store, observer: SuiteObserver
     ) -> None:
-        self._plan, self._folder, self._store = plan, folder, store
-        self._observer = observer
+        self._plan, self._folder, self._store, self._observer = plan, folder, store, observer
         self._started: dict[str, str] = {}
         self._slots: dict[str, int] = {}
 

@@ -95,8 +95,7 @@ class _Search:
         self._steps: list[UpgradeReport] = []
         self._metric: str | None = None
         self._good = self._bad = 0
-        count = len(self.releases)
-        self._most = 2 + math.ceil(math.log2(max(count - 1, 1))) + _SPARE
+        self._most = 2 + math.ceil(math.log2(max(len(self.releases) - 1, 1))) + _SPARE
         chance = ERROR / (self._most * len(_LOOKS) * len(upgrade.regressions))
         most = upgrade.rounds or _LOOKS[-1]
         looks = [look for look in _LOOKS if rounds_needed(1 - chance) <= look <= most]

@@ -196,8 +196,7 @@ def compare_outputs(
     sides = (*old, *new)
 
     def collect(side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
-        what = "outputs" if request.samples else "inputs and outputs"
-        progress(f"{what} of {side.label}")
+        progress(f"{'outputs' if request.samples else 'inputs and outputs'} of {side.label}")
         return runner.collect_outputs(side, request, run_here)
 
     with temporary_folder() as folder:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from enginescope.analysis.build_log.build_log_summary import ChoicePair, compare_choices
 from enginescope.analysis.plan_comparison.comparison import Comparison
+from enginescope.analysis.plan_comparison.comparison import compare as compare_runs
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
@@ -112,8 +113,6 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
     plans = None
     has_plans = all(side.source.plan is not None for side in sides)
     if request.parts != "measured" and (measured is None or has_plans):
-        from enginescope.analysis.plan_comparison.comparison import compare as compare_runs
-
         runs, names = [side.source.as_run() for side in sides], request.names or plan_names(sides)
         plans = compare_runs(runs, names=names, plan_profile=request.plan_profile)
     is_engine = any(side.source.kind == "engine" for side in unmeasured)
