@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.cli.options import check_outputs, write_output
+from enginescope.cli.options import write_output
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.formats.onnx.onnx_precision import external_files
+from enginescope.services.output_files import check_outputs
 
 NAME = "small_convnet.onnx.engine"
 

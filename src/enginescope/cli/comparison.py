@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from enginescope.cli.messages import is_verbose, words
-from enginescope.cli.options import Finite, add_options, option
+from enginescope.cli.options import Finite, Parsed, add_options, option
 from enginescope.cli.report_output import present_answer
 from enginescope.cli.verb import refuse_typed
 from enginescope.core.errors import UsageError
@@ -24,33 +24,22 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Keys(click.ParamType):  # type: ignore[type-arg]
-    """Conditions by their keys, separated by commas."""
+def parse_keys(text: str) -> tuple[str, ...]:
+    """Return the keys of conditions, which commas separate."""
+    from enginescope.analysis.verdicts.comparability import differences
 
-    name = "KEY,…"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if not isinstance(value, str):
-            return tuple(value)
-        from enginescope.analysis.verdicts.comparability import differences
-
-        keys = tuple(one.strip() for one in value.split(",") if one.strip())
-        try:
-            differences((), (), across=keys)
-        except UsageError as error:
-            self.fail(f"{error}; {error.hint}", param, ctx)
-        return keys
+    keys = tuple(one.strip() for one in text.split(",") if one.strip())
+    differences((), (), across=keys)
+    return keys
 
 
 across_option = option(
     "--across",
-    type=Keys(),
+    "Allow these conditions to differ, such as gpu,driver. Other differences make sides "
+    "incomparable.",
+    Parsed("KEY,…", parse_keys),
     default=(),
     show_default=False,
-    help="Allow these conditions to differ, such as gpu,driver. Other differences make sides "
-    "incomparable.",
 )
 
 
@@ -58,31 +47,30 @@ def rounds_option(usual: int | str, most: int = MOST_ROUNDS, when: str = "") -> 
     """Add ``--rounds``, up to `most`; `usual` is what is taken without it."""
     return option(
         "--rounds",
-        type=click.IntRange(LOOKS[0], most),
-        help=f"Maximum number of rounds{when}.  [default: {usual}]",
+        f"Maximum number of rounds{when}.  [default: {usual}]",
+        click.IntRange(LOOKS[0], most),
     )
 
 
 def continue_option(what: str) -> Callable[[F], F]:
     """Add ``--continue``; `what` is continued."""
-    return option("--continue", "continues", is_flag=True, help=f"Measure more rounds of {what}.")
+    return option("--continue continues", f"Measure more rounds of {what}.", is_flag=True)
 
 
 #: Add what `bench` takes to compare its jobs.
 bench_compare_options = add_options(
     option(
         "--compare",
+        "Compare the jobs: interleave fresh processes until the result is clear.",
         is_flag=True,
-        help="Compare the jobs: interleave fresh processes until the result is clear.",
     ),
     rounds_option(LOOKS[-1], when=" with --compare"),
     continue_option("the newest comparison of these jobs, with --compare"),
     option(
-        "--threshold",
-        "threshold_pct",
-        type=Finite(0, 100, min_open=True),
+        "--threshold threshold_pct",
+        f"Ignore smaller differences with --compare.  [default: {THRESHOLD_PCT:g}]",
+        Finite(0, 100, min_open=True),
         metavar="PERCENT",
-        help=f"Ignore smaller differences with --compare.  [default: {THRESHOLD_PCT:g}]",
     ),
     across_option,
 )

@@ -6,6 +6,7 @@ A callback never fails and never waits: without words it offers nothing.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import NamedTuple
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -15,28 +16,25 @@ from enginescope.cli.verb import verb
 _SERVICE = "enginescope.services.completion"
 
 
-class Words:
-    """Completes a parameter with the words of a function in `services.completion`.
+class Words(NamedTuple):
+    """Completes a parameter with the words of a function in `services.completion`, or with files.
 
-    Args:
-        kind: The name of the function, which is imported when it is called.
-        or_file: Offer files where no word fits.
+    The function is imported when it is called (`kind`).
     """
 
-    def __init__(self, kind: str, *, or_file: bool = False) -> None:
-        self._kind = kind
-        self._or_file = or_file
+    kind: str
+    or_file: bool = False
 
     def __call__(
         self, ctx: click.Context, _param: click.Parameter, typed: str
     ) -> list[CompletionItem]:
         """Return the words that start with the typed text, in any case."""
         try:
-            words = getattr(import_module(_SERVICE), self._kind)(ctx.params.get("store_folder"))
+            words = getattr(import_module(_SERVICE), self.kind)(ctx.params.get("store_folder"))
         except Exception:  # noqa: BLE001 - an error would appear inside the user's command line
             return []
         fitting = [word for word in words if word.lower().startswith(typed.lower())]
-        if not fitting and self._or_file:
+        if not fitting and self.or_file:
             return [CompletionItem(typed, type="file")]
         return [CompletionItem(word) for word in dict.fromkeys(fitting)]
 
@@ -64,5 +62,5 @@ def command(ctx: click.Context, /, shell: str) -> None:
     """
     found = get_completion_class(shell)
     assert found is not None  # click knows all choices
-    variable = "_ENGINESCOPE_COMPLETE"
-    print(found(ctx.find_root().command, {}, "enginescope", variable).source())
+    program = ctx.find_root().command
+    print(found(program, {}, "enginescope", "_ENGINESCOPE_COMPLETE").source())

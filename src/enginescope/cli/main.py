@@ -93,8 +93,7 @@ EXIT_BUG = 4
 class OutsideVerb(click.Command):
     """A program on the PATH: it gets the arguments unread, and the store in ``ENGINESCOPE_HOME``.
 
-    Args:
-        program: The program, which replaces this process.
+    It replaces this process.
     """
 
     def __init__(self, name: str, program: Path) -> None:
@@ -263,11 +262,9 @@ def _say(error: EnginescopeError) -> None:
         hint = f"; try: {error.hint}" if error.hint else ""
         print(f"enginescope: {error.what}{why}{hint}", file=sys.stderr)
         return
-    print(f"enginescope: {error.what}", file=sys.stderr)
-    if error.why:
-        print(f"  why: {error.why}", file=sys.stderr)
-    if error.hint:
-        print(f"  try: {error.hint}", file=sys.stderr)
+    for label, text in (("enginescope", error.what), ("  why", error.why), ("  try", error.hint)):
+        if text:
+            print(f"{label}: {text}", file=sys.stderr)
 
 
 _HANDLER = "enginescope.plain_signs"

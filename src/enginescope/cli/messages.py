@@ -84,10 +84,7 @@ def words(*parts: object) -> str:
 def level_options() -> list[click.Parameter]:
     """Return ``--quiet`` and ``--verbose``, which every verb has."""
     more = "Show every figure and notice; name the files read and the processes started."
-    texts = {
-        "quiet": (QUIET, "Print results, warnings and errors only."),
-        "verbose": (VERBOSE, more),
-    }
+    less = "Print results, warnings and errors only."
     return [
         click.Option(
             (f"-{name[0]}", f"--{name}"),
@@ -96,7 +93,7 @@ def level_options() -> list[click.Parameter]:
             help=text,
             callback=_level_setter(level),
         )
-        for name, (level, text) in texts.items()
+        for name, level, text in (("quiet", QUIET, less), ("verbose", VERBOSE, more))
     ]
 
 

@@ -1,7 +1,4 @@
-"""Options and parameter types that several verbs share.
-
-Files that a verb writes, and a note on standard error for each.
-"""
+"""Options and parameter types that several verbs share, and the files that a verb writes."""
 
 from __future__ import annotations
 
@@ -19,7 +16,9 @@ from enginescope.cli.verb import HeadedOption
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.records.run.job import DimSize, InputFile, InputRange, InputShape
-from enginescope.services.output_files import check_outputs, write_file
+from enginescope.services.output_files import write_file
+from enginescope.store.location import DatabaseUrl, parse_place
+from enginescope.store.run_names import is_tag
 
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", int, float)
@@ -67,15 +66,14 @@ class Items(click.IntRange):
         return number
 
 
-def option(*names: str, **settings: Any) -> Callable[[F], F]:
-    """Declare an option whose help shows its default, unless `show_default` says otherwise.
+def option(flags: str, text: str, kind: Any = None, **settings: Any) -> Callable[[F], F]:
+    """Declare an option: ``"--max-time,--limit max_time_s"``, help, and the `kind` of its value.
 
-    Args:
-        settings: Of click, and `heading` of `HeadedOption`.
+    Its help shows its default, unless `show_default` says otherwise.
     """
     settings.setdefault("show_default", "default" in settings)
     settings.setdefault("cls", HeadedOption)
-    return click.option(*names, **settings)
+    return click.option(*flags.replace(",", " ").split(), help=text, type=kind, **settings)
 
 
 def add_options(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -108,8 +106,6 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
 
 def parse_tag(text: str) -> str:
     """Return a tag, as the store takes it."""
-    from enginescope.store.run_names import is_tag
-
     if not is_tag(text):
         hint = "a tag has no spaces or slashes, and does not start with '-' or latest"
         raise UsageError(f"{text!r} is not a tag", hint=hint)
@@ -211,36 +207,25 @@ SIZE = Parsed("SIZE", parse_memory)
 NAME = Parsed("TEXT", parse_name)
 
 
-class PlaceOfStore(click.ParamType):  # type: ignore[type-arg]
+class PlaceOfStore(Parsed):
     """A folder, or the URL of a database."""
-
-    name = "DIR|URL"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a path, or a `DatabaseUrl`, which shows no password."""
-        from enginescope.store.location import DatabaseUrl, parse_place
-
-        try:
-            place = parse_place(value) if isinstance(value, str) else value
-        except UsageError as error:
-            return self.fail(f"{error}; {error.hint}", param, ctx)
-        if isinstance(place, DatabaseUrl):
-            return place
-        return click.Path(file_okay=False, path_type=Path).convert(place, param, ctx)
+        place = super().convert(value, param, ctx)
+        return place if isinstance(place, DatabaseUrl) else FOLDER.convert(place, param, ctx)
 
 
 store_option = option(
-    "--store",
-    "store_folder",
-    type=PlaceOfStore(),
-    help="Folder or database of runs.  [default: $ENGINESCOPE_HOME, else the data folder]",
+    "--store store_folder",
+    "Folder or database of runs.  [default: $ENGINESCOPE_HOME, else the data folder]",
+    PlaceOfStore("DIR|URL", parse_place),
 )
 
 
 def _each_once(
     _context: click.Context, param: click.Parameter, dims: tuple[DimSize, ...]
 ) -> tuple[DimSize, ...]:
-    """Return the sizes, or fail where a dimension has two."""
     names = [one.name for one in dims]
     twice = next((one for one in names if names.count(one) > 1), None)
     if twice is not None:
@@ -249,39 +234,33 @@ def _each_once(
 
 
 dims_option = option(
-    "--dim",
-    "dims",
+    "--dim dims",
+    "Set the size of a named dynamic dimension in all inputs; repeat for several.",
+    DIM,
     multiple=True,
-    type=DIM,
     callback=_each_once,
-    help="Set the size of a named dynamic dimension in all inputs; repeat for several.",
 )
 tags_option = option(
-    "--tag",
-    "tags",
+    "--tag tags",
+    "Tag the stored runs; a tag collects all runs that ever got it. Repeat for more.",
+    Parsed("TEXT", parse_tag),
     shell_complete=complete_tags,
     multiple=True,
-    type=Parsed("TEXT", parse_tag),
-    help="Tag the stored runs; a tag collects all runs that ever got it. Repeat for more.",
 )
 json_option = option(
-    "--json",
-    "as_json",
+    "--json as_json",
+    "Print the results as JSON on standard output, and nothing else there.",
     is_flag=True,
-    help="Print the results as JSON on standard output, and nothing else there.",
 )
-
-
-__all__ = ["check_outputs", "write_output"]
 
 
 #: Add the files of an answer that people read.
 page_options = add_options(
-    option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE."),
-    option("--html", type=FILE, help="Write one HTML page to FILE."),
+    option("--markdown", "Write the result and its tables as Markdown to FILE.", FILE),
+    option("--html", "Write one HTML page to FILE.", FILE),
 )
 
-card_option = option("--card", type=FILE, help="Write one 16:9 PNG for a slide or a chat to FILE.")
+card_option = option("--card", "Write one 16:9 PNG for a slide or a chat to FILE.", FILE)
 
 
 def write_output(path: Path, data: bytes) -> None:

@@ -1,7 +1,4 @@
-"""Options of verbs that measure: what jobs do, and what they ask of the machine.
-
-Options that say how much is asked of the GPU meanwhile.
-"""
+"""Options of verbs that measure: what jobs do, and what they ask of machine and GPU."""
 
 from __future__ import annotations
 
@@ -42,14 +39,7 @@ from enginescope.cli.options import (
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import parse_ranges
-from enginescope.records.run.job import (
-    Conditions,
-    Cooldown,
-    Limits,
-    StopRule,
-    TelemetryRule,
-    Workload,
-)
+from enginescope.records.run import job
 from enginescope.services.declared import EXISTING_FILE, Declared, declared
 from enginescope.store.location import without_password
 
@@ -57,15 +47,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Record)
 
 
-def on_option(text: str, name: str = "backend", *, several: bool = False) -> Callable[[F], F]:
-    """Add ``--on``, whose help is `text`; it may be repeated for `several` backends."""
-    return option(
-        "--on",
-        "backends" if several else name,
-        multiple=several,
-        shell_complete=complete_backends,
-        help=text,
-    )
+def on_option(text: str, name: str = "backend") -> Callable[[F], F]:
+    """Add ``--on``, whose help is `text`."""
+    return option(f"--on {name}", text, shell_complete=complete_backends)
 
 
 def declared_options(request: type[Record]) -> Callable[[F], F]:
@@ -77,7 +61,7 @@ def declared_options(request: type[Record]) -> Callable[[F], F]:
 def _declared_option(field: Declared) -> Callable[[F], F]:
     param, text = field.param, field.param.text
     settings: dict[str, Any] = {"metavar": param.metavar, "heading": param.heading}
-    settings |= {"is_flag": True} if field.is_a(bool) else {"type": _type_of(field)}
+    settings |= {"is_flag": True} if field.is_a(bool) else {"kind": _type_of(field)}
     if "/" in field.flag:
         settings |= {"default": field.default, "show_default": False}
     if field.is_a(Mapping) or (field.is_a(Sequence) and param.read is None):
@@ -87,7 +71,7 @@ def _declared_option(field: Declared) -> Callable[[F], F]:
     if field.flag in ("--on", "--baseline"):
         settings["shell_complete"] = complete_backends
     usual = f"  [default: {param.usual}]" if param.usual else ""
-    return option(field.flag, field.name, help=text + usual, **settings)
+    return option(f"{field.flag} {field.name}", text + usual, **settings)
 
 
 def _type_of(field: Declared) -> click.ParamType:  # type: ignore[type-arg]
@@ -116,60 +100,64 @@ def request_of(request: Callable[..., Q], options: Mapping[str, Any], /, **other
     Options that have the names of other fields of a `Workload` are its inputs.
     """
     fields = cast("type[Record]", request).__struct_fields__
-    inputs = {*options} & {*Workload.__struct_fields__} - {*fields}
-    stop = StopRule(iterations=options.get("iterations"), duration_ms=options.get("duration"))
+    inputs = {*options} & {*job.Workload.__struct_fields__} - {*fields}
+    stop = job.StopRule(iterations=options.get("iterations"), duration_ms=options.get("duration"))
     timeout_ms = options.get("timeout")
     values = {
         **{name: options[name] for name in fields if options.get(name) is not None},
-        "workload": Workload(**{name: options[name] for name in inputs}, stop=stop),
-        "limits": Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
+        "workload": job.Workload(**{name: options[name] for name in inputs}, stop=stop),
+        "limits": job.Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
         **stored_fields(options),
     }
     return request(**{name: value for name, value in values.items() if name in fields} | others)
 
 
 shape_option = option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    type=SHAPE,
-    help="Set the shape of an input; repeat for several.",
+    "--shape shapes", "Set the shape of an input; repeat for several.", SHAPE, multiple=True
 )
-batch_option = option("--batch", type=Items(), help="Set the size of dynamic first dimensions.")
+batch_option = option("--batch", "Set the size of dynamic first dimensions.", Items())
 range_option = option(
-    "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
+    "--range ranges", "Bounds of random integers for an input.", RANGE, multiple=True
 )
 file_option = option(
-    "--input",
-    "files",
+    "--input files",
+    "Read the values of an input from an npy, npz, raw or ONNX .pb file.",
+    INPUT,
     multiple=True,
-    type=INPUT,
-    help="Read the values of an input from an npy, npz, raw or ONNX .pb file.",
 )
 warmup_option = option(
     "--warmup",
+    "Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]",
+    COUNT_OR_DURATION,
     multiple=True,
-    type=COUNT_OR_DURATION,
-    help="Warm up for at least this time or count, until steady; 0 skips it.  [default: 200ms]",
 )
 seed_option = option(
-    "--seed", type=FROM_0, default=0, help="Seed for all that is random, such as inputs and order."
+    "--seed", "Seed for all that is random, such as inputs and order.", FROM_0, default=0
 )
-timeout_option = option(
-    "--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]"
-)
-csv_option = option("--csv", type=FILE, help="Write the main table of the result as CSV to FILE.")
 #: Add the options that set the shapes of inputs.
 input_options = add_options(shape_option, dims_option, batch_option)
-#: Add the options that end the timed loop of each process.
-stop_options = add_options(
-    option("--iterations", type=COUNT, help="Time exactly this many iterations in each process."),
-    option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]"),
-)
+#: Add what a verb has that issues requests as it is told.
+request_options = add_options(input_options, file_option, range_option, seed_option, warmup_option)
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
 #: Add what every verb has that reports on rounds of fresh processes, but for declared options.
-report_options = add_options(timeout_option, page_options, stored_options)
+report_options = add_options(
+    option("--timeout", "Time limit per process.  [default: 10min]", DURATION_MS),
+    page_options,
+    stored_options,
+)
+#: Add them, and the file of the main table.
+table_report_options = add_options(
+    option("--csv", "Write the main table of the result as CSV to FILE.", FILE), report_options
+)
+_stop_options = add_options(
+    seed_option,
+    option("--iterations", "Time exactly this many iterations in each process.", COUNT),
+    option("--duration", "Time each process for this long.  [default: 1s]", DURATION_MS),
+)
+#: Add what every verb has that times a model in rounds, with one batch; and that searches.
+timing_options = add_options(input_options, _stop_options, report_options)
+search_options = add_options(shape_option, dims_option, _stop_options, table_report_options)
 
 
 def rounds_end_options(function: F) -> F:
@@ -218,13 +206,13 @@ def parse_clock(text: str) -> int | str:
     return found[1].lower() if found[1] else int(found[2])
 
 
-def parse_cooldown(text: str) -> Cooldown:
+def parse_cooldown(text: str) -> job.Cooldown:
     """Return ``60`` or ``60,2min``: degrees Celsius, and how long to wait at most."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*°?c?(?:,(.+))?", text.strip(), re.IGNORECASE)
     if not found or not 0 < float(found[1]) <= _WARMEST_C:
         raise UsageError(f"{text!r} is not TEMP[,LIMIT]", hint="degrees Celsius: 60, or 60,2min")
     limit = {"limit_s": parse_span_ms(found[2]) / 1e3} if found[2] else {}
-    return Cooldown(temperature_c=float(found[1]), **limit)
+    return job.Cooldown(temperature_c=float(found[1]), **limit)
 
 
 def parse_pin(text: str) -> tuple[int, ...]:
@@ -238,23 +226,18 @@ def parse_pin(text: str) -> tuple[int, ...]:
 #: Add what is asked of the machine.
 machine_options = add_options(
     option(
-        _LOCK_CLOCKS,
-        "clock",
-        type=Parsed("[base|max|MHZ]", parse_clock),
-        help="Lock the GPU clocks while jobs run, and reset them after. Needs root.  "
-        "[default: base]",
+        f"{_LOCK_CLOCKS} clock",
+        "Lock the GPU clocks while jobs run, and reset them after. Needs root.  [default: base]",
+        Parsed("[base|max|MHZ]", parse_clock),
     ),
     option(
         "--cooldown",
-        type=Parsed("TEMP[,LIMIT]", parse_cooldown),
-        help="Wait before each job until the GPU cools to TEMP °C, at most LIMIT.  "
+        "Wait before each job until the GPU cools to TEMP °C, at most LIMIT.  "
         "[default limit: 3min]",
+        Parsed("TEMP[,LIMIT]", parse_cooldown),
     ),
     option(
-        "--pin",
-        "pinned_cores",
-        type=Parsed("CORES", parse_pin),
-        help="Pin jobs to these cores: 0,1 or 0,2-4.",
+        "--pin pinned_cores", "Pin jobs to these cores: 0,1 or 0,2-4.", Parsed("CORES", parse_pin)
     ),
 )
 
@@ -269,39 +252,37 @@ def with_clock_named(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-def conditions_of(options: dict[str, Any]) -> Conditions:
+def conditions_of(options: dict[str, Any]) -> job.Conditions:
     """Return what the options ask of the machine while a job runs."""
-    return Conditions(pinned_cores=options["pinned_cores"] or (), cooldown=options["cooldown"])
+    return job.Conditions(pinned_cores=options["pinned_cores"] or (), cooldown=options["cooldown"])
 
 
 #: Add what is sampled of the GPU.
 telemetry_options = add_options(
     option(
         "--telemetry/--no-telemetry",
+        "Record power, energy, clocks, memory and temperature of the GPU in a separate pass.",
         default=None,
         show_default=False,
-        help="Record power, energy, clocks, memory and temperature of the GPU in a separate pass.",
     ),
-    option(
-        "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 20s]"
-    ),
+    option("--telemetry-time", "Duration of the telemetry pass.  [default: 20s]", DURATION_MS),
     option(
         "--gpu-sample-interval",
-        type=DURATION_MS,
-        help="Time between two telemetry samples.  [default: 100ms]",
+        "Time between two telemetry samples.  [default: 100ms]",
+        DURATION_MS,
     ),
 )
 
 
-def telemetry_of(options: dict[str, Any]) -> TelemetryRule:
+def telemetry_of(options: dict[str, Any]) -> job.TelemetryRule:
     """Return the rule that the options describe."""
     wanted, time_ms = options["telemetry"], options["telemetry_time"]
     interval_ms = options["gpu_sample_interval"]
     for given, flag in ((time_ms, "--telemetry-time"), (interval_ms, "--gpu-sample-interval")):
         if given is not None and not wanted:
             raise UsageError(flag, why="there is no telemetry pass", hint="--telemetry")
-    usual = TelemetryRule()
-    return TelemetryRule(
+    usual = job.TelemetryRule()
+    return job.TelemetryRule(
         depth="full" if wanted else "clock" if wanted is None else "off",
         duration_ms=time_ms or usual.duration_ms,
         interval_ms=interval_ms or usual.interval_ms,

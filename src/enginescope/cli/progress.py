@@ -1,7 +1,4 @@
-"""Progress of jobs: a live line on a terminal, plain lines elsewhere. Always on standard error.
-
-What is shown on a terminal while something runs, and taken away after it; on standard error.
-"""
+"""Progress of jobs on standard error: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -93,11 +90,7 @@ _PHASES = {
 
 
 class JobProgress(Shown[Live], MeasurementObserver):
-    """Shows the progress of jobs, between ``with`` and its end.
-
-    Attributes:
-        can_continue: The verb has ``--continue``.
-    """
+    """Shows the progress of jobs, between ``with`` and its end; `can_continue` by the verb."""
 
     can_continue = False
     _left_in_all = ""

@@ -5,20 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from enginescope.cli.messages import next_steps, words
-from enginescope.cli.options import check_outputs, write_output
+from enginescope.cli.options import write_output
+from enginescope.core.jsonio import encode
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import replace
 from enginescope.records.progress import COMPARISON_TAG
+from enginescope.services.output_files import check_outputs
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from enginescope.render.html.answer_page import Answer
-
-R = TypeVar("R")
 
 #: Options of the files of an answer.
 _FILES = ("markdown", "csv", "html", "junit", "sarif", "card")
@@ -32,8 +32,6 @@ def print_json(document: bytes | Iterable[bytes]) -> None:
 
 def print_data(data: object) -> None:
     """Print records and plain values as a JSON document on standard output."""
-    from enginescope.core.jsonio import encode
-
     print_json(encode(data))
 
 
@@ -44,30 +42,6 @@ def print_paths(paths: Iterable[Path], options: Mapping[str, Any]) -> None:
         print_data(texts)
     else:
         print("\n".join(texts))
-
-
-def present_report(
-    report: R,
-    options: Mapping[str, Any],
-    *,
-    document: Callable[[R], bytes],
-    screen: Callable[[R], None],
-    **writers: Callable[[R], bytes],
-) -> None:
-    """Write the files that were asked for, then print JSON or the screen.
-
-    Args:
-        document: Return the JSON document.
-        screen: Print what a terminal shows.
-        writers: Return a file, by the name of the option that asks for it.
-    """
-    for name, writer in writers.items():
-        if options.get(name) is not None:
-            write_output(options[name], writer(report))
-    if options["as_json"]:
-        print_json(document(report))
-    else:
-        screen(report)
 
 
 def check_files(options: Mapping[str, Any], *models: object) -> None:

@@ -1,7 +1,4 @@
-"""What verbs that make runs print at the end: screens, one table, or JSON.
-
-Which tags already had runs.
-"""
+"""What verbs that make runs print at the end: screens, one table or JSON, and tags with runs."""
 
 from __future__ import annotations
 
@@ -12,7 +9,8 @@ from typing import Any
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.messages import is_verbose, note
-from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.options import write_output
+from enginescope.cli.report_output import end_report, print_json, step
 from enginescope.core.errors import StoreError
 from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG
@@ -40,7 +38,6 @@ def noting_tags(tags: Sequence[str], place: StorePlace | None) -> Iterator[None]
 
 
 def _rows(tags: Sequence[str], place: StorePlace | None) -> dict[str, tuple[RunRow, ...]]:
-    """Return the runs by tag; empty if the store cannot be read."""
     from enginescope.store.archive import Store
 
     try:
@@ -55,8 +52,24 @@ def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     from enginescope.render.page.export import summary_json
 
     views = [RunView(run) for run in runs]
-    files = {"markdown": _markdown, "html": _page, "card": _card}
-    present_report(views, options, document=summary_json, screen=_show, **files)
+    if options.get("markdown") is not None:
+        from enginescope.render.page.markdown import report_markdown
+
+        write_output(options["markdown"], report_markdown(views))
+    if options.get("html") is not None:
+        from enginescope.render.page.page import report_page
+
+        write_output(options["html"], report_page(views))
+    if options.get("card") is not None:
+        from enginescope.render.html.answer_page import slide_png
+        from enginescope.render.page.report import subject_slide
+        from enginescope.render.plans.plan_headline import PageSubject
+
+        write_output(options["card"], slide_png(subject_slide(list(map(PageSubject, views)))))
+    if options["as_json"]:
+        print_json(summary_json(views))
+    else:
+        _show(views)
     steps = [step(options, "all runs", "runs")]
     ids = [run.id[:8] for run in runs]
     if len(ids) == 1 and not is_verbose():
@@ -66,26 +79,6 @@ def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     if len(ids) == 1:
         steps[:0] = run_steps(views[0], options["store_folder"])
     end_report(options, *steps)
-
-
-def _markdown(views: Sequence[RunView]) -> bytes:
-    from enginescope.render.page.markdown import report_markdown
-
-    return report_markdown(views)
-
-
-def _page(views: Sequence[RunView]) -> bytes:
-    from enginescope.render.page.page import report_page
-
-    return report_page(views)
-
-
-def _card(views: Sequence[RunView]) -> bytes:
-    from enginescope.render.html.answer_page import slide_png
-    from enginescope.render.page.report import subject_slide
-    from enginescope.render.plans.plan_headline import PageSubject
-
-    return slide_png(subject_slide([PageSubject(view) for view in views]))
 
 
 def _show(views: Sequence[RunView]) -> None:

@@ -20,7 +20,7 @@ _OTHERS = 0o077
 
 def token_option(help_text: str) -> Callable[[F], F]:
     """Return what adds ``--token-file``."""
-    return option("--token-file", type=FILE, help=f"{help_text}  [default: ${VARIABLE}]")
+    return option("--token-file", f"{help_text}  [default: ${VARIABLE}]", FILE)
 
 
 def given_token(file: Path | None) -> str | None:

@@ -1,14 +1,11 @@
-"""A verb: its help, with options under headings and examples, and flags in its errors.
-
-How a verb ends: on Ctrl-C or another signal, with exit codes that several verbs share.
-"""
+"""A verb: its help under headings, examples, flags in its errors, exit codes, and how it ends."""
 
 from __future__ import annotations
 
 import re
 import signal
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
@@ -104,17 +101,11 @@ _UNIT = re.compile(r"_(pct|s|ms)$")
 
 
 class _Examples(click.Command):
-    """A command whose help ends with examples.
+    """A command whose help ends with examples: what each does, and its command line."""
 
-    Args:
-        examples: What an example does, and its command line.
-    """
-
-    def __init__(
-        self, *arguments: Any, examples: tuple[tuple[str, str], ...] = (), **settings: Any
-    ) -> None:
+    def __init__(self, *arguments: Any, examples: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self.examples = examples
+        self.examples = tuple(zip(examples[::2], examples[1::2], strict=True))
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the help option; click keeps those of the first context it meets."""
@@ -174,20 +165,32 @@ class Verb(_Examples):
                     formatter.write_dl(records)
 
 
-def verb(name: str, *examples: str) -> Callable[[Callable[..., Any]], Verb]:
+def verb(
+    name: str, *examples: str, cls: type[Verb] = Verb, **settings: Any
+) -> Callable[[Callable[..., Any]], Verb]:
     """Declare a verb; `examples` in pairs: what an example does, and its command line."""
-    pairs = tuple(zip(examples[::2], examples[1::2], strict=True))
-    return click.command(name, cls=Verb, examples=pairs)
+    return click.command(name, cls=cls, examples=examples, **settings)
 
 
 class VerbOfVerbs(Verb, click.Group):
     """A verb with verbs of its own."""
 
-    command_class = Verb
+    def verb(
+        self, name: str, *examples: str, **settings: Any
+    ) -> Callable[[Callable[..., Any]], click.Command]:
+        """Declare one of its verbs, as the function `verb`."""
+        return self.command(name, cls=Verb, examples=examples, **settings)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
+
+
+def verb_of_verbs(
+    name: str, *examples: str, **settings: Any
+) -> Callable[[Callable[..., Any]], VerbOfVerbs]:
+    """Declare a verb with verbs of its own, as `verb`."""
+    return click.group(name, cls=VerbOfVerbs, examples=examples, **settings)
 
 
 def typed() -> dict[str, str]:
@@ -208,8 +211,7 @@ def refuse_typed(
 ) -> None:
     """Raise `UsageError` where the command line has one of `names`, or any parameter not in `but`.
 
-    Args:
-        where: Follows the parameter in the message: ``without --self-test``.
+    The message ends with `where`: ``without --self-test``.
     """
     for name, flag in typed().items():
         if name in names or (but is not None and name not in but):
@@ -247,12 +249,11 @@ def saying_what_stands(what: Callable[[], str]) -> Iterator[None]:
     """In this block, being told to end is said once, with what is kept, and ends the program."""
     try:
         yield
-    except KeyboardInterrupt as error:
+    except (KeyboardInterrupt, SystemExit) as error:
         warn(f"enginescope: interrupted; {what()}")
+        if isinstance(error, SystemExit):
+            raise
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
-    except SystemExit:
-        warn(f"enginescope: interrupted; {what()}")
-        raise
 
 
 #: A run or a build failed, or a run is not stored.

@@ -1,8 +1,4 @@
-"""Where a run took place.
-
-A state of source code.
-GPU clocks held at one value while something is measured.
-"""
+"""Where a run took place: machine, GPUs with their clocks, software and its commit."""
 
 from __future__ import annotations
 

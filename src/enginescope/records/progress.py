@@ -1,8 +1,4 @@
-"""How far a job is.
-
-A stretch of a job.
-Where a run stands in an interleaved comparison.
-"""
+"""How far a job is, its phases, and its place in an interleaved comparison."""
 
 from __future__ import annotations
 

@@ -97,13 +97,23 @@ class Param(NamedTuple):
         )
 
 
-class Declared(NamedTuple):
-    """A field with its declaration.
+def unflagged(text: str, usual: str | None = None) -> Param:
+    """Declare a field that options of several verbs give."""
+    return Param(text, usual=usual, has_flag=False)
 
-    Attributes:
-        kinds: Types of the value and of its items, without ``None``.
-        kind: How a caller in Python names it.
-    """
+
+def written(text: str) -> Param:
+    """Declare a file to write."""
+    return Param(text, is_written=True)
+
+
+def existing(text: str, usual: str | None = None, heading: str | None = None) -> Param:
+    """Declare a file that must exist."""
+    return Param(text, usual=usual, metavar=EXISTING_FILE, heading=heading)
+
+
+class Declared(NamedTuple):
+    """A field with its declaration, types of the value and its items, and its kind in Python."""
 
     name: str
     kinds: tuple[Any, ...]
@@ -172,11 +182,11 @@ def declared(request: type[Record]) -> tuple[Declared, ...]:
                 default = own.default_factory()
             how = parameters[own.name].kind
             fields.append(Declared(own.name, tuple(_kinds(kind)), param, default, kind, how))
-    return tuple(sorted(fields, key=lambda field: (*_place(field), home[field.name])))
 
+    def place(field: Declared) -> tuple[bool, bool, int]:
+        return field.name not in _STAR, field.kind is Parameter.KEYWORD_ONLY, home[field.name]
 
-def _place(field: Declared) -> tuple[bool, bool]:
-    return field.name not in _STAR, field.kind is Parameter.KEYWORD_ONLY
+    return tuple(sorted(fields, key=place))
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:

@@ -6,15 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from enginescope.core.errors import UsageError, os_errors_as, reason_of
+from enginescope.core.jsonio import write_atomic
 from enginescope.services.declared import File
 
 
 def check_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None]) -> None:
-    """Raise if an output would overwrite an input or another output, or is ``-``.
-
-    Args:
-        outputs, inputs: ``None``: an option that was not given.
-    """
+    """Raise if an output would overwrite an input or another output, or is ``-``; skip ``None``."""
     read = {Path(one).resolve() for one in inputs if one is not None}
     written: set[Path] = set()
     for output in outputs:
@@ -33,16 +30,12 @@ def check_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None])
 
 
 def write_file(path: Path, data: bytes) -> None:
-    from enginescope.core.jsonio import write_atomic
-
     with os_errors_as(UsageError, f"cannot write {path}"):
         write_atomic(path, data)
 
 
 def write_each(folder: Path, files: Mapping[str, bytes]) -> tuple[tuple[str, ...], str | None]:
     """Write files by their names; return those that could not be written, and a message on them."""
-    from enginescope.core.jsonio import write_atomic
-
     lost, why = [], ""
     for name, data in files.items():
         try:

@@ -50,7 +50,7 @@ class Planted:
 @pytest.fixture
 def plant(monkeypatch):
     """A function that plants medians; releases need no environment."""
-    monkeypatch.setattr(service, "installed", lambda release, *_rest: release)
+    monkeypatch.setattr(service.releases, "installed", lambda release, *_rest: release)
 
     def planted(slowdowns=None, seed=0) -> Planted:
         runs = Planted(slowdowns or {}, seed)
@@ -172,7 +172,7 @@ def test_a_release_that_cannot_be_used_is_named_and_skipped(
         failure = "no file for Python 3.11 on this machine" if release.version == "1.4.0" else None
         return replace(release, failure=failure)
 
-    monkeypatch.setattr(service, "installed", installed)
+    monkeypatch.setattr(service.releases, "installed", installed)
     result = searched(convnet, tmp_path)
     assert result.bad == RELEASES[6]
     assert result.kind is UpgradeKind.WORSE
@@ -186,7 +186,7 @@ def test_a_change_between_skipped_releases_names_the_range(
     plant(from_release(4, 1.05))
     skipped = RELEASES[3:5]
     monkeypatch.setattr(
-        service,
+        service.releases,
         "installed",
         lambda release, *_: replace(release, failure="x" if release.version in skipped else None),
     )

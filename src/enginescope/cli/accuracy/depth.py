@@ -11,7 +11,7 @@ from enginescope.cli.messages import next_steps
 from enginescope.cli.options import DURATION_MS, FILE, PATH, Finite, dims_option, option
 from enginescope.cli.process_options import declared_options, request_of, stored_options
 from enginescope.cli.report_output import print_json, step
-from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, Verb, verb
 from enginescope.records.run.job import TelemetryRule
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
 from enginescope.services.accuracy.request import DepthRequest
@@ -43,60 +43,50 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     return found
 
 
-@click.command(
+@verb(
     "depth",
+    "Compare two models on one image",
+    "enginescope depth --engines base.onnx small.onnx --image street.png",
+    "Measure the error against ground truth",
+    "enginescope depth --engines model.onnx --image street.png --gt depth.npy",
     cls=DepthCommand,
-    examples=(
-        (
-            "Compare two models on one image",
-            "enginescope depth --engines base.onnx small.onnx --image street.png",
-        ),
-        (
-            "Measure the error against ground truth",
-            "enginescope depth --engines model.onnx --image street.png --gt depth.npy",
-        ),
-    ),
 )
 @option(
     "--engines",
+    "Engines or ONNX models to compare; the first is the reference.",
+    PATH,
     multiple=True,
     required=True,
     metavar="MODEL...",
-    type=PATH,
-    help="Engines or ONNX models to compare; the first is the reference.",
 )
-@option("--image", required=True, type=FILE, help="Image to time and draw.")
+@option("--image", "Image to time and draw.", FILE, required=True)
 @declared_options(DepthRequest)
 @dims_option
 @option(
     "--gpu-sample-interval",
-    type=Finite(0.005),
+    "Seconds between two samples of the GPU in the telemetry pass.",
+    Finite(0.005),
     default=0.1,
-    help="Seconds between two samples of the GPU in the telemetry pass.",
 )
+@option("--telemetry-time", "Duration of the telemetry pass.  [default: 20s]", DURATION_MS)
 @option(
-    "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 20s]"
-)
-@option(
-    "--normalize",
-    "--normalise",
-    "normalise",
-    type=click.Choice(["imagenet", "plain", "signed"]),
+    "--normalize,--normalise normalise",
+    "Normalize images: ImageNet mean and deviation, 0…1, or −1…1.",
+    click.Choice(["imagenet", "plain", "signed"]),
     default="imagenet",
-    help="Normalize images: ImageNet mean and deviation, 0…1, or −1…1.",
 )
 @option(
     "--image-filter",
-    type=click.Choice(FILTERS),
+    "Resize images with this filter of Pillow or OpenCV.",
+    click.Choice(FILTERS),
     default="opencv-bicubic",
-    help="Resize images with this filter of Pillow or OpenCV.",
 )
 @option(
     "--timeout",
-    type=DURATION_MS,
+    "Time limit per model.  [default: 4h]",
+    DURATION_MS,
     default="4h",
     show_default=False,
-    help="Time limit per model.  [default: 4h]",
 )
 @stored_options
 def command(**options: Any) -> int:
@@ -125,13 +115,12 @@ def _request(options: dict[str, Any]) -> DepthRequest:
         duration_ms=options["telemetry_time"] or TelemetryRule().duration_ms,
         interval_ms=1e3 * options["gpu_sample_interval"],
     )
-    preprocessing = Preprocessing(filter=options["image_filter"], mean=mean, std=std)
     return request_of(
         DepthRequest,
         options,
         models=options["engines"],
         telemetry=telemetry,
-        preprocessing=preprocessing,
+        preprocessing=Preprocessing(filter=options["image_filter"], mean=mean, std=std),
     )
 
 
@@ -144,8 +133,7 @@ def _present(result: DepthBenchmark, options: dict[str, Any]) -> None:
     from enginescope.render.base.text import screen_width, show
     from enginescope.render.depth.depth_answer import depth_text
 
-    width = screen_width()
-    show(depth_text(result, tuple(map(str, result.files)), width=width))
+    show(depth_text(result, tuple(map(str, result.files)), width=screen_width()))
     runs = [side.view.id[:6] for side in result.sides]
     verb, purpose = ("compare", "which is faster") if len(runs) > 1 else ("report", "report")
     next_steps(step(options, purpose, verb, *runs))

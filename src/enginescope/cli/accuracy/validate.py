@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from enginescope.cli import process_options
 from enginescope.cli.accuracy.validate_options import (
     PERCENTAGE,
     TOLERANCE,
@@ -28,13 +29,6 @@ from enginescope.cli.options import (
     option,
     page_options,
     store_option,
-)
-from enginescope.cli.process_options import (
-    batch_option,
-    declared_options,
-    range_option,
-    request_of,
-    seed_option,
 )
 from enginescope.cli.report_output import check_files, present_answer
 from enginescope.cli.verb import EXIT_RUN_FAILED, verb
@@ -68,60 +62,52 @@ _PAGE = ("one page", "add --html FILE")
     "enginescope validate model.onnx --on trt:fp16 --bisect",
 )
 @click.argument("models", nargs=-1, required=True, type=PATH)
-@declared_options(ValidateRequest)
-@seed_option
+@process_options.declared_options(ValidateRequest)
+@process_options.seed_option
 @option(
-    "--input-shape",
-    "--shape",
-    "shapes",
+    "--input-shape,--shape shapes",
+    "Set the shape of an input; repeat an input for a second set of samples.",
+    WIDE_SHAPE,
     multiple=True,
-    type=WIDE_SHAPE,
-    help="Set the shape of an input; repeat an input for a second set of samples.",
 )
 @dims_option
-@batch_option
+@process_options.batch_option
 @option(
-    "--map",
-    "map",
+    "--map map",
+    "Compare an output with a reference output of another name; repeat for several.",
+    Parsed("OUTPUT=REFERENCE", parse_pair),
     multiple=True,
-    type=Parsed("OUTPUT=REFERENCE", parse_pair),
-    help="Compare an output with a reference output of another name; repeat for several.",
 )
-@option(
-    "--input", "files", multiple=True, type=INPUT, help="Fix the values of an input in all samples."
-)
-@range_option
-@option("--rtol", multiple=True, type=TOLERANCE, help="Relative tolerance, for all outputs or one.")
-@option("--atol", multiple=True, type=TOLERANCE, help="Absolute tolerance, for all outputs or one.")
+@option("--input files", "Fix the values of an input in all samples.", INPUT, multiple=True)
+@process_options.range_option
+@option("--rtol", "Relative tolerance, for all outputs or one.", TOLERANCE, multiple=True)
+@option("--atol", "Absolute tolerance, for all outputs or one.", TOLERANCE, multiple=True)
 @option(
     "--percent-mismatch",
+    "Percentage of elements that may exceed atol + rtol × |reference|.",
+    PERCENTAGE,
     multiple=True,
-    type=PERCENTAGE,
-    help="Percentage of elements that may exceed atol + rtol × |reference|.",
 )
 @option(
-    "--limit",
-    "task_limits",
+    "--limit task_limits",
+    "Worst accepted value of a task metric, as abs_rel:0.12.",
+    Parsed("METRIC:NUMBER", parse_limit),
     heading="Comparing",
     multiple=True,
-    type=Parsed("METRIC:NUMBER", parse_limit),
-    help="Worst accepted value of a task metric, as abs_rel:0.12.",
 )
 @image_options
 @option(
     "--timeout",
-    type=DURATION_MS,
+    "Time limit per model and backend.  [default: 4h]",
+    DURATION_MS,
     default="4h",
     show_default=False,
-    help="Time limit per model and backend.  [default: 4h]",
 )
-@option("--memory-limit", type=SIZE, help="Memory limit per model and backend.")
+@option("--memory-limit", "Memory limit per model and backend.", SIZE)
 @option(
-    "--output",
-    "-o",
-    "output",
-    type=FOLDER,
-    help="Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
+    "--output -o output",
+    "Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
+    FOLDER,
 )
 @page_options
 @store_option
@@ -143,7 +129,7 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         output = folder / "page" if is_page else options["output"]
         skips = is_page or options["skip_output_save"]
         limits = Limits(timeout_s=options["timeout"] / 1e3, memory_bytes=options["memory_limit"])
-        request = request_of(
+        request = process_options.request_of(
             ValidateRequest,
             options,
             models=models,

@@ -81,53 +81,38 @@ PIXELS = Parsed("HxW", parse_size)
 #: Add what makes inputs of pictures.
 image_options = add_options(
     option(
-        "--image-size",
-        type=PIXELS,
-        help="Resize images to this size if the model's input is dynamic.",
+        "--image-size size", "Resize images to this size if the model's input is dynamic.", PIXELS
     ),
     option(
-        "--image-fit",
-        type=click.Choice(["stretch", "crop", "pad"]),
-        help="Fit images to the input by stretching, cropping or padding.",
+        "--image-fit fit",
+        "Fit images to the input by stretching, cropping or padding.",
+        click.Choice(["stretch", "crop", "pad"]),
     ),
     option(
-        "--image-filter",
-        type=click.Choice(FILTERS),
-        help="Resize images with this filter of Pillow or OpenCV.",
+        "--image-filter filter",
+        "Resize images with this filter of Pillow or OpenCV.",
+        click.Choice(FILTERS),
     ),
     option(
-        "--image-colors",
-        "--image-colours",
-        "image_colours",
-        type=click.Choice(["rgb", "bgr"]),
-        help="Channel order of image inputs.",
+        "--image-colors,--image-colours colours",
+        "Channel order of image inputs.",
+        click.Choice(["rgb", "bgr"]),
     ),
-    option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Memory layout of image inputs."),
+    option("--layout", "Memory layout of image inputs.", click.Choice(["nchw", "nhwc"])),
     option(
-        "--normalize",
-        "--normalise",
-        "normalise",
-        type=click.Choice(list(NORMALIZATIONS)),
+        "--normalize,--normalise normalise",
+        "Normalize images: 0…1, −1…1, or ImageNet mean and deviation.",
+        click.Choice(list(NORMALIZATIONS)),
         default="plain",
-        help="Normalize images: 0…1, −1…1, or ImageNet mean and deviation.",
     ),
-    option("--image-divisor", type=ABOVE_0, help="Divide pixel values by this number."),
-    option("--image-mean", type=NUMBERS, help="Subtract this mean from each channel."),
-    option("--image-std", type=DIVISORS, help="Divide each channel by this deviation."),
+    option("--image-divisor divisor", "Divide pixel values by this number.", ABOVE_0),
+    option("--image-mean mean", "Subtract this mean from each channel.", NUMBERS),
+    option("--image-std std", "Divide each channel by this deviation.", DIVISORS),
 )
 
 
 def preprocessing_of(options: dict[str, Any]) -> Preprocessing:
     """Return what the options say of pictures."""
-    mean, std = NORMALIZATIONS[options["normalise"]]
-    usual = Preprocessing()
-    return Preprocessing(
-        fit=options["image_fit"] or usual.fit,
-        filter=options["image_filter"] or usual.filter,
-        colours=options["image_colours"] or usual.colours,
-        layout=options["layout"] or usual.layout,
-        divisor=options["image_divisor"] or usual.divisor,
-        mean=options["image_mean"] or mean,
-        std=options["image_std"] or std,
-        size=options["image_size"],
-    )
+    fields = dict(zip(("mean", "std"), NORMALIZATIONS[options["normalise"]], strict=True))
+    named = {name: options[name] for name in Preprocessing.__struct_fields__}
+    return Preprocessing(**fields | {name: value for name, value in named.items() if value})

@@ -1,7 +1,4 @@
-"""Progress of a comparison of answers: a bar on a terminal, plain lines elsewhere.
-
-Progress of ``depth``: outputs and comparisons first, then the timed runs.
-"""
+"""Progress of outputs and comparisons, and of ``depth``: a bar on a terminal, else plain lines."""
 
 from __future__ import annotations
 

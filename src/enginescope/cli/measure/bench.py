@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from enginescope.cli import process_options
 from enginescope.cli.comparison import bench_compare_options, check_bench_options
 from enginescope.cli.options import (
     COUNT,
@@ -22,24 +23,8 @@ from enginescope.cli.options import (
     option,
     page_options,
 )
-from enginescope.cli.process_options import (
-    conditions_of,
-    declared_options,
-    file_option,
-    input_options,
-    machine_options,
-    picked,
-    range_option,
-    request_of,
-    seed_option,
-    stored_options,
-    telemetry_of,
-    telemetry_options,
-    warmup_option,
-    with_clock_named,
-)
 from enginescope.cli.report_output import check_files
-from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, Verb, verb
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.services.measurement.jobs import JobRequest
 
@@ -48,52 +33,43 @@ _THREE = {"on": True, "off": False, "auto": None}
 #: Add what steers how requests are issued.
 mode_options = add_options(
     option(
-        "--mode",
-        "kind",
-        heading="GPU",
-        type=click.Choice(["latency", "throughput"]),
-        help="Issue one request at a time, or enqueue queries ahead as trtexec does (trt, "
+        "--mode kind",
+        "Issue one request at a time, or enqueue queries ahead as trtexec does (trt, "
         "trtexec); on ort-cpu, two threads issue them.",
+        click.Choice(["latency", "throughput"]),
+        heading="GPU",
     ),
     option(
-        "--graph",
-        "cuda_graph",
-        type=click.Choice(list(_THREE)),
+        "--graph cuda_graph",
+        "Use a CUDA graph; auto: if the engine can be captured.",
+        click.Choice(list(_THREE)),
         default="auto",
-        help="Use a CUDA graph; auto: if the engine can be captured.",
     ),
     option(
         "--transfers",
-        type=click.Choice(["on", "off"]),
-        help="Include copies of inputs and outputs in the timed span.  [default: on]",
+        "Include copies of inputs and outputs in the timed span.  [default: on]",
+        click.Choice(["on", "off"]),
     ),
     option(
-        "--spin/--no-spin",
-        "spin_wait",
+        "--spin/--no-spin spin_wait",
+        "Busy-wait for the GPU, or block until it signals.  [default: spin]",
         default=None,
         show_default=False,
-        help="Busy-wait for the GPU, or block until it signals.  [default: spin]",
     ),
-    option(
-        "--streams",
-        type=click.IntRange(1, 64),
-        help="Number of inference streams in throughput mode.",
-    ),
-    option("--idle", "idle_ms", type=DURATION_MS, help="Pause on the host between two queries."),
-    option("--cold", is_flag=True, help="Flush the L2 cache before each timed query."),
-    option(
-        "--rotate", type=click.IntRange(1, 1024), help="Number of input sets to rotate through."
-    ),
+    option("--streams", "Number of inference streams in throughput mode.", click.IntRange(1, 64)),
+    option("--idle idle_ms", "Pause on the host between two queries.", DURATION_MS),
+    option("--cold", "Flush the L2 cache before each timed query.", is_flag=True),
+    option("--rotate", "Number of input sets to rotate through.", click.IntRange(1, 1024)),
     option(
         "--decode",
-        type=click.IntRange(2, 1_000_000),
-        help="Generate this many tokens per request: feed present outputs to past inputs (ONNX "
+        "Generate this many tokens per request: feed present outputs to past inputs (ONNX "
         "Runtime, TensorRT).",
+        click.IntRange(2, 1_000_000),
     ),
     option(
         "--loop",
-        type=click.Choice(["native", "python"]),
-        help="Make the timed calls in C or in Python (trt, ort-cpu).  [default: native, if it can]",
+        "Make the timed calls in C or in Python (trt, ort-cpu).  [default: native, if it can]",
+        click.Choice(["native", "python"]),
     ),
 )
 
@@ -105,7 +81,9 @@ def mode_of(options: dict[str, Any]) -> Mode:
         transfers=_THREE[options["transfers"] or "auto"],
         cuda_graph=_THREE[options["cuda_graph"]],
         cold=options["cold"] or None,
-        **picked(options, "kind", "spin_wait", "idle_ms", "streams", "rotate", "decode", "loop"),
+        **process_options.picked(
+            options, "kind", "spin_wait", "idle_ms", "streams", "rotate", "decode", "loop"
+        ),
     )
 
 
@@ -120,82 +98,68 @@ class BenchCommand(Verb):
         """Take ``--`` and what follows it away before click sees it."""
         at = args.index("--") if "--" in args else len(args)
         ctx.meta[HANDED_OVER] = tuple(args[at + 1 :])
-        return super().parse_args(ctx, with_clock_named(args[:at]))
+        return super().parse_args(ctx, process_options.with_clock_named(args[:at]))
 
 
-@click.command(
+@verb(
     "bench",
+    "Measure a model on the CPU",
+    "enginescope bench model.onnx",
+    "Compare two models with interleaved processes",
+    "enginescope bench a.onnx b.onnx --compare",
     cls=BenchCommand,
-    examples=(
-        ("Measure a model on the CPU", "enginescope bench model.onnx"),
-        (
-            "Compare two models with interleaved processes",
-            "enginescope bench a.onnx b.onnx --compare",
-        ),
-    ),
 )
 @click.argument("models", nargs=-1, type=PATH)
-@declared_options(JobRequest)
-@input_options
-@file_option
-@range_option
-@seed_option
-@warmup_option
-@option("--iterations", type=COUNT, help="Stop after exactly this many iterations.")
+@process_options.declared_options(JobRequest)
+@process_options.request_options
+@option("--iterations", "Stop after exactly this many iterations.", COUNT)
 @option(
-    "--duration",
-    type=DURATION_MS,
-    help="Stop after this measuring time; a number without a unit is seconds.",
+    "--duration", "Stop after this measuring time; a number without a unit is seconds.", DURATION_MS
 )
 @option(
     "--precision",
-    type=Finite(0.01, 50),
+    "Stop when the median's 95 % interval is within ± this percentage.",
+    Finite(0.01, 50),
     default=0.5,
-    help="Stop when the median's 95 % interval is within ± this percentage.",
 )
 @option(
     "--max-time",
-    type=DURATION_MS,
-    help="Maximum measuring time of a job; with --compare, of all rounds.  [default: 10s]",
+    "Maximum measuring time of a job; with --compare, of all rounds.  [default: 10s]",
+    DURATION_MS,
 )
 @option(
     "--min-samples",
-    type=click.IntRange(2),
+    "Collect at least this many samples before stopping.",
+    click.IntRange(2),
     default=100,
-    help="Collect at least this many samples before stopping.",
 )
 @option(
-    "--timeout",
-    "timeout_s",
-    type=DURATION_S,
-    help="Time limit per job.  [default: 10min, or more if the timing needs it]",
+    "--timeout timeout_s",
+    "Time limit per job.  [default: 10min, or more if the timing needs it]",
+    DURATION_S,
 )
 @option(
-    "--memory-limit",
-    "memory_bytes",
-    type=SIZE,
-    help="Memory limit per job.  [default: 90 % of free memory]",
+    "--memory-limit memory_bytes", "Memory limit per job.  [default: 90 % of free memory]", SIZE
 )
 @option(
-    "--trtexec-args",
-    "trtexec_arguments",
+    "--trtexec-args trtexec_arguments",
+    "Pass further arguments to trtexec with --on trtexec; arguments after -- are passed too.",
     default="",
     metavar="TEXT",
     show_default=False,
-    help="Pass further arguments to trtexec with --on trtexec; arguments after -- are passed too.",
 )
 @mode_options
-@machine_options
-@telemetry_options
+@process_options.machine_options
+@process_options.telemetry_options
 @option(
     "--commit",
-    type=NAME,
-    help="Commit that the runs belong to, for history.  [default: commit of the working directory]",
+    "Commit that the runs belong to, for history.  [default: commit of the working directory]",
+    NAME,
 )
 @bench_compare_options
 @page_options
 @card_option
-@stored_options
+@process_options.stored_options
 def command(models: tuple[Path, ...], **options: Any) -> int:
     """Measure MODELS with ONNX Runtime on the CPU, with TensorRT, or with the backends of --on.
 
@@ -212,15 +176,15 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         "models": models,
         "workload": workload_of(options),
         "trtexec_arguments": f"{options['trtexec_arguments']} {shlex.join(handed)}".strip(),
-        "telemetry": telemetry_of(options),
-        "conditions": conditions_of(options),
+        "telemetry": process_options.telemetry_of(options),
+        "conditions": process_options.conditions_of(options),
     }
     with noting_tags(options["tags"], options["store_folder"]):
         if options["compare"]:
             from enginescope.cli.measure.bench_comparison import compare
 
             return compare(fields, options)
-        return _measure(request_of(JobRequest, options, **fields), options)
+        return _measure(process_options.request_of(JobRequest, options, **fields), options)
 
 
 def _measure(request: JobRequest, options: dict[str, Any]) -> int:
@@ -239,7 +203,7 @@ def _measure(request: JobRequest, options: dict[str, Any]) -> int:
 def workload_of(options: dict[str, Any]) -> Workload:
     """Return the workload that the options describe."""
     return Workload(
-        **picked(options, "batch", "seed", "shapes", "files", "ranges", "dims"),
+        **process_options.picked(options, "batch", "seed", "shapes", "files", "ranges", "dims"),
         warmup=warm_up_of(options["warmup"]),
         stop=StopRule(
             iterations=options["iterations"],
@@ -257,8 +221,7 @@ def warm_up_of(given: tuple[int | float, ...]) -> WarmUp:
     if not given:
         return WarmUp()
     counts = [one for one in given if isinstance(one, int)]
-    times = [one for one in given if isinstance(one, float)]
-    time_ms = max(times, default=0.0)
+    time_ms = max([one for one in given if isinstance(one, float)], default=0.0)
     return WarmUp(
         time_ms=time_ms,
         iterations=max(counts, default=0),

@@ -1,7 +1,4 @@
-"""``enginescope bench … --compare``: present an interleaved comparison.
-
-Progress of interleaved jobs.
-"""
+"""``enginescope bench … --compare``: progress and result of an interleaved comparison."""
 
 from __future__ import annotations
 

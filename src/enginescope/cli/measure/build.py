@@ -1,7 +1,4 @@
-"""``enginescope build``: build an ONNX model into a TensorRT engine.
-
-Options of a build on the command line, and the backend's options they mean.
-"""
+"""``enginescope build``: build an ONNX model into an engine; options of the backend by flags."""
 
 from __future__ import annotations
 
@@ -69,11 +66,11 @@ _VALUES = {
 _BOUND_NAMES = {"min": "Minimum", "opt": "Optimum", "max": "Maximum"}
 
 
-#: Options that may be repeated: flag, parameter, metavar, help.
+#: Options that may be repeated: flag and parameter, metavar, help.
 _REPEATED = (
-    ("--option", "others", "KEY=VALUE", "Set any other backend option; repeat for several."),
-    ("--plugin", "plugins", "FILE", "Load this plugin library; repeat for several."),
-    ("--memory-pool", "memory_pools", "POOL:SIZE", "Limit the memory of a pool; repeat for more."),
+    ("--option others", "KEY=VALUE", "Set any other backend option; repeat for several."),
+    ("--plugin plugins", "FILE", "Load this plugin library; repeat for several."),
+    ("--memory-pool memory_pools", "POOL:SIZE", "Limit the memory of a pool; repeat for more."),
 )
 
 
@@ -85,23 +82,16 @@ def _flag(key: str) -> str:
 build_options = add_options(
     *(
         option(
-            f"--{bound}-shape",
-            f"{bound}_shapes",
+            f"--{bound}-shape {bound}_shapes",
+            f"{name} shape of an input; repeat an input for the next profile.",
+            SHAPE,
             multiple=True,
-            type=SHAPE,
-            help=f"{name} shape of an input; repeat an input for the next profile.",
         )
         for bound, name in _BOUND_NAMES.items()
     ),
-    *(
-        option(flag, key, multiple=True, metavar=metavar, help=text)
-        for flag, key, metavar, text in _REPEATED
-    ),
-    *(
-        option(_flag(key), key, metavar=metavar, help=text)
-        for key, (metavar, text) in _VALUES.items()
-    ),
-    *(option(_flag(key), key, is_flag=True, help=text) for key, text in _SWITCHES.items()),
+    *(option(flags, text, multiple=True, metavar=metavar) for flags, metavar, text in _REPEATED),
+    *(option(_flag(key), text, metavar=metavar) for key, (metavar, text) in _VALUES.items()),
+    *(option(_flag(key), text, is_flag=True) for key, text in _SWITCHES.items()),
 )
 
 
@@ -143,16 +133,15 @@ def profiles_text(shapes: Sequence[InputShape]) -> str:
     "enginescope build a.onnx --min-shape x:1x8 --opt-shape x:4x8 --max-shape x:8x8",
 )
 @click.argument("model", type=PATH)
-@option("-o", "--output", type=FILE, help="Write the engine to this file.  [default: MODEL.engine]")
+@option("-o,--output", "Write the engine to this file.  [default: MODEL.engine]", FILE)
 @declared_options(BuildRequest)
 @input_options
 @build_options
-@option("--timeout", "timeout_s", type=DURATION_S, help="Time limit for the build.  [default: 2h]")
+@option("--timeout timeout_s", "Time limit for the build.  [default: 2h]", DURATION_S)
 @option(
-    "--memory-limit",
-    "memory_bytes",
-    type=SIZE,
-    help="Memory limit for the build.  [default: 90 % of free memory]",
+    "--memory-limit memory_bytes",
+    "Memory limit for the build.  [default: 90 % of free memory]",
+    SIZE,
 )
 @store_option
 @json_option

@@ -12,6 +12,7 @@ from enginescope.cli.process_options import input_options, on_option, stored_opt
 from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import refuse_typed, verb
 from enginescope.core.errors import UsageError
+from enginescope.core.units import format_bytes
 from enginescope.judge.comparison.looks import FLOOR_ROUNDS, LOOKS
 from enginescope.records.environment import Device
 
@@ -32,33 +33,29 @@ _SELF_TEST = "enginescope doctor --self-test MODEL"
 )
 @click.argument("model", required=False, type=PATH)
 @option(
-    "--noise",
-    "is_noise",
+    "--noise is_noise",
+    "Compare MODEL with itself: measure the smallest difference this machine can detect.",
     is_flag=True,
-    help="Compare MODEL with itself: measure the smallest difference this machine can detect.",
 )
 @option(
-    "--self-test",
-    "is_self_test",
+    "--self-test is_self_test",
+    "Compare MODEL with itself: measure false verdicts and the smallest difference found.",
     is_flag=True,
-    help="Compare MODEL with itself: measure false verdicts and the smallest difference found.",
 )
 @on_option("Backend to measure on.  [default: ort-cpu; trt for an engine]", "on")
 @input_options
 @rounds_option(f"{FLOOR_ROUNDS}; {LOOKS[-1]} with --self-test", when=" of each comparison")
 @option(
-    "--threshold",
-    "threshold_pct",
-    type=Finite(0, 100, min_open=True),
+    "--threshold threshold_pct",
+    "Ignore smaller differences with --self-test.  [default: 1]",
+    Finite(0, 100, min_open=True),
     metavar="PERCENT",
-    help="Ignore smaller differences with --self-test.  [default: 1]",
 )
-@option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
+@option("--duration", "Measuring time per process.  [default: 1s]", DURATION_MS)
 @option(
-    "--max-time",
-    "max_time_s",
-    type=DURATION_S,
-    help="Maximum total time; measures fewer rounds if needed.  [default: 2min with --self-test]",
+    "--max-time max_time_s",
+    "Maximum total time; measures fewer rounds if needed.  [default: 2min with --self-test]",
+    DURATION_S,
 )
 @continue_option("the newest --noise of the same job")
 @page_options
@@ -124,8 +121,6 @@ def _print_self_tests(diagnosis: Diagnosis) -> None:
 
 
 def _print_machine(found: Diagnosis) -> None:
-    from enginescope.core.units import format_bytes
-
     host = found.environment.host
     cores = f"{host.cores_usable} of {host.cores_logical} cores usable"
     place = f" · in {host.container}" if host.container else ""

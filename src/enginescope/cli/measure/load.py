@@ -6,20 +6,9 @@ from typing import Any
 
 import click
 
+from enginescope.cli import process_options
 from enginescope.cli.measure.bench import warm_up_of
 from enginescope.cli.options import DURATION_MS, option, page_options
-from enginescope.cli.process_options import (
-    conditions_of,
-    declared_options,
-    file_option,
-    input_options,
-    machine_options,
-    range_option,
-    request_of,
-    seed_option,
-    stored_options,
-    warmup_option,
-)
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
@@ -36,16 +25,12 @@ from enginescope.services.load.request import LoadRequest
     "enginescope load model.onnx --find-max --slo 'p99<50ms' --duration 5s",
 )
 @click.argument("target", metavar="MODEL|URL")
-@declared_options(LoadRequest)
-@input_options
-@file_option
-@range_option
-@seed_option
-@warmup_option
-@option("--timeout", type=DURATION_MS, help="Time limit per process.")
-@machine_options
+@process_options.declared_options(LoadRequest)
+@process_options.request_options
+@option("--timeout", "Time limit per process.", DURATION_MS)
+@process_options.machine_options
 @page_options
-@stored_options
+@process_options.stored_options
 def command(target: str, **options: Any) -> int:
     """Measure the latency of queries that arrive at a rate, whether or not earlier ones have ended.
 
@@ -57,11 +42,11 @@ def command(target: str, **options: Any) -> int:
     from enginescope.render.load.load_answer import load_answer
 
     check_files(options, target)
-    request = request_of(
+    request = process_options.request_of(
         LoadRequest,
         options | {"warmup": warm_up_of(options["warmup"])},
         target=target,
-        conditions=conditions_of(options),
+        conditions=process_options.conditions_of(options),
     )
     with measuring(progress := ProcessProgress(), can_continue=True):
         report = run_load(request, progress)
@@ -69,5 +54,4 @@ def command(target: str, **options: Any) -> int:
     if report.tag is not None and len(report.trials) > 1:
         steps.append(step(options, "its runs", "runs list", "--tag", report.tag))
     present_answer(load_answer(report), options, *steps)
-    is_missed = report.kind in (LoadKind.MISSED, LoadKind.INCONCLUSIVE)
-    return exit_code(progress, int(is_missed))
+    return exit_code(progress, int(report.kind in (LoadKind.MISSED, LoadKind.INCONCLUSIVE)))

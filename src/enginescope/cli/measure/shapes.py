@@ -7,17 +7,9 @@ from typing import Any
 
 import click
 
+from enginescope.cli import process_options
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.options import PATH, dims_option, option
-from enginescope.cli.process_options import (
-    csv_option,
-    declared_options,
-    range_option,
-    report_options,
-    request_of,
-    seed_option,
-    shape_option,
-)
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
@@ -33,20 +25,18 @@ from enginescope.services.shapes.shapes import ShapesRequest, sweep_shapes
     "enginescope shapes model.onnx --weight 1=9 --weight 8=1 --profiles 2",
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
-@declared_options(ShapesRequest)
-@shape_option
+@process_options.declared_options(ShapesRequest)
+@process_options.shape_option
 @dims_option
-@range_option
-@seed_option
+@process_options.range_option
+@process_options.seed_option
 @option(
-    "--graph",
-    "cuda_graph",
-    type=click.Choice(("auto", "off")),
+    "--graph cuda_graph",
+    "Use CUDA graphs on TensorRT, captured after each change; off: run without.",
+    click.Choice(("auto", "off")),
     default="auto",
-    help="Use CUDA graphs on TensorRT, captured after each change; off: run without.",
 )
-@csv_option
-@report_options
+@process_options.table_report_options
 def command(model: Path, **options: Any) -> int:
     """Measure MODEL with several shapes, and the cost of a change of shape.
 
@@ -59,8 +49,9 @@ def command(model: Path, **options: Any) -> int:
 
     check_files(options, model)
     mode = Mode(cuda_graph=False) if options["cuda_graph"] == "off" else Mode()
-    weights = dict(options["weights"])
-    request = request_of(ShapesRequest, options | {"mode": mode}, model=model, weights=weights)
+    request = process_options.request_of(
+        ShapesRequest, options | {"mode": mode}, model=model, weights=dict(options["weights"])
+    )
     with measuring(progress := RoundsProgress(), can_continue=True):
         report = sweep_shapes(request, progress)
     answered = shapes_answer(report)

@@ -11,7 +11,7 @@ import click
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import EXISTING, FILE, FOLDER, json_option, option, store_option
 from enginescope.cli.report_output import print_data, print_paths
-from enginescope.cli.verb import VerbOfVerbs
+from enginescope.cli.verb import verb_of_verbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.archive.engine_archive import RUNS
 from enginescope.judge.units import counted
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from enginescope.formats.archive.engine_archive import Manifest, TeaEntry, TeaSubject
 
 
-@click.group(
+@verb_of_verbs(
     "archive",
-    cls=VerbOfVerbs,
-    examples=(
-        ("Pack the latest run and its engine", "enginescope archive create model.tea latest"),
-        ("Check the files of an archive", "enginescope archive list model.tea --check"),
-    ),
+    "Pack the latest run and its engine",
+    "enginescope archive create model.tea latest",
+    "Check the files of an archive",
+    "enginescope archive list model.tea --check",
 )
 def command() -> None:
     """Pack an engine and all files about it into one .tea archive.
@@ -37,31 +36,28 @@ def command() -> None:
     """
 
 
-@command.command(
+@command.verb(
     "create",
+    "Pack the files of one folder",
+    "enginescope archive create model.tea folder/",
+    "Pack a run without its engine",
+    "enginescope archive create run.tea latest --without engine",
     short_help="Write files, folders and runs to one file.",
-    examples=(
-        ("Pack the files of one folder", "enginescope archive create model.tea folder/"),
-        (
-            "Pack a run without its engine",
-            "enginescope archive create run.tea latest --without engine",
-        ),
-    ),
 )
 @click.argument("archive", type=FILE)
 @click.argument("what", metavar="FILE|FOLDER|RUN...", nargs=-1, required=True)
 @option(
     "--without",
+    "Exclude files of this kind: engine, timing_cache, model, …",
     multiple=True,
     metavar="KIND",
-    help="Exclude files of this kind: engine, timing_cache, model, …",
 )
 @option(
     "--only",
+    "Add the named plan files alone, without the times and metadata next to them.",
     is_flag=True,
-    help="Add the named plan files alone, without the times and metadata next to them.",
 )
-@option("--force", is_flag=True, help="Overwrite an existing file.")
+@option("--force", "Overwrite an existing file.", is_flag=True)
 @store_option
 @json_option
 def create(archive: Path, what: tuple[str, ...], **options: Any) -> None:
@@ -89,16 +85,16 @@ def create(archive: Path, what: tuple[str, ...], **options: Any) -> None:
     NotingObserver().file_written(archive)
 
 
-@command.command(
+@command.verb(
     "list",
+    "List the files of an archive",
+    "enginescope archive list model.tea",
+    "Check every file",
+    "enginescope archive list model.tea --check",
     short_help="List the files of an archive.",
-    examples=(
-        ("List the files of an archive", "enginescope archive list model.tea"),
-        ("Check every file", "enginescope archive list model.tea --check"),
-    ),
 )
 @click.argument("archive", type=EXISTING)
-@option("--check", is_flag=True, help="Check every file against its SHA-256.")
+@option("--check", "Check every file against its SHA-256.", is_flag=True)
 @json_option
 def list_files(archive: Path, check: bool, as_json: bool) -> int:
     """List the files in ARCHIVE; exit with 1 if --check finds a changed file."""
@@ -122,33 +118,30 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
     return int(bool(changed))
 
 
-@command.command(
+@command.verb(
     "extract",
+    "Extract all files",
+    "enginescope archive extract model.tea",
+    "Extract to another folder",
+    "enginescope archive extract model.tea -o folder/",
     short_help="Write its files to a folder.",
-    examples=(
-        ("Extract all files", "enginescope archive extract model.tea"),
-        ("Extract to another folder", "enginescope archive extract model.tea -o folder/"),
-    ),
 )
 @click.argument("archive", type=EXISTING)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @option(
-    "-o",
-    "--output",
-    type=FOLDER,
-    help="Folder to write to.  [default: the archive's name without its extension]",
+    "-o,--output",
+    "Folder to write to.  [default: the archive's name without its extension]",
+    FOLDER,
 )
 @json_option
 def extract(archive: Path, names: tuple[str, ...], output: Path | None, **options: bool) -> None:
     """Extract ARCHIVE, or its files NAMES, and check their SHA-256."""
     from enginescope.services.plans.archive import extract_archive
 
-    written = extract_archive(archive, names, output)
-    print_paths(written, options)
+    print_paths(extract_archive(archive, names, output), options)
 
 
 def _show(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -> None:
-    """Print where it is from, which engines it tells of, and its files."""
     whole = format_bytes(sum(one.size_bytes for one in files))
     print(f"{archive.name}: {counted(len(files), 'file')}, {whole}")
     if manifest is None:

@@ -38,27 +38,25 @@ def _fits(text: str) -> tuple[str, int]:
 )
 @declared_options(ExploreRequest)
 @input_options
-@option("--max-time", type=DURATION_MS, help="Maximum measuring time.  [default: 3s]")
-@option("--top", type=COUNT, default=5, help="Maximum number of rows per table.")
+@option("--max-time", "Maximum measuring time.  [default: 3s]", DURATION_MS)
+@option("--top", "Maximum number of rows per table.", COUNT, default=5)
 @store_option
 @json_option
-@option("--raw", is_flag=True, help="With --json: add each layer's fields as in the plan's file.")
+@option("--raw", "With --json: add each layer's fields as in the plan's file.", is_flag=True)
 @option(
-    "--passport",
-    "only_passport",
+    "--passport only_passport",
+    "Show only how the engine was built and measured; needs neither TensorRT nor a GPU.",
     is_flag=True,
-    help="Show only how the engine was built and measured; needs neither TensorRT nor a GPU.",
 )
 @option(
-    "--memory",
-    "only_memory",
+    "--memory only_memory",
+    "Show only what fills the memory: parts, peak, and tensors. Measures a MODEL.",
     is_flag=True,
-    help="Show only what fills the memory: parts, peak, and tensors. Measures a MODEL.",
 )
 @option(
     "--fits",
-    type=Parsed("[DIM=]SIZE", _fits),
-    help="With --memory: find the largest batch, or size of DIM, that stays within SIZE.",
+    "With --memory: find the largest batch, or size of DIM, that stays within SIZE.",
+    Parsed("[DIM=]SIZE", _fits),
 )
 def command(what: str, **options: Any) -> None:
     """Show the layers of a TensorRT plan or of a measured model, and where its time goes.

@@ -60,7 +60,6 @@ class LedgerObserver(NotingObserver, ImportObserver):
 
 
 def _show(runs: Sequence[Run], ledger: Sequence[LedgerEntry]) -> None:
-    """Print the notices of all runs and a line for each file."""
     from enginescope.render.base.text import notice_lines, show, stacked
     from enginescope.render.plans.import_text import ledger_table, shared_notices
 

@@ -36,33 +36,27 @@ _RULES: dict[str, Any] = {"shell_complete": complete_rules, "multiple": True, "m
 )
 @option(
     "--profile",
-    type=EXISTING,
-    help="Read layer times of --exportProfile.  [default: the plan's X.profile.json]",
+    "Read layer times of --exportProfile.  [default: the plan's X.profile.json]",
+    EXISTING,
 )
 @option(
-    "--gpu",
-    help="Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]",
+    "--gpu", "Name the GPU that the times belong to, such as 'A100 80GB SXM'.  [default: the run's]"
 )
-@option("--select", **_RULES, help="Apply only these rules: PLAN1,tiny-kernels.")
-@option("--ignore", **_RULES, help="Skip these rules.")
+@option("--select", "Apply only these rules: PLAN1,tiny-kernels.", **_RULES)
+@option("--ignore", "Skip these rules.", **_RULES)
 @option(
     "--level",
-    type=click.Choice(("info", "warning", "error", "never")),
-    help="Exit with 1 on a finding of this severity or higher.  [default: warning]",
+    "Exit with 1 on a finding of this severity or higher.  [default: warning]",
+    click.Choice(("info", "warning", "error", "never")),
 )
-@option(
-    "--top",
-    type=COUNT,
-    default=12,
-    help="Maximum number of lines of findings to show for each plan.",
-)
-@option("--all", "show_all", is_flag=True, help="Show every finding.")
+@option("--top", "Maximum number of lines of findings to show for each plan.", COUNT, default=12)
+@option("--all show_all", "Show every finding.", is_flag=True)
 @option(
     "--config",
-    type=EXISTING,
-    help=f"Read settings from the [lint] table of this TOML file.  [default: {CONFIG_FILE}]",
+    f"Read settings from the [lint] table of this TOML file.  [default: {CONFIG_FILE}]",
+    EXISTING,
 )
-@option("--sarif", type=FILE, help="Write the findings as SARIF 2.1.0 to FILE.")
+@option("--sarif", "Write the findings as SARIF 2.1.0 to FILE.", FILE)
 @store_option
 @json_option
 def command(targets: tuple[str, ...], **options: Any) -> int:
@@ -89,8 +83,6 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
     with gc_paused():
         result = lint_plans(request, NotingObserver())
         if options["as_json"]:
-            from enginescope.render.plans.findings import findings_json
-
             print_json(findings_json(result.plans))
         else:
             _show(result.plans, None if options["show_all"] else options["top"])

@@ -11,37 +11,28 @@ from enginescope.cli.messages import next_steps
 from enginescope.cli.options import FOLDER, PATH, option
 from enginescope.cli.process_options import picked
 from enginescope.cli.report_output import step
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 
 
-@click.command(
+@verb(
     "process",
+    "Build, measure and profile in FP16",
+    "enginescope process model.onnx results/ --fp16",
+    "Set the input shape, and pack all files",
+    "enginescope process model.onnx results/ --archive --shapes=input:8x3x224x224",
     context_settings={"ignore_unknown_options": True},
-    cls=Verb,
-    examples=(
-        ("Build, measure and profile in FP16", "enginescope process model.onnx results/ --fp16"),
-        (
-            "Set the input shape, and pack all files",
-            "enginescope process model.onnx results/ --archive --shapes=input:8x3x224x224",
-        ),
-    ),
 )
 @click.argument("model", type=PATH)
 @click.argument("folder", type=FOLDER)
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @option(
     "--on",
+    "Build and run with trt or trt-rtx, and these options.",
     default="trt",
     shell_complete=complete_backends,
-    help="Build and run with trt or trt-rtx, and these options.",
 )
-@option("--archive", is_flag=True, help="Also write MODEL.engine.tea with all files.")
-@option(
-    "--store",
-    "store_folder",
-    type=click.Path(file_okay=False),
-    help="Store the run in this folder.",
-)
+@option("--archive", "Also write MODEL.engine.tea with all files.", is_flag=True)
+@option("--store store_folder", "Store the run in this folder.", click.Path(file_okay=False))
 def command(**options: Any) -> None:
     """Build MODEL, measure and profile it, and write all files that trex reads to FOLDER.
 

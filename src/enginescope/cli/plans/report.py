@@ -33,21 +33,17 @@ from enginescope.services.plans.explore_request import ContextRequest
 @click.argument(
     "names", shell_complete=complete_runs, metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1
 )
-@option("-o", "--output", type=FOLDER, help="Folder to write to.  [default: report/RUN]")
+@option("-o,--output", "Folder to write to.  [default: report/RUN]", FOLDER)
 @option(
-    "--outputs",
-    "--answers",
-    "answers",
+    "--outputs,--answers answers",
+    "Add output_diff.json, or a folder of validate --output.  [default: "
+    "files stored with the runs]",
+    PATH,
     multiple=True,
-    type=PATH,
-    help=(
-        "Add output_diff.json, or a folder of validate --output.  [default: "
-        "files stored with the runs]"
-    ),
 )
-@option("--topk", type=COUNT, default=30, help="Maximum number of layers to draw.")
+@option("--topk", "Maximum number of layers to draw.", COUNT, default=30)
 @card_option
-@option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@option("--open opens", "Open the page in a browser.", is_flag=True)
 @declared_options(ContextRequest)
 @store_option
 @json_option

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
+from enginescope.cli import options
 from enginescope.cli.completion import Words, complete_runs, complete_tags
 from enginescope.cli.messages import note, warn
-from enginescope.cli.options import (
-    COUNT,
-    FILE,
-    PATH,
-    add_options,
-    json_option,
-    option,
-    store_option,
-)
 from enginescope.cli.process_options import on_option
 from enginescope.cli.report_output import print_data, print_json
 from enginescope.cli.token_option import needed_token, token_option
-from enginescope.cli.verb import EXIT_RUN_FAILED, VerbOfVerbs
+from enginescope.cli.verb import EXIT_RUN_FAILED, verb_of_verbs
 from enginescope.core.record import replace
+from enginescope.store.archive import Store
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
     from enginescope.store.row import RunRow
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Broken runs that `reindex` names one by one.
 _SHOWN_BROKEN = 10
@@ -39,9 +34,9 @@ _MOST_ROUNDS = 128
 
 
 #: Add what selects runs.
-selecting_options = add_options(
-    option("--tag", shell_complete=complete_tags, help="Select runs with this tag."),
-    option("--model", help="Select runs whose model name contains this text."),
+selecting_options = options.add_options(
+    options.option("--tag", "Select runs with this tag.", shell_complete=complete_tags),
+    options.option("--model", "Select runs whose model name contains this text."),
     on_option("Select runs on backends that start with this name."),
 )
 
@@ -49,21 +44,34 @@ selecting_options = add_options(
 class Given(NamedTuple):
     """The options that stood before the sub-command."""
 
-    store_folder: StorePlace | None
-    as_json: bool
+    store_folder: StorePlace | None = None
+    as_json: bool = False
 
 
-@click.group(
+def placed(function: F) -> F:
+    """Add ``--store`` and ``--json``; both count before the sub-command too."""
+
+    @wraps(function)
+    def merged(
+        *, store_folder: StorePlace | None = None, as_json: bool = False, **others: Any
+    ) -> Any:
+        given = click.get_current_context().find_object(Given) or Given()
+        store_folder, as_json = store_folder or given.store_folder, as_json or given.as_json
+        return function(store_folder=store_folder, as_json=as_json, **others)
+
+    return cast("F", options.store_option(options.json_option(merged)))
+
+
+@verb_of_verbs(
     "runs",
+    "List the latest runs",
+    "enginescope runs",
+    "Show all figures of the latest run",
+    "enginescope runs show latest",
     invoke_without_command=True,
-    cls=VerbOfVerbs,
-    examples=(
-        ("List the latest runs", "enginescope runs"),
-        ("Show all figures of the latest run", "enginescope runs show latest"),
-    ),
 )
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 @click.pass_context
 def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) -> None:
     """List, show, tag, export, send and delete stored runs. Without a verb, list the latest 20.
@@ -75,21 +83,18 @@ def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) 
         ctx.invoke(list_runs)
 
 
-@command.command(
+@command.verb(
     "list",
-    examples=(
-        ("List runs with a tag", "enginescope runs list --tag nightly"),
-        ("List failed runs as JSON", "enginescope runs list --outcome failed --json"),
-    ),
+    "List runs with a tag",
+    "enginescope runs list --tag nightly",
+    "List failed runs as JSON",
+    "enginescope runs list --outcome failed --json",
 )
 @selecting_options
-@option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
-@option("--limit", type=COUNT, default=20, help="Maximum number of runs to list.")
-@store_option
-@json_option
-def list_runs(
-    store_folder: StorePlace | None = None, as_json: bool = False, limit: int = 20, **wanted: Any
-) -> None:
+@options.option("--outcome", "Select runs with this outcome: ok, failed, crashed, …")
+@options.option("--limit", "Maximum number of runs to list.", options.COUNT, default=20)
+@placed
+def list_runs(store_folder: StorePlace | None, as_json: bool, limit: int, **wanted: Any) -> None:
     """List stored runs, the newest first.
 
     The rounds of a comparison or of `doctor --noise` are one row; --tag cmp-ID lists each of them.
@@ -97,13 +102,13 @@ def list_runs(
     from enginescope.services.store_access import selected_rows
     from enginescope.store.row import Filter
 
-    listed = _wants_json(as_json) or bool(wanted.get("tag"))
+    listed = as_json or bool(wanted.get("tag"))
     most = (limit + 1) * (1 if listed else _MOST_ROUNDS)
-    found = selected_rows(_store(store_folder), Filter(**wanted, limit=most), warn)
+    found = selected_rows(Store(store_folder), Filter(**wanted, limit=most), warn)
     if not listed:
         found = _folded(found)
     rows = found[:limit]
-    if _wants_json(as_json):
+    if as_json:
         print_data(rows)
     elif rows:
         from enginescope.cli.store.runs_list import runs_list
@@ -116,23 +121,22 @@ def list_runs(
         note(f"there are more than {limit}; enginescope runs list --limit N shows them")
 
 
-@command.command(
+@command.verb(
     "show",
-    examples=(
-        ("Show the latest run", "enginescope runs show latest"),
-        ("Show the run before it as JSON", "enginescope runs show latest~1 --json"),
-    ),
+    "Show the latest run",
+    "enginescope runs show latest",
+    "Show the run before it as JSON",
+    "enginescope runs show latest~1 --json",
 )
 @click.argument("run", shell_complete=complete_runs)
-@store_option
-@json_option
+@placed
 def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
     """Show one RUN: its figures, conditions and files."""
     from enginescope.cli.run_output import present
 
-    folder = _store(store_folder).folder_of(run)
-    found = _store(store_folder).load(str(folder))
-    if _wants_json(as_json):
+    folder = Store(store_folder).folder_of(run)
+    found = Store(store_folder).load(str(folder))
+    if as_json:
         from enginescope.analysis.runs.run_view import RunView
         from enginescope.render.page.export import report_json
 
@@ -142,19 +146,18 @@ def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
     _print_facts(found, folder)
 
 
-def _tagging(verb: str, text: str, *examples: tuple[str, str]) -> None:
+def _tagging(verb: str, text: str, *examples: str) -> None:
     """Add a verb of the store that changes the tags of a run, as `Store` names it."""
 
-    @command.command(verb, help=text, examples=examples)
+    @command.verb(verb, *examples, help=text)
     @click.argument("run", shell_complete=complete_runs)
     @click.argument("tags", nargs=-1, required=True)
-    @store_option
-    @json_option
+    @placed
     def change(
         run: str, tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
     ) -> None:
-        changed = getattr(_store(store_folder), verb)(run, *tags)
-        if _wants_json(as_json):
+        changed = getattr(Store(store_folder), verb)(run, *tags)
+        if as_json:
             print_data({"run": changed.id, "tags": changed.tags})
         else:
             print(f"{changed.id[:6]}: {' '.join(changed.tags) or 'no tags'}")
@@ -163,40 +166,39 @@ def _tagging(verb: str, text: str, *examples: tuple[str, str]) -> None:
 _tagging(
     "tag",
     "Add TAGS to RUN.",
-    ("Tag the latest run", "enginescope runs tag latest baseline"),
-    ("Add two tags", "enginescope runs tag latest release fp16"),
+    "Tag the latest run",
+    "enginescope runs tag latest baseline",
+    "Add two tags",
+    "enginescope runs tag latest release fp16",
 )
 _tagging(
     "untag",
     "Remove TAGS from RUN.",
-    ("Remove a tag", "enginescope runs untag latest baseline"),
-    ("Remove two tags", "enginescope runs untag latest release fp16"),
+    "Remove a tag",
+    "enginescope runs untag latest baseline",
+    "Remove two tags",
+    "enginescope runs untag latest release fp16",
 )
 
 
-@command.command(
+@command.verb(
     "export",
-    examples=(
-        ("Export the latest run", "enginescope runs export latest run.zip"),
-        (
-            "Export both sides of a comparison for hyperfine's scripts",
-            "enginescope runs export cmp-0a1b2c3d sides.json --format hyperfine",
-        ),
-    ),
+    "Export the latest run",
+    "enginescope runs export latest run.zip",
+    "Export both sides of a comparison for hyperfine's scripts",
+    "enginescope runs export cmp-0a1b2c3d sides.json --format hyperfine",
 )
 @click.argument("run", shell_complete=complete_runs)
-@click.argument("file", type=FILE)
-@option(
-    "--format",
-    "form",
+@click.argument("file", type=options.FILE)
+@options.option(
+    "--format form",
+    "Write the whole run (zip), or the samples of RUN or of a tag: hyperfine, "
+    "google-benchmark, nvbench, or the format of a plug-in.",
     metavar="FORMAT",
     default="zip",
     shell_complete=Words("formats"),
-    help="Write the whole run (zip), or the samples of RUN or of a tag: hyperfine, "
-    "google-benchmark, nvbench, or the format of a plug-in.",
 )
-@store_option
-@json_option
+@placed
 def export_run(
     run: str, file: Path, form: str, store_folder: StorePlace | None, as_json: bool
 ) -> None:
@@ -204,57 +206,48 @@ def export_run(
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.services.store.export_runs import ExportRequest, export_stored
 
-    place = store_folder or _given().store_folder
-    request = ExportRequest(run=run, file=file, format=form, store=place)
+    request = ExportRequest(run=run, file=file, format=form, store=store_folder)
     written = [str(path) for path in export_stored(request, TerminalObserver())]
-    if _wants_json(as_json):
+    if as_json:
         print_data(written[0] if form == "zip" else written)
     else:
         print("\n".join(written))
 
 
-@command.command(
+@command.verb(
     "import-zip",
-    examples=(
-        ("Import an exported run", "enginescope runs import-zip run.zip"),
-        ("Import into another store", "enginescope runs import-zip run.zip --store folder/"),
-    ),
+    "Import an exported run",
+    "enginescope runs import-zip run.zip",
+    "Import into another store",
+    "enginescope runs import-zip run.zip --store folder/",
 )
-@click.argument("files", nargs=-1, required=True, type=PATH)
-@store_option
-@json_option
+@click.argument("files", nargs=-1, required=True, type=options.PATH)
+@placed
 def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json: bool) -> None:
     """Store the runs in zip FILES written by `runs export`."""
-    store = _store(store_folder)
+    store = Store(store_folder)
     ids = []
     for file in files:
         ids.append(store.import_zip(file).id)
-        if not _wants_json(as_json):  # at once: the next may be refused
+        if not as_json:  # at once: the next may be refused
             print(f"stored {ids[-1]}")
-    if _wants_json(as_json):
+    if as_json:
         print_data(ids)
 
 
-@command.command(
+@command.verb(
     "push",
-    examples=(
-        (
-            "Send the latest run",
-            "enginescope runs push http://server:8642 latest --token-file token",
-        ),
-        (
-            "Send all runs with a tag",
-            "enginescope runs push http://server:8642 --tag nightly --token-file token",
-        ),
-    ),
+    "Send the latest run",
+    "enginescope runs push http://server:8642 latest --token-file token",
+    "Send all runs with a tag",
+    "enginescope runs push http://server:8642 --tag nightly --token-file token",
 )
 @click.argument("url")
 @click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)
 @selecting_options
-@option("--suite", help="Send the plan and the rows of this suite, and their runs.")
+@options.option("--suite", "Send the plan and the rows of this suite, and their runs.")
 @token_option("Read the server's access token from this file.")
-@store_option
-@json_option
+@placed
 def push(
     url: str,
     names: tuple[str, ...],
@@ -280,12 +273,12 @@ def push(
         names=names,
         wanted=Filter(**chosen),
         suite=suite,
-        store=store_folder or _given().store_folder,
+        store=store_folder,
     )
     report = push_runs(request, TerminalObserver())
     for refused in report.left_out:
         warn(f"not sent: {refused.run}: {refused.why}")
-    if _wants_json(as_json):
+    if as_json:
         data = {"sent": report.sent, "left_out": report.left_out, "there": report.there}
         print_data(data if suite is None else {**data, "rows": report.rows})
     else:
@@ -295,47 +288,42 @@ def push(
     return EXIT_RUN_FAILED if report.left_out else 0
 
 
-@command.command(
+@command.verb(
     "delete",
-    examples=(
-        ("Delete the latest run after a question", "enginescope runs delete latest"),
-        ("Delete without asking", "enginescope runs delete latest --yes"),
-    ),
+    "Delete the latest run after a question",
+    "enginescope runs delete latest",
+    "Delete without asking",
+    "enginescope runs delete latest --yes",
 )
 @click.argument("runs", shell_complete=complete_runs, nargs=-1, required=True)
-@option("--yes", is_flag=True, help="Delete without asking.")
-@store_option
-@json_option
+@options.option("--yes", "Delete without asking.", is_flag=True)
+@placed
 def delete_runs(
     runs: tuple[str, ...], yes: bool, store_folder: StorePlace | None, as_json: bool
 ) -> None:
     """Delete RUNS with all their files."""
-    store = _store(store_folder)
+    store = Store(store_folder)
     ids = list(dict.fromkeys(store.id_to_delete(name) for name in runs))
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("without a terminal, deleting needs --yes")
         click.confirm(f"delete {', '.join(ids)}?", abort=True, err=True)
     deleted = [store.delete(run_id) for run_id in ids]
-    if _wants_json(as_json):
-        print_data(deleted)
-    else:
-        print("\n".join(f"deleted {run_id}" for run_id in deleted))
+    print_data(deleted) if as_json else print(*(f"deleted {run}" for run in deleted), sep="\n")
 
 
-@command.command(
+@command.verb(
     "reindex",
-    examples=(
-        ("Rebuild the index", "enginescope runs reindex"),
-        ("Rebuild the index of another store", "enginescope runs reindex --store folder/"),
-    ),
+    "Rebuild the index",
+    "enginescope runs reindex",
+    "Rebuild the index of another store",
+    "enginescope runs reindex --store folder/",
 )
-@store_option
-@json_option
+@placed
 def reindex(store_folder: StorePlace | None, as_json: bool) -> None:
     """Rebuild the index from the run folders, and name unreadable runs."""
-    report = _store(store_folder).reindex()
-    if _wants_json(as_json):
+    report = Store(store_folder).reindex()
+    if as_json:
         print_data(report)
         return
     print(f"{report.indexed} {'run' if report.indexed == 1 else 'runs'} indexed")
@@ -343,20 +331,6 @@ def reindex(store_folder: StorePlace | None, as_json: bool) -> None:
         warn(f"skipped {broken.name}: {broken.reason}")
     if len(report.broken) > _SHOWN_BROKEN:
         warn(f"skipped {len(report.broken) - _SHOWN_BROKEN:,} more; --json names all")
-
-
-def _given() -> Given:
-    return click.get_current_context().find_object(Given) or Given(None, as_json=False)
-
-
-def _store(explicit: StorePlace | None) -> Store:
-    from enginescope.store.archive import Store
-
-    return Store(explicit or _given().store_folder)
-
-
-def _wants_json(here: bool) -> bool:
-    return here or _given().as_json
 
 
 def _folded(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli import token_option
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import EXISTING, SIZE, option, store_option
 from enginescope.cli.store.tokens import command as tokens
-from enginescope.cli.token_option import (
-    VARIABLE,
-    given_token,
-    is_open_to_others,
-    made_token,
-    token_option,
-)
-from enginescope.cli.verb import VerbOfVerbs, refuse_typed
+from enginescope.cli.verb import refuse_typed, verb_of_verbs
 from enginescope.core import optional
 from enginescope.core.errors import UsageError
 
@@ -30,37 +23,29 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.group(
+@verb_of_verbs(
     "serve",
+    "Show the store on this machine",
+    "enginescope serve",
+    "Accept runs from other machines",
+    "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
     invoke_without_command=True,
-    cls=VerbOfVerbs,
-    examples=(
-        ("Show the store on this machine", "enginescope serve"),
-        (
-            "Accept runs from other machines",
-            "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
-        ),
-    ),
 )
-@option("--host", default="127.0.0.1", help="Address to listen on.")
+@option("--host", "Address to listen on.", default="127.0.0.1")
 @option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=8642,
-    help="Port to listen on; 0 picks a free port.",
+    "--port", "Port to listen on; 0 picks a free port.", click.IntRange(0, 65_535), default=8642
 )
-@token_option("Read the access token from this file, or create one there.")
-@option("--accept-push", is_flag=True, help="Accept runs from enginescope runs push.")
-@option("--max-upload", type=SIZE, default="256MiB", help="Maximum size of one uploaded run.")
+@token_option.token_option("Read the access token from this file, or create one there.")
+@option("--accept-push", "Accept runs from enginescope runs push.", is_flag=True)
+@option("--max-upload", "Maximum size of one uploaded run.", SIZE, default="256MiB")
 @option(
-    "--config",
-    "configuration",
+    "--config configuration",
+    "Read gates and webhooks from a TOML file: tables [[gate]] and [[webhook]].",
+    EXISTING,
     heading="Store",
-    type=EXISTING,
-    help="Read gates and webhooks from a TOML file: tables [[gate]] and [[webhook]].",
 )
-@option("--certificate", type=EXISTING, help="Certificate for https; needs --key.")
-@option("--key", "key_file", type=EXISTING, help="Private key of the certificate.")
+@option("--certificate", "Certificate for https; needs --key.", EXISTING)
+@option("--key key_file", "Private key of the certificate.", EXISTING)
 @store_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
@@ -80,7 +65,8 @@ command.add_command(tokens)
 
 
 def _serve(store_folder: StorePlace | None, host: str, port: int, **options: Any) -> None:
-    _check_libraries()
+    for name in ("starlette", "uvicorn", "itsdangerous"):
+        optional.require(name, purpose="serving pages", install="enginescope[serve]")
     from enginescope.serve.app import Taking, application
     from enginescope.store.archive import Store
 
@@ -105,14 +91,9 @@ def _configuration(file: Path | None) -> Configuration | None:
         return None
     configuration = read_configuration(file)
     for hook in configuration.webhook:
-        if is_open_to_others(Path(hook.secret_file)):
+        if token_option.is_open_to_others(Path(hook.secret_file)):
             warn(f"others on this machine may read {hook.secret_file}: chmod 600")
     return configuration
-
-
-def _check_libraries() -> None:
-    for name in ("starlette", "uvicorn", "itsdangerous"):
-        optional.require(name, purpose="serving pages", install="enginescope[serve]")
 
 
 def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool) -> Access:
@@ -120,11 +101,11 @@ def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool
     from enginescope.serve.access import OWN_NAMES, Access, check_token
     from enginescope.store.server_tokens import ServerTokens
 
-    if file is not None and made_token(file):
+    if file is not None and token_option.made_token(file):
         note(f"a new token is in {file}")
-    elif file is not None and is_open_to_others(file):
+    elif file is not None and token_option.is_open_to_others(file):
         warn(f"others on this machine may read {file}: chmod 600 {file}")
-    token = given_token(file)
+    token = token_option.given_token(file)
     named = ServerTokens(store.path)
     is_local, has_named = is_loopback(host), bool(named.all())
     why = "the server accepts runs" if must_have_token else None
@@ -136,25 +117,22 @@ def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool
             "a token is needed",
             why=why,
             hint="enginescope serve tokens create NAME makes one; --token-file FILE makes one for "
-            f"everything; or set {VARIABLE}",
+            f"everything; or set {token_option.VARIABLE}",
         )
     checked = check_token(token) if token is not None else None
     hosts = OWN_NAMES | {host.lower(), f"[{host.strip('[]')}]"} if is_local else None
     return Access(token=checked, named=named if has_named or checked else None, hosts=hosts)
 
 
-@contextlib.contextmanager
-def _listening(host: str, port: int) -> Any:
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host.strip("[]"), port), family=family)
+        return socket.create_server((host.strip("[]"), port), family=family)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise UsageError(
             f"cannot listen on {host}, port {port}", why=why, hint="--port 0 chooses a free port"
         ) from error
-    with listener:
-        yield listener
 
 
 def _tell(listener: socket.socket, store: Store, access: Access, options: dict[str, Any]) -> None:

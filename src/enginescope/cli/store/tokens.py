@@ -10,7 +10,7 @@ import click
 from enginescope.cli.messages import note
 from enginescope.cli.options import Parsed, json_option, option, store_option
 from enginescope.cli.report_output import print_data
-from enginescope.cli.verb import VerbOfVerbs
+from enginescope.cli.verb import verb_of_verbs
 from enginescope.core.errors import UsageError
 from enginescope.store.server_tokens import SCOPES, TokenScope
 
@@ -41,13 +41,12 @@ def _lifetime(text: str) -> timedelta | str:
     return end - datetime.now(timezone.utc)
 
 
-@click.group(
+@verb_of_verbs(
     "tokens",
-    cls=VerbOfVerbs,
-    examples=(
-        ("Let a runner push for 90 days", "enginescope serve tokens create nightly --scope push"),
-        ("List the tokens", "enginescope serve tokens list"),
-    ),
+    "Let a runner push for 90 days",
+    "enginescope serve tokens create nightly --scope push",
+    "List the tokens",
+    "enginescope serve tokens list",
 )
 def command() -> None:
     """Create, list and revoke tokens for enginescope serve.
@@ -56,32 +55,27 @@ def command() -> None:
     """
 
 
-@command.command(
+@command.verb(
     "create",
-    examples=(
-        ("Let a runner push for 90 days", "enginescope serve tokens create nightly --scope push"),
-        (
-            "Let a person read until a date",
-            "enginescope serve tokens create ada --scope read --expires 2027-01-31",
-        ),
-    ),
+    "Let a runner push for 90 days",
+    "enginescope serve tokens create nightly --scope push",
+    "Let a person read until a date",
+    "enginescope serve tokens create ada --scope read --expires 2027-01-31",
 )
 @click.argument("name")
 @option(
-    "--scope",
-    "scopes",
-    type=click.Choice(SCOPES),
+    "--scope scopes",
+    "Allow to read pages, to push runs, or both and the list of pushes (admin).",
+    click.Choice(SCOPES),
     multiple=True,
     default=("read",),
-    help="Allow to read pages, to push runs, or both and the list of pushes (admin).",
 )
 @option(
-    "--expires",
-    "lifetime",
-    type=Parsed("lifetime", _lifetime),
+    "--expires lifetime",
+    "Expiry of the token.",
+    Parsed("lifetime", _lifetime),
     default="90d",
     metavar="DAYSd|DATE|never",
-    help="Expiry of the token.",
 )
 @store_option
 @json_option
@@ -104,12 +98,12 @@ def create_token(
     note("keep it now; enginescope runs push reads it from --token-file or $ENGINESCOPE_TOKEN")
 
 
-@command.command(
+@command.verb(
     "list",
-    examples=(
-        ("List the tokens", "enginescope serve tokens list"),
-        ("List them as JSON", "enginescope serve tokens list --json"),
-    ),
+    "List the tokens",
+    "enginescope serve tokens list",
+    "List them as JSON",
+    "enginescope serve tokens list --json",
 )
 @store_option
 @json_option
@@ -130,12 +124,12 @@ def list_tokens(store_folder: StorePlace | None, as_json: bool) -> None:
         note("no tokens; enginescope serve tokens create NAME makes one")
 
 
-@command.command(
+@command.verb(
     "revoke",
-    examples=(
-        ("Revoke a token", "enginescope serve tokens revoke nightly"),
-        ("Revoke it in another store", "enginescope serve tokens revoke nightly --store folder/"),
-    ),
+    "Revoke a token",
+    "enginescope serve tokens revoke nightly",
+    "Revoke it in another store",
+    "enginescope serve tokens revoke nightly --store folder/",
 )
 @click.argument("name")
 @store_option

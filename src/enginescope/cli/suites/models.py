@@ -1,7 +1,4 @@
-"""``enginescope models``: what a suite's words stand for, and downloads of a user's own list.
-
-Progress of downloads on standard error: a live line on a terminal, and a line for each model.
-"""
+"""``enginescope models``: what a suite's words stand for, and downloads of a user's own list."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from enginescope.cli.messages import note, warn
 from enginescope.cli.options import FOLDER, PATH, json_option, option, store_option
 from enginescope.cli.progress import Shown, error_console, live_lines
 from enginescope.cli.report_output import print_data, print_paths
-from enginescope.cli.verb import EXIT_RUN_FAILED, VerbOfVerbs
+from enginescope.cli.verb import EXIT_RUN_FAILED, verb_of_verbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_copies import Fetched
 from enginescope.services.suites.models import DownloadObserver
@@ -42,24 +39,23 @@ class DownloadProgress(Shown[Live], DownloadObserver):
             note(f"  the list has no SHA-256 for it; it is {fetched.sha256}")
 
 
-@click.group(
+@verb_of_verbs(
     "models",
-    cls=VerbOfVerbs,
-    examples=(
-        ("List the bundled models", "enginescope models list"),
-        ("Download the models of a list", "enginescope models fetch list.txt --to models"),
-    ),
+    "List the bundled models",
+    "enginescope models list",
+    "Download the models of a list",
+    "enginescope models fetch list.txt --to models",
 )
 def command() -> None:
     """List models for suites, and download models from your own list."""
 
 
-@command.command(
+@command.verb(
     "list",
-    examples=(
-        ("List the bundled models", "enginescope models list"),
-        ("List the models of a folder", "enginescope models list models/"),
-    ),
+    "List the bundled models",
+    "enginescope models list",
+    "List the models of a folder",
+    "enginescope models list models/",
 )
 @click.argument("words", nargs=-1)
 @store_option
@@ -86,14 +82,14 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> No
     show(table(("name", "word", "size", "file"), rows, right=("size",)))
 
 
-@command.command(
+@command.verb(
     "samples",
-    examples=(
-        ("Write the samples to the store", "enginescope models samples"),
-        ("Write them to a folder", "enginescope models samples --to samples/"),
-    ),
+    "Write the samples to the store",
+    "enginescope models samples",
+    "Write them to a folder",
+    "enginescope models samples --to samples/",
 )
-@option("--to", "folder", type=FOLDER, help="Folder to write to.  [default: the store's samples]")
+@option("--to folder", "Folder to write to.  [default: the store's samples]", FOLDER)
 @store_option
 @json_option
 def samples_command(folder: Path | None, store_folder: Any, **options: bool) -> None:
@@ -107,20 +103,16 @@ def samples_command(folder: Path | None, store_folder: Any, **options: bool) -> 
     print_paths(sorted(path for path in target.rglob("*") if path.is_file()), options)
 
 
-@command.command(
+@command.verb(
     "fetch",
-    examples=(
-        ("Download the models of a list", "enginescope models fetch list.txt"),
-        ("Download to another folder", "enginescope models fetch list.txt --to folder/"),
-    ),
+    "Download the models of a list",
+    "enginescope models fetch list.txt",
+    "Download to another folder",
+    "enginescope models fetch list.txt --to folder/",
 )
 @click.argument("links", type=PATH, metavar="LIST")
 @option(
-    "--to",
-    "folder",
-    default="models",
-    type=FOLDER,
-    help="Folder to download to; each model gets a subfolder.",
+    "--to folder", "Folder to download to; each model gets a subfolder.", FOLDER, default="models"
 )
 @json_option
 def fetch_command(links: Path, folder: Path, as_json: bool) -> int:

@@ -1,13 +1,10 @@
-"""``enginescope suite``: many models on many backends, a process for each, resumed where it was.
-
-What a suite prints at the end.
-"""
+"""``enginescope suite``: many models on many backends, a process for each, resumed where it was."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +12,13 @@ from enginescope.cli.messages import warn, words
 from enginescope.cli.options import COUNT, FOLDER, PATH, Items, json_option, option, store_option
 from enginescope.cli.process_options import command_line, declared_options
 from enginescope.cli.report_output import print_data
+from enginescope.cli.suites.suite_progress import SuiteProgress
 from enginescope.cli.token_option import needed_token, token_option
-from enginescope.cli.verb import EXIT_RUN_FAILED, verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, saying_what_stands, verb
 from enginescope.core.errors import UsageError
+from enginescope.records.suite.suite import Cell, CellStatus, SuiteResult
+from enginescope.render.base.text import notice_lines, sentence, show, stacked
+from enginescope.render.suites import suite_answer
 from enginescope.services.suites.request import (
     DockerImage,
     Place,
@@ -28,32 +29,18 @@ from enginescope.services.suites.request import (
     list_cells,
     write_example,
 )
-
-if TYPE_CHECKING:
-    from enginescope.records.suite.suite import Cell, SuiteResult
+from enginescope.services.suites.run import run_suite_session
 
 
 def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | None = None) -> None:
-    """Print a suite's results.
-
-    Args:
-        store: The store if the command line named it: the next command needs it too.
-    """
+    """Print a suite's results; the next command names a store that the command line named."""
     if as_json:
         print_data(result)
         return
-    from enginescope.render.base.text import notice_lines, sentence, show, stacked
-    from enginescope.render.suites.suite_answer import (
-        counts_sentence,
-        explained,
-        suite_tables,
-        took_sentence,
-    )
-
-    print(f"{result.name} · {counts_sentence(result)}\n")
-    for line in (*stacked(suite_tables(result)), *notice_lines(result.notices)):
+    print(f"{result.name} · {suite_answer.counts_sentence(result)}\n")
+    for line in (*stacked(suite_answer.suite_tables(result)), *notice_lines(result.notices)):
         show(line)
-    for text in filter(None, (took_sentence(result), *explained(result))):
+    for text in filter(None, (suite_answer.took_sentence(result), *suite_answer.explained(result))):
         show(sentence(text))
     show(sentence(f"page: {folder / 'suite.html'}"))
     show(sentence(f"files: {folder}"))
@@ -73,38 +60,32 @@ EXIT_WRONG = 1
     "enginescope suite models/ --on ort-cpu --on trt:fp16",
 )
 @click.argument("source", required=False, type=PATH, metavar="[SUITE|DIR]")
-@option("--init", "init", is_flag=True, help="Write a commented example to SUITE or suite.toml.")
+@option("--init init", "Write a commented example to SUITE or suite.toml.", is_flag=True)
 @declared_options(SuiteRequest)
-@option(
-    "--batch", "batches", multiple=True, type=Items(), help="Batch size to run; repeat for more."
-)
+@option("--batch batches", "Batch size to run; repeat for more.", Items(), multiple=True)
 @option(
     "--jobs",
-    type=COUNT,
-    help="Run this many cells of this machine at a time, each on its own cores, never two on one "
+    "Run this many cells of this machine at a time, each on its own cores, never two on one "
     "GPU.  [default: 1]",
+    COUNT,
 )
-@option("--list", "only_list", is_flag=True, help="List the cells, and run nothing.")
+@option("--list only_list", "List the cells, and run nothing.", is_flag=True)
 @option(
-    "--output",
-    "-o",
-    "folder",
-    type=FOLDER,
-    help="Folder for the suite; a new one starts with the results of suites/NAME in the store.  "
+    "--output -o folder",
+    "Folder for the suite; a new one starts with the results of suites/NAME in the store.  "
     "[default: suites/NAME in the store]",
+    FOLDER,
 )
 @option(
     "--on-ray",
+    "Run cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local starts a cluster here.",
     metavar="ADDRESS",
-    help="Run cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local starts a cluster "
-    "here.",
 )
-@option("--in-docker", metavar="IMAGE", help="Run each cell in a fresh container of this image.")
+@option("--in-docker", "Run each cell in a fresh container of this image.", metavar="IMAGE")
 @option(
-    "--push",
-    "push_url",
+    "--push push_url",
+    "Send each row and its run to this server while the suite runs.",
     metavar="URL",
-    help="Send each row and its run to this server while the suite runs.",
 )
 @token_option("With --push: read the server's access token from this file.")
 @store_option
@@ -161,10 +142,6 @@ def _push_target(options: dict[str, Any]) -> PushTarget | None:
 
 
 def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
-    from enginescope.cli.suites.suite_progress import SuiteProgress
-    from enginescope.cli.verb import saying_what_stands
-    from enginescope.services.suites.run import run_suite_session
-
     as_json, store = options["as_json"], options["store_folder"]
     progress = SuiteProgress()
     with saying_what_stands(progress.standing), progress:
@@ -194,8 +171,6 @@ def _list(cells: Sequence[Cell], *, as_json: bool) -> int:
 
 def exit_code(result: SuiteResult) -> int:
     """Return the exit code of a suite: its cells are fine, some are wrong, or some failed."""
-    from enginescope.records.suite.suite import CellStatus
-
     bad = {row.status for row in result.rows} - {CellStatus.OK}
     if not bad:
         return 0

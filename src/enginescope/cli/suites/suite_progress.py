@@ -12,14 +12,7 @@ from enginescope.cli.messages import note, warn
 from enginescope.cli.progress import Shown, describe, error_console, live_lines
 from enginescope.judge.units import counted, format_significant
 from enginescope.records.progress import Progress
-from enginescope.records.suite.suite import (
-    Cell,
-    CellRow,
-    CellStatus,
-    ResumeState,
-    SuitePlan,
-    SuiteResult,
-)
+from enginescope.records.suite import suite
 from enginescope.services.suites.request import SuiteObserver
 
 
@@ -30,9 +23,9 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         self._lock = threading.Lock()
         self._begin = time.monotonic()
         self._total = self._todo = self._done = self._failed = 0
-        self._running: dict[int, tuple[Cell, str]] = {}
+        self._running: dict[int, tuple[suite.Cell, str]] = {}
         self._process: dict[int, str] = {}
-        self._result: SuiteResult | None = None
+        self._result: suite.SuiteResult | None = None
         self._console = error_console()
         super().__init__(live_lines(self._console))
 
@@ -49,14 +42,14 @@ class SuiteProgress(Shown[Live], SuiteObserver):
     def warn(self, text: str) -> None:
         warn(text)
 
-    def session_started(self, plan: SuitePlan, state: ResumeState) -> None:
+    def session_started(self, plan: suite.SuitePlan, state: suite.ResumeState) -> None:
         """Print what is done, and start the live lines."""
         self._total, self._todo = len(plan.cells), len(state.todo)
         _note_state(plan, state)
         self._begin = time.monotonic()
         super().__enter__()
 
-    def cell_started(self, cell: Cell, slot: int, place: str | None = None) -> None:
+    def cell_started(self, cell: suite.Cell, slot: int, place: str | None = None) -> None:
         with self._lock:
             self._process[slot] = ""
             # another Python reports nothing before its end
@@ -79,14 +72,14 @@ class SuiteProgress(Shown[Live], SuiteObserver):
                 self._running[slot] = (cell, f"{self._process[slot]}{describe(progress)}")
                 self._show()
 
-    def cell_retried(self, cell: Cell, why: str) -> None:
+    def cell_retried(self, cell: suite.Cell, why: str) -> None:
         note(f"{cell.label}: {why}; it runs once more")
 
-    def cell_ended(self, row: CellRow, slot: int) -> None:
+    def cell_ended(self, row: suite.CellRow, slot: int) -> None:
         with self._lock:
             self._running.pop(slot, None)
             self._done += 1
-            self._failed += row.status is not CellStatus.OK
+            self._failed += row.status is not suite.CellStatus.OK
             place = f"[{self._before + self._done}/{self._total}]"
             self._line(f"{place} {row.cell.label}: {ending(row)}")
             self._show()
@@ -95,7 +88,7 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         with self._lock:
             self._line(f"not sent yet: {why}; measuring continues, and sending is tried again")
 
-    def session_ended(self, result: SuiteResult) -> None:
+    def session_ended(self, result: suite.SuiteResult) -> None:
         """Take the rows for `standing`."""
         self._result = result
 
@@ -123,9 +116,9 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         return " · ".join(parts)
 
 
-def ending(row: CellRow) -> str:
+def ending(row: suite.CellRow) -> str:
     """Return how a cell ended, in a few words."""
-    if row.status is CellStatus.OK:
+    if row.status is suite.CellStatus.OK:
         latency, error = row.figure("latency"), row.figure("max_abs_error")
         text = "ok" if latency is None else f"ok, {format_significant(latency, 4)} ms"
         return text if error is None else f"{text}, largest error {format_significant(error)}"
@@ -141,7 +134,7 @@ def span_text(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _note_state(plan: SuitePlan, state: ResumeState) -> None:
+def _note_state(plan: suite.SuitePlan, state: suite.ResumeState) -> None:
     parts = [f"{plan.suite.name}: {len(plan.cells):,} cells"]
     if state.done:
         parts.append(f"{len(state.done):,} done before")
@@ -152,7 +145,7 @@ def _note_state(plan: SuitePlan, state: ResumeState) -> None:
     note(", ".join(parts))
     from enginescope.render.suites.suite_answer import few_of, reason_shape
 
-    alike: dict[object, list[CellRow]] = {}
+    alike: dict[object, list[suite.CellRow]] = {}
     for row in state.known_bad:
         alike.setdefault(reason_shape(row), []).append(row)
     for rows in alike.values():

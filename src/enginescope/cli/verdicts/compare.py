@@ -22,13 +22,15 @@ from enginescope.cli.options import (
     page_options,
     store_option,
 )
+from enginescope.cli.process_options import command_line, picked
 from enginescope.cli.report_output import check_files, step
 from enginescope.cli.verb import EXIT_RUN_FAILED, refuse_typed, verb
 from enginescope.core.errors import UsageError
+from enginescope.core.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from enginescope.analysis.plan_comparison.comparison import Comparison
-    from enginescope.services.verdicts.compare import CompareResult
+    from enginescope.services.verdicts import compare
 
 
 @verb(
@@ -40,36 +42,31 @@ if TYPE_CHECKING:
 )
 @click.argument("what", shell_complete=complete_runs, metavar="A B [C…] | COMPARISON", nargs=-1)
 @option(
-    "--threshold",
-    "threshold_pct",
-    type=Finite(0, 100),
+    "--threshold threshold_pct",
+    "Ignore smaller differences.  [default: as measured, else 1; 3 for layers]",
+    Finite(0, 100),
     metavar="PERCENT",
-    help="Ignore smaller differences.  [default: as measured, else 1; 3 for layers]",
 )
 @across_option
 @continue_option("COMPARISON, until it is decided")
 @rounds_option("as before; twice as many if all are used")
 @option(
     "--only",
+    "Show only layers that differ in precision or tactic, or layers of TYPE.",
     heading="Output",
     metavar="precision|tactic|TYPE",
-    help="Show only layers that differ in precision or tactic, or layers of TYPE.",
 )
-@option("--top", type=COUNT, default=10, help="Maximum number of rows per table.")
+@option("--top", "Maximum number of rows per table.", COUNT, default=10)
 @option(
-    "--plan-profile",
-    type=FROM_0,
-    default=0,
-    help="Select the optimization profile if plans have several.",
+    "--plan-profile", "Select the optimization profile if plans have several.", FROM_0, default=0
 )
 @option(
-    "--build-log",
-    "build_logs",
-    type=EXISTING,
+    "--build-log build_logs",
+    "Read a verbose build log; give two, A's and B's, to compare the builder's choices.",
+    EXISTING,
     multiple=True,
-    help="Read a verbose build log; give two, A's and B's, to compare the builder's choices.",
 )
-@option("--csv", type=FILE, help="Write layer pairs, else plans, else verdicts as CSV to FILE.")
+@option("--csv", "Write layer pairs, else plans, else verdicts as CSV to FILE.", FILE)
 @page_options
 @card_option
 @store_option
@@ -82,40 +79,32 @@ def command(what: tuple[str, ...], **options: Any) -> int:
     bench --compare. The first side is the baseline. Runs get verdicts. Two plans are compared layer
     by layer; more plans share one table.
     """
-    build_logs, threshold_pct = options["build_logs"], options["threshold_pct"]
-    check_files(options, *what, *build_logs)
+    threshold_pct = options["threshold_pct"]
+    check_files(options, *what, *options["build_logs"])
     has_files = any(options[name] for name in ("csv", "markdown", "html", "card"))
     from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
     from enginescope.cli.comparison import present
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.core.process_control import gc_paused
     from enginescope.render.plan_comparison.compare_tables import Chosen
-    from enginescope.services.verdicts.compare import (
-        CompareRequest,
-        compare_inputs,
-        nothing_to_compare,
-    )
+    from enginescope.services.verdicts import compare
 
     status = 0
     if options["continues"]:
         status = _continue(what, options)
     elif options["rounds"]:
         raise UsageError("--rounds without --continue", hint="compare COMPARISON --continue")
-    request = CompareRequest(
+    request = compare.CompareRequest(
         sides=tuple((name,) for name in what),
-        threshold_pct=threshold_pct,
-        across=options["across"],
-        plan_profile=options["plan_profile"],
-        build_logs=build_logs,
         store=options["store_folder"],
+        **picked(options, "threshold_pct", "across", "plan_profile", "build_logs"),
     )
     if not what and has_files:
-        raise nothing_to_compare()
+        raise compare.nothing_to_compare()
     with gc_paused():
-        result = compare_inputs(request, TerminalObserver())
+        result = compare.compare_inputs(request, TerminalObserver())
         if result.unmeasured:
-            names = ", ".join(result.unmeasured)
-            warn(f"not measured, so plans alone are compared: {names}")
+            warn(f"not measured, so plans alone are compared: {', '.join(result.unmeasured)}")
         chosen = Chosen(
             only=_known(options["only"], result.plans),
             top=options["top"],
@@ -126,9 +115,7 @@ def command(what: tuple[str, ...], **options: Any) -> int:
 
 
 def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
-    """Measure more rounds; return the exit code."""
     from enginescope.cli.measure.bench_comparison import RoundsProgress
-    from enginescope.cli.process_options import command_line
     from enginescope.cli.progress import measuring
     from enginescope.services.measurement.continued import ContinueRequest, continue_rounds
 
@@ -148,7 +135,7 @@ def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
 
 
 def _steps(
-    what: tuple[str, ...], result: CompareResult, options: dict[str, Any]
+    what: tuple[str, ...], result: compare.CompareResult, options: dict[str, Any]
 ) -> Iterator[tuple[str, str]]:
     from enginescope.judge.verdict import Reason
     from enginescope.services.explain import shown_word
@@ -171,8 +158,6 @@ def _known(only: str | None, found: Comparison | None) -> str | None:
         return only
     if found is None or found.layers is None:
         raise UsageError(f"--only {only}", why="only the layers of two plans are listed")
-    from enginescope.core.suggest import did_you_mean
-
     types = {one.key.lower(): one.key for one in found.overview.by_type if one.key is not None}
     if only.lower() in types:
         return types[only.lower()]

@@ -7,16 +7,9 @@ from typing import Any
 
 import click
 
+from enginescope.cli import process_options
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.options import DURATION_MS, PATH, option
-from enginescope.cli.process_options import (
-    csv_option,
-    declared_options,
-    input_options,
-    report_options,
-    request_of,
-    seed_option,
-)
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
@@ -33,17 +26,16 @@ from enginescope.services.contend.contend import ContendRequest, run_contend
     "enginescope contend net.engine net.engine --share streams",
 )
 @click.argument("models", type=PATH, nargs=-1, required=True, metavar="MODEL|ENGINE...")
-@declared_options(ContendRequest)
-@input_options
-@seed_option
+@process_options.declared_options(ContendRequest)
+@process_options.input_options
+@process_options.seed_option
 @option(
     "--duration",
-    type=DURATION_MS,
+    "Length of the window in which all contenders are timed.",
+    DURATION_MS,
     default="1s",
-    help="Length of the window in which all contenders are timed.",
 )
-@csv_option
-@report_options
+@process_options.table_report_options
 def command(models: tuple[Path, ...], **options: Any) -> int:
     """Measure how much 2 to 6 models slow down when they share one GPU or processor.
 
@@ -55,7 +47,7 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
 
     check_files(options, *models)
     stop = StopRule(duration_ms=options["duration"], min_iterations=5, precision_pct=None)
-    request = request_of(ContendRequest, options, models=models)
+    request = process_options.request_of(ContendRequest, options, models=models)
     request = replace(request, workload=replace(request.workload, stop=stop))
     with measuring(progress := RoundsProgress(), can_continue=True):
         report = run_contend(request, progress)

@@ -8,11 +8,14 @@ from typing import Any, get_args
 
 import click
 
+from enginescope.analysis.verdicts.compared_figures import HEADLINE, check_metric
 from enginescope.cli.comparison import across_option
 from enginescope.cli.completion import complete_runs
+from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import words
 from enginescope.cli.options import FILE, Finite, json_option, option, page_options, store_option
 from enginescope.cli.process_options import command_line, picked, rounds_end_options
+from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
@@ -23,6 +26,10 @@ from enginescope.records.verdict.gate import (
     GateTerms,
     Limit,
 )
+from enginescope.render.verdicts.gate_answer import gate_answer, gate_junit, gate_sarif
+from enginescope.services.explain import shown_word
+from enginescope.services.measurement.gate import decide_gate
+from enginescope.services.verdicts.gate import GateRequest
 
 
 @verb(
@@ -34,46 +41,42 @@ from enginescope.records.verdict.gate import (
 )
 @click.argument("current", shell_complete=complete_runs, nargs=-1)
 @option(
-    "--baseline",
-    "baselines",
+    "--baseline baselines",
+    "Compare with this baseline; repeat to combine several.",
     shell_complete=complete_runs,
     multiple=True,
     required=True,
     metavar="RUN|TAG|SUITE|FOLDER",
-    help="Compare with this baseline; repeat to combine several.",
 )
 @option(
-    "--max-regression",
-    "limits",
+    "--max-regression limits",
+    f"Maximum regression of a metric, as 2% or p99=5%.  [default: {DEFAULT_REGRESSION_PCT:g}%]",
     multiple=True,
     metavar="[METRIC=]PERCENT",
-    help="Maximum regression of a metric, as 2% or p99=5%.  "
-    f"[default: {DEFAULT_REGRESSION_PCT:g}%]",
 )
 @option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    help="Metric to check: latency, p99, throughput, peak_memory, engine_size, …"
+    "--metric metrics",
+    "Metric to check: latency, p99, throughput, peak_memory, engine_size, …"
     "  [default: latency, and metrics of --max-regression]",
+    multiple=True,
 )
 @option(
     "--inconclusive",
-    type=click.Choice(get_args(GatePolicy)),
+    "Measure inconclusive jobs again, fail, or pass; measure fails if that is not enough.",
+    click.Choice(get_args(GatePolicy)),
     default="measure",
-    help="Measure inconclusive jobs again, fail, or pass; measure fails if that is not enough.",
 )
 @option(
     "--confidence",
-    type=Finite(0.5, 0.9999),
+    "Confidence level of the whole gate; the rest bounds its false-alarm rate.",
+    Finite(0.5, 0.9999),
     default=0.95,
-    help="Confidence level of the whole gate; the rest bounds its false-alarm rate.",
 )
 @across_option
-@option("--all", "everything", is_flag=True, help="Also list jobs without a regression.")
+@option("--all everything", "Also list jobs without a regression.", is_flag=True)
 @page_options
-@option("--junit", type=FILE, help="Write JUnit XML to FILE.")
-@option("--sarif", type=FILE, help="Write SARIF 2.1.0 to FILE.")
+@option("--junit", "Write JUnit XML to FILE.", FILE)
+@option("--sarif", "Write SARIF 2.1.0 to FILE.", FILE)
 @rounds_end_options
 @store_option
 @json_option
@@ -86,12 +89,6 @@ def command(current: tuple[str, ...], baselines: tuple[str, ...], **options: Any
     mode; runs of one job are its processes. A job that fails now, or is missing, is a regression.
     If a job is inconclusive, the gate measures it again where models and machine are unchanged.
     """
-    from enginescope.cli.measure.bench_comparison import RoundsProgress
-    from enginescope.cli.progress import exit_code, measuring
-    from enginescope.render.verdicts.gate_answer import gate_answer, gate_junit, gate_sarif
-    from enginescope.services.measurement.gate import decide_gate
-    from enginescope.services.verdicts.gate import GateRequest
-
     check_files(options, *baselines, *current)
     limits = limits_of(options["limits"], options["metrics"])
     terms = GateTerms(limits=limits, **picked(options, "inconclusive", "across", "confidence"))
@@ -116,16 +113,11 @@ def command(current: tuple[str, ...], baselines: tuple[str, ...], **options: Any
 
 
 def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...]:
-    """Return the limit of each metric that is looked at.
+    """Return the limit of each metric that is looked at; `UsageError`: no percentage or metric.
 
     A percentage alone is of every metric without one of its own; one that is named with a metric
     makes it looked at. Latency is looked at unless ``--metric`` names others.
-
-    Raises:
-        UsageError: Not a percentage, or no such metric.
     """
-    from enginescope.analysis.verdicts.compared_figures import HEADLINE, check_metric
-
     general, own = DEFAULT_REGRESSION_PCT, dict[str, float]()
     for one in limits:
         name, equals, amount = one.rpartition("=")
@@ -147,8 +139,6 @@ def _percent(amount: str, given: str) -> float:
 
 
 def _steps(report: GateReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    from enginescope.services.explain import shown_word
-
     if report.rows:
         worst = report.rows[0]  # the worst outcome comes first
         yield "explain it", words("enginescope", "explain", shown_word(worst.outcome.value))

@@ -16,7 +16,6 @@ from enginescope.cli.options import (
     FILE,
     Finite,
     Parsed,
-    check_outputs,
     json_option,
     option,
     store_option,
@@ -28,6 +27,7 @@ from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
 from enginescope.judge.units import counted
+from enginescope.services.output_files import check_outputs
 
 if TYPE_CHECKING:
     from enginescope.records.verdict.history import JobHistory
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 
 #: So many series are shown; the page and JSON have all.
 _SHOWN = 5
-
-
-def _sitting(text: str) -> float:
-    return 0.0 if text.strip() == "0" else parse_duration_ms(text)
 
 
 @verb(
@@ -50,29 +46,26 @@ def _sitting(text: str) -> float:
 )
 @click.argument("model")
 @on_option("Select runs on backends that start with this name.")
-@option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
-@option("--metric", default="latency", help="Metric to show: latency, p99, load, … as for gate.")
+@option("--tag", "Select runs with this tag.", shell_complete=complete_tags)
+@option("--metric", "Metric to show: latency, p99, load, … as for gate.", default="latency")
 @option(
-    "--threshold",
-    "threshold_pct",
-    type=Finite(0, 1_000),
+    "--threshold threshold_pct",
+    "Ignore level changes up to this percentage.",
+    Finite(0, 1_000),
     default=2.0,
     metavar="PERCENT",
-    help="Ignore level changes up to this percentage.",
 )
 @option(
-    "--session",
-    "--sitting",
-    "sitting_ms",
-    type=Parsed("DURATION", _sitting),
-    default=3_600_000.0,  # an hour
-    show_default=False,
-    help="Group runs into one point if nothing changed and gaps stay below this duration; 0: "
+    "--session,--sitting sitting_ms",
+    "Group runs into one point if nothing changed and gaps stay below this duration; 0: "
     "never.  [default: 1h]",
+    Parsed("DURATION", lambda text: 0.0 if text.strip() == "0" else parse_duration_ms(text)),
+    default=3_600_000.0,
+    show_default=False,
 )
-@option("--last", type=COUNT, help="Use only this many of the newest runs.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@option("--png", type=FILE, help="Plot one model on one backend as PNG to FILE.")
+@option("--last", "Use only this many of the newest runs.", COUNT)
+@option("--html", "Write one HTML page to FILE.", FILE)
+@option("--png", "Plot one model on one backend as PNG to FILE.", FILE)
 @store_option
 @json_option
 def command(model: str, **options: Any) -> None:
@@ -96,8 +89,7 @@ def command(model: str, **options: Any) -> None:
     if options["html"] is not None:
         from enginescope.render.verdicts.history_page import history_page
 
-        page = history_page(found, model=Path(model).name, steps=steps)
-        write_output(options["html"], page)
+        write_output(options["html"], history_page(found, model=Path(model).name, steps=steps))
     if options["png"] is not None:
         from enginescope.render.html.images import png_bytes
 
@@ -112,31 +104,23 @@ def command(model: str, **options: Any) -> None:
 
 def _show(found: Sequence[JobHistory]) -> None:
     from enginescope.render.base.text import label_row, sentence, show, table
-    from enginescope.render.verdicts.history_text import (
-        HEADERS,
-        history_plot,
-        history_rows,
-        level_text,
-        named_apart,
-        span_text,
-        title_text,
-    )
+    from enginescope.render.verdicts import history_text
 
     width = shutil.get_terminal_size().columns
-    named, options = named_apart(found)
-    for number, one in enumerate(named[:_SHOWN]):
+    named, options = history_text.named_apart(found)
+    for number, job in enumerate(named[:_SHOWN]):
         if number:
             print()
-        show(sentence(title_text(one)))
-        show(label_row("", span_text(one)))
-        if len(one.points) == 1:
-            show(label_row("newest session", level_text(one, one.points[0])))
+        show(sentence(history_text.title_text(job)))
+        show(label_row("", history_text.span_text(job)))
+        if len(job.points) == 1:
+            show(label_row("newest session", history_text.level_text(job, job.points[0])))
         else:
-            print("", *history_plot(one, width=width), sep="\n")
-        rows = history_rows(one)
+            print("", *history_text.history_plot(job, width=width), sep="\n")
+        rows = history_text.history_rows(job)
         if rows:
             print()
-            show(table(HEADERS, rows))
+            show(table(history_text.HEADERS, rows))
     if options:
         show(label_row("options", options))
     if len(found) > _SHOWN:
@@ -162,11 +146,6 @@ def _steps(
 
 
 def _chart(found: Sequence[JobHistory]) -> Chart:
-    """Return the chart of the only model and backend.
-
-    Raises:
-        UsageError: There are several.
-    """
     from enginescope.render.verdicts.history_page import history_chart
     from enginescope.render.verdicts.history_text import grouped
 

@@ -13,7 +13,6 @@ from enginescope.cli.options import (
     FILE,
     FROM_0,
     Finite,
-    check_outputs,
     json_option,
     option,
     write_output,
@@ -29,6 +28,7 @@ from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS, THRESHOLD_PCT
 from enginescope.judge.experiment import Ended
 from enginescope.judge.referee import PROPOSALS, Ruling, Session
 from enginescope.judge.units import counted, format_span
+from enginescope.services.output_files import check_outputs
 
 _KINDS: dict[str, Callable[[str], sources.Source]] = {
     "command": sources.command,
@@ -45,44 +45,42 @@ _KINDS: dict[str, Callable[[str], sources.Source]] = {
     "enginescope judge --python mine:old mine:new --markdown verdict.md",
 )
 @click.argument("sides", nargs=-1, required=True, metavar="SIDE SIDE...")
-@option("--jsonl", "kind", flag_value="jsonl", help="SIDEs measure themselves: the JSONL protocol.")
-@option("--python", "kind", flag_value="python", help="SIDEs are MODULE:FUNCTION.")
+@option("--jsonl kind", "SIDEs measure themselves: the JSONL protocol.", flag_value="jsonl")
+@option("--python kind", "SIDEs are MODULE:FUNCTION.", flag_value="python")
 @option(
     "--seconds",
-    type=DURATION_MS,
+    "Measuring time of each side in each round; a longer command runs once.",
+    DURATION_MS,
     default=f"{SECONDS:g}s",
-    help="Measuring time of each side in each round; a longer command runs once.",
 )
 @option(
     "--rounds",
-    type=click.IntRange(LOOKS[0], MOST_ROUNDS),
+    "Maximum number of rounds that count.",
+    click.IntRange(LOOKS[0], MOST_ROUNDS),
     default=LOOKS[-1],
-    help="Maximum number of rounds that count.",
 )
-@option(
-    "--max-time", type=DURATION_MS, help="Maximum measuring time; by default the rounds end it."
-)
+@option("--max-time", "Maximum measuring time; by default the rounds end it.", DURATION_MS)
 @option(
     "--threshold",
-    type=Finite(0, 100, min_open=True),
+    "Smaller differences do not matter, in percent.",
+    Finite(0, 100, min_open=True),
     default=THRESHOLD_PCT,
-    help="Smaller differences do not matter, in percent.",
 )
-@option("--seed", type=FROM_0, default=0, help="Seed for the order of the sides.")
+@option("--seed", "Seed for the order of the sides.", FROM_0, default=0)
 @option(
     "--session",
-    type=FILE,
+    "SIDEs are the champion and a proposal of the search in FILE; exit 0 if it is accepted.",
+    FILE,
     heading="Output",
-    help="SIDEs are the champion and a proposal of the search in FILE; exit 0 if it is accepted.",
 )
 @option(
     "--proposals",
-    type=click.IntRange(1, 1_000_000),
+    "Expected number of proposals in the session.",
+    click.IntRange(1, 1_000_000),
     default=PROPOSALS,
-    help="Expected number of proposals in the session.",
 )
-@option("--keep", type=FILE, help="Store every measurement in FILE; the same call resumes it.")
-@option("--markdown", type=FILE, help="Write the answer as Markdown to FILE.")
+@option("--keep", "Store every measurement in FILE; the same call resumes it.", FILE)
+@option("--markdown", "Write the answer as Markdown to FILE.", FILE)
 @json_option
 def command(sides: tuple[str, ...], **options: Any) -> int:
     """Compare SIDEs by interleaved rounds until it is decided which is faster.
@@ -139,7 +137,6 @@ def _propose(sides: list[sources.Source], options: dict[str, Any]) -> int:
 
 
 def _interrupted(comparison: Comparison, answer: Answer) -> int:
-    """Say how to continue; return the exit code."""
     how = _how_to_continue(answer.kept)
     warn(f"enginescope: interrupted after {counted(answer.rounds, 'round')}; {how}")
     error = comparison.experiment.interruption

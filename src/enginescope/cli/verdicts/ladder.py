@@ -9,14 +9,7 @@ import click
 
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.options import PATH
-from enginescope.cli.process_options import (
-    declared_options,
-    input_options,
-    report_options,
-    request_of,
-    seed_option,
-    stop_options,
-)
+from enginescope.cli.process_options import declared_options, request_of, timing_options
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
@@ -32,10 +25,7 @@ from enginescope.services.ladder.ladder import LadderRequest, climb_ladder
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
 @declared_options(LadderRequest)
-@input_options
-@seed_option
-@stop_options
-@report_options
+@timing_options
 def command(model: Path, **options: Any) -> int:
     """Measure a query in every way, from its layers to a client's call.
 

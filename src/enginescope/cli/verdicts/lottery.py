@@ -8,14 +8,7 @@ from typing import Any
 import click
 
 from enginescope.cli.options import PATH
-from enginescope.cli.process_options import (
-    declared_options,
-    input_options,
-    report_options,
-    request_of,
-    seed_option,
-    stop_options,
-)
+from enginescope.cli.process_options import declared_options, request_of, timing_options
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
@@ -32,10 +25,7 @@ from enginescope.services.lottery.lottery import LotteryRequest, hold_lottery
 )
 @click.argument("model", type=PATH)
 @declared_options(LotteryRequest)
-@input_options
-@seed_option
-@stop_options
-@report_options
+@timing_options
 def command(model: Path, **options: Any) -> int:
     """Measure how much builds of MODEL differ, compared with processes and iterations.
 

@@ -7,16 +7,8 @@ from typing import Any
 
 import click
 
-from enginescope.cli.options import PATH, dims_option
-from enginescope.cli.process_options import (
-    csv_option,
-    declared_options,
-    report_options,
-    request_of,
-    seed_option,
-    shape_option,
-    stop_options,
-)
+from enginescope.cli.options import PATH
+from enginescope.cli.process_options import declared_options, request_of, search_options
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, runs_step, step
 from enginescope.cli.verb import verb
@@ -34,12 +26,7 @@ from enginescope.services.tune.tune import tune_options
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
 @declared_options(TuneRequest)
-@shape_option
-@dims_option
-@seed_option
-@stop_options
-@csv_option
-@report_options
+@search_options
 def command(model: Path, **options: Any) -> int:
     """Find the options that make MODEL fastest, and measure the winner anew.
 

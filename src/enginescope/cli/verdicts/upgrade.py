@@ -10,20 +10,11 @@ from typing import Any
 
 import click
 
+from enginescope.cli import process_options
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
 from enginescope.cli.options import PATH, option
-from enginescope.cli.process_options import (
-    command_line,
-    declared_options,
-    input_options,
-    picked,
-    report_options,
-    request_of,
-    seed_option,
-    stop_options,
-)
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import refuse_typed, verb
@@ -33,8 +24,12 @@ from enginescope.core.jsonio import sha256_of
 from enginescope.formats.archive.engine_archive import MANIFEST
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind, UpgradeReport
+from enginescope.render.reproduction.reproduction_answer import reproduction_answer
+from enginescope.render.verdicts.search_answer import search_answer
+from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_upgrade
 from enginescope.services.upgrade.request import UpgradeRequest
+from enginescope.services.upgrade.search import SearchRequest, search_upgrade
 from enginescope.services.upgrade.upgrade import check_upgrade
 
 #: Parameters that go with ``--reproduce``.
@@ -54,61 +49,54 @@ _OF_REPRODUCE = (
 @click.argument("models", nargs=-1, type=PATH)
 @option(
     "--old",
+    "Stack in use: a Python with enginescope in it, docker:IMAGE or podman:IMAGE; without "
+    "MODELS, recorded runs.  [default: with --reproduce, the recorded stack]",
     shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
-    help="Stack in use: a Python with enginescope in it, docker:IMAGE or podman:IMAGE; without "
-    "MODELS, recorded runs.  [default: with --reproduce, the recorded stack]",
 )
 @option(
     "--new",
+    "Stack to check, as --old.  [default: this Python; with --reproduce, the recorded stack]",
     shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
-    help="Stack to check, as --old.  [default: this Python; with --reproduce, the recorded stack]",
 )
-@declared_options(UpgradeRequest)
-@input_options
-@seed_option
-@stop_options
+@process_options.declared_options(UpgradeRequest)
+@process_options.timing_options
 @option(
-    "--max-regression",
-    "max_regression_pct",
+    "--max-regression max_regression_pct",
+    "Maximum regression of a metric, as 2% or load=10%; the metric then counts.  [default: "
+    + ", ".join(f"{one.metric}={one.regression_pct:g}%" for one in UPGRADE_LIMITS)
+    + "]",
     multiple=True,
     metavar="[METRIC=]PERCENT",
-    help=(
-        "Maximum regression of a metric, as 2% or load=10%; the metric then counts.  [default: "
-        + ", ".join(f"{one.metric}={one.regression_pct:g}%" for one in UPGRADE_LIMITS)
-        + "]"
-    ),
 )
 @option(
     "--search",
+    "Search the release in this range that made a model worse, as 1.19..1.32.",
     metavar="FIRST..LAST",
-    help="Search the release in this range that made a model worse, as 1.19..1.32.",
 )
 @option(
     "--package",
+    "With --search: the Python package; each release gets an environment in the store.",
     default="onnxruntime",
-    help="With --search: the Python package; each release gets an environment in the store.",
 )
 @option(
-    "--python",
-    "pythons",
+    "--python pythons",
+    "With --search: an interpreter in place of such an environment.",
     multiple=True,
     metavar="[VERSION=]PYTHON",
-    help="With --search: an interpreter in place of such an environment.",
 )
 @option(
     "--reproduce",
-    type=PATH,
+    "Check the evidence in this folder, run its upgrade again, and compare the verdicts.",
+    PATH,
     metavar="FOLDER",
-    help="Check the evidence in this folder, run its upgrade again, and compare the verdicts.",
 )
 @option(
     "--check-only",
+    "With --reproduce: compare the files with their SHA-256, and run nothing.",
     is_flag=True,
-    help="With --reproduce: compare the files with their SHA-256, and run nothing.",
 )
-@report_options
 def command(
     models: tuple[Path, ...], reproduce: Path | None, search: str | None, **options: Any
 ) -> int:
@@ -139,8 +127,6 @@ def command(
 
 
 def _check(models: tuple[Path, ...], options: dict[str, Any]) -> int:
-    from enginescope.render.verdicts.upgrade_answer import upgrade_answer
-
     check_files(options, *models, options["old"], options["new"] or "")
     with measuring(progress := RoundsProgress(), can_continue=True):
         report = check_upgrade(_request(models, options), progress)
@@ -155,9 +141,6 @@ def _check(models: tuple[Path, ...], options: dict[str, Any]) -> int:
 
 
 def _search(models: tuple[Path, ...], span: str, options: dict[str, Any]) -> int:
-    from enginescope.render.verdicts.search_answer import search_answer
-    from enginescope.services.upgrade.search import SearchRequest, search_upgrade
-
     check_files(options, *models)
     upgrade, pythons = _request(models, {**options, "old": ""}), tuple(options["pythons"])
     package = options["package"]
@@ -170,11 +153,9 @@ def _search(models: tuple[Path, ...], span: str, options: dict[str, Any]) -> int
 
 
 def _reproduce(folder: Path, options: dict[str, Any]) -> int:
-    from enginescope.render.reproduction.reproduction_answer import reproduction_answer
-
     check_files(options, folder)
-    place = {"store": options["store_folder"], "command": command_line()}
-    own = picked(options, "check_only", "old", "new")
+    place = {"store": options["store_folder"], "command": process_options.command_line()}
+    own = process_options.picked(options, "check_only", "old", "new")
     request = ReproduceRequest(folder=folder, **place, **own)
     with measuring(progress := RoundsProgress()):
         result = reproduce_upgrade(request, progress)
@@ -188,7 +169,9 @@ def _reproduce(folder: Path, options: dict[str, Any]) -> int:
 def _request(models: tuple[Path, ...], options: dict[str, Any]) -> UpgradeRequest:
     limits = limits_of(options["max_regression_pct"], ()) if options["max_regression_pct"] else ()
     regressions = {limit.metric: limit.regression_pct for limit in limits}
-    return request_of(UpgradeRequest, options, models=models, max_regression_pct=regressions)
+    return process_options.request_of(
+        UpgradeRequest, options, models=models, max_regression_pct=regressions
+    )
 
 
 def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]:

@@ -10,11 +10,9 @@ from enginescope.records.tensor import DataType
 
 
 class OptimisationStep(Record, frozen=True, kw_only=True):
-    """The number of layers after one step of the graph's optimization.
+    """The number of layers after one step of the graph's optimization, by its log's line (from 1).
 
-    Attributes:
-        name: As the builder names it: ``"Original"``, ``"scale fusion"``; names repeat.
-        line: Of the log, from 1.
+    The builder's names, such as ``"Original"`` and ``"scale fusion"``, repeat.
     """
 
     name: str
@@ -86,9 +84,8 @@ class FormatTrial(Record, frozen=True, kw_only=True):
 class TunedLayer(Record, frozen=True, kw_only=True):
     """A layer, or a conversion between formats, that costs were computed for.
 
-    Attributes:
-        name: TensorRT 8 and before name only a layer that a runner was tried for: one whose times
-            all came from the timing cache is not.
+    TensorRT 8 and before name only a layer that a runner was tried for: one whose times all came
+    from the timing cache is not.
     """
 
     kind: Literal["layer", "reformat"]
@@ -137,11 +134,9 @@ class ChosenTensor(Record, frozen=True, kw_only=True):
 
 
 class ChosenLayer(Record, frozen=True, kw_only=True):
-    """A layer of the finished engine.
+    """A layer of the finished engine, and the number of its tactic, as printed.
 
-    Attributes:
-        type: The runner: ``"CaskConvolution"``; of TensorRT 10, ``"kgen"``, ``"gemm"``, too.
-        tactic: Its number, as printed.
+    The type is the runner: ``"CaskConvolution"``; of TensorRT 10, ``"kgen"``, ``"gemm"``, too.
     """
 
     index: int
@@ -155,11 +150,9 @@ class ChosenLayer(Record, frozen=True, kw_only=True):
 
 
 class MemoryStage(Record, frozen=True, kw_only=True):
-    """Memory at one stage of the build.
+    """Memory after one stage of the build, to the MiB, as printed.
 
-    Attributes:
-        host_bytes, device_bytes: After it; to the MiB, as printed. Of the process, or of what
-            TensorRT manages, as the name says.
+    Of the process, or of what TensorRT manages, as the name says.
     """
 
     name: str
@@ -189,11 +182,9 @@ class TimedStage(Record, frozen=True, kw_only=True):
 
 
 class TimingCacheUse(Record, frozen=True, kw_only=True):
-    """What the timing cache did in a build.
+    """Entries that a timing cache had before and after a build, and how often it served.
 
-    Attributes:
-        loaded, stored: Entries read before the build and written after it.
-        hits: Times it served, over all caches that the log closes.
+    The hits are those of all caches that the log closes.
     """
 
     loaded: int | None = None

@@ -306,12 +306,7 @@ class AttributedLayer(Record, frozen=True, kw_only=True, gc=False):
 
 
 class Attribution(Record, frozen=True, kw_only=True):
-    """A plan's layers joined with a profile.
-
-    Attributes:
-        layers: Every layer of the plan, in its order.
-        unmatched: Times whose layer the plan does not have.
-    """
+    """All layers of a plan, in order, joined with a profile; `unmatched` times have no layer."""
 
     layers: tuple[AttributedLayer, ...]
     unmatched: tuple[LayerTiming, ...] = ()

@@ -1,9 +1,4 @@
-"""What is to be measured, on what, and how.
-
-How much is asked of the GPU while it is measured.
-What is asked of the machine while a job is measured.
-Callbacks that report how far jobs are.
-"""
+"""What is measured, on what and how, and what is asked of GPU and machine meanwhile."""
 
 from __future__ import annotations
 

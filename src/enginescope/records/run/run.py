@@ -1,7 +1,4 @@
-"""A run: a job, the result of it, and everything needed to believe it.
-
-Also the values of its tensors, of any element type.
-"""
+"""A run: a job, its result and tensors, and everything needed to believe it."""
 
 from __future__ import annotations
 

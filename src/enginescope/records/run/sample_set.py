@@ -74,11 +74,7 @@ class Preprocessing(Record, frozen=True, kw_only=True):
 
 
 class SkippedSample(Record, frozen=True, kw_only=True):
-    """A sample whose files cannot be read, and the reason.
-
-    Attributes:
-        sample: Its number, from 0.
-    """
+    """A sample whose files cannot be read, by its number, from 0, and the reason."""
 
     sample: int
     name: str

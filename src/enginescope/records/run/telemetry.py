@@ -1,10 +1,4 @@
-"""Series recorded beside a run.
-
-What a GPU reported of itself around a timed loop, and in a pass of its own.
-Processor time that a measurement was due and did not get.
-
-Also the SM clock before, during and after a timed loop, and what limited it.
-"""
+"""Series recorded beside a run: what GPU, clocks and processor did meanwhile."""
 
 from __future__ import annotations
 
@@ -249,8 +243,7 @@ class ClockAround(Record, frozen=True, kw_only=True):
     @property
     def drop_pct(self) -> float:
         """How far the clock fell below that before the loop, in percent; never negative."""
-        least = min(self.during_mhz, self.after_mhz)
-        return max(0.0, 100 * (1 - least / self.before_mhz))
+        return max(0.0, 100 * (1 - min(self.during_mhz, self.after_mhz) / self.before_mhz))
 
 
 class Held(Record, frozen=True, kw_only=True):

@@ -1,7 +1,4 @@
-"""A machine's noise, and how small a difference comparisons on it find.
-
-Run-to-run variation between sessions, as a comparison uses it.
-"""
+"""A machine's noise, and how small a difference comparisons on it find."""
 
 from __future__ import annotations
 

@@ -279,8 +279,7 @@ class ReleaseSearch(Result, MadeReport, frozen=True, kw_only=True):
     def kind(self) -> UpgradeKind:
         """Worse where one release is named, and safe where the last one is as good as the first."""
         if self.metric is None:
-            kinds = (self.row(step).kind for step in self.steps)
-            return next(kinds, UpgradeKind.INCONCLUSIVE)
+            return next((self.row(step).kind for step in self.steps), UpgradeKind.INCONCLUSIVE)
         is_one = self.change is not None and not self.between
         is_worse = is_one and self.row(self.steps[-1]).kind is UpgradeKind.WORSE
         return UpgradeKind.WORSE if is_worse else UpgradeKind.INCONCLUSIVE

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.tensor_files import answer_file, read_answers, read_skipped
 from enginescope.records.run.job import CPU_BACKEND, BackendSpec, InputFile, InputShape, Job
-from enginescope.records.run.run import Run, TensorValues
+from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample
 from enginescope.records.tensor import Tensor
 from enginescope.runner.inputs.collect_outputs import answered
@@ -69,11 +68,7 @@ class _KnownDepth:
 
 
 class DepthRun:
-    """Executes a request.
-
-    Args:
-        folder: Gets the inputs that are timed.
-    """
+    """Executes a request; `folder` gets the inputs that are timed."""
 
     def __init__(
         self, request: DepthRequest, observer: DepthObserver, folder: Path, store: Store
@@ -161,21 +156,16 @@ class DepthRun:
         self._observer.comparison_started(len(samples))
         collect_outputs(side.job, request, self._observer.side_progressed)
 
-    def _answers_of(
-        self, sides: Sequence[_Side], what: str, label: str, number: int
-    ) -> tuple[TensorValues, ...]:
-        side = next(one for one in sides if one.label == label)
-        return read_answers(answer_file(side.folder / what, number))
-
     def _scoring(self, sides: Sequence[_Side], what: str, samples: Sequence[Sample]) -> TaskScoring:
-        names = [sample.name for sample in samples]
-        answers_of = partial(self._answers_of, sides, what)
-        skipped = {
-            one.sample: one.why for side in sides for one in read_skipped(side.folder / what)
-        }
-        fail_fast = self._request.fail_fast
+        folders = {side.label: side.folder / what for side in sides}
+        skipped = (one for folder in folders.values() for one in read_skipped(folder))
         return TaskScoring(
-            self._task, self._task.name, answers_of, names, skipped=skipped, fail_fast=fail_fast
+            self._task,
+            self._task.name,
+            lambda label, number: read_answers(answer_file(folders[label], number)),
+            [sample.name for sample in samples],
+            skipped={sample.sample: sample.why for sample in skipped},
+            fail_fast=self._request.fail_fast,
         )
 
     def _quality(
@@ -193,7 +183,6 @@ class DepthRun:
         return scoring.against_targets(labels, known, str(self._request.gt))
 
     def _timed(self, sides: Sequence[_Side]) -> tuple[Run, ...]:
-        """Measure every side on its own input, then sample its GPU."""
         runs: list[Run] = []
 
         @deferred_signals()
@@ -212,7 +201,6 @@ class DepthRun:
         return tuple(self.keeper.stored(run) for run in runs)
 
     def _fed(self, number: int, side: _Side) -> Job:
-        """Return the job with the picture as its input, from a file that stays."""
         saved = self._saved.keep(number + 1, answer_file(side.folder / "inputs", 0))
         names = (answer.name for answer in read_answers(saved))
         files = tuple(InputFile(name=name, path=str(saved)) for name in names)
@@ -268,11 +256,7 @@ def on_gpu(job: Job, number: int) -> Job:
 
 
 class SavedInputs:
-    """A folder with the input of each side.
-
-    Args:
-        folder: Made when the first comes.
-    """
+    """A folder, made when the first comes, with the input of each side."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -79,8 +79,7 @@ def _made(folder: Path) -> None:
 def write_files(found: Validation, doing: ValidationRun, output: Path) -> Validation:
     """Write ``output_diff.json``, ``per_sample_diff.json`` and ``validate.html``.
 
-    Returns:
-        With a notice of the files that could not be written: the comparison itself stands.
+    Return `found` with a notice of files that could not be written: the comparison itself stands.
     """
     from enginescope.render.html.answer_page import written_json, written_page
     from enginescope.render.validation.validate_answer import per_sample_json, validate_answer
@@ -144,8 +143,7 @@ def choose_samples(model: Path, request: SampleRequest, workload: Workload) -> S
     if not (paths or request.random or shapes or workload.files):
         paths = data_sets_beside(model)
     if not paths:
-        count = request.count or 8
-        samples, common = random_samples(count, workload.seed, shapes)
+        samples, common = random_samples(request.count or 8, workload.seed, shapes)
         return SampleChoice(samples=samples, shapes=common)
     if len({shape.name for shape in shapes}) < len(shapes):
         raise UsageError("an input with several shapes", why="the data set has its own shapes")

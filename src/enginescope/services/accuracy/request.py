@@ -19,13 +19,8 @@ from enginescope.core.record import Record, copied, replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits, StopRule, TelemetryRule, WarmUp, Workload
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
-from enginescope.services.declared import File, Param, path_of
-from enginescope.services.measurement.jobs import (
-    JobRequest,
-    ModelRequest,
-    ProcessRequest,
-    StoredRequest,
-)
+from enginescope.services.declared import File, Param, path_of, unflagged
+from enginescope.services.measurement import jobs
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.observer import Observer
 
@@ -36,11 +31,7 @@ SIDE_LIMITS = Limits(timeout_s=4 * 3600.0)
 
 
 class SampleRequest(Record, frozen=True):
-    """Which samples to compare: pictures, other files, or random ones; see `enginescope.validate`.
-
-    Attributes:
-        count: So many random samples (8), or the first of the data (all).
-    """
+    """Which samples to compare: pictures, other files, `count` (8) random ones; see `validate`."""
 
     data: tuple[Path, ...] = ()
     images: tuple[Path, ...] = ()
@@ -55,7 +46,7 @@ SampleCount: TypeAlias = Annotated[
 ]
 
 
-class SampledRequest(ModelRequest, frozen=True, kw_only=True):
+class SampledRequest(jobs.ModelRequest, frozen=True, kw_only=True):
     """A `ModelRequest` whose outputs are compared on samples."""
 
     data: SampleFiles = ()
@@ -87,17 +78,14 @@ class BisectionRequest(Record, frozen=True):
 Tolerances: TypeAlias = float | Mapping[str, float] | None
 
 
-class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
-    """A comparison of outputs: the parameters of `validate`.
+class ValidateRequest(jobs.ProcessRequest, frozen=True, kw_only=True):
+    """A comparison of outputs: the parameters of `validate`; `limits` are by default `SIDE_LIMITS`.
 
-    Attributes:
-        limits: By default `SIDE_LIMITS`.
-        is_elsewhere: Another Python runs the sides, so that this one needs no packages for them.
+    With `is_elsewhere` another Python runs the sides: this one needs no packages for them.
     """
 
     models: Annotated[
-        tuple[Path, ...],
-        Param("ONNX models and engines; each is a side on every backend.", has_flag=False),
+        tuple[Path, ...], unflagged("ONNX models and engines; each is a side on every backend.")
     ]
     on: Annotated[
         str | Sequence[str], Param("Backend to validate.", usual="ort-cpu; trt for an engine")
@@ -132,12 +120,12 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
         ),
     ] = None
     image_input: Annotated[str | None, Param("Feed images to this input.", metavar="NAME")] = None
-    preprocessing: Annotated[Preprocessing, Param("How images become inputs.", has_flag=False)] = (
+    preprocessing: Annotated[Preprocessing, unflagged("How images become inputs.")] = (
         Preprocessing()
     )
     map: Annotated[
         Mapping[str, str],
-        Param("Outputs of sides -> outputs of the reference of another name.", has_flag=False),
+        unflagged("Outputs of sides -> outputs of the reference of another name."),
     ] = {}
     task: Annotated[
         str | None,
@@ -150,7 +138,7 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
         File | None, Param("Ground truth, matched by base name.", usual="the reference's outputs")
     ] = None
     task_limits: Annotated[
-        Mapping[str, float], Param("Worst accepted value by task metric.", has_flag=False)
+        Mapping[str, float], unflagged("Worst accepted value by task metric.")
     ] = {}
     tolerance: Annotated[
         str | None,
@@ -158,15 +146,14 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
             "Use the tolerances of this precision: fp32, tf32, fp16, int8, …", metavar="PRECISION"
         ),
     ] = None
-    rtol: Annotated[
-        Tolerances, Param("Relative tolerance, for all outputs or by output.", has_flag=False)
-    ] = None
-    atol: Annotated[
-        Tolerances, Param("Absolute tolerance, for all outputs or by output.", has_flag=False)
-    ] = None
+    rtol: Annotated[Tolerances, unflagged("Relative tolerance, for all outputs or by output.")] = (
+        None
+    )
+    atol: Annotated[Tolerances, unflagged("Absolute tolerance, for all outputs or by output.")] = (
+        None
+    )
     percent_mismatch: Annotated[
-        Tolerances,
-        Param("Percentage of elements that may exceed atol + rtol × |reference|.", has_flag=False),
+        Tolerances, unflagged("Percentage of elements that may exceed atol + rtol × |reference|.")
     ] = None
     percent: Annotated[
         float | None,
@@ -203,10 +190,7 @@ class ValidateRequest(ProcessRequest, frozen=True, kw_only=True):
     ] = False
     output: Annotated[
         File | None,
-        Param(
-            "Folder for output_diff.json, per_sample_diff.json, validate.html and samples/.",
-            has_flag=False,
-        ),
+        unflagged("Folder for output_diff.json, per_sample_diff.json, validate.html and samples/."),
     ] = None
     skip_output_save: Annotated[bool, Param("Skip the samples/ folder in `output`.")] = False
 
@@ -257,16 +241,11 @@ DEPTH_PREPROCESSING = Preprocessing(
 )
 
 
-class DepthRequest(StoredRequest, frozen=True, kw_only=True):
-    """Depth-estimation models to measure and compare: the parameters of `depth`.
-
-    Attributes:
-        limits: By default `SIDE_LIMITS`.
-    """
+class DepthRequest(jobs.StoredRequest, frozen=True, kw_only=True):
+    """Depth models to measure and compare: the parameters of `depth`; `limits`: `SIDE_LIMITS`."""
 
     models: Annotated[
-        tuple[Path, ...],
-        Param("ONNX models or engines; the first is the reference.", has_flag=False),
+        tuple[Path, ...], unflagged("ONNX models or engines; the first is the reference.")
     ]
     image: Annotated[File, Param("Image to time and draw.")]
     on: Annotated[
@@ -311,10 +290,9 @@ class DepthRequest(StoredRequest, frozen=True, kw_only=True):
     ] = False
     preprocessing: Annotated[
         Preprocessing,
-        Param(
+        unflagged(
             "How images become inputs.",
             usual="OpenCV's bicubic filter, and ImageNet's mean and deviation",
-            has_flag=False,
         ),
     ] = DEPTH_PREPROCESSING
     output_name: Annotated[
@@ -326,12 +304,12 @@ class DepthRequest(StoredRequest, frozen=True, kw_only=True):
     workload: Workload = Workload()
     telemetry: TelemetryRule = TelemetryRule(depth="full")
 
-    def job_request(self) -> JobRequest:
+    def job_request(self) -> jobs.JobRequest:
         """Return the request of the jobs that are timed."""
         warmup = WarmUp(time_ms=0.0, iterations=self.warmup)
         stop = StopRule(iterations=self.iterations)
         return copied(
-            JobRequest,
+            jobs.JobRequest,
             self,
             workload=replace(self.workload, warmup=warmup, stop=stop),
             limits=self.limits or SIDE_LIMITS,

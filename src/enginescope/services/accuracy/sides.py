@@ -16,14 +16,8 @@ from enginescope.backends.base import Rounding
 from enginescope.backends.registry import backend_of, parse_backend
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
+from enginescope.formats.onnx import onnx_rounding
 from enginescope.formats.onnx.onnx_precision import onnx_precision
-from enginescope.formats.onnx.onnx_rounding import (
-    LARGEST,
-    ORDERS,
-    ROUNDED_ROWS,
-    RoundedCopy,
-    rounded_onnx,
-)
 from enginescope.formats.tensors.tensor_files import answer_file, has_expected, read_answers
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
@@ -42,12 +36,7 @@ EXPECTED = "expected outputs of the data set"
 
 
 class Side(Record, frozen=True, kw_only=True):
-    """A model on a backend, or stored outputs.
-
-    Attributes:
-        job: ``None``: the outputs are in files.
-        folder: Their folder; ``None`` without a job: the samples' data sets.
-    """
+    """A model on a backend (`job`), or stored outputs: in a folder, or beside the samples' data."""
 
     label: str
     job: Job | None = None
@@ -73,9 +62,19 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
     Without a reference it is the expected outputs of the data sets, where they have some; else
     the first model on ONNX Runtime's CPU provider; else the first engine.
     """
-    found = _found_sides(request, samples)
-    jobs = [one.job for one in found.every if one.job is not None]
-    check_shared_names(jobs, samples)
+    reference, others, note = reference_side(request, samples), _jobs(request), None
+    if reference.job is not None:
+        job = _reference_job(request)
+        others = tuple(one for one in others if _key(one) != _key(job))
+        if others:
+            note = "; ".join(filter(None, (_note(job), _unused(request, samples))))
+        elif request.targets is None:
+            why = f"{job.subject.name} on {job.backend.name} is the reference and the only side"
+            hint = "`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`"
+            raise UsageError("nothing to compare", why=why, hint=hint)
+    sides = [Side(label=side_label(job), job=_spanning(job, samples)) for job in others]
+    found = _with_labels(reference, sides, note)
+    check_shared_names([side.job for side in found.every if side.job is not None], samples)
     return found
 
 
@@ -93,24 +92,6 @@ def reference_side(request: ValidateRequest, samples: Sequence[Sample]) -> Side:
 def spanning_jobs(request: ValidateRequest, samples: Sequence[Sample]) -> tuple[Job, ...]:
     """Return the jobs of the sides of a request; engines take the shapes of all samples."""
     return tuple(_spanning(job, samples) for job in _jobs(request))
-
-
-def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
-    jobs = _jobs(request)
-    reference = reference_side(request, samples)
-    if reference.job is None:
-        return _with_labels(reference, _sides(jobs, samples), None)
-    job = _reference_job(request)
-    others = [one for one in jobs if _key(one) != _key(job)]
-    if not others and request.targets is None:
-        why = f"{job.subject.name} on {job.backend.name} is the reference and the only side"
-        hint = "`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`"
-        raise UsageError("nothing to compare", why=why, hint=hint)
-    return _with_labels(
-        reference,
-        _sides(others, samples),
-        "; ".join(filter(None, (_note(job), _unused(request, samples)))) if others else None,
-    )
 
 
 def _with_labels(reference: Side, others: Sequence[Side], note: str | None) -> Sides:
@@ -135,8 +116,7 @@ def _longer(side: Side, depth: int) -> str:
     parts = Path(job.subject.path).resolve().parts
     if depth > len(parts):
         return f"{job.subject.path} · {job.backend}"
-    named = replace(job.subject, name="/".join(parts[-depth:]))
-    return side_label(replace(job, subject=named))
+    return side_label(replace(job, subject=replace(job.subject, name="/".join(parts[-depth:]))))
 
 
 def _unused(request: ValidateRequest, samples: Sequence[Sample]) -> str | None:
@@ -180,8 +160,7 @@ def _reference_job(request: ValidateRequest) -> Job:
         return _made(path, _on_its_own(path, request), request)[0]
     if path.suffix.lower() in {".onnx", ".engine", ".plan", ".trt"} or "/" in given.split("?")[0]:
         raise UsageError(f"reference {given}", why="no such file or folder")
-    on = REFERENCE if given == CPU_BACKEND else given
-    return _made(first, (on,), request)[0]
+    return _made(first, (REFERENCE if given == CPU_BACKEND else given,), request)[0]
 
 
 def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
@@ -229,10 +208,6 @@ def _precision(job: Job) -> tuple[str, str]:
             why = f"{backend.name} may use {smaller.upper()} for FP32 values of the model"
             return smaller, why
     return held, f"{job.subject.name} holds {held}"
-
-
-def _sides(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[Side, ...]:
-    return tuple(Side(label=side_label(job), job=_spanning(job, samples)) for job in jobs)
 
 
 def _spanning(job: Job, samples: Sequence[Sample]) -> Job:
@@ -286,25 +261,19 @@ _UNOPTIMIZED = "&graph_optimization_level=disable"
 class RoundedReference:
     """Runs rounded copies of the reference, some for each row, and reads their outputs.
 
-    Args:
-        rows: Rows of limits in play; those that do not round, such as ``fp32``, need no copy.
-        folder: For copies and outputs.
+    Of `rows` in play, those that do not round, such as ``fp32``, need no copy.
     """
 
     def __init__(self, reference: Side, rows: Iterable[str], folder: Path) -> None:
         self._reference = reference
-        self._rows = sorted({*rows} & (ROUNDED_ROWS | _WITHOUT))
+        self._rows = sorted({*rows} & (onnx_rounding.ROUNDED_ROWS | _WITHOUT))
         self._folder = folder / "rounded"
-        self._copies: dict[str, list[RoundedCopy]] = {}
+        self._copies: dict[str, list[onnx_rounding.RoundedCopy]] = {}
         self._largest: dict[str, float] = {}
         self.notices: list[Notice] = []
 
     def run(self, answer: Callable[[Job, Path], object]) -> None:
-        """Let each copy answer; one that cannot leaves the row's own limits, and a notice.
-
-        Args:
-            answer: Runs a job; its outputs go into the folder.
-        """
+        """Let each copy `answer`; one that cannot leaves the row's own limits, and a notice."""
         for row in self._rows:
             why = self._obstacle(row)
             if why is None:
@@ -319,15 +288,14 @@ class RoundedReference:
                 self.notices.append(notice)
 
     def _ran(self, row: str, answer: Callable[[Job, Path], object]) -> str | None:
-        """Run the copies of a row; return why one could not run."""
         job, copies = self._reference.job, []
         if job is None:
             return None
-        for number, order in enumerate(ORDERS.get(row, ("nearest",))):
+        for number, order in enumerate(onnx_rounding.ORDERS.get(row, ("nearest",))):
             home = self._folder / row / str(number)
             try:
                 path = Path(job.subject.path or "")
-                copies.append(rounded_onnx(path, row, home / "model", order))
+                copies.append(onnx_rounding.rounded_onnx(path, row, home / "model", order))
                 copy = str(copies[-1].path)
                 subject = replace(job.subject, path=copy, sha256=None)
                 backend = parse_backend(REFERENCE + _UNOPTIMIZED)  # optimizers drop rounding
@@ -345,10 +313,12 @@ class RoundedReference:
         for order, copy in enumerate(self._copies.get(row, ())):
             tensors = read_answers(answer_file(self._folder / row / str(order), number))
             for tensor in tensors:
-                if tensor.name == LARGEST:
+                if tensor.name == onnx_rounding.LARGEST:
                     for name, size in zip(copy.activations, tensor.data, strict=True):
                         self._largest[name] = max(self._largest.get(name, 0.0), float(size))
-            orders.append(tuple(tensor for tensor in tensors if tensor.name != LARGEST))
+            orders.append(
+                tuple(tensor for tensor in tensors if tensor.name != onnx_rounding.LARGEST)
+            )
         return orders
 
     def close(self) -> None:

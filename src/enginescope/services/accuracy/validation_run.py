@@ -69,11 +69,7 @@ def compare_folders(
     asked: ToleranceRequest = ToleranceRequest(),  # noqa: B008 - it is immutable
     names: Mapping[str, str] | None = None,
 ) -> SideDiff:
-    """Compare the outputs in the folders of a reference and of a side, one sample at a time.
-
-    Args:
-        names: Outputs of the side -> outputs of the reference.
-    """
+    """Compare a side's outputs with a reference's, sample by sample; `names`: side -> reference."""
     comparison = SideComparison(label, partial(tolerance_for, base=base, asked=asked))
     for number, sample in enumerate(samples):
         ours, theirs = (read_answers(answer_file(folder, number)) for folder in folders)
@@ -109,10 +105,8 @@ class Plan(Record, frozen=True, kw_only=True):
 class ValidationRun:
     """Executes a plan.
 
-    Args:
-        collect: Wraps the collection of each side's outputs: it may put stored ones into
-            ``request.folder``.
-        alike: Sides of one key have the same inputs and outputs, which are asked for once.
+    `collect` wraps the collection of each side's outputs: it may put stored ones into
+    ``request.folder``. Sides of one key, `alike`, are asked once for their inputs and outputs.
     """
 
     def __init__(
@@ -321,7 +315,6 @@ class ValidationRun:
         )
 
     def _folder(self, label: str) -> Path:
-        """Return where a side's outputs go: ``reference``, ``side-1``, …"""
         sides = self._plan.sides
         labels = [other.label for other in sides.others]
         name = "reference" if label == sides.reference.label else f"side-{labels.index(label) + 1}"
@@ -348,7 +341,6 @@ class ValidationRun:
         return tuple(output.name for output in bindings_of(first, names).outputs) if first else ()
 
     def _check_names(self) -> None:
-        """Raise where an output or an input is named that no model has."""
         plan, label = self._plan, self._plan.sides.reference.label
         sides = [run for name, run in self._runs.items() if name != label]
         if sides and not self._failures:
@@ -414,12 +406,9 @@ def bindings_of(run: Run, names: Mapping[str, str] | None = None) -> Bindings:
 def check_output_names(
     names: Mapping[str, str], sides: Sequence[Run], reference: Run | None
 ) -> None:
-    """Raise where the map of outputs names an output that does not exist, or a name twice.
+    """Raise where `names` (side -> reference) has an output that does not exist, or one twice.
 
-    Args:
-        names: Outputs of sides -> outputs of the reference.
-        sides: Each with the outputs that its model declares.
-        reference: ``None``: the reference is in files, whose names are not known yet.
+    The names of a reference in files (``None``) are not known yet.
     """
     known = [output.name for run in sides for output in run.outputs]
     wanted = [output.name for output in reference.outputs] if reference else list(names.values())
@@ -451,9 +440,8 @@ def check_tolerance_names(asked: ToleranceRequest, known: Sequence[str]) -> None
 def check_space(folder: Path, sides: Iterable[Iterable[Tensor]], samples: int) -> None:
     """Raise if the outputs to so many samples do not fit on the disk of `folder`.
 
-    Args:
-        sides: What each side gives for a sample. A dimension that is not known counts as 1, a type
-            or shape that is not known as nothing: the outputs need no less.
+    A dimension that is not known counts as 1, a type or shape that is not known as nothing: the
+    outputs need no less.
     """
     known = [
         replace(output, shape=tuple(1 if dim is None else dim for dim in output.shape))

@@ -63,8 +63,7 @@ def add_bisection(
         else side
         for side in found.sides
     ]
-    notices = (*found.notices, *bisecting.notices)
-    return replace(found, sides=tuple(sides), notices=notices)
+    return replace(found, sides=tuple(sides), notices=(*found.notices, *bisecting.notices))
 
 
 class _Bisecting:

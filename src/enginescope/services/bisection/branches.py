@@ -29,9 +29,7 @@ from enginescope.services.accuracy.validation_run import RunSamples, Watch
 class IntermediateOutputs:
     """Lets models answer samples, with tensors marked or not.
 
-    Args:
-        folder: For copies, answers, and the engines that marked copies become.
-        watch: Told which model runs, and how far it is.
+    `folder` is for copies, answers, and the engines that marked copies become.
     """
 
     def __init__(
@@ -49,11 +47,7 @@ class IntermediateOutputs:
         samples: tuple[Sample, ...],
         **more: Any,
     ) -> None:
-        """Answer with a copy that gives some tensors too.
-
-        Args:
-            flow: Of the job's model.
-        """
+        """Answer with a copy of the job's model that gives some tensors too."""
         if job.backend.name == "trt" or job.backend.precision:  # parsers and checkers want both
             marks = {
                 name: one
@@ -139,8 +133,7 @@ def unfolded(
     found = Unfolded(job=job, reference=reference, samples=samples)
     stays: set[str] = set()
     for depth in range(_DEEPEST):
-        folder = answers.folder / f"unfolded-{depth}"
-        deeper = _one_level(found, answers, folder, stays)
+        deeper = _one_level(found, answers, answers.folder / f"unfolded-{depth}", stays)
         if deeper is None:
             break
         found = deeper

@@ -14,6 +14,7 @@ from enginescope.analysis.bisection.precision_proposals import (
     worst_error,
 )
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from enginescope.core.errors import DiskFullError, EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_precision import node_names, onnx_precision
@@ -34,13 +35,10 @@ _REDUCED = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
 
 
 class FallbackStrategy(Record, frozen=True, kw_only=True):
-    """A way of keeping nodes in FP32.
+    """A way of keeping nodes in FP32 of the side `job`; `words` are for people.
 
-    Attributes:
-        words: For people.
-        job: The side as it is.
-        option: The backend's option that takes the names; ``None``: the reference is converted
-            anew.
+    Args:
+        option: Of the backend, that takes the names; ``None``: the reference is converted anew.
         whole: The same without any reduced precision.
     """
 
@@ -55,25 +53,17 @@ class FallbackStrategy(Record, frozen=True, kw_only=True):
         return self.option is None
 
     def keeping(self, nodes: Sequence[str], folder: Path) -> Job:
-        """Return the job in which some nodes stay in FP32.
-
-        Args:
-            folder: For a model that is converted for it.
-        """
+        """Return the job with some nodes in FP32; a model converted for it is in `folder`."""
         if not nodes:
             return self.job
         if self.option is not None:
             before = self.job.backend.options.get(self.option)
             names = [*([before] if before else []), *nodes]
             options = {**self.job.backend.options, self.option: ",".join(names)}
-            spec = replace(self.job.backend, options=options)
-            return replace(self.job, backend=spec)
-        from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
-
+            return replace(self.job, backend=replace(self.job.backend, options=options))
         source = Path(self.whole.subject.path or "")
         made = fp16_model(source, folder, Fp16Options(node_block_list=tuple(nodes)))
-        subject = replace(self.job.subject, path=made.path, sha256=None)
-        return replace(self.job, subject=subject)
+        return replace(self.job, subject=replace(self.job.subject, path=made.path, sha256=None))
 
     def specification(self, nodes: Sequence[str]) -> str:
         """Return how to have it again, as it is typed."""
@@ -84,11 +74,7 @@ class FallbackStrategy(Record, frozen=True, kw_only=True):
 
 
 def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None, str]:
-    """Return how nodes of `job` can be kept in FP32; else ``None`` and why not.
-
-    Args:
-        job, reference: The side, and who computes what is right.
-    """
+    """Return how nodes of a side's `job` can be kept in FP32; else ``None`` and why not."""
     spec = job.backend
     whole = replace(job, backend=replace(spec, precision=None))
     parts = set((spec.precision or "").lower().split("+"))
@@ -109,16 +95,10 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
 
 
 class FallbackTrials:
-    """Tries what could be kept in FP32 of a side.
-
-    Args:
-        run: That has searched the side.
-        samples: That every proposal answers.
-    """
+    """Tries what could be kept in FP32 of the side that `run` has searched, with some `samples`."""
 
     def __init__(self, plan: BisectPlan, run: BisectRun, samples: tuple[Sample, ...]) -> None:
-        self._plan, self._run = plan, run
-        self._samples = samples
+        self._plan, self._run, self._samples = plan, run, samples
         self._count = 0
 
     def tried(self, found: Bisected) -> PrecisionTrials:

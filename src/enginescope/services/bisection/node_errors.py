@@ -35,11 +35,9 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
     """Return what was found with each node's own error: RMSE ÷ spread given right inputs.
 
     Where the copy cannot be run (a runtime that wants constants where it would get values) the
-    errors stay unknown, and a notice says so. The start is chosen anew by them.
-
-    Args:
-        own: Measure in the side's precision. In FP32 they are measured where another model than
-            the reference's was converted.
+    errors stay unknown, and a notice says so. The start is chosen anew by them. They are measured
+    in the side's precision (`own`), and in FP32 where another model than the reference's was
+    converted.
     """
     ours, theirs = plan.reference.subject, plan.job.subject
     # whether the side is converted to a narrow type from another model than the reference's
@@ -75,11 +73,7 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
 
 
 class NodeErrors:
-    """Cuts a side's nodes apart and feeds them.
-
-    Args:
-        in_fp32: Run the side's model as it is, on the CPU.
-    """
+    """Cuts a side's nodes apart and feeds them; `in_fp32` runs its model as it is, on the CPU."""
 
     def __init__(
         self,
@@ -162,7 +156,6 @@ class NodeErrors:
         return Sample(name=f"given {number}", files=files)
 
     def _inputs(self, asked: Sequence[str], held: Mapping[str, TensorValues]) -> list[TensorValues]:
-        """Return the reference's values for the inputs of a severed copy."""
         partner = {pair.candidate: pair.reference for pair in self._run.paired.pairs}
         fed = []
         for name in asked:

@@ -11,13 +11,7 @@ from msgspec import field
 
 from enginescope.analysis.accuracy.binding_check import renamed
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.bisection.error_growth import (
-    BeyondRange,
-    Bisected,
-    Bisection,
-    growth_of,
-    started,
-)
+from enginescope.analysis.bisection import error_growth
 from enginescope.analysis.bisection.tensor_pairs import (
     TensorError,
     TensorErrors,
@@ -101,9 +95,9 @@ class BisectRun:
         self.paired: TensorPairs = paired_tensors(self.reference_flow, self.flow)
         self._pairs = {pair.tensor: pair for pair in self.paired.pairs}
         self._known: dict[str, KnownTensor] = {}
-        self.beyond: tuple[BeyondRange, ...] = ()
+        self.beyond: tuple[error_growth.BeyondRange, ...] = ()
 
-    def find(self) -> Bisected:
+    def find(self) -> error_growth.Bisected:
         """Search, with fewer marks where the error goes away under many."""
         most, notices = self._plan.most, [*self.sides.notices]
         if self._plan.job.backend.is_cpu and self._plan.tolerance.name == "fp16":
@@ -154,7 +148,7 @@ class BisectRun:
             self.beyond = beyond_range(tuple(self._pairs.values()), known, weights, plan.largest)
 
     def _searched(self, most: int) -> tuple[dict[str, TensorError | None], bool]:
-        search = Bisection(self.paired.pairs, most)
+        search = error_growth.Bisection(self.paired.pairs, most)
         errors: dict[str, TensorError | None] = {}
         shows = False
         while True:
@@ -228,8 +222,7 @@ class BisectRun:
                 [of for name, of in values.items() if name in flow.outputs or name not in marks]
                 for values, (_, flow, marks, _) in zip(both, copies, strict=True)
             ]
-            answers = renamed(known[1], plan.output_names)
-            outputs.add(number, sample.name, known[0], answers)
+            outputs.add(number, sample.name, known[0], renamed(known[1], plan.output_names))
         shutil.rmtree(folder, ignore_errors=True)
         found = {name: each.result() for name, each in sums.items() if each.is_compared}
         return found, not outputs.result().passes
@@ -245,7 +238,7 @@ class BisectRun:
 
     def _result(
         self, looked: Mapping[str, TensorError | None], notices: tuple[Notice, ...], *, gone: bool
-    ) -> Bisected:
+    ) -> error_growth.Bisected:
         plan = self._plan
         errors = {name: error for name, error in looked.items() if error is not None}
         missing = tuple(name for name, error in looked.items() if error is None)
@@ -259,7 +252,7 @@ class BisectRun:
                 evidence={"tensors": silent},
             )
             notices = (*notices, notice)
-        found = Bisected(
+        found = error_growth.Bisected(
             side=plan.label,
             reference=plan.reference_label,
             tolerance=plan.tolerance.name,
@@ -267,7 +260,7 @@ class BisectRun:
             peak_limit=plan.tolerance.peak_to_spread,
             largest=plan.largest,
             samples=tuple(sample.name for sample in self.sides.samples),
-            steps=growth_of(self.paired.pairs, errors),
+            steps=error_growth.growth_of(self.paired.pairs, errors),
             tensors=len(self._pairs),
             alone=self.paired.candidate_alone,
             rounds=self._rounds,
@@ -277,7 +270,7 @@ class BisectRun:
             optimisation=optimisation_text(plan.job),
             notices=notices,
         )
-        return started(found)
+        return error_growth.started(found)
 
 
 def _model(job: Job) -> Path:

@@ -19,7 +19,8 @@ from enginescope.records.run.load_and_contention import ContentionRule, Share
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
-from enginescope.services.declared import File, Param, documented
+from enginescope.runner.session import Sink
+from enginescope.services.declared import File, Param, documented, unflagged
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     ROUNDS,
@@ -32,13 +33,12 @@ from enginescope.services.measurement.jobs import (
 from enginescope.services.measurement.observer import MeasurementObserver, merged_notices
 from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds, used_rounds
 from enginescope.services.store_access import own_command, writable_store
+from enginescope.store.archive import Store
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from enginescope.runner.session import Sink
     from enginescope.services.keywords import ContendKeywords
-    from enginescope.store.archive import Store
 
 #: Each set of contenders has a letter of the alphabet as a side: six have 22 sets.
 LEAST_CONTENDERS, MOST_CONTENDERS = 2, 6
@@ -52,9 +52,7 @@ class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
 
     models: Annotated[
         tuple[Path, ...],
-        Param(
-            "2 to 6 ONNX models or engines; one named twice contends with itself.", has_flag=False
-        ),
+        unflagged("2 to 6 ONNX models or engines; one named twice contends with itself."),
     ]
     on: Annotated[
         str | Sequence[str],

@@ -163,9 +163,7 @@ def _gaps(sums: Sequence[LadderSum]) -> Iterator[Notice]:
 class Way(Record, frozen=True, kw_only=True):
     """One side of the rounds: how its processes issue requests, and what is read from them.
 
-    Attributes:
-        readers: Rung -> how to read its figure from a run.
-        profiles: Time the layers too, in a pass of its own.
+    `readers`: Rung -> its figure of a run. `profiles`: time the layers too, in a pass of its own.
     """
 
     mode: Mode
@@ -187,11 +185,7 @@ class Ladder(Record, frozen=True, kw_only=True):
 
 
 def ladder_for(spec: BackendSpec, streams: int, *, is_engine: bool) -> Ladder:
-    """Return the ladder of a backend.
-
-    Raises:
-        UsageError: The backend has no ladder.
-    """
+    """Return the ladder of a backend; raise `UsageError` if it has none."""
     if spec.name in ("trt", "trt-rtx"):
         return _of_tensorrt(spec, streams, is_engine=is_engine)
     provider = getattr(load_backend(spec.name), "provider", None)

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from enginescope.analysis.load.trials import ERROR, loadgen_figures, step_of, trial_of
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
@@ -19,8 +18,10 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.stats.mlperf_queries import decisive_queries
 from enginescope.judge.units import counted, format_significant
 from enginescope.records.notice import weightiest
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job, Limits, Subject
 from enginescope.records.run.load_and_contention import LoadRule
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial, Slo
 from enginescope.render.load.load_answer import rate_of, rate_text
 from enginescope.services.declared import python_function
@@ -39,11 +40,7 @@ from enginescope.services.measurement.recorded import recorded_rounds
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
 from enginescope.services.store_access import made_now, place_of
 from enginescope.services.verdicts.run_selection import tagged_runs
-
-if TYPE_CHECKING:
-    from enginescope.records.progress import RoundPosition
-    from enginescope.records.run.run import Run
-    from enginescope.store.archive import Store
+from enginescope.store.archive import Store
 
 _ENDPOINT = "oip"
 #: The tag of all runs of a load test: this and a token.
@@ -65,8 +62,6 @@ _OF_HIGH_RATES = frozenset({"W-OVERLOAD", "W-UNSERVED"})
 
 def run_load(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
     """Run the load test; each repeat at each rate is a fresh process and a stored run."""
-    from enginescope.store.archive import Store
-
     rule, slo = rule_of(request), parse_slo(request.slo) if request.slo is not None else None
     check_load_request(request, rule, slo)
     if request.find_max and slo is not None:
@@ -86,8 +81,7 @@ def run_load(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
 
 
 def _job_of(request: LoadRequest, rule: LoadRule, store: Store) -> Job:
-    mode = replace(request.workload.mode, in_flight=None)
-    workload = replace(request.workload, mode=mode)
+    workload = replace(request.workload, mode=replace(request.workload.mode, in_flight=None))
     limits = request.limits or Limits(timeout_s=_timeout_s(rule))
     if not is_address(request.address):
         shared = {"on": request.on, "data": request.data, "conditions": request.conditions}
@@ -117,11 +111,7 @@ def _timeout_s(rule: LoadRule) -> float:
 
 
 class _Trials:
-    """Measures trials: the repeats at a rate are the rounds of one side.
-
-    Attributes:
-        not_stored: Which runs are not stored, and why.
-    """
+    """Measures trials: the repeats at a rate are the rounds of one side."""
 
     def __init__(
         self,
@@ -179,7 +169,6 @@ class _Trials:
         return step
 
     def _rounds(self, rate_per_s: float | None, done: int = 0) -> JobRounds:
-        """Return the repeats at a rate of which so many are `done`."""
         rule = self._rule
         rule = replace(rule, rate_per_s=rate_per_s, seed=rule.seed + done)
         job = replace(self._job, load=rule)
@@ -298,18 +287,12 @@ def _first_rate(run: Run) -> float:
 def search_highest(
     first: LoadStep, measure: Callable[[float], LoadStep | None], resolution_pct: float
 ) -> tuple[tuple[LoadStep, ...], float | None]:
-    """Find the highest rate that meets the objective by bisection of the ratio.
+    """Find the highest rate that meets the objective by bisection of the ratio, from a verdict.
 
-    It is assumed that a higher rate never has lower latencies. Each step is at another rate.
-
-    Args:
-        first: The verdict to begin with.
-        measure: Returns the verdict at a rate; ``None``: no time was left, or it was interrupted.
-        resolution_pct: The search ends when the lowest rate that is not met is this close.
-
-    Returns:
-        steps: In the order of measurement.
-        skipped: Rate that there was no time for, with which the search ended.
+    It is assumed that a higher rate never has lower latencies. Each step is at another rate. The
+    search ends when the lowest rate that is not met is as close as `resolution_pct`, or if
+    `measure` has no time left for a rate, or was interrupted: that rate is returned beside the
+    steps.
     """
     steps, start = [first], first.rate_per_s or 1.0
     rate = _next_rate(steps, start, resolution_pct)

@@ -17,7 +17,7 @@ from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.records.run.job import Conditions
 from enginescope.records.run.load_and_contention import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import Slo
-from enginescope.services.declared import EXISTING_FILE, File, Param
+from enginescope.services.declared import File, Param, existing
 from enginescope.services.measurement.jobs import JobClock, JobConditions, MeasureRequest
 
 #: Processes at each rate of a search.
@@ -37,11 +37,7 @@ class _TargetRequest(MeasureRequest, frozen=True):
 
 
 class LoadRequest(_TargetRequest, frozen=True, kw_only=True):
-    """A load test of one target; the fields are the parameters of `load`.
-
-    Attributes:
-        is_stored: Store each run as soon as it ends.
-    """
+    """A load test of one target: the parameters of `load`; a run is stored as soon as it ends."""
 
     on: Annotated[
         str | None,
@@ -61,8 +57,7 @@ class LoadRequest(_TargetRequest, frozen=True, kw_only=True):
         Param("Draw random gaps between queries, or use equal ones."),
     ] = "poisson"
     trace: Annotated[
-        File | None,
-        Param("Read arrival times in seconds from a file, one per line.", metavar=EXISTING_FILE),
+        File | None, existing("Read arrival times in seconds from a file, one per line.")
     ] = None
     concurrency: Annotated[
         int, Param("Number of workers, each with its own session or connection.", least=1, most=256)

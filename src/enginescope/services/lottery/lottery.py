@@ -121,12 +121,7 @@ def _job(request: LotteryRequest, store: Store) -> Job:
 
 
 class _Made(Record, frozen=True, kw_only=True):
-    """What became of a build.
-
-    Attributes:
-        job: Runs it.
-        lost: Why it cannot be run.
-    """
+    """What became of a build: the job that runs it, or why it cannot be run (`lost`)."""
 
     number: int
     job: Job

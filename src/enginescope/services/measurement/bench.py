@@ -11,6 +11,7 @@ from enginescope.core.errors import MissingDependencyError
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
 from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.runner import session
 from enginescope.services.declared import File, Param, python_function
 from enginescope.services.measurement.jobs import (
     JobRequest,
@@ -21,6 +22,7 @@ from enginescope.services.measurement.jobs import (
 )
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import store_at, writable_store
+from enginescope.store.archive import RunKeeper
 
 
 class _OneModel(JobRequest, frozen=True):
@@ -52,12 +54,8 @@ def measure_models(
 ) -> BenchResult:
     """Measure the jobs of `request` in order; a job that fails is a run with its outcome.
 
-    Args:
-        is_stored: Store each run as soon as it ends. Engines are cached in the store in any case.
+    Each run is stored as soon as it ends, if `is_stored`; engines are cached in any case.
     """
-    from enginescope.runner.session import run_jobs
-    from enginescope.store.archive import RunKeeper
-
     store = writable_store(request.store) if is_stored else store_at(request.store)
     jobs = jobs_of(request, store)
     if find_spec("onnxruntime") is None and all(job.backend.name[:4] == "ort-" for job in jobs):
@@ -77,7 +75,7 @@ def measure_models(
 
     with held_clocks(jobs, request, observer):
         observer.jobs_started(jobs)
-        run_jobs(jobs, keep, command=request.command, watcher=observer.watcher)
+        session.run_jobs(jobs, keep, command=request.command, watcher=observer.watcher)
     stored = map(keeper.stored, runs) if is_stored else runs
     return BenchResult(runs=tuple(stored), not_stored=keeper.message)
 

@@ -12,7 +12,7 @@ from enginescope.core.record import Record, replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import BackendSpec
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.services.declared import File, Param, path_of, python_function
+from enginescope.services.declared import File, Param, path_of, python_function, unflagged
 from enginescope.services.measurement.jobs import ProcessRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import writable_store
@@ -22,10 +22,9 @@ class _EngineRequest(ProcessRequest, frozen=True):
     model: Annotated[File, Param("ONNX model.")]
     engine: Annotated[
         File | None,
-        Param(
+        unflagged(
             "Engine to write, with its metadata, log and graph next to it.",
             usual="it stays in the engine cache",
-            has_flag=False,
         ),
     ] = None
 
@@ -33,14 +32,12 @@ class _EngineRequest(ProcessRequest, frozen=True):
 class BuildRequest(_EngineRequest, frozen=True, kw_only=True):
     """What to build, and where to write it: the parameters of `build`.
 
-    Attributes:
-        limits: Used as they are; `None`: from `timeout_s` and `memory_bytes`.
+    `limits` are used as they are; ``None``: from `timeout_s` and `memory_bytes`.
     """
 
     on: Annotated[str, Param("Backend and precision to build with: trt, trt:fp16, …")] = "trt"
     options: Annotated[
-        Mapping[str, str],
-        Param("Further options of the backend: opt_shapes, workspace, …", has_flag=False),
+        Mapping[str, str], unflagged("Further options of the backend: opt_shapes, workspace, …")
     ] = {}
     rebuild: Annotated[bool, Param("Rebuild engines even if the cache has them.")] = False
     timeout_s: float | None = None

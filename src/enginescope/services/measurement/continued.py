@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, compare_sides
@@ -16,12 +15,15 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import MOST_ROUNDS, Tally, looks_up_to
 from enginescope.judge.experiment import Ended
+from enginescope.records.progress import RoundPlan
+from enginescope.records.run.job import Job
 from enginescope.records.run.rounds import comparison_id, plan_of, uncertainties_of, whole_rounds
 from enginescope.records.run.run import Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels
 from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import (
+    Sides,
     change_since,
     differences_of_jobs,
     newest_recorded,
@@ -30,30 +32,23 @@ from enginescope.services.measurement.rounds import (
     InterleavedRequest,
     InterleavedResult,
     Pacing,
-    Sides,
     run_rounds,
     successful,
 )
 from enginescope.services.store_access import own_command, place_of, writable_store
 from enginescope.services.verdicts.compare_inputs import named_sides, sides_of_comparison
+from enginescope.store.archive import Store
+from enginescope.store.location import StorePlace
 from enginescope.store.machine_records import FLOORS, SPREADS
 
-if TYPE_CHECKING:
-    from enginescope.records.progress import RoundPlan
-    from enginescope.records.run.job import Job
-    from enginescope.store.archive import Store
-    from enginescope.store.location import StorePlace
-
-    Compared = Callable[[Sides], MeasuredComparison]
-    IsDecided = Callable[[MeasuredComparison], bool]
+Compared = Callable[[Sides], MeasuredComparison]
+IsDecided = Callable[[MeasuredComparison], bool]
 
 
 class ContinueRequest(Record, frozen=True, kw_only=True):
-    """The comparison to continue.
+    """The comparison to continue: by its id, its tag, or one of its runs.
 
-    Attributes:
-        name: Its id, its tag, or one of its runs.
-        rounds: Further looks until so many rounds count; by default one, where all are used up.
+    It goes on until so many `rounds` count; by default one look further, where all are used up.
     """
 
     name: str
@@ -146,12 +141,11 @@ def continue_sides(
         raise _refused(tag, change)
     first = [side[0] for side in recorded]
     tags = tuple(one for one in first[0].tags if one != tag)
-    request = JobRequest(tags=tags, max_time_s=max_time_s, command=command)
     return run_rounds(
         tuple(replace(run.job, engine=None) for run in first),
         looks,
         terms,
-        request,
+        JobRequest(tags=tags, max_time_s=max_time_s, command=command),
         store,
         observer,
         pacing=Pacing(plan=plan, recorded=recorded),

@@ -56,12 +56,7 @@ _CUDA_MAJORS = {"cu12": "12", "cu13": "13"}
 
 
 class Capability(Record, frozen=True, kw_only=True):
-    """One thing that can or cannot be used here.
-
-    Attributes:
-        detail: Version or purpose; the cause when it cannot be used.
-        hint: What to do about it.
-    """
+    """One thing that can or cannot be used here: its version, purpose or obstacle; what to do."""
 
     name: str
     usable: bool

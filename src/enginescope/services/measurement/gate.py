@@ -7,7 +7,7 @@ from itertools import chain
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import HEADLINE
@@ -35,14 +35,11 @@ from enginescope.services.measurement.continued import continue_sides
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.recorded import change_since, newest_recorded
-from enginescope.services.measurement.rounds import InterleavedResult, Pacing, Sides, run_rounds
+from enginescope.services.measurement.recorded import Sides, change_since, newest_recorded
+from enginescope.services.measurement.rounds import InterleavedResult, Pacing, run_rounds
 from enginescope.services.store_access import own_command, place_of
 from enginescope.services.verdicts.gate import GateQuestion, GateRequest
-from enginescope.services.verdicts.run_selection import MEASURED_AGAIN, input_of
-
-if TYPE_CHECKING:
-    from enginescope.services.verdicts.run_selection import Named
+from enginescope.services.verdicts.run_selection import MEASURED_AGAIN, Named, input_of
 
 #: Ids of the runs of a job's two sides.
 _Ids = tuple[tuple[str, ...], tuple[str, ...]]

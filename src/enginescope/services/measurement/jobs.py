@@ -21,7 +21,7 @@ from enginescope.records.run.job import (
     TelemetryRule,
     Workload,
 )
-from enginescope.services.declared import File, Param, check_declared
+from enginescope.services.declared import File, Param, check_declared, unflagged
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
@@ -47,12 +47,8 @@ MaximumRounds: TypeAlias = Annotated[
 On: TypeAlias = Annotated[
     str | None, Param("Backend to measure on.", usual="ort-cpu; trt for an engine")
 ]
-JobConditions: TypeAlias = Annotated[
-    Conditions, Param("Pinned cores and cooldown.", has_flag=False)
-]
-JobClock: TypeAlias = Annotated[
-    SmClock | None, Param("SM clock to hold: MHz, base or max.", has_flag=False)
-]
+JobConditions: TypeAlias = Annotated[Conditions, unflagged("Pinned cores and cooldown.")]
+JobClock: TypeAlias = Annotated[SmClock | None, unflagged("SM clock to hold: MHz, base or max.")]
 #: One sample of all channels of a GPU takes some milliseconds.
 LEAST_INTERVAL_MS = 5.0
 _SEEN = "enginescope doctor lists the GPUs"
@@ -61,11 +57,11 @@ _SEEN = "enginescope doctor lists the GPUs"
 class ProcessRequest(Record, frozen=True, kw_only=True):
     """What fresh processes do, and the store that they use."""
 
-    workload: Annotated[
-        Workload, Param("Inputs, seed and stop rule of each process.", has_flag=False)
-    ] = Workload()
-    limits: Annotated[Limits | None, Param("Limits of each process.", has_flag=False)] = None
-    store: Annotated[File | None, Param("Folder or database of the runs.", has_flag=False)] = None
+    workload: Annotated[Workload, unflagged("Inputs, seed and stop rule of each process.")] = (
+        Workload()
+    )
+    limits: Annotated[Limits | None, unflagged("Limits of each process.")] = None
+    store: Annotated[File | None, unflagged("Folder or database of the runs.")] = None
     command: str | None = None
 
     def __post_init__(self) -> None:
@@ -81,7 +77,7 @@ class ProcessRequest(Record, frozen=True, kw_only=True):
 class StoredRequest(ProcessRequest, frozen=True, kw_only=True):
     """A `ProcessRequest` whose runs are stored."""
 
-    tags: Annotated[Sequence[str], Param("Tags of the runs in the store.", has_flag=False)] = ()
+    tags: Annotated[Sequence[str], unflagged("Tags of the runs in the store.")] = ()
 
 
 class JobRequest(StoredRequest, frozen=True, kw_only=True):
@@ -119,10 +115,9 @@ class JobRequest(StoredRequest, frozen=True, kw_only=True):
     ] = "auto"
     telemetry: Annotated[
         TelemetryRule | Depth,
-        Param(
+        unflagged(
             "clock: sample the GPU's clock around the timed loop; full: also power, energy and "
-            "memory, in a separate pass; off: sample nothing.",
-            has_flag=False,
+            "memory, in a separate pass; off: sample nothing."
         ),
     ] = "clock"
     conditions: JobConditions = Conditions()
@@ -132,11 +127,10 @@ class JobRequest(StoredRequest, frozen=True, kw_only=True):
     ] = None
     rebuild: Annotated[bool, Param("Rebuild engines even if the cache has them.")] = False
     trtexec_arguments: Annotated[
-        str, Param("Further arguments for the backend trtexec, as in a shell.", has_flag=False)
+        str, unflagged("Further arguments for the backend trtexec, as in a shell.")
     ] = ""
     commit: Annotated[
-        str | None,
-        Param("Commit of the runs.", usual="that of the working directory", has_flag=False),
+        str | None, unflagged("Commit of the runs.", usual="that of the working directory")
     ] = None
     timeout_s: float | None = None
     memory_bytes: int | None = None
@@ -202,10 +196,9 @@ def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
     )
     jobs: tuple[Job, ...] = ()
     for model in request.models or sample_models(store.path / "samples"):
-        backends = request.backends or (usual_backend(model),)
         jobs += make_jobs(
             [model],
-            with_profile(backends, request.profile_index),
+            with_profile(request.backends or (usual_backend(model),), request.profile_index),
             request.workload,
             limits=limits,
             layer_profile=request.layer_profile,

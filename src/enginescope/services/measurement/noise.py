@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from enginescope.analysis.verdicts.comparability import CompareConfig, check_pct
 from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.analysis.verdicts.noise_floor import (
+    SameSides,
+    check_floor,
+    counted_medians,
+    self_test_of,
+)
+from enginescope.analysis.verdicts.noise_floor import noise_floor as floor_of
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record, copied, replace
 from enginescope.judge.comparison.detection import MOST_ROUNDS
@@ -27,10 +34,10 @@ from enginescope.services.measurement.jobs import (
     raise_unless_ok,
 )
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.recorded import Sides
 from enginescope.services.measurement.rounds import (
     InterleavedResult,
     Pacing,
-    Sides,
     keep_rounds,
     looks_up_to,
     run_rounds,
@@ -40,10 +47,6 @@ from enginescope.services.store_access import writable_store
 from enginescope.services.verdicts.compare_inputs import named_sides
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS, SELF_TESTS
-
-if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.noise_floor import SameSides
-
 
 #: Of a self-test.
 MAX_TIME_S = 120.0
@@ -71,13 +74,7 @@ class NoiseRequest(_SampleRequest, frozen=True, kw_only=True):
 
 
 class NoiseResult(Record, frozen=True, kw_only=True):
-    """Result of a noise measurement.
-
-    Attributes:
-        floor: `None`: no process succeeded.
-        recorded: File that has the floor now.
-        not_recorded: Why the floor is not recorded.
-    """
+    """The noise floor, if a process succeeded, and the file that has it now, or why none has."""
 
     measured: InterleavedResult
     floor: NoiseFloor | None = None
@@ -88,13 +85,8 @@ class NoiseResult(Record, frozen=True, kw_only=True):
 def measure_noise(request: NoiseRequest, observer: MeasurementObserver) -> NoiseResult:
     """Measure a job against itself, and record the noise floor. Layers are not timed.
 
-    Raises:
-        UsageError, MissingDependencyError, StoreError: As `compare_interleaved`; also if too few
-            rounds count for an interval.
+    Raises as `compare_interleaved`; also `UsageError` if too few rounds count for an interval.
     """
-    from enginescope.analysis.verdicts.noise_floor import check_floor
-    from enginescope.analysis.verdicts.noise_floor import noise_floor as floor_of
-
     store = writable_store(request.store)
     jobs = request.job_request()
     job = jobs_of(jobs, store)[0]
@@ -156,15 +148,12 @@ class SelfTestRequest(_SampleRequest, frozen=True, kw_only=True):
 
 def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> SelfTest:
     """Compare a job with itself until the time is over; record the detection curve in the store."""
-    from enginescope.analysis.verdicts.noise_floor import self_test_of
-
     check_pct("threshold", request.threshold_pct, 100)
     store = writable_store(request.store)
     job = jobs_of(request.job_request(), store)[0]
     begin = perf_counter()
-    measured = list(_compared(job, request, store, observer))
     test = self_test_of(
-        measured,
+        list(_compared(job, request, store, observer)),
         rounds=request.rounds,
         threshold_pct=request.threshold_pct,
         duration_s=perf_counter() - begin,
@@ -182,8 +171,6 @@ def _compared(
     job: Job, request: SelfTestRequest, store: Store, observer: MeasurementObserver
 ) -> Iterator[SameSides]:
     """Yield comparisons of a job with itself until the time is over, which may cut off the last."""
-    from enginescope.analysis.verdicts.noise_floor import SameSides, counted_medians
-
     begin, terms = perf_counter(), CompareConfig(threshold_pct=request.threshold_pct)
 
     def stands(sides: Sides) -> Standing:

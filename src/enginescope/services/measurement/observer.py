@@ -64,11 +64,7 @@ class MeasurementObserver(Observer):
         )
 
     def round_ended(self, measured: int, counting: int, left_s: float | None) -> None:
-        """Report the rounds so far; those that do not count were noisy or failed.
-
-        Args:
-            left_s: Seconds that are left at most; ``None``: not known.
-        """
+        """Report the rounds so far, also noisy and failed ones, and the most seconds left."""
 
     def time_left(self, seconds: float | None) -> None:
         """Report the seconds that the whole measurement will probably take; ``None``: unknown."""

@@ -9,40 +9,34 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.jsonio import encode, sha256_of
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import locked
+from enginescope.probe import environment
+from enginescope.records.environment import Environment
 from enginescope.records.progress import COMPARISON_TAG, side_label, side_number
+from enginescope.records.run.job import Job
 from enginescope.records.run.rounds import comparison_id
 from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.observer import Observer
 from enginescope.services.verdicts.run_selection import tagged_runs
+from enginescope.store.archive import Store
 
-if TYPE_CHECKING:
-    from enginescope.records.environment import Environment
-    from enginescope.records.run.job import Job
-    from enginescope.services.measurement.jobs import MeasureRequest
-    from enginescope.services.measurement.observer import MeasurementObserver
-    from enginescope.services.observer import Observer
-    from enginescope.store.archive import Store
-
-    Sides = tuple[tuple[Run, ...], ...]
+Sides = tuple[tuple[Run, ...], ...]
 
 
 @contextmanager
 def kept_folder(
     top: Path, search: object, request: MeasureRequest, observer: MeasurementObserver
 ) -> Iterator[Path]:
-    """Yield a folder for builds or models of a search: that of an equal one to continue, or a new.
+    """Yield a folder in `top` for what a search builds: that of an equal `search`, or a new one.
 
     It stays after an interrupt, and goes when the search ends. Its name tells recorded rounds of
     these builds from others'. It is locked, so that no equal search removes it meanwhile.
-
-    Args:
-        top: The folders of all searches of a verb.
-        search: What makes searches equal.
     """
     key = hashlib.sha256(encode(search)).hexdigest()[:12]
     folder, lock = None, None
@@ -79,8 +73,7 @@ def recorded_rounds(
 ) -> Sides:
     """Return the runs of each side of the newest rounds of these jobs; empty without any.
 
-    Args:
-        software: Versions that other Pythons have now, by the name of their environment.
+    `software` has the versions that other Pythons have now, by the name of their environment.
     """
 
     def is_same(run: Run, job: Job) -> bool:
@@ -99,8 +92,7 @@ def newest_recorded(
 ) -> Sides:
     """Return the runs of each side of the newest rounds of models and backends of these names.
 
-    Args:
-        is_wanted: Asked of the first run of each side and its job.
+    `is_wanted` is asked of the first run of each side and its job.
     """
     wanted = [(job.subject.name, str(job.backend)) for job in jobs]
     tags = dict.fromkeys(
@@ -162,8 +154,6 @@ def change_since(
     software: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str | None:
     """Return how models, engines, machine, software or clocks differ from those of the sides."""
-    from enginescope.probe.environment import NAMED, PACKAGES, probe_environment
-
     for label, side in zip(map(side_label, range(len(recorded))), recorded, strict=True):
         for path, digest in _files(side):
             now = sha256_of(path) if path.is_file() else None
@@ -172,12 +162,16 @@ def change_since(
             if digest not in (None, now):
                 change = f"SHA-256 {(digest or '')[:12]}… then, {now[:12]}… now"
                 return f"{label}: {path} has changed: {change}"
-    here = probe_environment()
+    here = environment.probe_environment()
     for side in recorded:
         good = [run for run in side if run.outcome.kind is OutcomeKind.OK]
         then = good[-1].environment if good else here
         current = (software or {}).get(side[0].job.backend.environment or "", here.versions)
-        versions = {name: current[name] for name in (*NAMED, *PACKAGES) if name in current}
+        versions = {
+            name: current[name]
+            for name in (*environment.NAMED, *environment.PACKAGES)
+            if name in current
+        }
         changed = "; ".join(_changes(then, replace(here, versions=versions)))
         if changed:
             return changed

@@ -8,10 +8,15 @@ from pathlib import Path
 from statistics import median
 from string import ascii_uppercase
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredSide,
+    compare_sides,
+)
 from enginescope.core.errors import UsageError
 from enginescope.core.process_control import deferred_signals
 from enginescope.core.record import Record, replace
@@ -39,7 +44,9 @@ from enginescope.records.run.rounds import (
     whole_rounds,
 )
 from enginescope.records.run.run import Run
-from enginescope.services.declared import Param
+from enginescope.runner import session
+from enginescope.runner.session import Sink
+from enginescope.services.declared import Param, unflagged
 from enginescope.services.measurement.jobs import (
     LEAST_ROUNDS,
     JobRequest,
@@ -47,16 +54,11 @@ from enginescope.services.measurement.jobs import (
     raise_unless_ok,
 )
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.recorded import recorded_rounds
+from enginescope.services.measurement.recorded import Sides, recorded_rounds
 from enginescope.services.store_access import made_now
+from enginescope.services.verdicts.compare_inputs import named_sides
+from enginescope.store.archive import RunKeeper, Store
 from enginescope.store.machine_records import FLOORS, SPREADS
-
-if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
-    from enginescope.runner.session import Sink
-    from enginescope.store.archive import Store
-
-Sides = tuple[tuple[Run, ...], ...]
 
 
 class RunJobs(Protocol):
@@ -128,8 +130,6 @@ class JobRounds:
         *,
         spare: int | None = None,
     ) -> None:
-        from enginescope.store.archive import RunKeeper
-
         self._jobs, self._pacing, self._request = jobs, pacing, request
         self._begin = perf_counter()
         self._observer, self._keeper = observer, RunKeeper(store)
@@ -250,8 +250,6 @@ class JobRounds:
         return f", at most {format_span(max(0.0, left_s))} left"
 
     def _measure(self, position: Position) -> Measured[Run]:
-        from enginescope.runner.session import run_jobs
-
         turn = RoundPosition(
             comparison=self.comparison,
             side=side_label(position.side),
@@ -272,7 +270,7 @@ class JobRounds:
             watcher = self._observer.process_watcher(text)
         else:
             watcher = self._observer.turn_watcher(turn)
-        run = self._pacing.run or run_jobs
+        run = self._pacing.run or session.run_jobs
         run((job,), keep, command=self._request.command, watcher=watcher)
         return measured_of(ended[0])
 
@@ -355,7 +353,7 @@ def _of_round(job: Job, number: int, pacing: Pacing) -> Job:
 class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
     """Jobs to compare; the first is the base."""
 
-    models: Annotated[tuple[Path, ...], Param("ONNX models or engines.", has_flag=False)] = ()
+    models: Annotated[tuple[Path, ...], unflagged("ONNX models or engines.")] = ()
     rounds: MaximumRounds = None
     threshold_pct: Annotated[float, Param("Smaller differences do not matter.")] = THRESHOLD_PCT
     across: Annotated[Sequence[str], Param("Conditions that differ on purpose.")] = ()
@@ -370,13 +368,9 @@ class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
 
 
 class InterleavedResult(Record, frozen=True, kw_only=True):
-    """Result of interleaved rounds.
+    """Interleaved rounds: what they were checked against, why they ended, whether all are stored.
 
-    Attributes:
-        terms: What it was checked against.
-        comparison: `None`: no process of some side succeeded.
-        ended: Why the rounds ended.
-        is_stored: Whether every run is stored.
+    There is no `comparison` where no process of some side succeeded.
     """
 
     sides: tuple[MeasuredSide, ...]
@@ -408,15 +402,10 @@ def run_rounds(
     pacing: Pacing | None = None,
     is_decided: Callable[[MeasuredComparison], bool] = lambda interim: interim.is_final,
 ) -> InterleavedResult:
-    """Measure until it is decided or until the last look; every run is stored as it ends.
+    """Measure until it is decided, as asked at each look, or until the last look.
 
-    Args:
-        pacing: What runs a process, whether every round builds, and what was recorded before.
-        is_decided: Asked at each look.
+    Every run is stored as it ends.
     """
-    from enginescope.analysis.verdicts.measured_sides import compare_sides
-    from enginescope.services.verdicts.compare_inputs import named_sides
-
     floors = FLOORS.usable(store.path, observer.warn)
     terms = replace(terms, spreads=SPREADS.usable(store.path, observer.warn))
 

@@ -9,11 +9,14 @@ from typing import Any
 from enginescope.analysis.memory.fit import Fit, Probe, next_size
 from enginescope.analysis.memory.memory_view import MemoryView, memory_of
 from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import encode
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import CPU_BACKEND, StopRule, WarmUp, Workload
 from enginescope.records.run.run import Run
+from enginescope.render.memory.memory_data import memory_data
+from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
 from enginescope.services.measurement.bench import measure_models
 from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
@@ -32,12 +35,9 @@ _MOST_PROBES = 30
 class MemoryRequest(Record, frozen=True, kw_only=True):
     """Whose memory to explain, and a limit to fit into.
 
-    Attributes:
-        what: An ONNX model, which is measured; else what `resolve_plan` takes.
-        on: Backend of a model.
-        workload: Inputs of a model.
-        fits_bytes: Find the largest size of `fits_dim` whose process stays within this.
-        fits_dim: ``"batch"``, or the name of a dynamic dimension.
+    `what` is an ONNX model, which is measured on a backend with the workload's inputs, or what
+    `resolve_plan` takes. Find the largest size of `fits_dim` (``"batch"``, or the name of a dynamic
+    dimension) whose process stays within `fits_bytes`.
     """
 
     what: PlanName
@@ -50,12 +50,7 @@ class MemoryRequest(Record, frozen=True, kw_only=True):
 
 @dataclass(kw_only=True, eq=False)
 class MemoryReport:
-    """The memory of an engine or model.
-
-    Attributes:
-        backend: Of a measured run.
-        fit: Where a limit was given.
-    """
+    """The memory of an engine, or of a model on a backend, and what fits into a limit, if any."""
 
     name: str
     backend: str | None
@@ -65,21 +60,14 @@ class MemoryReport:
 
     def to_json(self) -> bytes:
         """Return parts, peak, tensors, layers and arena as a JSON document."""
-        from enginescope.core.jsonio import encode
-        from enginescope.render.memory.memory_data import memory_data
-
         return encode(memory_data(self.name, self.backend, self.view, self.fit, self.notices))
 
 
 def explain_memory(request: MemoryRequest, observer: MeasurementObserver) -> MemoryReport:
     """Tell what fills the memory of a plan, a run or a model, which is measured for it.
 
-    Raises:
-        UsageError: The plan does not tell its tensors, or a limit is given for something else than
-            a model.
+    Raise `UsageError` if a plan does not tell its tensors, or if a limit is not of a model.
     """
-    from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
-
     model = Path(request.what) if isinstance(request.what, str | Path) else Path()
     if model.suffix.lower() != ".onnx" or not model.is_file():
         if request.fits_bytes is not None:
@@ -163,11 +151,10 @@ def _fit(request: MemoryRequest, model: Path, observer: MeasurementObserver) -> 
             low = size
         else:
             high = size
-    probes = tuple(Probe(size=size, process_bytes=found[size]) for size in sorted(found))
     return Fit(
         dim=request.fits_dim,
         limit_bytes=limit,
         size=low,
         process_bytes=found.get(low),
-        probes=probes,
+        probes=tuple(Probe(size=size, process_bytes=found[size]) for size in sorted(found)),
     )

@@ -11,17 +11,7 @@ from enginescope.core.errors import EnginescopeError, UsageError, os_errors_as
 from enginescope.core.jsonio import sha256_of
 from enginescope.core.record import Record, Result
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.archive.engine_archive import (
-    RUN_DOCUMENT,
-    RUNS,
-    Manifest,
-    TeaFile,
-    TeaSubject,
-    extract_tea,
-    read_tea,
-    tea_file,
-    write_tea,
-)
+from enginescope.formats.archive import engine_archive
 from enginescope.formats.importing.artifact_kinds import ArtifactKind
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import neighbours
@@ -36,10 +26,8 @@ from enginescope.store.location import StorePlace
 class ArchiveRequest(Record, frozen=True, kw_only=True):
     """What goes into an archive; see `archive`.
 
-    Attributes:
-        files: Files of a folder keep their paths below it, below its name where there are several.
-            A run brings its folder, and the engine that it was measured with, if that file is
-            unchanged.
+    Files of a folder keep their paths below it, below its name where there are several. A run
+    brings its folder, and the engine that it was measured with, if that file is unchanged.
     """
 
     archive: Path
@@ -58,7 +46,7 @@ class CreatedArchive(Result, Record, frozen=True, kw_only=True):
     """
 
     path: Path
-    manifest: Manifest
+    manifest: engine_archive.Manifest
     companions: tuple[Path, ...] = ()
 
 
@@ -81,7 +69,7 @@ def create_archive(request: ArchiveRequest, observer: PlanObserver) -> CreatedAr
     companions = tuple(path for path in companions if path in taken)
     check_outputs([archive], companions)
     subjects = (*subjects_of(named.runs), *subjects_of(_imported(left)))
-    manifest = write_tea(archive, left, subjects)
+    manifest = engine_archive.write_tea(archive, left, subjects)
     observer.file_written(archive)
     return CreatedArchive(path=archive, manifest=manifest, companions=companions)
 
@@ -120,13 +108,15 @@ def archive(
 
 def extract_archive(archive: Path, names: Sequence[str], folder: Path | None) -> tuple[Path, ...]:
     """Write files of an archive to a folder, checked against their SHA-256; without names, all."""
-    known = [entry.name for entry in read_tea(archive).entries]
+    known = [entry.name for entry in engine_archive.read_tea(archive).entries]
     for name in names:
         if name not in known:
             hint = f"{did_you_mean(name, known)}; `output` names a folder"
             raise UsageError(f"{archive} has no {name}", hint=hint)
     folder = folder or archive.with_name(archive.stem if archive.suffix else f"{archive.name}.d")
-    return tuple(extract_tea(archive, folder, lambda entry: not names or entry.name in names))
+    return tuple(
+        engine_archive.extract_tea(archive, folder, lambda entry: not names or entry.name in names)
+    )
 
 
 class _Named(NamedTuple):
@@ -146,14 +136,14 @@ def _named(what: Sequence[str], store: StorePlace | None) -> _Named:
     runs: list[Run] = []
     for name in what:
         path = Path(name)
-        if path.is_dir() and not (path / RUN_DOCUMENT).is_file():
+        if path.is_dir() and not (path / engine_archive.RUN_DOCUMENT).is_file():
             files += _of_folder(path, f"{path.resolve().name}/" if len(what) > 1 else "")
-        elif path.is_file() and path.name != RUN_DOCUMENT:
+        elif path.is_file() and path.name != engine_archive.RUN_DOCUMENT:
             files.append((path, path.name))
             alone.append(path)
         else:
             run = Store(store).load(name)
-            files += _of_folder(Store(store).folder_of(name), f"{RUNS}/{run.id}/")
+            files += _of_folder(Store(store).folder_of(name), f"{engine_archive.RUNS}/{run.id}/")
             engine = _engine_of(run)
             files += [(engine, engine.name)] if engine is not None else []
             runs.append(run)
@@ -190,12 +180,12 @@ def _engine_of(run: Run) -> Path | None:
     return path if path.is_file() and sha256_of(path) == subject.sha256 else None
 
 
-def _known(path: Path, name: str) -> TeaFile:
+def _known(path: Path, name: str) -> engine_archive.TeaFile:
     with os_errors_as(UsageError, f"cannot read {path}"):
-        return tea_file(path, name)
+        return engine_archive.tea_file(path, name)
 
 
-def _imported(files: Iterable[TeaFile]) -> tuple[Run, ...]:
+def _imported(files: Iterable[engine_archive.TeaFile]) -> tuple[Run, ...]:
     loose = [file.path for file in files if file.kind != "run"]
     try:
         return import_artifacts(loose).runs if loose else ()
@@ -203,10 +193,10 @@ def _imported(files: Iterable[TeaFile]) -> tuple[Run, ...]:
         return ()
 
 
-def subjects_of(runs: Iterable[Run]) -> Iterator[TeaSubject]:
+def subjects_of(runs: Iterable[Run]) -> Iterator[engine_archive.TeaSubject]:
     """Yield what a manifest says of each run: versions, devices, command."""
     for run in runs:
-        yield TeaSubject(
+        yield engine_archive.TeaSubject(
             name=run.job.subject.name,
             versions=dict(run.environment.versions),
             devices=run.environment.devices,

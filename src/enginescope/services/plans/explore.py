@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from enginescope.analysis.graph.plan_viewer import explorer_graph, explorer_times, viewer_graph
 from enginescope.analysis.memory.memory_view import MemoryView
@@ -21,24 +21,18 @@ from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Result, copied, replace
 from enginescope.formats.onnx.onnx_graph import annotated_onnx, viewer_model
 from enginescope.judge.notice import Notice
+from enginescope.records.run.passport import Passport
+from enginescope.render.base.facts import given_gpu_text
+from enginescope.render.plans.explore_data import explore_csv, explore_json, perfetto_trace
+from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.declared import path_of
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
+from enginescope.services.plans import plan_input
 from enginescope.services.plans.explore_request import BRIEF, ExploreRequest
-from enginescope.services.plans.plan_input import (
-    CompanionFiles,
-    PlanContext,
-    PlanInput,
-    PlanName,
-    page_subject,
-    read_context,
-)
+from enginescope.services.plans.passport import PassportRequest, make_passport
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
-
-if TYPE_CHECKING:
-    from enginescope.records.run.passport import Passport
-    from enginescope.render.plans.plan_headline import PageSubject
 
 
 def _netron(explored: Explored, request: ExploreRequest) -> bytes:
@@ -89,19 +83,19 @@ class Explored(Result):
         passport: Of an engine: how it was built and measured.
     """
 
-    source: PlanInput
-    page_source: PlanInput
+    source: plan_input.PlanInput
+    page_source: plan_input.PlanInput
     found: Exploration
     layers: tuple[ExploredLayer, ...]
     view: PlanView | None
-    context: PlanContext[PlanView]
+    context: plan_input.PlanContext[PlanView]
     files: tuple[Path, ...] = ()
     passport: Passport | None = None
 
     @cached_property
     def subject(self) -> PageSubject:
         """The plan as pages, slides and the rules see it."""
-        return page_subject(self.page_source.as_run(), self.context, self.view)
+        return plan_input.page_subject(self.page_source.as_run(), self.context, self.view)
 
     @property
     def memory(self) -> MemoryView | None:
@@ -117,8 +111,6 @@ class Explored(Result):
     @property
     def gpu_text(self) -> str | None:
         """The GPUs of the files or the run; where there are none, the named GPU, marked as such."""
-        from enginescope.render.base.facts import given_gpu_text
-
         return self.source.device_names or (given_gpu_text(self.gpu) if self.gpu else None)
 
     @property
@@ -135,15 +127,12 @@ class Explored(Result):
     def to_json(self, *, raw: bool = False) -> bytes:
         """Return everything as the document of ``enginescope explore --json``.
 
-        Args:
-            raw: Add each layer's fields as the plan's file has them.
+        `raw` adds each layer's fields as the plan's file has them.
         """
         return b"".join(self.json_parts(raw=raw))
 
     def json_parts(self, *, raw: bool = False) -> Iterator[bytes]:
         """Return the parts of the document, a layer at a time."""
-        from enginescope.render.plans.explore_data import explore_json
-
         passport = {"passport": self.passport} if self.passport else {}
         return explore_json(
             self.found,
@@ -159,12 +148,12 @@ class Explored(Result):
 def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explored:
     """Look into a plan and write the files of a request; raises what `explore` raises."""
     check_options(request)
-    companions = CompanionFiles(
+    companions = plan_input.CompanionFiles(
         path_of(request.profile), path_of(request.metadata), path_of(request.build_metadata)
     )
     named = [request.what] if isinstance(request.what, str | PathLike) else []
     check_outputs(request.files.values(), (*named, *companions, request.onnx, request.build_log))
-    plan, place = cast("PlanName", request.what), place_of(request.store)
+    plan, place = cast("plan_input.PlanName", request.what), place_of(request.store)
     with gc_paused():
         explored = _explored(
             resolve_plan(plan, companions, store=place, observer=observer), request
@@ -187,7 +176,7 @@ def check_options(request: ExploreRequest) -> None:
         raise UsageError(what, why=why, hint="an ONNX model is, and an engine with `on`")
 
 
-def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
+def _explored(source: plan_input.PlanInput, request: ExploreRequest) -> Explored:
     if source.plan is None and source.profile is None:
         why = next((one.message for one in source.notices if one.code == "W-NO-LAYERS"), None)
         hint = "enginescope bench measures layer times, except with --no-layers"
@@ -208,14 +197,12 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
         found=found,
         layers=ordered(found.layers, request.sort),
         view=view,
-        context=read_context(chosen, request, view),
+        context=plan_input.read_context(chosen, request, view),
         passport=_passport(own, request) if own.kind == "engine" else None,
     )
 
 
-def _passport(source: PlanInput, request: ExploreRequest) -> Passport:
-    from enginescope.services.plans.passport import PassportRequest, make_passport
-
+def _passport(source: plan_input.PlanInput, request: ExploreRequest) -> Passport:
     made = make_passport(PassportRequest(file=Path(source.where), store=place_of(request.store)))
     own = tuple(notice for notice in made.notices if notice not in source.notices)
     return replace(made, notices=own)
@@ -241,12 +228,6 @@ def write_files(
     return tuple(requested.values())
 
 
-def _csv(explored: Explored, _: ExploreRequest) -> bytes:
-    from enginescope.render.plans.explore_data import explore_csv
-
-    return explore_csv(explored.layers)
-
-
 def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.plans.explore_workbook import explore_workbook
 
@@ -261,8 +242,6 @@ def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
 
 
 def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
-    from enginescope.render.plans.explore_data import perfetto_trace
-
     run = explored.source.as_run()
     if explored.found.time is None and run.trace is None and run.headline is None:
         why = "there are neither layer times nor requests"
@@ -302,7 +281,7 @@ def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -
 
 
 _MAKERS: dict[str, Callable[[Explored, ExploreRequest], bytes]] = {
-    "csv": _csv,
+    "csv": lambda explored, _: explore_csv(explored.layers),
     "xlsx": _xlsx,
     "netron": _netron,
     "model_explorer": _model_explorer,

@@ -8,12 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from enginescope.core.record import Record, Result
 from enginescope.records.run.job import StopRule, Workload
-from enginescope.services.declared import EXISTING_FILE, File, Param, check_declared, declared
+from enginescope.services.declared import (
+    File,
+    Param,
+    check_declared,
+    declared,
+    existing,
+    unflagged,
+    written,
+)
 
+SortColumn: TypeAlias = Literal[
+    "time", "plan", "name", "type", "precision", "tactic", "weights", "activations", "footprint"
+]
 #: Layers matter more than the last digit of the latency.
 BRIEF = Workload(stop=StopRule(max_time_ms=3_000.0, min_samples=20))
 _FILES = (*("csv", "xlsx", "netron", "model_explorer", "perfetto", "html", "card"), *("svg", "png"))
@@ -28,21 +39,14 @@ class ContextRequest(Record, frozen=True, kw_only=True):
     ] = None
     onnx: Annotated[
         File | None,
-        Param(
-            "Read the ONNX model behind the plan, and show the cost of its nodes.",
-            metavar=EXISTING_FILE,
-        ),
+        existing("Read the ONNX model behind the plan, and show the cost of its nodes."),
     ] = None
     build_log: Annotated[
-        File | None,
-        Param("Read the verbose build log, and show its summary.", metavar=EXISTING_FILE),
+        File | None, existing("Read the verbose build log, and show its summary.")
     ] = None
     overlay: Annotated[
         File | None,
-        Param(
-            "Color the graph by your own figures: CSV or JSON of layer name and value.",
-            metavar=EXISTING_FILE,
-        ),
+        existing("Color the graph by your own figures: CSV or JSON of layer name and value."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -63,83 +67,48 @@ class _ExploredPlan(ContextRequest, frozen=True):
 class ExploreRequest(_ExploredPlan, frozen=True, kw_only=True):
     """Which plan, what it is compared with, and which files to write.
 
-    Attributes:
-        is_stored: Store the run of a model or engine that is measured.
-        command: Command line to record with it.
+    The run of a model or engine that is measured is stored (`is_stored`), with the command line.
     """
 
     on: Annotated[
         str | None,
         Param("Backend to measure a model or an engine on.", usual="ort-cpu for a model"),
     ] = None
-    workload: Annotated[
-        Workload, Param("Inputs and stop rule of that measurement.", has_flag=False)
-    ] = BRIEF
+    workload: Annotated[Workload, unflagged("Inputs and stop rule of that measurement.")] = BRIEF
     profile: Annotated[
-        File | None,
-        Param("Read layer times from this file.", usual="X.profile.json", metavar=EXISTING_FILE),
+        File | None, existing("Read layer times from this file.", usual="X.profile.json")
     ] = None
     metadata: Annotated[
-        File | None,
-        Param(
-            "Read trex's profiling metadata.",
-            usual="X.profile.metadata.json",
-            metavar=EXISTING_FILE,
-        ),
+        File | None, existing("Read trex's profiling metadata.", usual="X.profile.metadata.json")
     ] = None
     build_metadata: Annotated[
-        File | None,
-        Param("Read trex's build metadata.", usual="X.build.metadata.json", metavar=EXISTING_FILE),
+        File | None, existing("Read trex's build metadata.", usual="X.build.metadata.json")
     ] = None
     plan_profile: Annotated[
         int, Param("Select the optimization profile if the plan has several.", least=0)
     ] = 0
-    sort: Annotated[
-        Literal[
-            "time",
-            "plan",
-            "name",
-            "type",
-            "precision",
-            "tactic",
-            "weights",
-            "activations",
-            "footprint",
-        ],
-        Param("Sort the layers by this column."),
-    ] = "time"
-    csv: Annotated[File | None, Param("Write the layers as CSV to FILE.", is_written=True)] = None
-    xlsx: Annotated[File | None, Param("Write all tables to FILE, for Excel.", is_written=True)] = (
-        None
-    )
+    sort: Annotated[SortColumn, Param("Sort the layers by this column.")] = "time"
+    csv: Annotated[File | None, written("Write the layers as CSV to FILE.")] = None
+    xlsx: Annotated[File | None, written("Write all tables to FILE, for Excel.")] = None
     netron: Annotated[
         File | None,
-        Param(
-            "Write the plan, or the ONNX model of the plan, with layer times to FILE, for Netron.",
-            is_written=True,
+        written(
+            "Write the plan, or the ONNX model of the plan, with layer times to FILE, for Netron."
         ),
     ] = None
     model_explorer: Annotated[
         File | None,
-        Param(
+        written(
             "Write the plan with its times, or times for its ONNX model, to FILE, for Model "
-            "Explorer.",
-            is_written=True,
+            "Explorer."
         ),
     ] = None
     perfetto: Annotated[
         File | None,
-        Param(
-            "Write the layers of one inference and recorded requests to FILE, for Perfetto.",
-            is_written=True,
-        ),
+        written("Write the layers of one inference and recorded requests to FILE, for Perfetto."),
     ] = None
-    svg: Annotated[
-        File | None, Param("Draw the plan as an SVG graph to FILE.", is_written=True)
-    ] = None
-    png: Annotated[File | None, Param("Draw the plan as a PNG graph to FILE.", is_written=True)] = (
-        None
-    )
+    svg: Annotated[File | None, written("Draw the plan as an SVG graph to FILE.")] = None
+    png: Annotated[File | None, written("Draw the plan as a PNG graph to FILE.")] = None
     color: Annotated[
         Literal["type", "precision", "time", "lint"], Param("Color the graph by this property.")
     ] = "type"
@@ -166,18 +135,15 @@ class ExploreRequest(_ExploredPlan, frozen=True, kw_only=True):
         Param("Draw tensors as boxes: inputs, outputs and reused memory; also forks; all."),
     ] = "io"
     constants: Annotated[bool, Param("Also draw constants.")] = False
-    html: Annotated[
-        File | None, Param("Write one HTML page with everything to FILE.", is_written=True)
-    ] = None
-    card: Annotated[
-        File | None, Param("Write one 16:9 PNG for a slide or a chat to FILE.", is_written=True)
-    ] = None
+    html: Annotated[File | None, written("Write one HTML page with everything to FILE.")] = None
+    card: Annotated[File | None, written("Write one 16:9 PNG for a slide or a chat to FILE.")] = (
+        None
+    )
     store: Annotated[
         File | None,
-        Param(
+        unflagged(
             "Folder or database of the runs.",
             usual="the command line's, where a model's run is not stored",
-            has_flag=False,
         ),
     ] = None
     is_stored: bool = True

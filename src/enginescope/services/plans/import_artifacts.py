@@ -83,7 +83,6 @@ def _imported(
 
 
 def _stored(run: Run, request: ImportRequest, folder: Path | None = None) -> Run:
-    """Store a run, with the files of `folder`, and return it as the store has it."""
     if request.store is None:
         return run
     request.store.save(run, tags=request.tags, files_from=folder)

@@ -12,6 +12,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, replace
+from enginescope.core.toml import parse_toml
 from enginescope.records.environment import Device
 from enginescope.render.plans.findings import Linted, findings_sarif
 from enginescope.rules.base import LintInput
@@ -30,11 +31,9 @@ from enginescope.store.location import StorePlace
 class LintRequest(Record, frozen=True, kw_only=True):
     """Which plans, and which rules; see `lint`.
 
-    Attributes:
-        is_single: Whether several plans in a folder or an archive are an error.
-        select, ignore: `select` replaces the selection of `config`; `ignore` adds to it.
-        level: Least severity of a finding that fails; by default that of `config`, else a warning.
-        sarif: File to write the findings to, as SARIF 2.1.0.
+    Several plans in a folder or an archive are an error if `is_single`. `select` replaces the
+    selection of `config`; `ignore` adds to it. `level` is the least severity of a finding that
+    fails, by default that of `config`, else a warning. `sarif` is SARIF 2.1.0.
     """
 
     plans: tuple[PlanName, ...]
@@ -141,8 +140,7 @@ def lint_input(source: PlanInput) -> LintInput:
 def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:
     subject = lint_input(source)
     if gpu is not None:
-        device = Device(name=limits_of(gpu, source.devices).name)
-        subject = replace(subject, device=device)
+        subject = replace(subject, device=Device(name=limits_of(gpu, source.devices).name))
     report = find(subject, config)
     is_file = source.kind not in ("run", "view")
     return Linted(source=source.where, plan=subject.plan, report=report, is_file=is_file)
@@ -157,8 +155,6 @@ def _configuration(request: LintRequest) -> LintConfig:
 
 
 def _lint_table(path: Path) -> dict[str, Any]:
-    from enginescope.core.toml import parse_toml
-
     try:
         document = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:

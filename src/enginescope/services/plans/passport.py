@@ -14,14 +14,7 @@ from enginescope.core.packed_files import plain_head
 from enginescope.core.record import Record, replace
 from enginescope.formats.importing.import_options import merge_reports
 from enginescope.formats.importing.plan_files import PlanFiles, build_report, read_beside_engine
-from enginescope.formats.plan.engine_file import (
-    ENGINE_SUFFIXES,
-    PASSPORT_ENDING,
-    header_of,
-    is_engine_file,
-    read_passport,
-    with_passport,
-)
+from enginescope.formats.plan import engine_file
 from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport
@@ -43,12 +36,7 @@ _GRAPH = ".graph.json"
 
 
 class PassportRequest(Record, frozen=True, kw_only=True):
-    """Which engine; see `passport`.
-
-    Attributes:
-        build: How the engine was built; by default what its passport file has.
-        with_runs: Whether runs of the engine are looked up in `store`.
-    """
+    """Which engine, and how it was built, by default as its passport file says; see `passport`."""
 
     file: Path
     output: Path | None = None
@@ -71,15 +59,15 @@ def make_passport(request: PassportRequest) -> Passport:
     path = request.file
     if not path.is_file():
         raise UsageError(f"{path} does not exist", hint="give an engine or a plan's JSON file")
-    is_engine = is_engine_file(plain_head(path, _HEAD_BYTES), path.suffix)
+    is_engine = engine_file.is_engine_file(plain_head(path, _HEAD_BYTES), path.suffix)
     engine = path if is_engine else _engine_of(path)
     plan = written_plan(path) if is_engine else path
     beside = resolve_plan(plan) if plan else read_beside_engine(path, PlanFiles(plan=path))
     header, digest, written, mismatch = None, None, None, None
     if engine is not None:
-        header, digest = header_of(engine), sha256_of(engine)
+        header, digest = engine_file.header_of(engine), sha256_of(engine)
     if engine is not None and request.build is None:  # a build replaces the one of its last
-        written, mismatch = read_passport(engine, digest)
+        written, mismatch = engine_file.read_passport(engine, digest)
     build = request.build or (written.build if written else None)
     of_build = build_report(plan or path.with_name(path.name + _GRAPH))
     reports = [each for each in (beside.report, of_build) if each is not None]
@@ -141,17 +129,20 @@ def with_passport_of(source: PlanInput) -> PlanInput:
     engine = by_kind.get(source.kind)
     if engine is None:
         return source
-    if not engine.with_name(engine.name + PASSPORT_ENDING).is_file():
+    if not engine.with_name(engine.name + engine_file.PASSPORT_ENDING).is_file():
         return source
     return dataclasses.replace(
-        source, run=with_passport(source.as_run(), engine, sha256_of(engine))
+        source, run=engine_file.with_passport(source.as_run(), engine, sha256_of(engine))
     )
 
 
 def _engine_of(plan: Path) -> Path | None:
     """Return the engine that lies beside a plan: ``net.engine`` of ``net.engine.graph.json``."""
     stem = plan.with_name(plan.name.removesuffix(_GRAPH))
-    names = (stem, *(stem.with_name(stem.name + ending) for ending in sorted(ENGINE_SUFFIXES)))
+    names = (
+        stem,
+        *(stem.with_name(stem.name + ending) for ending in sorted(engine_file.ENGINE_SUFFIXES)),
+    )
     return next((each for each in names if each != plan and each.is_file()), None)
 
 

@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
-from enginescope.analysis.layers.layer_sum import (
-    of_plan_profile,
-    plan_profiles,
-    times_of_plan_profile,
-)
+from enginescope.analysis.layers import layer_sum
+from enginescope.analysis.onnx.onnx_map import onnx_match_notice
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import GpuLimits, limits_of, other_gpu
 from enginescope.analysis.runs.run_view import RunView
@@ -35,15 +32,18 @@ from enginescope.formats.archive.engine_archive import (
     extract_tea,
     read_tea,
 )
+from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.importer import Imported, import_artifacts
 from enginescope.formats.importing.plan_files import PlanFiles, read_beside_engine, read_plan_files
 from enginescope.formats.onnx.onnx_graph import onnx_graph_of_plan
 from enginescope.formats.plan.engine_file import EngineHeader, header_of
+from enginescope.formats.plan.overlay_file import Overlay, read_overlay
 from enginescope.formats.trtexec.exported_times import ExportedTimes
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import ToolReport
+from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.run.run import Artifact, Run
 from enginescope.services.declared import path_of
@@ -52,8 +52,6 @@ from enginescope.services.plans.explore_request import ContextRequest
 from enginescope.store.archive import load_path
 
 if TYPE_CHECKING:
-    from enginescope.formats.plan.overlay_file import Overlay
-    from enginescope.records.plan.build_trace import BuildTrace
     from enginescope.render.plans.plan_headline import PageSubject
 
 #: What stands for a plan: a path, a run's name, or a view.
@@ -132,10 +130,10 @@ class PlanInput:
 
     def of_profile(self, index: int) -> PlanInput:
         """Return the layers and times of one optimization profile, of several."""
-        if self.plan is None or not plan_profiles(self.plan):
+        if self.plan is None or not layer_sum.plan_profiles(self.plan):
             return self
-        plan = of_plan_profile(self.plan, index)
-        profile = times_of_plan_profile(self.profile, index) if self.profile else None
+        plan = layer_sum.of_plan_profile(self.plan, index)
+        profile = layer_sum.times_of_plan_profile(self.profile, index) if self.profile else None
         run = self.run and replace(self.run, plan=plan, profile=profile)
         return replace(self, plan=plan, profile=profile, run=run)
 
@@ -178,8 +176,7 @@ def engine_input(
 ) -> PlanInput:
     """Inspect an engine in a process of its own, and read the layer times beside the file.
 
-    Args:
-        label: The engine's name in messages; by default its path.
+    Messages call it `label`, by default its path.
     """
     read = read_beside_engine(path, PlanFiles(plan=path, **companions._asdict()))
     header = header_of(path)
@@ -254,12 +251,9 @@ _SHOWN_NAMES = 8
 
 
 class Unpacked(NamedTuple):
-    """An archive's readable files, in a folder that is gone later.
+    """An archive's readable files, in a folder named like it that is gone later.
 
-    Attributes:
-        folder: Named like the archive.
-        runs: Folders of stored runs.
-        files: Those that are in no run.
+    `runs` are folders of stored runs; `files` are in none of them.
     """
 
     archive: Path
@@ -352,12 +346,7 @@ V = TypeVar("V", bound=PlanView)
 
 @dataclass(frozen=True, slots=True)
 class PlanContext(Generic[V]):
-    """What was read.
-
-    Attributes:
-        view: The plan with the GPU and the model; ``None`` where neither is named.
-        notices: The GPU or the model differs from the plan's; or the log is incomplete.
-    """
+    """The plan with the GPU or model, if named; what differs, or is not complete in a log."""
 
     view: V | None = None
     story: BuildTrace | None = None
@@ -381,11 +370,9 @@ class PlanContext(Generic[V]):
 def read_context(
     source: PlanInput, files: ContextRequest, view: V | None, limits: GpuLimits | None = None
 ) -> PlanContext[V]:
-    """Read what is named with a plan.
+    """Read what is named with a plan; `limits` of a GPU are in place of its name.
 
-    Args:
-        view: Of the same plan; the context shares the tables that it has computed.
-        limits: Those of a GPU, in place of its name.
+    The context shares the tables that `view` has computed.
     """
     context, story, overlay = None, None, None
     notices: tuple[Notice, ...] = ()
@@ -399,19 +386,13 @@ def read_context(
         context = view.against(limits_of(files.gpu, source.devices) if files.gpu else limits, graph)
         match = None
         if onnx and context.onnx_map is not None:
-            from enginescope.analysis.onnx.onnx_map import onnx_match_notice
-
             match = onnx_match_notice(context.plan, context.onnx_map, onnx.name)
         notices += tuple(filter(None, (other_gpu(context.gpu, source.devices), match)))
     if files.build_log:
         path = Path(files.build_log)
-        from enginescope.formats.build_log.build_log import build_story_of
-
         story, found = build_story_of(plain_bytes(path), path.name)
         notices += found
     if files.overlay:
-        from enginescope.formats.plan.overlay_file import read_overlay
-
         if view is None:
             hint = "give a plan, or a run with layers"
             raise UsageError("overlay", why="no plan to color", hint=hint)

@@ -7,22 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from enginescope.backends.registry import parse_backend
+from enginescope.backends.tensorrt import libraries
+from enginescope.compat.trtexec.arguments import (
+    Version,
+    flags_of_loaded,
+    parse_version,
+    read_arguments,
+)
+from enginescope.compat.trtexec.log.log import Line, printed
+from enginescope.compat.trtexec.settings import settings_of
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError, os_errors_as
 from enginescope.core.jsonio import encode, write_atomic
 from enginescope.core.record import Record, Result, replace
 from enginescope.formats.trex.trex_metadata import log_metadata
+from enginescope.formats.trtexec.trtexec_flags import build_options
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.records.run.run import Run
+from enginescope.runner.jobs import subject_of
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.archive import ArchiveRequest, create_archive
 from enginescope.services.trtexec_session import TrtexecObserver, TrtexecRequest, run_trtexec
 from enginescope.store.location import without_password
-
-if TYPE_CHECKING:
-    from enginescope.compat.trtexec.arguments import Version
-    from enginescope.compat.trtexec.log.log import Line
 
 #: Flags that trex passes to the measurement; TensorRT 11 measures so without them.
 _MEASURING = ("--noDataTransfers", "--useCudaGraph", "--separateProfileRun", "--useSpinWait")
@@ -54,9 +61,6 @@ class ProcessResult(Result, Record, frozen=True, kw_only=True):
 
 def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessResult:
     """Build a model, measure and profile the engine, and write the files that trex reads."""
-    from enginescope.backends.registry import parse_backend
-    from enginescope.formats.trtexec.trtexec_flags import build_options
-
     model, folder, flags = request.model, request.folder, request.flags
     spec = parse_backend(request.on)
     if spec.name != "trt" or spec.precision is not None:
@@ -127,8 +131,6 @@ class _Log(TrtexecObserver):
         self.text.append(line)
 
     def lines(self, lines: Iterable[Line]) -> None:
-        from enginescope.compat.trtexec.log.log import printed
-
         now = datetime.now()  # noqa: DTZ005 - local, as trtexec's
         self.text += [printed(line, now) for line in lines]
 
@@ -138,12 +140,9 @@ class _Log(TrtexecObserver):
 
 
 def _tensorrt(runtime: str) -> Version:
-    from enginescope.backends.tensorrt.libraries import installed_version, load
-    from enginescope.compat.trtexec.arguments import Version, parse_version
-
     if runtime == "rtx":
-        return Version(major=load(runtime).version[0], minor=0)
-    version = parse_version(installed_version(runtime) or "")
+        return Version(major=libraries.load(runtime).version[0], minor=0)
+    version = parse_version(libraries.installed_version(runtime) or "")
     if version is None:
         why = "process builds an engine"
         hint = "pip install tensorrt 'enginescope[trt]'"
@@ -156,8 +155,6 @@ def _measuring(engine: Path, shared: tuple[str, ...], version: Version) -> tuple
 
     Up to TensorRT 8 its log repeats the build's options, so it is given all of them.
     """
-    from enginescope.compat.trtexec.arguments import flags_of_loaded
-
     return (
         f"--loadEngine={engine}",
         f"--exportTimes={engine}.timing.json",
@@ -185,10 +182,6 @@ def _archive(engine: Path, flags: tuple[str, ...]) -> None:
 
 def _check_flags(model: Path, flags: tuple[str, ...], version: Version) -> None:
     """Raise before anything is built if a flag is wrong, or names a file that process names."""
-    from enginescope.compat.trtexec.arguments import read_arguments
-    from enginescope.compat.trtexec.settings import settings_of
-    from enginescope.runner.jobs import subject_of
-
     if subject_of(model).kind == "engine":
         raise UsageError(f"{model} is an engine already", hint="process needs an ONNX model")
     for flag in flags:
@@ -205,14 +198,6 @@ def _step(
     version: Version,
     options: Mapping[str, str],
 ) -> str | None:
-    """Do a step of trtexec, write its log and metadata, and return the run's id.
-
-    Args:
-        options: Of the backend, added to those of the flags.
-    """
-    from enginescope.compat.trtexec.arguments import read_arguments
-    from enginescope.compat.trtexec.settings import settings_of
-
     log = _Log()
     typed = shlex.join(("enginescope", "trtexec", *arguments))
     settings = settings_of(read_arguments(arguments, version))

@@ -45,13 +45,10 @@ _MOST_LETTERS = 60
 
 
 class ReportRequest(ContextRequest, frozen=True, kw_only=True):
-    """What a report is about, and where it goes; see `write_report`.
+    """What a report is about, and where it goes (``report/<run>``); see `write_report`.
 
-    Attributes:
-        subjects: See `resolve_inputs`; at least one. A tag means all of its runs, up to twelve.
-        folder: By default ``report/<run>``.
-        card: A 16:9 PNG for a slide, in addition.
-        compared: Comparisons that are in memory.
+    There is at least one of `subjects`, as for `resolve_inputs`; a tag means all of its runs, up to
+    twelve. `card` is a 16:9 PNG for a slide, in addition; `compared` are comparisons in memory.
     """
 
     subjects: tuple[PlanName, ...]
@@ -257,8 +254,6 @@ def archived_outputs(names: Sequence[str], observer: PlanObserver) -> tuple[Repo
 
 def _place(source: PlanInput, path: str, store: StorePlace | None) -> Path | None:
     if source.kind in ("run", "view"):
-        from enginescope.store.archive import Store
-
         try:
             files = Store(store).artifact_paths(source.where)
         except StoreError:  # a view of a run that is not stored

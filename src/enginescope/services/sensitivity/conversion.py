@@ -12,17 +12,13 @@ from enginescope.analysis.accuracy.output_diff import Figures, OutputDiff, Sampl
 from enginescope.analysis.bisection.precision_proposals import worst_error
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.sensitivity.layer_ranking import LayerNodes, layers_of
+from enginescope.backends.onnxruntime.convert.fp16 import operators_in_fp32
+from enginescope.backends.onnxruntime.convert.mixed_precision import quantize
 from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
 from enginescope.core.jsonio import decode, encode, sha256_of, write_atomic
 from enginescope.core.record import copied, replace
+from enginescope.formats.onnx import onnx_precision
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
-from enginescope.formats.onnx.onnx_precision import (
-    graphs_of,
-    inner_graphs,
-    load_without_weights,
-    node_name,
-    onnx_precision,
-)
 from enginescope.formats.tensors.tensor_files import answer_file, read_answers
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import CPU_BACKEND, Job
@@ -42,17 +38,17 @@ _REFERENCE = "FP32"
 
 
 def read_layers(model: Path, by: Granularity) -> tuple[LayerNodes, ...]:
-    precision = onnx_precision(model)
+    precision = onnx_precision.onnx_precision(model)
     if precision != "fp32":
         why = "layers are converted from FP32"
         hint = "name the FP32 model that it was made from"
         raise UsageError(f"{model.name} holds {precision}", why=why, hint=hint)
-    graph = load_without_weights(str(model)).graph
+    graph = onnx_precision.load_without_weights(str(model)).graph
     inner = {
-        node_name(node): tuple(
-            node_name(part)
-            for body in inner_graphs(node)
-            for subgraph in graphs_of(body)
+        onnx_precision.node_name(node): tuple(
+            onnx_precision.node_name(part)
+            for body in onnx_precision.inner_graphs(node)
+            for subgraph in onnx_precision.graphs_of(body)
             for part in subgraph.node
         )
         for node in graph.node
@@ -66,10 +62,8 @@ def read_layers(model: Path, by: Granularity) -> tuple[LayerNodes, ...]:
 class Conversion:
     """Makes jobs of a model in FP32 into jobs of which some layers are in a lower precision.
 
-    Args:
-        to: The lower precision.
-        folder: For converted models and engines, and their compared outputs; the caller removes
-            it.
+    Converted models and engines, and their compared outputs, are in `folder`; the caller removes
+    it.
     """
 
     def __init__(
@@ -98,8 +92,6 @@ class Conversion:
         """Return layers that the conversion leaves in FP32, and why; the rest is tried."""
         if self.to != "fp16" or not self._layers:
             return {}
-        from enginescope.backends.onnxruntime.convert.fp16 import operators_in_fp32
-
         stay = operators_in_fp32(self._model)
         return {
             layer.name: f"the conversion to fp16 leaves {', '.join(layer.operators)} in FP32"
@@ -111,8 +103,7 @@ class Conversion:
         """Return a job in FP32 with the layers of these names converted."""
         home = self.home(names)
         if self.to == "fp16":
-            lowered = replace(_lowered(job), engine_cache=str(home))
-            way, _ = fallback_strategy(lowered, job)
+            way, _ = fallback_strategy(replace(_lowered(job), engine_cache=str(home)), job)
             assert way is not None
             return way.keeping(self.kept_nodes(names), home)
         target = home / _INT8
@@ -122,8 +113,6 @@ class Conversion:
         return replace(job, subject=subject, engine_cache=str(home))
 
     def _quantize(self, names: Sequence[str], target: Path) -> None:
-        from enginescope.backends.onnxruntime.convert.mixed_precision import quantize
-
         wanted = set(names)
         layers = [layer for layer in self._layers if layer.name in wanted]
         nodes = [node for layer in layers for node in layer.nodes]
@@ -166,14 +155,10 @@ def _lowered(job: Job) -> Job:
 
 
 class Outputs:
-    """Collects the outputs of FP32 once, and compares those of converted models with them.
+    """Collects the outputs of `job`, in FP32, and compares those of converted models with them.
 
-    Rounding is what is measured, so that no expected noise widens the limits.
-
-    Args:
-        job: In FP32.
-        folder: For outputs; the caller removes it.
-        max_error: What RMSE ÷ spread of an output may be, in place of the limits of `validate`.
+    Rounding is what is measured, so that no expected noise widens the limits; `max_error`, of RMSE
+    ÷ spread, replaces those of `validate`. The caller removes `folder`.
     """
 
     def __init__(
@@ -200,18 +185,14 @@ class Outputs:
     def compared(self, layers: tuple[str, ...], text: str, *, keeps: bool = True) -> ConvertedModel:
         """Return what the outputs lose if some layers are converted; a failure is a state.
 
-        What an interrupted search has compared is not compared again.
-
-        Args:
-            keeps: Keep the converted model.
+        What an interrupted search has compared is not compared again; `keeps` the converted model.
         """
         self._observer.check_cancelled()
         folder, stored = self._folder / "side", self._conversion.home(layers).with_suffix(".json")
         if stored.exists():
             return decode(stored.read_bytes(), ConvertedModel, source=str(stored))
         try:
-            job = self._conversion.job(self._job, layers)
-            self._collect(job, folder, text)
+            self._collect(self._conversion.job(self._job, layers), folder, text)
             folders = self._folder / _REFERENCE, folder
             diff = compare_folders("converted", self._samples, folders, self._row)
             model = self._outcome(layers, diff)

@@ -7,14 +7,7 @@ from statistics import median
 from time import perf_counter
 from typing import Annotated
 
-from enginescope.analysis.sensitivity.layer_ranking import (
-    LayerNodes,
-    badness,
-    conversion_order,
-    prefix_sizes,
-    ranked,
-    saved_time,
-)
+from enginescope.analysis.sensitivity import layer_ranking
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import copied, replace
@@ -85,21 +78,17 @@ def check_sensitivity_request(request: SensitivityRequest) -> None:
 
 
 class SensitivitySearch:
-    """Compares and times converted models.
+    """Compares and times converted models, `base` being in FP32, with the workload of the timing.
 
-    Args:
-        base: In FP32, with the workload of the timing.
-
-    Attributes:
-        timings: Of layers alone, and of the cumulative models, as far as they were measured.
-        order: Layers in the order of conversion.
-        is_by_time: Whether a layer saves time beyond noise, so that `order` weighs it.
+    There are `timings` of layers alone, and of the cumulative models, as far as they were measured.
+    Layers are converted in `order`, which weighs time if a layer saves more than noise
+    (`is_by_time`).
     """
 
     def __init__(
         self,
         request: SensitivityRequest,
-        layers: Sequence[LayerNodes],
+        layers: Sequence[layer_ranking.LayerNodes],
         base: Job,
         conversion: Conversion,
         outputs: Outputs,
@@ -133,11 +122,13 @@ class SensitivitySearch:
         if failed and len(failed) == len(models):
             raise BackendError(f"no layer runs in {self._request.to}", why=failed[0].why)
         compared = [model for model in models.values() if model.state == "compared"]
-        chosen = sorted(compared, key=lambda model: -badness(model))[:MOST_TIMED]
+        chosen = sorted(compared, key=lambda model: -layer_ranking.badness(model))[:MOST_TIMED]
         for model in self._timed(chosen, "layers", time_until):
             models[model.layers[0]] = model
         layers = self._layers
-        return ranked([copied(SensitiveLayer, one, alone=models[one.name]) for one in layers])
+        return layer_ranking.ranked(
+            [copied(SensitiveLayer, one, alone=models[one.name]) for one in layers]
+        )
 
     def _compared(
         self, names: Names, text: str, until: float, *, keeps: bool = True
@@ -165,7 +156,7 @@ class SensitivitySearch:
         The quarters of the layers, all of them, and what a bisection visits that looks for the most
         layers with which outputs pass.
         """
-        self.order, self.is_by_time = conversion_order(layers)
+        self.order, self.is_by_time = layer_ranking.conversion_order(layers)
         models: dict[int, ConvertedModel] = {}
 
         def compare(size: int) -> ConvertedModel:
@@ -182,7 +173,7 @@ class SensitivitySearch:
             middle = (passing + failing) // 2
             tried = compare(middle)
             passing, failing = (middle, failing) if tried.passes else (passing, middle)
-        for size in prefix_sizes(len(self.order)):
+        for size in layer_ranking.prefix_sizes(len(self.order)):
             compare(size)
         compared = [model for model in models.values() if model.state == "compared"]
         for model in self._timed(compared, "models", time_until):
@@ -196,12 +187,7 @@ class SensitivitySearch:
 
 
 class Timing:
-    """Interleaved rounds of one fresh process each: of FP32 and of some models.
-
-    Args:
-        jobs: The time of each is compared with that of `base`.
-        what: For people.
-    """
+    """Interleaved rounds of a fresh process each: of `base`, FP32, and `jobs` compared with it."""
 
     def __init__(
         self,
@@ -232,11 +218,7 @@ class Timing:
         self.comparison = self._measuring.comparison
 
     def run(self, deadline: float) -> None:
-        """Measure rounds until all are done, or the next would end after the deadline.
-
-        Args:
-            deadline: On the performance counter. A round that it cuts off does not count.
-        """
+        """Measure all rounds, or those that end before the deadline on the performance counter."""
         while self.rounds < self._request.rounds:
             begin = perf_counter()
             left = [at for at, names in enumerate(self._sides) if self._failure(names) is None]
@@ -290,7 +272,7 @@ class Timing:
             return replace(model, why=f"not measured: {failure or _LATE}", runs=runs)
         base, values = self._medians(_FP32), self._medians(names)
         ratio = ratio_of_few_rounds(base, values)
-        time = saved_time(median(base), median(values), ratio, len(values))
+        time = layer_ranking.saved_time(median(base), median(values), ratio, len(values))
         return replace(model, time=time, runs=runs)
 
     def is_distinct(self, a: Names, b: Names) -> bool | None:

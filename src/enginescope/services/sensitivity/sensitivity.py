@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
-from enginescope.analysis.sensitivity.layer_ranking import LayerNodes, front_of, proposed
+from enginescope.analysis.sensitivity.layer_ranking import front_of, proposed
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
 from enginescope.core.record import copied, replace
@@ -63,7 +63,11 @@ def measure_sensitivity(
         BackendError: FP32 does not run, or no layer can be converted.
     """
     check_sensitivity_request(request)
-    layers = _layers(request)
+    if read_spec(request.on).precision is not None:
+        why = "FP32 is what layers are converted from"
+        hint = f"`on` {request.on.partition(':')[0]}, and `to` fp16 or int8"
+        raise UsageError(f"`on` {request.on}", why=why, hint=hint)
+    layers = read_layers(request.path, request.by)
     store = writable_store(request.store)
     begin = perf_counter()
     most_s = math.inf if request.max_time_s is None else request.max_time_s
@@ -94,14 +98,6 @@ def measure_sensitivity(
     runs = search.timings[-1].runs if search.timings else ()
     notices = (*_notices(request, report, is_interrupted=is_cut), *merged_notices(runs))
     return replace(report, duration_s=perf_counter() - begin, notices=notices)
-
-
-def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
-    if read_spec(request.on).precision is not None:
-        why = "FP32 is what layers are converted from"
-        hint = f"`on` {request.on.partition(':')[0]}, and `to` fp16 or int8"
-        raise UsageError(f"`on` {request.on}", why=why, hint=hint)
-    return read_layers(request.path, request.by)
 
 
 def _report(

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from enginescope.analysis.shapes.levels import (
     cliffs_of,
@@ -30,26 +30,15 @@ from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, ShapeRule, Workload
+from enginescope.records.run.run import Run, ShapeOutcome
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
 from enginescope.runner.model_inputs import inputs_of, settled_workload, sized
-from enginescope.services.declared import EXISTING_FILE, File, Param, python_function
-from enginescope.services.measurement.jobs import (
-    LEAST_ROUNDS,
-    ROUNDS,
-    ModelRequest,
-    On,
-    Rounds,
-    jobs_of,
-    raise_unless_ok,
-)
+from enginescope.services.declared import File, Param, existing, python_function
+from enginescope.services.measurement import jobs
 from enginescope.services.measurement.observer import MeasurementObserver, merged_notices
 from enginescope.services.measurement.rounds import Pacing, keep_rounds, used_rounds
 from enginescope.services.store_access import writable_store
-
-if TYPE_CHECKING:
-    from enginescope.records.run.run import Run, ShapeOutcome
-    from enginescope.store.archive import Store
-
+from enginescope.store.archive import Store
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 MOST_SHAPES = 64
@@ -60,12 +49,9 @@ _BOUNDS = ("min_shapes", "opt_shapes", "max_shapes")
 
 
 class Sweep(Record, frozen=True, kw_only=True):
-    """What changes from shape to shape.
+    """What changes from shape to shape: ``batch``, a named dimension, or an input.
 
-    Attributes:
-        name: ``batch``, a named dimension, or an input.
-        sizes: In ascending order; empty: `shapes`.
-        shapes: Whole shapes of the input.
+    One has `sizes` in ascending order, or whole `shapes` of the input.
     """
 
     name: str
@@ -121,7 +107,7 @@ def parse_weight(text: str) -> tuple[str, float]:
     return label, weight
 
 
-class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
+class ShapesRequest(jobs.ModelRequest, frozen=True, kw_only=True):
     """A model and its shapes: the parameters of `shapes`."""
 
     batch: Annotated[
@@ -140,7 +126,7 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
             metavar="NAME=SIZES",
         ),
     ] = None
-    on: On = None
+    on: jobs.On = None
     gain_pct: Annotated[
         float,
         Param(
@@ -161,16 +147,14 @@ class ShapesRequest(ModelRequest, frozen=True, kw_only=True):
     ] = None
     trace: Annotated[
         File | None,
-        Param(
-            "Read the sizes of requests in their order, one per line.",
-            metavar=EXISTING_FILE,
-            heading="Model and inputs",
+        existing(
+            "Read the sizes of requests in their order, one per line.", heading="Model and inputs"
         ),
     ] = None
     profiles: Annotated[
         int, Param("Number of optimization profiles to propose.", least=1, most=16)
     ] = 1
-    rounds: Rounds = ROUNDS
+    rounds: jobs.Rounds = jobs.ROUNDS
     visits: Annotated[
         int, Param("Number of changes to each shape per process.", least=2, most=MOST_ROUNDS)
     ] = 3
@@ -332,10 +316,10 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
     (runs,) = rounds.sides
     rows, disturbed = used_rounds([runs])
     used = [run for (run,) in rows]
-    if len(used) < LEAST_ROUNDS and ended in (Ended.GIVEN_UP, Ended.LAST_LOOK):
-        raise_unless_ok(next(run for run in reversed(runs) if not run.is_ok))
+    if len(used) < jobs.LEAST_ROUNDS and ended in (Ended.GIVEN_UP, Ended.LAST_LOOK):
+        jobs.raise_unless_ok(next(run for run in reversed(runs) if not run.is_ok))
     if not used:
-        raise_unless_ok(runs[-1])
+        jobs.raise_unless_ok(runs[-1])
     report = _report(job, used, request, trace)
     return replace(
         report,
@@ -347,7 +331,7 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
 def _job_of(request: ShapesRequest, store: Store) -> Job:
     points = sweep_points(request.path, request.swept, request.workload)
     middle = points[len(points) // 2].workload
-    (job,) = jobs_of(request.jobs(request.path, on=request.on, data="none"), store)
+    (job,) = jobs.jobs_of(request.jobs(request.path, on=request.on, data="none"), store)
     if not isinstance(load_backend(job.backend.name), Changing):
         hint = f"`on` {' or '.join(backends_that(Changing))}"
         raise UsageError(f"{job.backend.name} cannot change shapes", hint=hint)
@@ -389,7 +373,6 @@ def _report(
 def _not_measured(
     levels: Sequence[ShapeLevel], outcomes: Sequence[ShapeOutcome]
 ) -> Iterator[Notice]:
-    """Yield missing shapes, and that a CUDA graph was not declined and cannot be captured."""
     missing = [level for level in levels if level.latency_ms is None]
     if missing:
         named = "; ".join(f"{level.label}: {level.why or 'unknown'}" for level in missing)

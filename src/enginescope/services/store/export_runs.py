@@ -159,12 +159,9 @@ class PushObserver(Observer):
 
 
 class PushRequest(Record, frozen=True, kw_only=True):
-    """Which runs to send where.
+    """Which runs of the store to send where: those named, or without names those `wanted` chooses.
 
-    Attributes:
-        names: Runs, or none: those that `wanted` chooses.
-        suite: Name or folder of a suite: its plan, its rows, and the runs of its rows.
-        store: The store that has the runs.
+    Of a suite, by its name or folder: its plan, its rows, and the runs of its rows.
     """
 
     url: str
@@ -183,13 +180,7 @@ class RefusedRun(Record, frozen=True, kw_only=True):
 
 
 class PushReport(Record, frozen=True, kw_only=True):
-    """Result of a push: ids of runs.
-
-    Attributes:
-        server: Its URL.
-        there: Number of runs that the server had.
-        rows: Number of rows of a suite that were sent.
-    """
+    """Result of a push to a server: ids of runs, how many it had, and the rows of a suite."""
 
     server: str
     sent: tuple[str, ...]
@@ -270,11 +261,7 @@ def _chosen(store: Store, request: PushRequest, observer: PushObserver) -> list[
 
 
 def send_run(store: Store, server: RemoteStore, run_id: str, file: Path) -> str | None:
-    """Send a run; return why the server, or a check of the run, refuses it.
-
-    Args:
-        file: Temporary file of the run.
-    """
+    """Send a run by a temporary file; return why the server, or a check of the run, refuses it."""
     try:
         store.load_id(run_id)  # a damaged run is not sent
         server.put(run_id, store.export(run_id, file))

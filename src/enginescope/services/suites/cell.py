@@ -37,11 +37,8 @@ def checked_cell(
 ) -> CellChecked:
     """Compare the outputs of a cell with the reference; end as the reference does if it fails.
 
-    The reference is the suite's; else the outputs of the data set; else the model on ONNX
-    Runtime's CPU provider with one thread.
-
-    Args:
-        references: Reference outputs of former cells.
+    The reference is the suite's; else the outputs of the data set; else the model on ONNX Runtime's
+    CPU provider with one thread; `references` has the outputs of former cells.
     """
     refused = refusal_of(cell)
     if refused is not None:
@@ -79,12 +76,9 @@ def checked_cell(
 
 
 class _CellValidation(ValidationRun):
-    """Adds the outcome of a side that failed, and the cache of reference outputs.
+    """Adds the outcome of a side that failed (`failed`), and the cache of reference outputs.
 
     The one place that overrides a private method of `ValidationRun`.
-
-    Attributes:
-        failed: Why the cell's own side has no outputs.
     """
 
     def __init__(self, plan: Plan, watcher: Watcher, references: ReferenceCache | None) -> None:
@@ -174,8 +168,7 @@ def _reference(job: Job, name: str | None) -> Job:
     if name is None or name == CPU_BACKEND:
         name = REFERENCE
     if Path(name).is_file():
-        subject = subject_of(Path(name))
-        return replace(job, subject=subject, backend=parse_backend(REFERENCE))
+        return replace(job, subject=subject_of(Path(name)), backend=parse_backend(REFERENCE))
     return replace(job, backend=parse_backend(name))
 
 
@@ -193,13 +186,10 @@ def _wrong(side: ValidatedSide) -> str:
 
 
 class CellContext(Record, frozen=True, kw_only=True):
-    """Settings that all cells of a session share.
+    """Settings that all cells of a session share; `sink` gets each run as soon as it has ended.
 
-    Attributes:
-        sink: Gets each run as soon as it has ended.
-        command: The command line to record.
-        fingerprint: Of this Python; ``None``: taken for each cell.
-        references: Reference outputs of former cells.
+    Without a `fingerprint`, of this Python, one is taken for each cell. `references` has the
+    reference outputs of former cells.
     """
 
     sink: Sink

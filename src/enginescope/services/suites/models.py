@@ -214,11 +214,7 @@ def _inside(home: Path, name: str) -> Path:
 def list_models(
     words: Sequence[str] = (), store: StorePlace | None = None
 ) -> dict[str, tuple[FoundModel, ...]]:
-    """Return the models of each word: a file, folder, pattern, ``onnx:light`` or ``samples``.
-
-    Args:
-        words: By default the words of bundled models.
-    """
+    """Return the models of each word (file, folder, pattern, ``onnx:light``); none: bundled."""
     samples = Store(store).path / "samples"
     return {
         word: models_named(word, Path.cwd(), samples=samples) for word in words or (LIGHT, SAMPLES)
@@ -250,12 +246,9 @@ class Downloads(Record, frozen=True, kw_only=True):
 
 
 def fetch_models(links: Path, folder: Path, observer: DownloadObserver) -> Downloads:
-    """Download the models of a list into a folder, each into a folder of its own.
+    """Download the models of a list (lines: ``URL [SHA256] [NAME]``), each into its own folder.
 
     The observer gets a warning for each model that cannot be had.
-
-    Args:
-        links: A text file with ``URL [SHA256] [NAME]`` on each line.
     """
     listed = tuple(read_links(links))
     fetched: list[Fetched] = []

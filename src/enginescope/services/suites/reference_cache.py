@@ -69,9 +69,8 @@ class _Failure(Record, frozen=True, kw_only=True):
 class ReferenceCache:
     """Reference outputs of a session, for threads of this process and for other machines.
 
-    Args:
-        folder: Made by the session; each entry is a folder that is renamed into it when complete.
-        most: Entries to keep of those that this process used last; ``None``: all.
+    The session makes `folder`; each entry is a folder that is renamed into it when complete. So
+    many of those that this process used last are kept at `most`; ``None``: all.
     """
 
     def __init__(self, folder: Path, most: int | None = None) -> None:
@@ -82,13 +81,10 @@ class ReferenceCache:
     def once(
         self, job: Job, samples: Sequence[Sample], outputs: Path, run: Callable[[], Run]
     ) -> Run:
-        """Return the run of a reference, with its outputs in a folder; run it if none is kept.
+        """Return the run of a reference, with its outputs in a folder; `run` it if none is kept.
 
         A cell waits for the thread or machine that runs the same reference. The system drops the
         lock of a process that dies. Where the file system has no locks, each cell runs it.
-
-        Args:
-            run: Runs the reference, and writes its outputs into `outputs`.
         """
         # machines with other versions have another reference
         key = reference_key(job, samples, versions())

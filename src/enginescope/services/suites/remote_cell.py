@@ -76,7 +76,6 @@ def _row_of_another_model(cell: Cell) -> CellRow | None:
 
 
 def _with_usable_cache(cell: Cell, last_resort: Path) -> Cell:
-    """Return the cell with an engine cache that this machine can write."""
     cache = cell.job.engine_cache
     if cache is None or _is_writable(Path(cache)):
         return cell

@@ -41,7 +41,7 @@ from enginescope.records.suite.suite import (
 from enginescope.runner.fleet.machines import REFERENCES, Fleet
 from enginescope.runner.suites.suite_cells import cells_of
 from enginescope.runner.suites.suite_plan import MODEL_SUFFIXES, suite_of
-from enginescope.services.declared import Param
+from enginescope.services.declared import Param, unflagged
 from enginescope.services.observer import Observer
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
@@ -132,7 +132,7 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
             read=_environment,
         ),
     ] = {}
-    batches: Annotated[Sequence[int], Param("Batch size to run.", has_flag=False)] = ()
+    batches: Annotated[Sequence[int], unflagged("Batch size to run.")] = ()
     mode: Annotated[SuiteMode | None, Param("Measure speed, validate outputs, or both.")] = None
     input: Annotated[SuiteInput | None, Param("Feed random inputs or the model's data set.")] = None
     include: Annotated[
@@ -199,11 +199,7 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
 
 
 def fleet_for(place: RayCluster | DockerImage, folder: Path) -> Fleet:
-    """Return the fleet of a place.
-
-    Args:
-        folder: Folder of the suite.
-    """
+    """Return the fleet of a place, for the suite in `folder`."""
     references = str(folder.resolve() / REFERENCES)
     if isinstance(place, DockerImage):
         from enginescope.runner.fleet.container import DockerFleet
@@ -277,8 +273,7 @@ def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
     """Return the suite of a file or folder, with the values of the request in place of its keys."""
     source = request.source
     if source.is_dir():
-        models = (str(source.resolve()),)
-        file, base = SuiteFile(suite=GeneralPart(models=models)), Path.cwd()
+        file, base = SuiteFile(suite=GeneralPart(models=(str(source.resolve()),))), Path.cwd()
         name = source.resolve().name
     elif source.is_file() and source.suffix.lower() in MODEL_SUFFIXES:
         why = "it is a model, and a suite is a file of settings or a folder of models"
@@ -340,7 +335,6 @@ def _values(request: SuiteRequest, part: type[Record]) -> dict[str, Any]:
 
 
 def _limits_to_clear(validation: dict[str, Any]) -> dict[str, None]:
-    """Return the limits of the file that the request's limits replace."""
     if "tolerance" in validation:
         return {name: None for name in ("rtol", "atol") if name not in validation}
     return {"tolerance": None} if {"rtol", "atol"} & set(validation) else {}

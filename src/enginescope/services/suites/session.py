@@ -31,8 +31,7 @@ class FleetSession:
     def __init__(
         self, plan: SuitePlan, folder: SuiteFolder, store: Store, observer: SuiteObserver
     ) -> None:
-        self._plan, self._folder, self._store = plan, folder, store
-        self._observer = observer
+        self._plan, self._folder, self._store, self._observer = plan, folder, store, observer
         self._started: dict[str, str] = {}
         self._slots: dict[str, int] = {}
 
@@ -83,11 +82,7 @@ def _shared_references(cells: Sequence[Cell], folder: SuiteFolder) -> Iterator[N
 
 
 def row_of_lost(lost: Lost, started: str) -> CellRow:
-    """Return the row of a cell whose result did not come back.
-
-    Args:
-        started: UTC, ISO 8601.
-    """
+    """Return the row of a cell, started then (UTC, ISO 8601), whose result did not come back."""
     status = CellStatus.CRASHED if lost.is_fault else CellStatus.UNSUPPORTED
     return copied(CellRow, lost, status=status, started=started, ended=now())
 

@@ -10,7 +10,6 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Protocol
 
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError, UsageError
@@ -29,8 +28,7 @@ from enginescope.store.suite_folder import SuiteFolder, SuiteRunsError
 class SuiteSink(Protocol):
     """Receives the runs of a suite, and through its shelf the plan, the rows and the lease.
 
-    Attributes:
-        refused: Runs that cannot be sent at all; they stay where they are.
+    Runs that cannot be sent at all (`refused`) stay where they are.
     """
 
     shelf: SuiteShelf
@@ -143,10 +141,7 @@ class SuiteStream:
 
     The suite's folder is what is sent from: a row is on the disk first. One thread sends, tries
     again after a failure, and renews the lease. Leaving the block sends what is left, and stops at
-    the first failure.
-
-    Args:
-        sink: ``None``: nothing is sent, and the lease is in the folder alone.
+    the first failure. Without a sink nothing is sent, and the lease is in the folder alone.
     """
 
     def __init__(
@@ -183,12 +178,7 @@ class SuiteStream:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         self._ending.set()
         self._wake.set()
         self._thread.join()
@@ -251,7 +241,6 @@ class SuiteStream:
         return None
 
     def _announce(self, claim: Claim | None) -> None:
-        """Send the plan, and queue what the sink does not have yet."""
         if self._sink is not None:
             self._sink.shelf.put_suite(self._name, SuiteChange(plan=self._plan, claim=claim))
             ended = self._sink.shelf.suite_ended(self._name)

@@ -18,7 +18,7 @@ from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.verdict.tune import InvalidAlternative, TuneMetric
 from enginescope.runner.jobs import usual_backend
 from enginescope.services.accuracy.request import SampledRequest
-from enginescope.services.declared import EXISTING_FILE, File, Param, check_declared
+from enginescope.services.declared import File, Param, check_declared, existing
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.store.archive import Store
 
@@ -77,10 +77,7 @@ class TuneRequest(SampledRequest, frozen=True, kw_only=True):
     ] = ()
     routes: Annotated[
         File | None,
-        Param(
-            "Try the fastest build routes in this file of trtexec --tuningCacheFile.",
-            metavar=EXISTING_FILE,
-        ),
+        existing("Try the fastest build routes in this file of trtexec --tuningCacheFile."),
     ] = None
     metric: Annotated[
         TuneMetric,
@@ -109,11 +106,9 @@ class TuneRequest(SampledRequest, frozen=True, kw_only=True):
 
 
 class Candidate(Record, frozen=True, kw_only=True, eq=False):
-    """An alternative that can be measured.
+    """An alternative that can be measured; number 0 is the default.
 
-    Attributes:
-        number: From 0, the default.
-        trtexec_ms: GPU time of its build route in trtexec's file.
+    `trtexec_ms` is the GPU time of its build route in trtexec's file.
     """
 
     number: int
@@ -125,8 +120,7 @@ class Candidate(Record, frozen=True, kw_only=True, eq=False):
 class Alternatives(Record, frozen=True, kw_only=True, eq=False):
     """What a request comes to; the default is the first candidate.
 
-    Attributes:
-        unsearched_routes: Routes of trtexec's file that are left out since others were faster.
+    `unsearched_routes` of trtexec's file are left out since others were faster.
     """
 
     candidates: tuple[Candidate, ...]

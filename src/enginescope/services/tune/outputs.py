@@ -28,16 +28,10 @@ def check_outputs(
     progress: Callable[[str], None],
     deadline: float,
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Compare the outputs of candidates with the default's, batch by batch.
+    """Compare the outputs of candidates with those of the first, the default, batch by batch.
 
-    Args:
-        candidates: The default first.
-        progress: Called before each process.
-        deadline: On the performance counter; no process of an alternative starts after it.
-
-    Returns:
-        wrong: Why outputs do not pass, or are missing, by number.
-        unchecked: Those for which no time was left.
+    No process of an alternative starts after the deadline (on the performance counter). Return why
+    outputs do not pass, or are missing, by number; and those for which no time was left.
     """
     wrong: dict[int, str] = {}
     late: set[str] = set()

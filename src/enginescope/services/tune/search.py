@@ -43,14 +43,8 @@ def value_of(run: Run, metric: TuneMetric) -> float | None:
 class Search:
     """Measures rounds, and drops alternatives that are slower by evidence.
 
-    Args:
-        outputs: Alternatives with wrong and with unchecked outputs, which are not measured.
-        begin: When the whole began, on the performance counter.
-
-    Attributes:
-        default: The first candidate.
-        rounds: Measured so far.
-        comparison: Id of the stored runs.
+    The first candidate is the default. Those of `outputs`, wrong and unchecked ones, are not
+    measured. The whole began at `begin`, on the performance counter.
     """
 
     def __init__(
@@ -152,8 +146,7 @@ class Search:
         }
 
     def _text(self, turn: RoundPosition) -> str:
-        name = self._name(side_number(turn.side))
-        return f"round {turn.round + 1} of {RUNGS[-1]}, {name}"
+        return f"round {turn.round + 1} of {RUNGS[-1]}, {self._name(side_number(turn.side))}"
 
     def _name(self, number: int) -> str:
         one = self._candidates[number]

@@ -19,13 +19,8 @@ from enginescope.records.verdict.tune import Confirmation, TuneReport
 from enginescope.services.declared import python_function
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import (
-    Pacing,
-    Sides,
-    keep_rounds,
-    looks_up_to,
-    used_rounds,
-)
+from enginescope.services.measurement.recorded import Sides
+from enginescope.services.measurement.rounds import Pacing, keep_rounds, looks_up_to, used_rounds
 from enginescope.services.store_access import made_now, writable_store
 from enginescope.services.tune.alternatives import TuneRequest, alternatives_of
 from enginescope.services.tune.outputs import check_outputs
@@ -86,17 +81,10 @@ def tune_options(request: TuneRequest, observer: MeasurementObserver) -> TuneRep
 def _confirmed(
     request: TuneRequest, search: Search, store: Store, observer: MeasurementObserver, begin: float
 ) -> tuple[Confirmation | None, tuple[Notice, ...]]:
-    """Measure the leader of a search and the default anew, interleaved.
+    """Measure the leader of a search and the default anew, interleaved; or say why not.
 
     Every process has inputs of another seed than in the search, and builds its engine anew where
-    the backend builds one.
-
-    Args:
-        begin: When the whole began, on the performance counter.
-
-    Returns:
-        confirmation: ``None`` if the maximum time leaves none for the fewest rounds.
-        notices: Warnings about its figures, or why there are none.
+    the backend builds one. Nothing is measured if the maximum time leaves too few rounds.
     """
     leader = search.leader
     assert leader is not None

@@ -46,16 +46,12 @@ from enginescope.records.verdict.upgrade import (
     UpgradeRow,
 )
 from enginescope.render.verdicts.upgrade_answer import row_sentence
+from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import ValidateRequest
+from enginescope.services.measurement import rounds
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import (
-    Pacing,
-    interrupted_notice,
-    looks_up_to,
-    run_rounds,
-)
 from enginescope.services.upgrade.evidence import KeptOutputs
 from enginescope.services.upgrade.remaining import TimeLeft
 from enginescope.services.upgrade.request import UpgradeRequest, specs_of
@@ -74,13 +70,10 @@ from enginescope.store.machine_records import SPREADS
 
 
 class Effort(Record, frozen=True, kw_only=True):
-    """How many rounds a model may take, and how sure each look has to be.
+    """How many rounds a model may take, and how sure each look has to be; no looks: outputs alone.
 
-    Attributes:
-        looks: Rounds that count after which the metrics are looked at; empty: outputs alone.
-        confidence: Of each look.
-        has_layers: Time the layers too, in the first round.
-        reduced: New folder for the part of a model that fails alone on the new stack.
+    `has_layers` times the layers too, in the first round. `reduced` is a new folder for the part of
+    a model that fails alone on the new stack.
     """
 
     looks: tuple[int, ...]
@@ -90,16 +83,14 @@ class Effort(Record, frozen=True, kw_only=True):
 
 
 def effort_of(request: UpgradeRequest) -> Effort:
-    looks = looks_up_to(request.builds or request.rounds or LOOKS[-1])
+    looks = rounds.looks_up_to(request.builds or request.rounds or LOOKS[-1])
     return Effort(looks=looks, confidence=look_confidence(len(request.models)))
 
 
 class Checks:
     """Compares the outputs of all models, then times those whose outputs pass.
 
-    Attributes:
-        models: What is known of each.
-        notices: Why the upgrade ended before all was known.
+    `notices` tell why the upgrade ended before all was known.
     """
 
     def __init__(
@@ -131,11 +122,7 @@ class Checks:
         )
 
     def run(self, tell: Callable[[], None]) -> None:
-        """Do all steps; after an interrupt or the maximum time, those before it stand.
-
-        Args:
-            tell: Called after each step.
-        """
+        """Do and tell all steps; after an interrupt or the maximum time, those before it stand."""
         kinds = (self._compare, self._time) if self._effort.looks else (self._compare,)
         steps = [(step, number) for step in kinds for number in range(len(self.models))]
         done = 0
@@ -151,7 +138,7 @@ class Checks:
                 self._observer.interrupted(error)
         extent = f"{done} of {len(steps)} steps"
         if self._observer.interruption is not None:
-            self.notices += (interrupted_notice(extent),)
+            self.notices += (rounds.interrupted_notice(extent),)
         elif done < len(steps):
             self.notices += (_late_notice(extent),)
             self._observer.warn(self.notices[-1].message)
@@ -233,14 +220,14 @@ class Checks:
                     said.add(row.metric)
             return is_settled(rows, looks[-1])
 
-        timed = run_rounds(
+        timed = rounds.run_rounds(
             jobs,
             looks,
             terms,
             asked,
             self._store,
             self._observer,
-            pacing=Pacing(
+            pacing=rounds.Pacing(
                 builds_each=request.builds is not None,
                 run=self._run_jobs,
                 software={stack.name: stack.versions for stack in self._stacks},
@@ -290,8 +277,7 @@ class Checks:
 
 
 def _late_notice(what: str) -> Notice:
-    message = f"the maximum time was over after {what}"
-    return Notice(code="I-SHORT-SEARCH", message=message)
+    return Notice(code="I-SHORT-SEARCH", message=f"the maximum time was over after {what}")
 
 
 def _is_timed(model: UpgradedModel) -> bool:
@@ -317,8 +303,6 @@ def library_memory(
     store: Store,
 ) -> LibraryMemory:
     """Measure the memory of a process with an empty model on each stack; no run is stored."""
-    from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
-
     models = sample_models(store.path / "samples", EMPTY_MODEL)
     workload = Workload(stop=StopRule(iterations=10), mode=request.workload.mode)
     jobs = _stacked(replace(request.jobs(*models), workload=workload), specs, stacks, store)
@@ -347,11 +331,7 @@ def with_figures(
     terms: CompareConfig,
     library: Library = dict,
 ) -> UpgradedModel:
-    """Return a model whose outputs are judged with its figures; no win without these outputs.
-
-    Args:
-        comparison: ``None``: the processes of a side failed.
-    """
+    """Return a model whose outputs are judged with its figures; without them it is no win."""
     outputs, notices = model.rows[0], model.notices
     if comparison is None:
         rows: Sequence[UpgradeRow] = (failed_row(sides, terms.threshold_pct),)

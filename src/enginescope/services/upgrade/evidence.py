@@ -27,18 +27,7 @@ from enginescope.formats.onnx.onnx_precision import external_files
 from enginescope.formats.tensors.tensor_files import read_answers, write_answers
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import Sample
-from enginescope.records.verdict.upgrade import (
-    BUNDLE_SCHEMA,
-    BundledInput,
-    BundledOutputs,
-    BundledProcess,
-    BundledSample,
-    BundledTensor,
-    EvidenceBundle,
-    ReproducedOutputs,
-    UpgradeReport,
-    UpgradeSettings,
-)
+from enginescope.records.verdict import upgrade
 from enginescope.runner.inputs.sample_feeds import data_sets_beside
 from enginescope.services.accuracy.sides import Side
 from enginescope.services.accuracy.validation_run import ValidationRun
@@ -66,7 +55,7 @@ class Evidence(Record, frozen=True, kw_only=True, eq=False):
 
     folder: Path
     archive: FolderArchive
-    bundle: EvidenceBundle
+    bundle: upgrade.EvidenceBundle
 
     def sides(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
         """Return the runs of the old and of the new stack."""
@@ -86,8 +75,7 @@ def _refuse(text: str) -> None:
 def check_evidence_folder(evidence: File, *, continues: bool = False) -> None:
     """Raise `UsageError` if a bundle cannot be written there, before anything is measured.
 
-    Args:
-        continues: A bundle that is there is removed: the upgrade that it is of goes on.
+    A bundle that is there is removed if the upgrade that it is of goes on (`continues`).
     """
     folder = Path(evidence)
     try:
@@ -107,11 +95,7 @@ def check_evidence_folder(evidence: File, *, continues: bool = False) -> None:
 class EvidenceWriter:
     """Writes the bundle of an upgrade into its folder, as far as the upgrade has come.
 
-    Args:
-        request: Its evidence names the folder.
-
-    Attributes:
-        kept: Writes the outputs of each model as soon as they are known.
+    `kept` writes the outputs of each model as soon as they are known.
     """
 
     def __init__(self, request: UpgradeRequest) -> None:
@@ -119,10 +103,10 @@ class EvidenceWriter:
         self._folder, self._store = Path(request.evidence), Store(place_of(request.store))
         self._settings = _settings(request)
         self._copies_to = None if request.without_inputs else self._folder
-        self._inputs: tuple[BundledInput, ...] | None = None
+        self._inputs: tuple[upgrade.BundledInput, ...] | None = None
         self.kept = KeptOutputs(self._folder, 0 if request.without_inputs else MOST_BYTES)
 
-    def write(self, report: UpgradeReport) -> None:
+    def write(self, report: upgrade.UpgradeReport) -> None:
         """Write the document, which has the verdicts so far."""
         if self._inputs is None:
             self._inputs = tuple(
@@ -132,12 +116,12 @@ class EvidenceWriter:
         models = self.kept.models
         if models:
             models = [*models, *[None] * (len(report.models) - len(models))]
-        bundle = EvidenceBundle(
+        bundle = upgrade.EvidenceBundle(
             settings=self._settings, inputs=self._inputs, report=report, outputs=tuple(models)
         )
         write_atomic(self._folder / DOCUMENT, encode(bundle))
 
-    def finish(self, report: UpgradeReport, runs: Sequence[Run]) -> FolderArchive:
+    def finish(self, report: upgrade.UpgradeReport, runs: Sequence[Run]) -> FolderArchive:
         """Write the runs of both stacks and the document; the manifest comes last."""
         try:
             for run in runs:
@@ -151,20 +135,16 @@ class EvidenceWriter:
 
 
 def read_evidence(folder: Path) -> Evidence:
-    """Check every file of a bundle, and return what it says.
-
-    Raises:
-        FormatError: It is not a bundle; or a file was changed, is missing or was added.
-    """
+    """Return what a bundle says; `FormatError`: no bundle, or a file was changed, lost or added."""
     if not is_bundle(folder):
         why = f"it has no {DOCUMENT}" if folder.is_dir() else "no such folder"
         hint = "enginescope upgrade … --evidence DIR writes one"
         raise FormatError(str(folder), why=why, hint=hint)
     archive = check_folder(folder)
     source = folder / DOCUMENT
-    bundle = decode(read_bytes(source), EvidenceBundle, source=str(source))
-    if bundle.schema > BUNDLE_SCHEMA:
-        why = f"its schema is {bundle.schema}, this enginescope knows {BUNDLE_SCHEMA}"
+    bundle = decode(read_bytes(source), upgrade.EvidenceBundle, source=str(source))
+    if bundle.schema > upgrade.BUNDLE_SCHEMA:
+        why = f"its schema is {bundle.schema}, this enginescope knows {upgrade.BUNDLE_SCHEMA}"
         raise FormatError(str(source), why=why, expected="an older one; upgrade")
     if bundle.outputs and len(bundle.outputs) != len(bundle.report.models):
         why = f"it has outputs of {len(bundle.outputs)} models"
@@ -230,13 +210,13 @@ def check_inside(path: Path, folder: Path, *, is_inside: bool = True) -> None:
         raise FormatError(str(folder / DOCUMENT), why=f"it names {path}, {where} the bundle")
 
 
-def _settings(request: UpgradeRequest) -> UpgradeSettings:
+def _settings(request: UpgradeRequest) -> upgrade.UpgradeSettings:
     reference = request.reference
     if reference is not None:
         reference = _whole(reference) if Path(reference).exists() else fspath(reference)
     files = tuple(replace(file, path=_whole(file.path)) for file in request.workload.files)
     return copied(
-        UpgradeSettings,
+        upgrade.UpgradeSettings,
         request,
         models=tuple(map(_whole, request.models)),
         reference=reference,
@@ -252,7 +232,7 @@ def _whole(path: File) -> str:
     return os.path.abspath(path)  # noqa: PTH100
 
 
-def _paths(settings: UpgradeSettings) -> tuple[str, ...]:
+def _paths(settings: upgrade.UpgradeSettings) -> tuple[str, ...]:
     reference = settings.reference
     paths = [*settings.models, *settings.data, *(file.path for file in settings.workload.files)]
     if reference and Path(reference).is_absolute():
@@ -260,7 +240,7 @@ def _paths(settings: UpgradeSettings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))
 
 
-def _bundled(path: Path, folder: Path | None, number: int) -> BundledInput:
+def _bundled(path: Path, folder: Path | None, number: int) -> upgrade.BundledInput:
     """Return an input with its hashes; with a folder, copy its files there."""
     files = _files_of(path)
     top = f"{_INPUTS}/{number}/{path.parent.name or 'root'}"  # a folder may be part of the name
@@ -269,7 +249,7 @@ def _bundled(path: Path, folder: Path | None, number: int) -> BundledInput:
             target = folder / top / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
-    return BundledInput(
+    return upgrade.BundledInput(
         path=str(path),
         place=f"{top}/{path.name}" if folder is not None else None,
         files={name: sha256_of(file) for name, file in files.items()},
@@ -300,19 +280,15 @@ def _below(folder: Path) -> dict[str, Path]:
 
 
 class KeptOutputs:
-    """Outputs of models, one after another; equal outputs of a sample are one file.
+    """Outputs of models, one after another; equal outputs of a sample are one file in ``outputs``.
 
-    Args:
-        folder: Gets the files, below ``outputs``.
-        most_bytes: Size of a model's values above which hashes and errors alone are kept.
-
-    Attributes:
-        models: ``None`` for a model that returned no outputs.
+    Of a model whose values are above `most_bytes`, hashes and errors alone are kept; of one that
+    returned no outputs, ``None``.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
         self.folder, self._most_bytes = folder, most_bytes
-        self.models: list[BundledOutputs | None] = []
+        self.models: list[upgrade.BundledOutputs | None] = []
 
     def start_model(self) -> None:
         """Add the next model, without outputs yet."""
@@ -321,15 +297,11 @@ class KeptOutputs:
     def keep(
         self, model: str, run: ValidationRun, sides: Sequence[Side], samples: Sequence[Sample]
     ) -> None:
-        """Keep the outputs of the model that was started last.
-
-        Args:
-            sides: The reference first; those that returned nothing are skipped.
-        """
+        """Keep the outputs of the model started last, the reference's first; skip sides without."""
         reference, *others = sides
         answered = [reference, *(side for side in others if run.has_answers(side.label))]
         skipped = {one.sample for one in run.skipped}
-        by_label: dict[str, list[BundledSample]] = {side.label: [] for side in answered}
+        by_label: dict[str, list[upgrade.BundledSample]] = {side.label: [] for side in answered}
         sizes: dict[str, int] = {}
         for number, sample in enumerate(samples):
             if number in skipped:
@@ -340,7 +312,7 @@ class KeptOutputs:
                 base = None if side is reference else expected
                 tensors = tuple(_bundled_tensor(tensor, base) for tensor in outputs)
                 place = self._place(outputs, tensors, sizes)
-                kept = BundledSample(sample=sample.name, tensors=tensors, place=place)
+                kept = upgrade.BundledSample(sample=sample.name, tensors=tensors, place=place)
                 by_label[side.label].append(kept)
         size = sum(sizes.values())
         if size > self._most_bytes:
@@ -350,15 +322,15 @@ class KeptOutputs:
                 (self.folder / place).unlink(missing_ok=True)
         stacks = {side.label: side.job.backend.environment for side in others if side.job}
         processes = tuple(
-            BundledProcess(stack=stacks.get(label), samples=tuple(samples))
+            upgrade.BundledProcess(stack=stacks.get(label), samples=tuple(samples))
             for label, samples in by_label.items()
         )
-        self.models[-1] = BundledOutputs(model=model, processes=processes, size_bytes=size)
+        self.models[-1] = upgrade.BundledOutputs(model=model, processes=processes, size_bytes=size)
 
     def _place(
         self,
         outputs: Sequence[TensorValues],
-        tensors: Sequence[BundledTensor],
+        tensors: Sequence[upgrade.BundledTensor],
         sizes: dict[str, int],
     ) -> str:
         text = " ".join(f"{tensor.name} {tensor.sha256}" for tensor in tensors)
@@ -373,16 +345,18 @@ class KeptOutputs:
         return place
 
 
-def _bundled_tensor(tensor: TensorValues, expected: Sequence[TensorValues] | None) -> BundledTensor:
+def _bundled_tensor(
+    tensor: TensorValues, expected: Sequence[TensorValues] | None
+) -> upgrade.BundledTensor:
     same = [each for each in expected or () if each.name == tensor.name]
     gap = output_gap(same, [tensor])
     error = None if math.isinf(gap) else gap
-    return BundledTensor(name=tensor.name, sha256=output_hash(tensor), max_abs_error=error)
+    return upgrade.BundledTensor(name=tensor.name, sha256=output_hash(tensor), max_abs_error=error)
 
 
 def compare_with_bundle(
     evidence: Evidence, again: KeptOutputs
-) -> tuple[ReproducedOutputs | None, ...]:
+) -> tuple[upgrade.ReproducedOutputs | None, ...]:
     """Return for each model which outputs are not as recorded; ``None``: there are none."""
     readers = partial(_read, evidence.folder), partial(_read, again.folder)
     recorded = evidence.bundle.outputs or (None,) * len(again.models)
@@ -392,7 +366,7 @@ def compare_with_bundle(
     )
 
 
-def _read(folder: Path, sample: BundledSample) -> tuple[TensorValues, ...] | None:
+def _read(folder: Path, sample: upgrade.BundledSample) -> tuple[TensorValues, ...] | None:
     if sample.place is None:
         return None
     path = folder / sample.place

@@ -13,14 +13,8 @@ class TimeLeft:
     """Estimates what is left: outputs of some models, and rounds of others.
 
     A model takes as many rounds as those before it; the first one so many as its interval needs to
-    become narrow enough, and the second of the looks before there is an interval.
-
-    Args:
-        models: Number of models.
-        looks: Of each model.
-        timed_s: Wall time that a process is timed for.
-        processes: Number of processes that compute the outputs of a model.
-        max_time_s: Of the whole upgrade.
+    become narrow enough, and the second of the looks before there is an interval. Of each model,
+    `processes` compute the outputs, and are timed for `timed_s`.
     """
 
     def __init__(

@@ -29,11 +29,7 @@ REMOTE_JOB = "enginescope.services.upgrade.remote_job"
 
 
 class JobTask(Record, frozen=True, kw_only=True):
-    """A job to be run; with `Job.answering` it returns outputs, else it is timed.
-
-    Attributes:
-        command: The command line to record.
-    """
+    """A job to be run; with `Job.answering` it returns outputs, else it is timed."""
 
     job: Job
     command: str | None = None

@@ -28,13 +28,9 @@ from enginescope.store.location import StorePlace
 
 
 class ReproduceRequest(Record, frozen=True, kw_only=True):
-    """A bundle of evidence, and where its stacks are on this machine.
+    """A bundle of evidence, and where its stacks are on this machine, if not where they were.
 
-    Attributes:
-        folder: The bundle.
-        check_only: Compare the files with the manifest, and run nothing.
-        old, new: Pythons or containers in place of the recorded ones.
-        store: Where the new runs are stored.
+    `check_only` compares the files with the manifest, and runs nothing.
     """
 
     folder: Path
@@ -123,7 +119,6 @@ def _measured(
 
 
 def _stack(chosen: str | None, recorded: Stack) -> Stack:
-    """Return a stack by its recorded name, with the Python that was chosen in its place."""
     python = parse_stack(chosen or recorded.python or "", recorded.name).python
     return Stack(name=recorded.name, python=python)
 

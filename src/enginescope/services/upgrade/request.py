@@ -13,7 +13,7 @@ from enginescope.judge.comparison.looks import LOOKS, MOST_ROUNDS
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack
 from enginescope.services.accuracy.request import SampleCount, SampleFiles
-from enginescope.services.declared import File, Param
+from enginescope.services.declared import File, Param, unflagged
 from enginescope.services.measurement.jobs import MaximumRounds, MeasureRequest
 from enginescope.services.verdicts.gate import check_terms
 
@@ -42,10 +42,9 @@ class StacksRequest(MeasureRequest, frozen=True, kw_only=True):
     rounds: MaximumRounds = None
     max_regression_pct: Annotated[
         Mapping[str, float],
-        Param(
+        unflagged(
             "Maximum regression of a metric, which then counts.",
             usual=", ".join(f"{one.metric} {one.regression_pct:g}" for one in UPGRADE_LIMITS),
-            has_flag=False,
         ),
     ] = {}
     evidence: Annotated[
@@ -57,21 +56,18 @@ class StacksRequest(MeasureRequest, frozen=True, kw_only=True):
 class UpgradeRequest(StacksRequest, frozen=True, kw_only=True):
     """Two stacks, and what to check on them: the parameters of `upgrade`.
 
-    Attributes:
-        repeats: One process does not show whether a stack repeats itself.
+    More than one of `repeats`: one process does not show whether a stack repeats itself.
     """
 
     models: Annotated[
         tuple[Path, ...],
-        Param("Models or engines; without any, `old` and `new` are recorded runs.", has_flag=False),
+        unflagged("Models or engines; without any, `old` and `new` are recorded runs."),
     ] = ()
     old: Annotated[
         File,
         Param("Stack in use: [NAME=]PYTHON with this enginescope, docker:IMAGE or podman:IMAGE."),
     ]
-    new: Annotated[
-        File | None, Param("Stack to check, as `old`.", usual="this Python", has_flag=False)
-    ] = None
+    new: Annotated[File | None, unflagged("Stack to check, as `old`.", usual="this Python")] = None
     on: Annotated[
         str | Sequence[str],
         Param(

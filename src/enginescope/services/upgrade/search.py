@@ -28,14 +28,9 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import interrupted_notice
 from enginescope.services.store_access import made_now, place_of
+from enginescope.services.upgrade import releases
 from enginescope.services.upgrade.checks import Effort
 from enginescope.services.upgrade.evidence import REDUCED, check_evidence_folder
-from enginescope.services.upgrade.releases import (
-    indexed_releases,
-    installed,
-    named_releases,
-    parse_span,
-)
 from enginescope.services.upgrade.request import StacksRequest, UpgradeRequest
 from enginescope.services.upgrade.upgrade import checked_upgrade, with_evidence
 from enginescope.store.archive import Store
@@ -91,17 +86,16 @@ class _Search:
         self._store.check_writable()
         if upgrade.evidence is not None:
             check_evidence_folder(upgrade.evidence, continues=upgrade.continues)
-        span = parse_span(request.span)
+        span = releases.parse_span(request.span)
         if request.pythons:
-            self.releases = named_releases(request.pythons, request.package, span)
+            self.releases = releases.named_releases(request.pythons, request.package, span)
         else:
-            self.releases = indexed_releases(request.package, span)
+            self.releases = releases.indexed_releases(request.package, span)
         self._begin = perf_counter()
         self._steps: list[UpgradeReport] = []
         self._metric: str | None = None
         self._good = self._bad = 0
-        count = len(self.releases)
-        self._most = 2 + math.ceil(math.log2(max(count - 1, 1))) + _SPARE
+        self._most = 2 + math.ceil(math.log2(max(len(self.releases) - 1, 1))) + _SPARE
         chance = ERROR / (self._most * len(_LOOKS) * len(upgrade.regressions))
         most = upgrade.rounds or _LOOKS[-1]
         looks = [look for look in _LOOKS if rounds_needed(1 - chance) <= look <= most]
@@ -148,9 +142,8 @@ class _Search:
         return next(filter(self._is_usable, numbers), None)
 
     def _is_usable(self, number: int) -> bool:
-        """Whether a release can be used; it is installed where it is not yet."""
         folder, tell = self._store.path / "releases", self._observer.process_started
-        release = installed(self.releases[number], self._request.package, folder, tell)
+        release = releases.installed(self.releases[number], self._request.package, folder, tell)
         if release.failure is not None and self.releases[number].failure is None:
             self._observer.warn(f"skipping {release.version}: {release.failure}")
         self.releases[number] = release
@@ -163,11 +156,6 @@ class _Search:
     def _step(
         self, good: int, bad: int, effort: Effort, evidence: File | None = None
     ) -> UpgradeRow:
-        """Compare two releases, and return the row of the metric.
-
-        Args:
-            evidence: Folder of the bundle.
-        """
         old, new = self.releases[good], self.releases[bad]
         spec, *_ = self._upgrade.backends or (usual_backend(self._upgrade.models[0]),)
         left_s = self._left_s()

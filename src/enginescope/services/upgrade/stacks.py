@@ -160,12 +160,7 @@ Progress = Callable[[str], None]
 
 
 class ComparedOutputs(Record, frozen=True, kw_only=True):
-    """The row of the outputs, and what they were compared with.
-
-    Attributes:
-        origin: Node at which the error of the new stack starts; ``None``: not searched, or not
-            found.
-    """
+    """The row of the outputs, what they were compared with, and the node where the error starts."""
 
     row: UpgradeRow
     reference: str | None = None
@@ -182,13 +177,10 @@ def compare_outputs(
     kept: KeptOutputs | None = None,
     reduced: Path | None = None,
 ) -> ComparedOutputs:
-    """Compare the outputs of a model on two stacks.
+    """Compare the outputs of a model on two stacks, in `repeats` fresh processes of each.
 
-    Args:
-        requests: Of the old and of the new stack: they differ in the backend alone.
-        repeats: Fresh processes of each stack.
-        kept: Gets the outputs.
-        reduced: New folder for the part of the model that fails alone on the new stack.
+    The requests, of the old and of the new stack, differ in the backend alone. `kept` gets the
+    outputs; `reduced`, a new folder, the part of the model that fails alone on the new stack.
     """
     check_request(requests[0])
     model = requests[0].models[0]
@@ -204,8 +196,7 @@ def compare_outputs(
     sides = (*old, *new)
 
     def collect(side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
-        what = "outputs" if request.samples else "inputs and outputs"
-        progress(f"{what} of {side.label}")
+        progress(f"{'outputs' if request.samples else 'inputs and outputs'} of {side.label}")
         return runner.collect_outputs(side, request, run_here)
 
     with temporary_folder() as folder:
@@ -265,7 +256,6 @@ def _reduced(
 def _repeated(
     request: ValidateRequest, stack: Stack, repeats: int, samples: Sequence[Sample]
 ) -> tuple[Side, ...]:
-    """Return the sides of a stack, which share a job, and so what it takes and gives."""
     (job,) = spanning_jobs(request, samples)
     placed = on_stack(job, stack)
     return tuple(
@@ -300,11 +290,7 @@ def _reference(
 
 
 def _drift(run: ValidationRun, labels: Sequence[str], samples: Sequence[int]) -> Drift | None:
-    """Return the drift over `samples`, one sample in memory at a time.
-
-    Args:
-        labels: Of the sides, those of the old stack first.
-    """
+    """Return the drift over `samples`, one in memory at a time; labels of the old stack first."""
     if not all(map(run.has_answers, labels)):
         return None
     skipped = {one.sample for one in run.skipped}

@@ -27,14 +27,8 @@ from enginescope.services.declared import File, documented
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import made_now, own_command, place_of
+from enginescope.services.upgrade import evidence
 from enginescope.services.upgrade.checks import Checks, Effort, effort_of, terms_of, with_figures
-from enginescope.services.upgrade.evidence import (
-    EvidenceWriter,
-    KeptOutputs,
-    check_evidence_folder,
-    recorded_side,
-    side_of_bundle,
-)
 from enginescope.services.upgrade.request import UpgradeRequest, check_upgrade_request
 from enginescope.services.upgrade.stacks import NEW, OLD, parse_stack, with_versions
 from enginescope.services.verdicts.run_selection import resolve_runs
@@ -53,7 +47,7 @@ def check_upgrade(request: UpgradeRequest, observer: MeasurementObserver) -> Upg
     if request.evidence is None:
         return checked_upgrade(request, observer)[0]
     check_upgrade_request(request)
-    check_evidence_folder(request.evidence, continues=request.continues)
+    evidence.check_evidence_folder(request.evidence, continues=request.continues)
     return with_evidence(request, observer)
 
 
@@ -61,7 +55,7 @@ def with_evidence(
     request: UpgradeRequest, observer: MeasurementObserver, effort: Effort | None = None
 ) -> UpgradeReport:
     """Return the report of an upgrade, and write its bundle, which grows as the upgrade does."""
-    writer = EvidenceWriter(request)
+    writer = evidence.EvidenceWriter(request)
     report, runs = checked_upgrade(request, observer, writer.kept, writer.write, effort)
     with observer.answering():
         writer.finish(report, runs)
@@ -71,23 +65,21 @@ def with_evidence(
 def checked_upgrade(
     request: UpgradeRequest,
     observer: MeasurementObserver,
-    kept: KeptOutputs | None = None,
+    kept: evidence.KeptOutputs | None = None,
     tell: Callable[[UpgradeReport], None] = lambda _report: None,
     effort: Effort | None = None,
 ) -> tuple[UpgradeReport, tuple[Run, ...]]:
     """Return the report of an upgrade and the runs of both stacks; writes no evidence.
 
-    Args:
-        kept: Gets the outputs of each model.
-        tell: Gets the report so far, each time a model has come further.
-        effort: By default that of the request.
+    `kept` gets the outputs of each model, `tell` the report so far, each time a model has come
+    further.
     """
     check_upgrade_request(request)
     store = Store(place_of(request.store))
     if not request.models:
         return _of_recorded(request, store, observer)
     for name in (fspath(side or "") for side in (request.old, request.new)):
-        if side_of_bundle(name):
+        if evidence.side_of_bundle(name):
             why = "its runs are recorded, and models are measured on two stacks"
             hint = "enginescope bench MODEL --tag today, then upgrade without models"
             raise UsageError(f"side {name}", why=why, hint=hint)
@@ -138,7 +130,8 @@ def _recorded_pairs(
     old: str, new: str, store: Store, observer: MeasurementObserver
 ) -> tuple[JobPair, ...]:
     old_runs, new_runs = (
-        recorded_side(name) or resolve_runs((name,), store, observer.warn) for name in (old, new)
+        evidence.recorded_side(name) or resolve_runs((name,), store, observer.warn)
+        for name in (old, new)
     )
     pairs = pairs_of(old_runs, new_runs)
     if not pairs:

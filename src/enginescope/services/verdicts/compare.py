@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from enginescope.analysis.build_log.build_log_summary import ChoicePair, compare_choices
+from enginescope.analysis.plan_comparison.comparison import Comparison
+from enginescope.analysis.plan_comparison.comparison import compare as compare_runs
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
@@ -19,6 +22,7 @@ from enginescope.analysis.verdicts.measured_sides import (
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import Record
+from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.judge.comparison.looks import THRESHOLD_PCT
@@ -37,15 +41,10 @@ from enginescope.services.verdicts.compare_inputs import (
     repeated_sides,
     resolve_sides,
 )
-from enginescope.services.verdicts.run_selection import input_of
+from enginescope.services.verdicts.run_selection import Named, RunsInput, input_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 from enginescope.store.machine_records import FLOORS, SPREADS
-
-if TYPE_CHECKING:
-    from enginescope.analysis.build_log.build_log_summary import ChoicePair
-    from enginescope.analysis.plan_comparison.comparison import Comparison
-    from enginescope.services.verdicts.run_selection import Named, RunsInput
 
 
 class CompareRequest(Record, frozen=True, kw_only=True, eq=False):
@@ -71,15 +70,10 @@ class CompareRequest(Record, frozen=True, kw_only=True, eq=False):
 
 
 class CompareResult(Record, frozen=True, kw_only=True, eq=False):
-    """What was compared.
+    """What was compared: verdicts of sides with samples or printed figures, and plans of sides.
 
-    Attributes:
-        measured: Verdicts; ``None`` if a side has neither samples nor printed figures.
-        plans: Compared plans; ``None`` if a side has no plan.
-        choices: What the builds of two logs chose.
-        unmeasured: Sides that keep the others from a verdict, because they have no samples and no
-            printed figures.
-        by_name: Of two files of many benchmarks; nothing else is compared then.
+    `choices` are those of the builds of two logs, `unmeasured` the sides that keep the others from
+    a verdict. With `by_name`, of two files of many benchmarks, nothing else is compared.
     """
 
     measured: MeasuredComparison | None = None
@@ -119,8 +113,6 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
     plans = None
     has_plans = all(side.source.plan is not None for side in sides)
     if request.parts != "measured" and (measured is None or has_plans):
-        from enginescope.analysis.plan_comparison.comparison import compare as compare_runs
-
         runs, names = [side.source.as_run() for side in sides], request.names or plan_names(sides)
         plans = compare_runs(runs, names=names, plan_profile=request.plan_profile)
     is_engine = any(side.source.kind == "engine" for side in unmeasured)
@@ -273,9 +265,6 @@ def _measured(
 
 
 def _choices(build_logs: Sequence[Path], observer: PlanObserver) -> tuple[ChoicePair, ...]:
-    from enginescope.analysis.build_log.build_log_summary import compare_choices
-    from enginescope.formats.build_log.build_log import build_story_of
-
     stories = []
     for label, path in zip("AB", build_logs, strict=True):
         story, notices = build_story_of(plain_bytes(path), path.name)

@@ -40,17 +40,12 @@ from enginescope.services.verdicts.run_selection import (
     tagged_runs,
 )
 from enginescope.store.archive import Store
+from enginescope.store.suite_folder import suite_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSide:
-    """One side.
-
-    Attributes:
-        what: The name that the caller gave.
-        source: The plan, if there is one, and where it is from.
-        runs: Processes, failed ones too.
-    """
+    """One side by its name: its plan, if any, and its runs (processes), failed ones too."""
 
     what: str
     source: PlanInput
@@ -227,8 +222,6 @@ def _runs_of(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
 
 
 def _side_of_name(name: str, store: Store, warn: Warn, observer: PlanObserver) -> ComparedSide:
-    from enginescope.store.suite_folder import suite_named
-
     path = Path(name)
     if not path.exists():
         tagged = tagged_runs(name, store, warn)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Collection, Sequence
+from typing import get_args
 
+from enginescope.analysis.gate.gate import check_compared
+from enginescope.analysis.gate.gate import gate as compare_jobs
+from enginescope.analysis.suites.suite_row import with_cells
+from enginescope.analysis.verdicts.comparability import check_pct
+from enginescope.analysis.verdicts.compared_figures import check_metric
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GatePolicy, GateReport, GateTerms, Limit
+from enginescope.services.observer import Observer
 from enginescope.services.verdicts.run_selection import (
     RunsInput,
     earlier_runs,
@@ -16,14 +23,9 @@ from enginescope.services.verdicts.run_selection import (
     rows_of_suites,
     runs_since,
 )
+from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 from enginescope.store.machine_records import FLOORS, SPREADS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from enginescope.services.observer import Observer
-    from enginescope.store.archive import Store
 
 
 class GateRequest(Record, frozen=True, kw_only=True, eq=False):
@@ -46,16 +48,10 @@ class GateRequest(Record, frozen=True, kw_only=True, eq=False):
 
 
 class GateQuestion:
-    """A gate's request, with the runs that it names and what the store knows of them.
-
-    Attributes:
-        baseline, current: The runs of both sides.
-    """
+    """A gate's request, with the runs of both sides and what the store knows of them."""
 
     def __init__(self, request: GateRequest, observer: Observer) -> None:
         """Read the runs."""
-        from enginescope.store.archive import Store
-
         policy = request.terms.inconclusive
         check_terms(request.terms.limits, policy, get_args(GatePolicy))
         if policy != "measure" and (request.continues or request.max_time_s is not None):
@@ -83,8 +79,6 @@ class GateQuestion:
         begun: Collection[str] = (),
     ) -> GateReport:
         """Compare jobs on the terms of the request; parameters as `analysis.gate.gate` has them."""
-        from enginescope.analysis.gate.gate import gate as compare_jobs
-
         return compare_jobs(
             baseline,
             current,
@@ -99,9 +93,6 @@ class GateQuestion:
 
     def checked(self, report: GateReport) -> GateReport:
         """Return the report with the cells of suites; raise `UsageError` if nothing compares."""
-        from enginescope.analysis.gate.gate import check_compared
-        from enginescope.analysis.suites.suite_row import with_cells
-
         return check_compared(with_cells(report, *self._cells), self.baseline, self.current)
 
 
@@ -113,9 +104,6 @@ def gate_runs(request: GateRequest, observer: Observer) -> GateReport:
 
 def check_terms(limits: Sequence[Limit], inconclusive: str, policies: Sequence[str]) -> None:
     """Raise `UsageError` for a limit out of range or a policy that does not exist."""
-    from enginescope.analysis.verdicts.comparability import check_pct
-    from enginescope.analysis.verdicts.compared_figures import check_metric
-
     for limit in limits:
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
 
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.compared_figures import check_metric
+from enginescope.analysis.verdicts.history import known_histories
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run
+from enginescope.records.verdict.history import JobHistory
 from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.run_selection import input_of, runs_of_model
+from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
-
-if TYPE_CHECKING:
-    from enginescope.analysis.runs.run_view import RunView
-    from enginescope.records.verdict.history import JobHistory
 
 
 class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
-    """Whose metric to follow; see `history`.
+    """Whose metric to follow: the newest `last` runs of a model, or `runs`; see `history`.
 
-    Attributes:
-        model: Name, part of a name, or path; ``None``: `runs` are the runs.
-        backend: Beginning of the backend's specification.
-        last: Number of runs, the newest.
+    The model is a name, a part of one, or a path; the backend, the beginning of its specification.
     """
 
     model: str | None = None
@@ -41,10 +38,6 @@ class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
 
 def history_of(request: HistoryRequest, observer: PlanObserver) -> tuple[JobHistory, ...]:
     """Return the series of each job and machine, the longest first."""
-    from enginescope.analysis.verdicts.compared_figures import check_metric
-    from enginescope.analysis.verdicts.history import known_histories
-    from enginescope.store.archive import Store
-
     metric = check_metric(request.metric)
     if not request.sitting_s >= 0:
         raise UsageError(f"sitting_s {request.sitting_s:g}", why="not a duration in seconds")

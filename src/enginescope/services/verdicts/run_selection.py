@@ -6,25 +6,24 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError, UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.formats.importing.importer import import_artifacts
 from enginescope.records.run.run import Run
+from enginescope.records.suite.suite import CellRow, SuitePlan
 from enginescope.services.store_access import selected_rows
+from enginescope.store.archive import Store, load_path
 from enginescope.store.location import DatabaseUrl, recorded_place
 from enginescope.store.row import Filter
+from enginescope.store.run_folder import read_run, unpack
+from enginescope.store.run_names import is_tag, steps_back
+from enginescope.store.suite_folder import SuiteFolder, suite_named
 
-if TYPE_CHECKING:
-    from enginescope.analysis.runs.run_view import RunView
-    from enginescope.records.suite.suite import CellRow, SuitePlan
-    from enginescope.store.archive import Store
-    from enginescope.store.suite_folder import SuiteFolder
-
-    Named = RunView | str | PathLike[str] | Sequence[RunView | str | PathLike[str]]
-
-
+Named: TypeAlias = RunView | str | PathLike[str] | Sequence[RunView | str | PathLike[str]]
 #: libpq's, which sends it to any server that asks; ~/.pgpass names the server of each password.
 _SENT_TO_ALL = "PGPASSWORD"
 
@@ -50,8 +49,6 @@ def runs_of_suite(suite: SuiteFolder, store: Store, warn: Callable[[str], None])
 
 def rows_of_suites(names: Iterable[object], store: Store) -> tuple[CellRow, ...]:
     """Return the rows of the suites among `names`; skip anything else."""
-    from enginescope.store.suite_folder import suite_named
-
     texts = [name for name in names if isinstance(name, str)]
     suites = [suite_named(name, store.suite_home()) for name in texts]
     return tuple(row for suite in suites if suite is not None for row in suite.result().rows)
@@ -60,8 +57,6 @@ def rows_of_suites(names: Iterable[object], store: Store) -> tuple[CellRow, ...]
 def _store_of(
     plan: SuitePlan, missing: Sequence[str], here: Store, warn: Callable[[str], None]
 ) -> Store | None:
-    from enginescope.store.archive import Store
-
     if plan.store is None or plan.store == str(here.place):
         return None
     try:
@@ -99,8 +94,6 @@ MOST_EARLIER = 200
 
 def input_of(what: Named) -> RunsInput:
     """Convert an argument of the Python API to names and runs."""
-    from enginescope.analysis.runs.run_view import RunView
-
     items = (what,) if isinstance(what, RunView | str | PathLike) else what
     return tuple(item.given if isinstance(item, RunView) else fspath(item) for item in items)
 
@@ -123,10 +116,6 @@ def resolve_runs(what: RunsInput, store: Store, warn: Warn) -> tuple[Run, ...]:
 
 
 def _runs_named(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:
-    from enginescope.store.archive import load_path
-    from enginescope.store.run_names import steps_back
-    from enginescope.store.suite_folder import suite_named
-
     suite = suite_named(name, store.suite_home())
     if suite is not None:
         return runs_of_suite(suite, store, warn)
@@ -160,8 +149,6 @@ def _latest(name: str, back: int, store: Store, warn: Warn) -> Run:
 
 def tagged_runs(tag: str, store: Store, warn: Warn) -> tuple[Run, ...]:
     """Return the stored runs with a tag, the newest first; none if `tag` cannot be a tag."""
-    from enginescope.store.run_names import is_tag
-
     rows = selected_rows(store, Filter(tag=tag), warn) if is_tag(tag) else ()
     return tuple(store.load(row.id) for row in rows)
 
@@ -205,13 +192,10 @@ def runs_of_model(
     tag: str | None = None,
     last: int | None = None,
 ) -> tuple[Run, ...]:
-    """Return the stored runs of a model, the oldest first.
+    """Return the `last` stored runs of a model, the oldest first; `warn` of skipped ones.
 
-    Args:
-        model: Name, part of a name, or path. An exact name goes before a part.
-        warn: Receives which runs are skipped, and why.
-        backend: Beginning of the backend's specification.
-        last: Number of runs, the newest.
+    The model is a name, a part of one, or a path; an exact name goes before a part. The backend is
+    the beginning of its specification.
     """
     name = Path(model).name
     rows = selected_rows(store, Filter(model=name, backend=backend, tag=tag), warn)
@@ -260,8 +244,6 @@ def interleaved_sides(runs: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, 
 
 def runs_in_folder(folder: Path, warn: Warn) -> tuple[Run, ...]:
     """Return the stored runs in a folder: a store, one run, or folders and zip files of runs."""
-    from enginescope.store.archive import load_path
-
     if (folder / _DOCUMENT).is_file():
         return (load_path(folder),)
     inside = folder / "runs" if (folder / "runs").is_dir() else folder
@@ -278,16 +260,12 @@ def runs_in_folder(folder: Path, warn: Warn) -> tuple[Run, ...]:
 
 
 def _of_zip(path: Path) -> Run:
-    from enginescope.store.run_folder import read_run, unpack
-
     with temporary_folder() as folder:
         unpack(path, folder)
         return read_run(folder, source=str(path))
 
 
 def _imported(path: Path, warn: Warn) -> tuple[Run, ...]:
-    from enginescope.formats.importing.importer import import_artifacts
-
     imported = import_artifacts([path])
     for skipped, reason in imported.skipped:
         warn(f"skipped: {skipped}: {reason}")
