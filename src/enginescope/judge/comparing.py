@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.judge.answer import Answer, Pair
+from enginescope.judge.comparison import ratio
 from enginescope.judge.comparison.looks import (
     FLOOR_ROUNDS,
     LOOK_CONFIDENCE,
@@ -28,13 +29,6 @@ from enginescope.judge.comparison.looks import (
     THRESHOLD_PCT,
     Tally,
     looks_up_to,
-)
-from enginescope.judge.comparison.ratio import (
-    corrected_ratio,
-    is_out_of_reach,
-    middle_of,
-    more_needed,
-    ratio_of_counting_rounds,
 )
 from enginescope.judge.comparison.run_to_run import decide_sides
 from enginescope.judge.errors import UsageError
@@ -173,7 +167,7 @@ class Comparison:
         if len(experiment.whole_rounds()) < LOOKS[1]:
             return Standing.GO_ON  # one disturbed round of the first look may be all the variation
         still_open = [pair.verdict for pair in pairs if not pair.verdict.is_decided]
-        is_vain = all(is_out_of_reach(one, self._looks[-1]) for one in still_open)
+        is_vain = all(ratio.is_out_of_reach(one, self._looks[-1]) for one in still_open)
         return Standing.VAIN if is_vain else Standing.GO_ON
 
     def _pair(self, number: int, experiment: Experiment[Conditions]) -> Pair:
@@ -208,19 +202,21 @@ def verdict_of(
     a, b = zip(*rounds, strict=True)
     first, second = ([_median(entry) for entry in side] for side in (a, b))
     uncertainties = [[entry.uncertainty_pct for entry in side] for side in (a, b)]
-    estimate, used = ratio_of_counting_rounds((first, second), uncertainties, confidence=confidence)
+    estimate, used = ratio.ratio_of_counting_rounds(
+        (first, second), uncertainties, confidence=confidence
+    )
     kind, reason, detail = decide_sides(estimate, used, threshold_pct)
     more = None
     if reason is Reason.INTERVAL_TOO_WIDE:
-        more = more_needed(estimate, threshold_pct)
+        more = ratio.more_needed(estimate, threshold_pct)
     elif reason is Reason.PROCESS_STATES:
         more = FLOOR_ROUNDS - estimate.n_a
     return Verdict(
         metric=METRIC,
         kind=kind,
         reason=reason,
-        a=middle_of(used[0]),
-        b=middle_of(used[1]),
+        a=ratio.middle_of(used[0]),
+        b=ratio.middle_of(used[1]),
         estimate=estimate,
         threshold_pct=threshold_pct,
         samples_a=sum(map(_count, a)),
@@ -231,7 +227,7 @@ def verdict_of(
         detail=detail,
         corrected_ratio=None
         if kind is VerdictKind.INCONCLUSIVE
-        else corrected_ratio(estimate, threshold_pct),
+        else ratio.corrected_ratio(estimate, threshold_pct),
     )
 
 

@@ -7,13 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from enginescope.analysis.accuracy.error_limits import (
-    NEGLIGIBLE,
-    NOISE_FACTOR,
-    ExpectedNoise,
-    channel_limits,
-    whole_limits,
-)
+from enginescope.analysis.accuracy import error_limits
 from enginescope.analysis.accuracy.output_diff import Code, OutputReason
 from enginescope.analysis.accuracy.sample_checks import (
     BestClasses,
@@ -58,7 +52,7 @@ class Compared(NamedTuple):
 
     elements: ElementErrors
     channels: Sequence[ChannelErrors] = ()
-    noise: ExpectedNoise | None = None
+    noise: error_limits.ExpectedNoise | None = None
     best: BestClasses | None = None
     steps: ValueSteps | None = None
 
@@ -148,7 +142,7 @@ def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]
     moments = found.moments
     if not moments.count:
         return
-    limits = whole_limits(moments, found.low, found.high, row, noise)
+    limits = error_limits.whole_limits(moments, found.low, found.high, row, noise)
     rmse, largest = moments.rmse or 0.0, found.largest
     if not rmse <= limits.rmse:
         size = max(found.high or 0.0, -(found.low or 0.0))
@@ -193,10 +187,10 @@ def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]
 
 
 def _channels(
-    errors: ChannelErrors, row: Tolerance, noise: ExpectedNoise | None
+    errors: ChannelErrors, row: Tolerance, noise: error_limits.ExpectedNoise | None
 ) -> Iterator[OutputReason]:
     expected = noise.along(errors.axis, errors.count.size) if noise else None
-    limits = channel_limits(errors, row, expected)
+    limits = error_limits.channel_limits(errors, row, expected)
     lost = (errors.count > 0) & ~(errors.rmse <= limits.rmse) & (row.name == "fp16")
     lost &= (errors.high > 0) & (errors.high < _SMALLEST_FP16)
     if lost.any():
@@ -275,7 +269,7 @@ def _ratio(
     what: str, value: float, limit: float, scale: float, honest: float, row: Tolerance
 ) -> str:
     """Return an error beside its limit: in honest errors, where these decide the limit."""
-    if honest and 1 < limit / honest <= NOISE_FACTOR * (1 + 1e-9):
+    if honest and 1 < limit / honest <= error_limits.NOISE_FACTOR * (1 + 1e-9):
         far, allowed = (format_significant(one / honest, 2) for one in (value, limit))
         text = f"{what} is {far} × that of honest {row.name.upper()}, at most {allowed} × wanted"
         return f"{text}: {_digits(value)}"
@@ -295,12 +289,12 @@ def is_negligible(found: ElementErrors, row: Tolerance, *, places: bool = False)
     low, high = found.low or 0.0, found.high or 0.0
     is_natural = low >= 0 and high <= 1
     size = 1.0 if is_natural else max(high, -low)
-    part = row.resolution if places and is_natural else min(row.resolution, NEGLIGIBLE)
+    part = row.resolution if places and is_natural else min(row.resolution, error_limits.NEGLIGIBLE)
     return found.largest is None or found.largest.value <= part * size
 
 
 def _systematic(
-    found: ElementErrors, tolerance: Tolerance, noise: ExpectedNoise | None
+    found: ElementErrors, tolerance: Tolerance, noise: error_limits.ExpectedNoise | None
 ) -> Iterator[OutputReason]:
     moments = found.moments
     limit = tolerance.systematic_slope or 0.0

@@ -14,6 +14,7 @@ from enginescope.analysis.gate.gate_notices import (
 )
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts import measured_sides
 from enginescope.analysis.verdicts.comparability import (
     CONDITIONS,
     CompareConfig,
@@ -23,16 +24,6 @@ from enginescope.analysis.verdicts.comparability import (
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, process_value
 from enginescope.analysis.verdicts.job_identity import JobRuns, jobs_of, labels_of, shift_between
 from enginescope.analysis.verdicts.measured_notices import measured_notices
-from enginescope.analysis.verdicts.measured_sides import (
-    MeasuredComparison,
-    MeasuredPair,
-    MeasuredSide,
-    comparison_of,
-    fitting_floor,
-    looks_confidence,
-    meant_conditions,
-    recorded_plan,
-)
 from enginescope.analysis.verdicts.verdicts import verdict_on
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
@@ -165,19 +156,21 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
     if not (a and b and a.measured and b.measured):
         return
     sides = (
-        MeasuredSide(label=_SIDES[0], name=job.label, runs=a.runs),
-        MeasuredSide(label=_SIDES[1], name=job.label, runs=b.runs),
+        measured_sides.MeasuredSide(label=_SIDES[0], name=job.label, runs=a.runs),
+        measured_sides.MeasuredSide(label=_SIDES[1], name=job.label, runs=b.runs),
     )
-    floor = fitting_floor([side.measured for side in sides], known.floors)
-    comparison, plan = comparison_of(sides), recorded_plan(sides)
+    floor = measured_sides.fitting_floor([side.measured for side in sides], known.floors)
+    comparison, plan = measured_sides.comparison_of(sides), measured_sides.recorded_plan(sides)
     is_continued = comparison is not None and comparison not in known.begun
     measurements = 1 if is_continued else known.measurements
     recorded = plan.across if plan is not None else ()
-    across = tuple(dict.fromkeys((*terms.across, *recorded, *meant_conditions(*sides))))
+    across = tuple(
+        dict.fromkeys((*terms.across, *recorded, *measured_sides.meant_conditions(*sides)))
+    )
     others = [condition for condition in CONDITIONS if condition not in across]
     meant = differences(a.measured, b.measured, across=others) if across else ()
-    pair = MeasuredPair(a=_SIDES[0], b=_SIDES[1], verdicts=(), meant=meant)
-    measured = MeasuredComparison(
+    pair = measured_sides.MeasuredPair(a=_SIDES[0], b=_SIDES[1], verdicts=(), meant=meant)
+    measured = measured_sides.MeasuredComparison(
         sides=sides, pairs=(pair,), threshold_pct=0.0, comparison=comparison, floor=floor
     )
     for limit in terms.limits:
@@ -196,10 +189,9 @@ def _renamed(pairs: Sequence[JobPair]) -> Iterator[Notice]:
         if pair.how == "renamed" and pair.a and pair.b:
             before, after = pair.a.identity.model, pair.b.identity.model
             yield Notice(
-                code="I-RENAMED",
-                message=f"{before} of the baseline is {after} now: the file is the same",
-                evidence={"before": before, "after": after},
-                level="info",
+                "I-RENAMED",
+                f"{before} of the baseline is {after} now: the file is the same",
+                {"before": before, "after": after},
             )
 
 
@@ -211,13 +203,13 @@ def _pairing_notices(pair: JobPair, meant: Iterable[Difference]) -> tuple[Notice
     if not changes:
         return ()
     code = "I-ALTERED" if pair.how == "altered" else "I-MEANT"
-    return (Notice(code=code, message="; ".join(changes), level="info"),)
+    return (Notice(code, "; ".join(changes)),)
 
 
 def _row(
     job: _Job,
     limit: Limit,
-    measured: MeasuredComparison,
+    measured: measured_sides.MeasuredComparison,
     terms: CompareConfig,
     measurements: int,
     whole_share: float,
@@ -230,7 +222,7 @@ def _row(
     before, after = (side.measured for side in measured.sides)
     confidence = 1 - 2 * share
     if measured.comparison:  # it may have ended at any of its looks
-        look_error = 1 - looks_confidence(measured.sides)
+        look_error = 1 - measured_sides.looks_confidence(measured.sides)
         confidence = 1 - look_error * min(1.0, 2 * share / LOOKS_ERROR)
     headline = before[0].headline
     tag = headline.metric if metric == HEADLINE and headline is not None else metric

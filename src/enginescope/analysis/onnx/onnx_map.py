@@ -365,10 +365,10 @@ def onnx_match_notice(plan: Plan, links: OnnxMap, model: str) -> Notice | None:
     }
     if not links.links:
         return Notice(
-            code="W-ONNX-NO-MATCH",
-            message=f"0 of {working:,} layers of {plan.name} were made from nodes of {model}: it "
+            "W-ONNX-NO-MATCH",
+            f"0 of {working:,} layers of {plan.name} were made from nodes of {model}: it "
             "is another model, or one whose nodes were renamed since",
-            evidence=evidence,
+            evidence,
         )
     fitting = f"{len(links.links):,} of {working:,} layers fit it"
     by_name = any(link.evidence != "tensors" for link in links.links)
@@ -381,8 +381,8 @@ def onnx_match_notice(plan: Plan, links: OnnxMap, model: str) -> Notice | None:
     else:
         return None
     return Notice(
-        code="W-ONNX-FEW-MATCH",
-        message=f"{model} may be another model than {plan.name} was built from: {why}; the nodes' "
+        "W-ONNX-FEW-MATCH",
+        f"{model} may be another model than {plan.name} was built from: {why}; the nodes' "
         "costs are wrong if it is; give the model that this engine was built from",
-        evidence=evidence,
+        evidence,
     )

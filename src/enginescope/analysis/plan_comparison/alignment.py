@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from enginescope.analysis.layers.reformats import WHOLE_PARTS
-from enginescope.analysis.plan_comparison.alignment_matching import (
-    gaps,
-    match_in_order,
-    match_names,
-    match_nodes,
-    numbers_agree,
-    score_structure,
-)
+from enginescope.analysis.plan_comparison import alignment_matching
 from enginescope.analysis.plan_comparison.alignment_side import Group, Matching, Side
 from enginescope.core.process_control import gc_paused
 from enginescope.records.plan.plan import Alignment, Evidence, LayerPair, Plan
@@ -88,7 +81,7 @@ def _same_ends(a: Side, one: list[int], b: Side, other: list[int]) -> bool:
 
 def match_opaque(found: Matching) -> None:
     """Group a part compiled as one layer with the free layers in its place on the other side."""
-    for free_a, free_b in list(gaps(found)):
+    for free_a, free_b in list(alignment_matching.gaps(found)):
         one = [each for each in free_a if not found.a.is_reformat(each)]
         other = [each for each in free_b if not found.b.is_reformat(each)]
         alone_a = len(one) == 1 and found.a.kinds[one[0]] in WHOLE_PARTS
@@ -233,13 +226,13 @@ def _whichever_way(a: Side, b: Side) -> Matching:
 
 def _match(a: Side, b: Side) -> Matching:
     found = Matching(a, b)
-    numbers = numbers_agree(a, b)
-    match_names(found, numbers=numbers)
-    match_nodes(found, numbers=numbers)
+    numbers = alignment_matching.numbers_agree(a, b)
+    alignment_matching.match_names(found, numbers=numbers)
+    alignment_matching.match_nodes(found, numbers=numbers)
     for strict in (True, False):
-        match_in_order(found, strict=strict, numbers=numbers)
+        alignment_matching.match_in_order(found, strict=strict, numbers=numbers)
         untangle(found)
-    score_structure(found)
+    alignment_matching.score_structure(found)
     match_opaque(found)
     match_neighbours(found)
     return found

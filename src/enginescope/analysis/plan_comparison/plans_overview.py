@@ -8,11 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from enginescope.analysis.layers.layer_sum import (
-    of_plan_profile,
-    plan_profiles,
-    times_of_plan_profile,
-)
+from enginescope.analysis.layers import layer_sum
 from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
 from enginescope.analysis.memory.memory_view import PeakMemory, memory_of
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide, cause_of
@@ -142,9 +138,9 @@ def compared_plan(
             f"{name or run.job.subject.name} has no plan to compare",
             hint="give a plan's JSON, or a run of trt or trtexec, which inspect their engines",
         )
-    plan, profile = of_plan_profile(run.plan, plan_profile), run.profile
-    if profile is not None and plan_profiles(run.plan):
-        profile = times_of_plan_profile(profile, plan_profile)
+    plan, profile = layer_sum.of_plan_profile(run.plan, plan_profile), run.profile
+    if profile is not None and layer_sum.plan_profiles(run.plan):
+        profile = layer_sum.times_of_plan_profile(profile, plan_profile)
     view = RunView(replace(run, plan=plan, profile=profile))
     profile = view.run.profile
     rows = tuple(row for row in layer_rows(plan, profile) if row.time_ms or not row.is_inert)

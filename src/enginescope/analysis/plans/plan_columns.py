@@ -15,13 +15,7 @@ import msgspec
 
 from enginescope.analysis.layers.reformats import is_whole_part
 from enginescope.analysis.plans.layer_attributes import weights_type
-from enginescope.analysis.roofline.layer_work import (
-    LayerBytes,
-    LayerKinds,
-    LayerWork,
-    is_bias,
-    layer_kinds,
-)
+from enginescope.analysis.roofline import layer_work
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
@@ -39,8 +33,8 @@ class LayerFacts(Record, frozen=True):
     """
 
     layer: Layer
-    size: LayerBytes
-    work: LayerWork
+    size: layer_work.LayerBytes
+    work: layer_work.LayerWork
     timing: LayerTiming | None
     roof: LayerRoof | None
     whole_ms: float | None
@@ -130,7 +124,7 @@ _COMPUTED: dict[str, Callable[[LayerFacts], Any]] = {
     "onnx_nodes": lambda row: ";".join(row.layer.onnx_nodes) or None,
     "weights_type": lambda row: weights_type(row.layer),
     "weights_count": lambda row: next(
-        (one.count for one in row.layer.weights if not is_bias(one.role)), None
+        (one.count for one in row.layer.weights if not layer_work.is_bias(one.role)), None
     ),
     "latency.pct_time": lambda row: (
         100 * row.time_ms / row.whole_ms if row.time_ms is not None and row.whole_ms else None
@@ -164,8 +158,8 @@ class PlanFacts(Record, frozen=True, kw_only=True):
     """A plan and what was found of it; `sizes`, `works` and times go with its layers, in order."""
 
     plan: Plan
-    sizes: tuple[LayerBytes, ...]
-    works: tuple[LayerWork, ...]
+    sizes: tuple[layer_work.LayerBytes, ...]
+    works: tuple[layer_work.LayerWork, ...]
     attribution: Attribution | None = None
     roofline: Roofline | None = None
 
@@ -297,7 +291,7 @@ class PlanTotals(Record, frozen=True, kw_only=True):
     unknown_tensors: int
 
 
-def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
+def plan_totals(plan: Plan, kinds: layer_work.LayerKinds | None = None) -> PlanTotals:
     """Return the counts and bytes of `plan`.
 
     A tensor that only layers read, that none writes and that is not an input of the engine is a
@@ -307,16 +301,16 @@ def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
     Args:
         kinds: Of its layers, where they are known already.
     """
-    kinds = kinds or layer_kinds(plan)
+    kinds = kinds or layer_work.layer_kinds(plan)
     roles, count = kinds.roles, Counter(kinds.of_layer)
     active = [(one, count[at]) for at, one in enumerate(kinds.examples) if not one.is_inert]
     used = [(roles.source(one), many) for layer, many in active for one in layer.inputs]
     used = [(one, many) for one, many in used if one.name not in roles.constants]
     used += [(one, many) for layer, many in active for one in layer.outputs]
     carried = [(one, many) for layer, many in active for one in layer.weights]
-    kernels = [(one.nbytes, many) for one, many in carried if not is_bias(one.role)]
+    kernels = [(one.nbytes, many) for one, many in carried if not layer_work.is_bias(one.role)]
     kernels += [(roles.constants[name], 1) for name in kinds.constants_read]
-    biases = [(one.nbytes, many) for one, many in carried if is_bias(one.role)]
+    biases = [(one.nbytes, many) for one, many in carried if layer_work.is_bias(one.role)]
     activations = [(one.nbytes, many) for one, many in used]
     return PlanTotals(
         layers=len(plan.layers),

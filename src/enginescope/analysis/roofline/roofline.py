@@ -153,10 +153,10 @@ def other_gpu(given: GpuLimits | str | None, devices: Sequence[Device]) -> Notic
             return None
     names = ", ".join(dict.fromkeys(device.name for device in devices))
     return Notice(
-        code="W-GPU-DIFFERS",
-        message=f"the limits are those of {limits.name}, but the times are of {names}: shares of a "
+        "W-GPU-DIFFERS",
+        f"the limits are those of {limits.name}, but the times are of {names}: shares of a "
         "limit and possible savings are wrong unless the files name the wrong GPU",
-        evidence={"given": limits.name, "devices": [device.name for device in devices]},
+        {"given": limits.name, "devices": [device.name for device in devices]},
     )
 
 

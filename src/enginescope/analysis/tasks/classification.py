@@ -243,7 +243,7 @@ class TopClasses:
         made = []
         if self._not_finite:
             text = f"{self._not_finite:,} outputs contain NaN and count as wrong"
-            made.append(Notice(code="W-SCORES-NOT-FINITE", message=text))
+            made.append(Notice("W-SCORES-NOT-FINITE", text))
         total = self._items
         return TaskScores(
             values={

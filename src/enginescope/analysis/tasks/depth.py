@@ -185,13 +185,13 @@ class DepthErrors:
     def _notices(self) -> Iterator[Notice]:
         if self._not_finite:
             text = f"{self._not_finite:,} maps hold NaN or infinities, so metrics are not defined"
-            yield Notice(code="W-DEPTH-NOT-FINITE", message=text)
+            yield Notice("W-DEPTH-NOT-FINITE", text)
         if self._opposed > self._images / 2 and self._options.holds == "depth":
             text = (
                 f"in {self._opposed:,} of {self._images:,} images the map falls where the target "
                 "grows: if the model outputs disparity, use depth?holds=disparity"
             )
-            yield Notice(code="W-DEPTH-OPPOSED", message=text)
+            yield Notice("W-DEPTH-OPPOSED", text)
 
 
 def _aligned(given: Any, wanted: Any, options: DepthOptions) -> tuple[Any, float | None]:

@@ -194,7 +194,7 @@ class AveragePrecision:
         if not self._odd:
             return ()
         text = f"{self._odd:,} boxes contain NaN or infinities; enginescope skips them"
-        return (Notice(code="W-BOXES-NOT-FINITE", message=text),)
+        return (Notice("W-BOXES-NOT-FINITE", text),)
 
     def _classes(self, judged: Any) -> list[ScoredPart]:
         precision = judged.eval["precision"][:, :, :, 0, 2]

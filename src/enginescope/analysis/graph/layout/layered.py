@@ -13,14 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from enginescope.analysis.graph.layout.node_places import (
-    Layers,
-    Order,
-    against_flow,
-    horizontal,
-    layered,
-    ordered,
-)
+from enginescope.analysis.graph.layout import node_places
 from enginescope.analysis.graph.layout.routes import Placed, Point, loop, ranks, routes
 from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record
@@ -347,7 +340,7 @@ def _draw(
     """Return one part; `pairs` and `groups` are of its edges, and `edges` are their numbers."""
     local = {node: index for index, node in enumerate(nodes)}
     ends = [(local[source], local[target]) for source, target in pairs]
-    turned = against_flow(len(nodes), [a for a, _ in ends], [b for _, b in ends])
+    turned = node_places.against_flow(len(nodes), [a for a, _ in ends], [b for _, b in ends])
     down = [(b, a) if turn else (a, b) for (a, b), turn in zip(ends, turned, strict=True)]
     real = [index for index, (a, b) in enumerate(down) if a != b]
     real_ends = [down[index] for index in real]
@@ -357,8 +350,8 @@ def _draw(
         before[target].append(source)
         after[source].append(target)
     rank = ranks(before, after)
-    graph = layered(rank, real_ends, groups[real].tolist())
-    order, crossings = ordered(graph)
+    graph = node_places.layered(rank, real_ends, groups[real].tolist())
+    order, crossings = node_places.ordered(graph)
     placed = _placed(graph, order, spacing, (boxes.widths[nodes], boxes.heights[nodes]))
     lines = [loop(placed, a) if a == b else [] for a, b in down]
     drawn = routes(placed, graph, real_ends, spacing.below)
@@ -383,11 +376,14 @@ def _draw(
 
 
 def _placed(
-    graph: Layers, order: Order, spacing: Spacing, sizes: tuple[np.ndarray, np.ndarray]
+    graph: node_places.Layers,
+    order: node_places.Order,
+    spacing: Spacing,
+    sizes: tuple[np.ndarray, np.ndarray],
 ) -> Placed:
     bends = len(graph.rank) - graph.nodes
     widths = sizes[0].tolist() + [6.0] * bends  # what an edge takes beside others and nodes
-    x = horizontal(graph, order, widths, spacing.beside)
+    x = node_places.horizontal(graph, order, widths, spacing.beside)
     tall = [0.0] * len(order)
     for rank, height in zip(graph.rank, sizes[1].tolist(), strict=False):
         tall[rank] = max(tall[rank], height)
