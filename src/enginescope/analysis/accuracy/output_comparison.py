@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from enginescope.analysis.accuracy import output_diff, sample_checks
+from enginescope.analysis.accuracy.binding_check import dims_text
 from enginescope.analysis.accuracy.error_limits import (
     ExpectedNoise,
     NoiseSum,
@@ -65,9 +66,8 @@ class SideComparison:
         theirs = by_name(reference)
         for output in dict.fromkeys((*theirs, *ours)):
             if output not in self._outputs:
-                self._outputs[output] = _Output(
-                    output, self._tolerances(output), allow_nothing=self._allow_nothing
-                )
+                limits, allows = self._tolerances(output), self._allow_nothing
+                self._outputs[output] = _Output(output, limits, allow_nothing=allows)
             pair = theirs.get(output), ours.get(output)
             honest = [one.get(output) for one in expected]
             self._samples.append(self._outputs[output].add(sample, name, pair, honest))
@@ -135,9 +135,8 @@ class _Output:
         self._nearest.add(sample, a, b)
         self._arranged.add(a, b)
         if sample_checks.looks_like_scores(a):
-            self._ranks = (
-                self._ranks or sample_checks.RankAgreement()
-            ) + sample_checks.rank_agreement(a, b)
+            ranks = sample_checks.rank_agreement(a, b)
+            self._ranks = self._ranks + ranks if self._ranks else ranks
         if len(self._shapes) < 16:
             self._shapes[a.shape] = None
         self._count += 1
@@ -196,7 +195,7 @@ class _Output:
         if kind_of(dtype) not in ("float", "complex"):
             return None
         limits = whole_limits(errors.moments, errors.low, errors.high, self._tolerance, noise)
-        return float(limits.rmse) / scale
+        return float(limits.rmse) / scale if kind_of(dtype) in ("float", "complex") else None
 
     def _nothing(self, noise: ExpectedNoise | None) -> str | None:
         """Return why no element of the output shows anything, if none does."""
@@ -281,7 +280,8 @@ def _difference(
     if a.shape != b.shape:
         return output_diff.OutputReason(
             code="shape",
-            message=f"{_dims(b.shape)}, {_dims(a.shape)} in the reference (sample {sample})",
+            message=f"{dims_text(b.shape)}, {dims_text(a.shape)} in the reference "
+            f"(sample {sample})",
             evidence={"sample": sample, "shape": list(b.shape), "reference": list(a.shape)},
         )
     if kind_of(a.dtype) != kind_of(b.dtype):
@@ -291,7 +291,3 @@ def _difference(
             evidence={"dtype": b.dtype.value, "reference": a.dtype.value},
         )
     return None
-
-
-def _dims(shape: tuple[int, ...]) -> str:
-    return "×".join(map(str, shape)) or "a scalar"

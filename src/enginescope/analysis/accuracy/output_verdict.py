@@ -72,7 +72,7 @@ def reasons_of(compared: Compared, tolerance: Tolerance, kind: str) -> tuple[Out
     elif tolerance.is_given and kind == "int":
         reasons += _mismatch(found, tolerance)
     else:
-        reasons += _unequal(found, tolerance)
+        reasons += _too_many("unequal", found.unequal, found, tolerance.unequal_pct, "not equal")
     return tuple(reasons)
 
 
@@ -242,18 +242,13 @@ def _best_class(compared: Compared, most: float) -> Iterator[OutputReason]:
     best = compared.best or BestClasses()
     changes = best.clear(most, compared.channels)
     if changes:
-        margin = changes[0].margin
+        count, margin = len(changes), changes[0].margin
         yield OutputReason(
             code="best-class",
-            message=f"the best class differs in {len(changes):,} of {best.items:,} items, "
+            message=f"the best class differs in {count:,} of {best.items:,} items, "
             f"though it leads by up to {_digits(margin)} × the spread of the item's scores; "
             f"{_digits(most)} may be noise",
-            evidence={
-                "items": best.items,
-                "changed": len(changes),
-                "margin": margin,
-                "limit": most,
-            },
+            evidence={"items": best.items, "changed": count, "margin": margin, "limit": most},
         )
 
 
@@ -334,27 +329,22 @@ def _is_carried(found: ElementErrors, off: float) -> bool:
 
 
 def _mismatch(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
-    share = 100 * found.mismatched / found.elements if found.elements else 0.0
-    if tolerance.mismatch_pct is not None and share > tolerance.mismatch_pct:
-        spread = tolerance.atol_to_spread
-        rule = f"{tolerance.atol:g}" if not spread else f"{spread:g} × spread"
-        yield OutputReason(
-            code="mismatch",
-            message=f"{found.mismatched:,} of {found.elements:,} elements ({_digits(share)} %) are "
-            f"off by more than {rule} + {tolerance.rtol:g} × |reference|, "
-            f"{tolerance.mismatch_pct:g} % may be",
-            evidence={"pct": share, "limit_pct": tolerance.mismatch_pct},
-        )
+    spread = tolerance.atol_to_spread
+    rule = f"{spread:g} × spread" if spread else f"{tolerance.atol:g}"
+    what = f"off by more than {rule} + {tolerance.rtol:g} × |reference|"
+    return _too_many("mismatch", found.mismatched, found, tolerance.mismatch_pct, what)
 
 
-def _unequal(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
-    share = 100 * found.unequal / found.elements if found.elements else 0.0
-    if share > tolerance.unequal_pct:
+def _too_many(
+    code: Code, count: int, found: ElementErrors, limit_pct: float | None, what: str
+) -> Iterator[OutputReason]:
+    share = 100 * count / found.elements if found.elements else 0.0
+    if limit_pct is not None and share > limit_pct:
         yield OutputReason(
-            code="unequal",
-            message=f"{found.unequal:,} of {found.elements:,} elements ({_digits(share)} %) are "
-            f"not equal, {tolerance.unequal_pct:g} % may be",
-            evidence={"pct": share, "limit_pct": tolerance.unequal_pct},
+            code=code,
+            message=f"{count:,} of {found.elements:,} elements ({_digits(share)} %) are {what}, "
+            f"{limit_pct:g} % may be",
+            evidence={"pct": share, "limit_pct": limit_pct},
         )
 
 

@@ -175,9 +175,8 @@ class ChannelAxes:
     def add(self, reference: TensorValues, candidate: TensorValues, sample: int = 0) -> None:
         """Add one sample's output, of the same shape on both sides."""
         shape = reference.shape
-        if kind_of(reference.dtype) not in ("float", "int"):
-            return
-        if 0 in shape:  # a sample without rows says nothing of the columns
+        # a sample without rows says nothing of the columns
+        if kind_of(reference.dtype) not in ("float", "int") or 0 in shape:
             return
         lengths = dict(_axes(shape))
         if self._by_axis is None:
@@ -227,5 +226,4 @@ def _places(shape: tuple[int, ...]) -> int | None:
         return -1
     first, middle, last = shape[-3:]
     before, after = (max(pair) / min(pair) for pair in ((first, middle), (middle, last)))
-    is_last = last in _COLORS or before < after
-    return 1 if is_last else -1
+    return 1 if last in _COLORS or before < after else -1

@@ -298,9 +298,8 @@ def check_compared(
     }
     failed = [job for jobs in sides.values() for job in jobs if not job.measured]
     # rows of a suite's cells that failed on both sides before there was a run
-    cells = [
-        row for row in report.rows if row.outcome is GateOutcome.STILL_FAILING and not row.current
-    ]
+    rows = (row for row in report.rows if row.outcome is GateOutcome.STILL_FAILING)
+    cells = [row for row in rows if not row.current]
     if not failed and not cells:
         metrics = ", ".join(limit.metric for limit in report.terms.limits)
         raise UsageError(

@@ -115,9 +115,8 @@ def step_between(
         return None
     value_ms = hodges_lehmann.paired_shift(differences, confidence=CONFIDENCE).value
     interval = shift_interval(differences, value_ms)
-    return LadderStep(
-        base=base, to=to, value_ms=value_ms, interval=interval, rounds=len(differences)
-    )
+    rounds = len(differences)
+    return LadderStep(base=base, to=to, value_ms=value_ms, interval=interval, rounds=rounds)
 
 
 def shift_interval(values: Sequence[float], middle: float) -> Interval | None:

@@ -225,9 +225,7 @@ def with_onnx_work(
     which contains the node's. 0 where all nodes are known to multiply no matrices.
     """
     shares: dict[int, list[tuple[int, int]]] = {}
-    idle = {
-        at for at, layer in enumerate(plan.layers) if layer.is_inert or layer.type in MOVING_TYPES
-    }
+    idle = {n for n, it in enumerate(plan.layers) if it.is_inert or it.type in MOVING_TYPES}
     closed = {at for at, work in enumerate(works) if work.macs is not None}
     for cost in links.costs:
         macs = node_macs(graph.nodes[cost.node], graph.shapes)

@@ -188,9 +188,7 @@ def _shares(
         PlanShare(key=name, layers=len(times), time_ms=sum(times) if timed else None)
         for name, times in groups.items()
     ]
-    return tuple(
-        sorted(shares, key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.key or ""))
-    )
+    return tuple(sorted(shares, key=lambda it: (-(it.time_ms or 0.0), -it.layers, it.key or "")))
 
 
 def _latencies(view: RunView) -> tuple[LatencyFigure, ...]:

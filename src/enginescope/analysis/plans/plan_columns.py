@@ -324,9 +324,7 @@ def plan_totals(plan: Plan, kinds: layer_work.LayerKinds | None = None) -> PlanT
         activation_bytes=_sum(activations),
         padded_activation_bytes=_sum([(one.padded_nbytes, many) for one, many in used]),
         whole_parts=sum(many for layer, many in active if is_whole_part(layer)),
-        unknown_tensors=sum(
-            many for size, many in (*kernels, *biases, *activations) if size is None
-        ),
+        unknown_tensors=sum(n for size, n in (*kernels, *biases, *activations) if size is None),
     )
 
 

@@ -324,9 +324,8 @@ def thermal_state(gpu: telemetry.GpuTelemetry | None) -> ThermalState:
         series, lasted_ms = gpu.series.between(load.from_ms, load.to_ms), load.duration_ms
     state = _by_temperature(series, part, lasted_ms)
     reasons = (held.reason for of in (gpu.timed, series) for held in telemetry.held_by(of))
-    meant = dict.fromkeys(
-        one.meaning for one in reasons if one.name in ("sw_thermal", "hw_thermal")
-    )
+    thermal = ("sw_thermal", "hw_thermal")
+    meant = dict.fromkeys(reason.meaning for reason in reasons if reason.name in thermal)
     return replace(state, state="throttled", why=", ".join(meant)) if meant else state
 
 

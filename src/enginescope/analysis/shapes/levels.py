@@ -47,9 +47,8 @@ def _level(
 ) -> ShapeLevel:
     values = [process[at] for process in medians if at in process]
     last = next((process for process in outcomes if process.why[at] is not None), outcomes[-1])
-    known = copied(
-        ShapeLevel, point, inputs=last.inputs[at], profile=last.profiles[at], why=last.why[at]
-    )
+    at_last = {"inputs": last.inputs[at], "profile": last.profiles[at], "why": last.why[at]}
+    known = copied(ShapeLevel, point, **at_last)
     if not values:
         return known
     latency, interval = float(np.median(values)), level_of_processes(values)

@@ -128,6 +128,5 @@ def build_options_of(run: Run) -> dict[str, str]:
 def _is_model(spread: BuildSpread, run: Run) -> bool:
     names = {run.job.subject.name, run.build.model if run.build is not None else None}
     digests = {run.job.subject.sha256, run.build.model_sha256 if run.build is not None else None}
-    return spread.model in names or (
-        spread.model_sha256 is not None and spread.model_sha256 in digests
-    )
+    digest = spread.model_sha256
+    return spread.model in names or (digest is not None and digest in digests)

@@ -85,9 +85,8 @@ def same_computation(a: Sequence[Run], b: Sequence[Run]) -> str | None:
     full = (second if lost[0] is a[0] else first).backend
     if full.precision not in (None, "fp32") or replace(half, precision=full.precision) != full:
         return None
-    return (
-        f"{half} computes in FP32, as {full} does ({NOT_FP16}); measure without :{half.precision}"
-    )
+    advice = f"measure without :{half.precision}"
+    return f"{half} computes in FP32, as {full} does ({NOT_FP16}); {advice}"
 
 
 def varying_conditions(runs: Sequence[Run]) -> dict[str, list[str | None]]:

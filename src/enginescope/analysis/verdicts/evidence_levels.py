@@ -54,9 +54,8 @@ def printed_verdicts(
 
     Verdicts are incomparable where the conditions differ.
     """
-    sides = [
-        [RunView(run) for run in runs if run.outcome.kind is OutcomeKind.OK] for runs in (a, b)
-    ]
+    good = [[run for run in side if run.outcome.kind is OutcomeKind.OK] for side in (a, b)]
+    sides = [[RunView(run) for run in side] for side in good]
     rates = _middles([[_queries_per_s(view) for view in side] for side in sides])
     rows: list[tuple[str, tuple[float, float], str]] = []
     if rates is not None:

@@ -315,9 +315,8 @@ def _history(
     threshold_pct: float,
     failed: int,
 ) -> history.JobHistory | None:
-    pairs = [
-        (sitting[0].run, point) for sitting in sittings if (point := _point(sitting)) is not None
-    ]
+    points_of = ((sitting[0].run, _point(sitting)) for sitting in sittings)
+    pairs = [(run, point) for run, point in points_of if point is not None]
     if not pairs:
         return None
     known, points = [run for run, _ in pairs], tuple(point for _, point in pairs)

@@ -139,9 +139,7 @@ def thermal_states(found: MeasuredComparison) -> Iterator[Notice]:
     """
     if not compares_energy(found):
         return
-    every = {
-        side.label: [RunView(run).thermal_state for run in side.measured] for side in found.sides
-    }
+    every = {it.label: [RunView(run).thermal_state for run in it.measured] for it in found.sides}
     states = {label: Counter(state.state for state in side) for label, side in every.items()}
     kinds = {frozenset(counted) for counted in states.values()}
     if len(kinds) == 1 and not any("unknown" in kind for kind in kinds):

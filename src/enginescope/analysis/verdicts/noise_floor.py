@@ -75,9 +75,7 @@ def check_floor(floor: noise.NoiseFloor) -> None:
     usual = next((one for one in floor.decidable if one.rounds == LOOKS[-1]), None)
     least = usual.difference_pct if usual is not None else None
     if least is None or least > MOST_FLOOR_PCT:
-        smallest = (
-            "no difference" if least is None else f"only a difference of {least:.0f} % or more"
-        )
+        smallest = f"only a difference of {least:.0f} % or more" if least else "no difference"
         raise UsageError(
             f"its {floor.rounds} rounds vary so much that {LOOKS[-1]} rounds detect {smallest}",
             why=f"above {MOST_FLOOR_PCT:g} % the machine was disturbed, and the floor is useless",

@@ -282,9 +282,8 @@ def allow_for_sessions(estimate: RatioEstimate, shift: SessionShift | None) -> R
     reach = quantile * shift.sd * shift.weight
     low = math.exp(-math.hypot(math.log(estimate.ratio / interval.low), reach))
     high = math.exp(math.hypot(math.log(interval.high / estimate.ratio), reach))
-    widened = Interval(
-        low=estimate.ratio * low, high=estimate.ratio * high, confidence=interval.confidence
-    )
+    ends = estimate.ratio * low, estimate.ratio * high
+    widened = Interval(low=ends[0], high=ends[1], confidence=interval.confidence)
     return replace(estimate, interval=widened)
 
 

@@ -232,9 +232,8 @@ def fp32_left(view: LintView) -> Iterator[Found]:
     """
     if not any(kind.type in _COMPUTING and kind.reads in REDUCED for kind in view.kinds):
         return
-    left = view.of_kinds(
-        lambda one: one.reads is one.writes is DataType.FP32 and one.type not in REFORMATS
-    )
+    fp32 = DataType.FP32
+    left = view.of_kinds(lambda it: it.reads is it.writes is fp32 and it.type not in REFORMATS)
     for layer in left:
         if moves_only(layer) or view.times_ms.get(layer.index) == 0:
             continue

@@ -33,9 +33,7 @@ class NodeTraits:
     @cached_property
     def paths(self) -> list[Path | None]:
         """Module of each node; ``None`` where its names tell none."""
-        return [
-            module_path(node.layer) if node.layer is not None else None for node in self.graph.nodes
-        ]
+        return [module_path(it.layer) if it.layer is not None else None for it in self.graph.nodes]
 
     @cached_property
     def kinds(self) -> list[int]:

@@ -102,9 +102,7 @@ class _Columns:
             for column, x in self._passed(line, crossing):
                 spans[column] = _wider(spans[column], x, x)
         #: Places of the lines that cross each cut: the rightmost turns first.
-        self._lanes = [
-            {x: at for at, x in enumerate(sorted(some, reverse=True))} for some in crossing
-        ]
+        self._lanes = [{x: n for n, x in enumerate(sorted(xs, reverse=True))} for xs in crossing]
         self._pitch = [min(_LANE, _MOST_LANES / max(1, len(some))) for some in crossing]
         self._shift, self._borders, left = [], [], 0.0
         for column, (low, high) in enumerate(spans):
