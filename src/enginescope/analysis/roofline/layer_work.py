@@ -19,7 +19,6 @@ from enginescope.analysis.roofline.matrix_product import (
 )
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.tensor import Tensor
 
 T = TypeVar("T")
 
@@ -248,20 +247,14 @@ def matrix_product_of(layer: Layer) -> MatrixProduct | None:
 
 
 def _windowed(layer: Layer, rule: Callable[..., MatrixProduct | None]) -> MatrixProduct | None:
-    source = _data_input(layer)
     kernel = _whole_numbers(layer.attributes.get("Kernel"))
     groups = layer.attributes.get("Groups", 1)
-    if source is None or kernel is None or not isinstance(groups, int):
+    if not layer.inputs or kernel is None or not isinstance(groups, int):
         return None
+    at = layer.attributes.get("ConvXAsActInputIdx")  # TensorRT 10 says which input is convolved
+    is_named = isinstance(at, int) and 0 < at < len(layer.inputs)
+    source = layer.inputs[at if is_named else 0]
     return rule(source.shape, layer.outputs[0].shape, kernel, groups)
-
-
-def _data_input(layer: Layer) -> Tensor | None:
-    """The input that is convolved: TensorRT 10 says which, else the first."""
-    at = layer.attributes.get("ConvXAsActInputIdx")
-    if isinstance(at, int) and 0 < at < len(layer.inputs):
-        return layer.inputs[at]
-    return layer.inputs[0] if layer.inputs else None
 
 
 def _conv_act_pool(layer: Layer) -> MatrixProduct | None:
@@ -302,7 +295,7 @@ def _convolved_extents(
 def _matrices(layer: Layer) -> MatrixProduct | None:
     if len(layer.outputs) != 1:
         return None
-    return matrix_product([one.shape for one in layer.inputs], layer.outputs[0].shape)
+    return matrix_product(tuple(one.shape for one in layer.inputs), layer.outputs[0].shape)
 
 
 def _fully_connected(layer: Layer) -> MatrixProduct | None:

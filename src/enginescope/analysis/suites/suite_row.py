@@ -16,7 +16,7 @@ from enginescope.judge.comparison.hodges_lehmann import level_of_processes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
 from enginescope.records.notice import is_unstable
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 
@@ -93,7 +93,7 @@ def cell_row(
     weak = [_weak(one, is_alone=len(runs) == 1) for one in runs]
     unstable = sum(any(map(is_unstable, one)) for one in weak)
     devices = environment.devices if environment else ()
-    is_good = all(one.outcome.kind is OutcomeKind.OK for one in runs)
+    is_good = all(one.is_ok for one in runs)
     figures = pooled_figures([run_figures(one) for one in runs]) if is_good else ()
     return CellRow(
         cell=cell,
@@ -119,7 +119,7 @@ def cell_row(
 
 def _shown(runs: Sequence[Run]) -> Run | None:
     """Return the run that stands for all: the one that failed, else that of the middle median."""
-    if not runs or runs[-1].outcome.kind is not OutcomeKind.OK:
+    if not runs or not runs[-1].is_ok:
         return runs[-1] if runs else None
     latencies = [RunView(run).latency for run in runs]
     medians = [latency.median_ms for latency in latencies if latency is not None]
@@ -135,7 +135,7 @@ def _weak(run: Run, *, is_alone: bool) -> tuple[Notice, ...]:
     Of several processes what their samples say of themselves is left out: it is in the interval,
     which is of what the processes differ by.
     """
-    if run.outcome.kind is not OutcomeKind.OK:
+    if not run.is_ok:
         return ()
     notices = RunView(run).notices if is_alone else run.notices
     return tuple(notice for notice in notices if notice.level == "warning")
@@ -146,7 +146,7 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
 
     ``latency`` is the median; a percentile without an interval is left out.
     """
-    if run.outcome.kind is not OutcomeKind.OK:
+    if not run.is_ok:
         return ()
     view = RunView(run)
     found: list[CellFigure] = []
@@ -213,7 +213,7 @@ def answer_figures(sides: Iterable[ValidatedSide]) -> tuple[CellFigure, ...]:
 def _ending(
     run: Run | None, checked: CellChecked | None
 ) -> tuple[CellStatus, str | None, str | None, str | None]:
-    if run is not None and run.outcome.kind is not OutcomeKind.OK:
+    if run is not None and not run.is_ok:
         outcome = run.outcome
         return CellStatus(outcome.kind.value), outcome.message, outcome.hint, outcome.detail
     if checked is not None:

@@ -23,7 +23,7 @@ from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.comparison.ratio import is_out_of_reach
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.plan.plan import Layer, Plan, Profile
-from enginescope.records.run.run import OutcomeKind, Run, TensorValues
+from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, Limit
 from enginescope.records.verdict.upgrade import (
     MEMORY_FLOOR_BYTES,
@@ -172,9 +172,9 @@ def without_wins(rows: Sequence[UpgradeRow]) -> tuple[UpgradeRow, ...]:
 def failed_row(sides: Sequence[MeasuredSide], limit_pct: float) -> UpgradeRow:
     """Return the row of the latency where the processes of a stack failed."""
     old, new = sides
-    is_new = not new.measured or new.runs[-1].outcome.kind is not OutcomeKind.OK
+    is_new = not new.measured or not new.runs[-1].is_ok
     failed = new if is_new else old
-    bad = [run for run in failed.runs if run.outcome.kind is not OutcomeKind.OK]
+    bad = [run for run in failed.runs if not run.is_ok]
     message = (
         f"{len(bad)} of {len(failed.runs)} processes of the {'new' if is_new else 'old'} "
         f"stack failed: {failure_text(bad[-1]) if bad else 'unknown'}"
@@ -378,7 +378,7 @@ def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
 
     Without plans the nodes of a profile are the layers.
     """
-    good = [run for run in runs if run.outcome.kind is OutcomeKind.OK]
+    good = [run for run in runs if run.is_ok]
     planned = [run for run in good if run.plan is not None]
     timed = [run for run in planned or good if run.profile is not None]
     chosen = next(iter((*timed, *planned)), None)

@@ -12,7 +12,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig, differences
 from enginescope.judge.comparison.ratio import middle_of
 from enginescope.judge.verdict import EvidenceLevel, Reason, Verdict, VerdictKind
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 
 THROUGHPUT = "throughput"
 GPU_COMPUTE = "gpu_compute"
@@ -34,7 +34,7 @@ def has_printed(run: Run) -> bool:
 
 def is_printed_only(runs: Sequence[Run]) -> bool:
     """Whether a side has no samples in the processes that succeeded, and printed figures."""
-    good = [run for run in runs if run.outcome.kind is OutcomeKind.OK]
+    good = [run for run in runs if run.is_ok]
     return all(run.headline is None for run in good) and any(map(has_printed, good))
 
 
@@ -54,8 +54,7 @@ def printed_verdicts(
 
     Verdicts are incomparable where the conditions differ.
     """
-    good = [[run for run in side if run.outcome.kind is OutcomeKind.OK] for side in (a, b)]
-    sides = [[RunView(run) for run in side] for side in good]
+    sides = [[RunView(run) for run in side if run.is_ok] for side in (a, b)]
     rates = _middles([[_queries_per_s(view) for view in side] for side in sides])
     rows: list[tuple[str, tuple[float, float], str]] = []
     if rates is not None:
@@ -147,7 +146,7 @@ def evidence_level(*sides: Sequence[Run]) -> EvidenceLevel | None:
     Processes are independent builds if they are interleaved and each built its own engine. An ONNX
     Runtime session that optimizes a model builds nothing that is kept.
     """
-    good = [[run for run in side if run.outcome.kind is OutcomeKind.OK] for side in sides]
+    good = [[run for run in side if run.is_ok] for side in sides]
     if not all(good):
         return None
     if any(map(is_printed_only, good)):

@@ -24,7 +24,7 @@ from enginescope.judge.samples import Interval
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.describe import median
 from enginescope.judge.verdict import EvidenceLevel, VerdictKind
-from enginescope.records.run.run import HEADLINES, OutcomeKind, Run
+from enginescope.records.run.run import HEADLINES, Run
 from enginescope.records.verdict import history
 
 #: What a change of is the likelier cause, first; what is not here has the place of ``""``.
@@ -212,8 +212,8 @@ def histories_of(
         figures: Of `metric`.
     """
     figure_of_run = {id(one.run): one for one in figures}
-    good = [one.run for one in figures if one.run.outcome.kind is OutcomeKind.OK]
-    bad = [one.run for one in figures if one.run.outcome.kind is not OutcomeKind.OK]
+    good = [one.run for one in figures if one.run.is_ok]
+    bad = [one.run for one in figures if not one.run.is_ok]
     series = [
         (job.identity, place, tuple(group))
         for job in job_identity.jobs_of(good)

@@ -13,7 +13,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import metric_unit, process_value
 from enginescope.core.record import Record
 from enginescope.judge.comparison.run_to_run import ASSUMED_SD, SessionShift, session_shift
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 
 #: Key of ``--across`` -> the fields of an identity that then may differ; else that of its name.
 _ACROSS = {
@@ -111,12 +111,12 @@ class JobRuns(Record, frozen=True, kw_only=True, eq=False):
     @property
     def measured(self) -> tuple[Run, ...]:
         """Those that went well."""
-        return tuple(run for run in self.runs if run.outcome.kind is OutcomeKind.OK)
+        return tuple(run for run in self.runs if run.is_ok)
 
     @property
     def failed(self) -> tuple[Run, ...]:
         """Those that did not."""
-        return tuple(run for run in self.runs if run.outcome.kind is not OutcomeKind.OK)
+        return tuple(run for run in self.runs if not run.is_ok)
 
     @property
     def comparisons(self) -> frozenset[str]:
@@ -132,7 +132,7 @@ class JobRuns(Record, frozen=True, kw_only=True, eq=False):
 def identity_of(run: Run) -> JobIdentity:
     """Return what a run measured."""
     job, mode = run.job, run.job.workload.mode
-    is_done = run.outcome.kind is OutcomeKind.OK  # else the mode is what was asked for
+    is_done = run.is_ok  # else the mode is what was asked for
     return JobIdentity(
         model=job.subject.name,
         backend=job.backend.name,
@@ -254,7 +254,7 @@ def shift_between(
     alike = [
         run
         for run in past.values()
-        if run.outcome.kind is OutcomeKind.OK
+        if run.is_ok
         and run.environment.comparable_key() == conditions
         and identity_of(run) == job
         and run.job.subject.sha256 in digests

@@ -24,7 +24,7 @@ from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.rounds import plan_of, recorded_tally
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.noise import NoiseFloor
 
 
@@ -81,7 +81,7 @@ class MeasuredSide(Record, frozen=True, kw_only=True, eq=False):
     @property
     def measured(self) -> tuple[Run, ...]:
         """The processes that went well."""
-        return tuple(run for run in self.runs if run.outcome.kind is OutcomeKind.OK)
+        return tuple(run for run in self.runs if run.is_ok)
 
 
 class MeasuredPair(Record, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ from enginescope.judge.stats.series import quantum
 from enginescope.judge.stats.stability import WIDE_PCT
 from enginescope.judge.units import format_significant
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 
 T = TypeVar("T")
 
@@ -325,7 +325,7 @@ def _verdict(sides: Sides, metric: str, terms: CompareConfig, detail: str | None
 
 
 def _measured(runs: Sequence[Run], label: str) -> tuple[RunView, ...]:
-    good = tuple(RunView(run) for run in runs if run.outcome.kind is OutcomeKind.OK)
+    good = tuple(RunView(run) for run in runs if run.is_ok)
     if not good:
         why = runs[0].outcome.message if runs else None
         raise UsageError(f"nothing of {label} to compare", why=why or "no run succeeded")
