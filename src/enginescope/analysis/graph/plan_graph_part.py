@@ -73,9 +73,8 @@ def named(graph: PlanGraph, name: str) -> tuple[int, ...]:
         found = [node.id for node in graph.nodes if node.name == name]
     if not found:
         near = closest(name, [node.name for node in graph.nodes])
-        raise UsageError(
-            f"{graph.name} has no node {name!r}", hint=f"did you mean {near}?" if near else None
-        )
+        hint = f"did you mean {near}?" if near else None
+        raise UsageError(f"{graph.name} has no node {name!r}", hint=hint)
     return tuple(found)
 
 

@@ -252,8 +252,7 @@ def _windowed(layer: Layer, rule: Callable[..., MatrixProduct | None]) -> Matrix
     if not layer.inputs or kernel is None or not isinstance(groups, int):
         return None
     at = layer.attributes.get("ConvXAsActInputIdx")  # TensorRT 10 says which input is convolved
-    is_named = isinstance(at, int) and 0 < at < len(layer.inputs)
-    source = layer.inputs[at if is_named else 0]
+    source = layer.inputs[at if isinstance(at, int) and 0 < at < len(layer.inputs) else 0]
     return rule(source.shape, layer.outputs[0].shape, kernel, groups)
 
 

@@ -239,9 +239,5 @@ def _module(nodes: Sequence[int], paths: dict[int, Path], path: Path) -> Group:
         if not step:
             break
         path = (*path, *step)
-    return Group(
-        name="/".join(path[start:]),
-        path="/".join(path),
-        kind="module",
-        members=_members(nodes, paths, path),
-    )
+    name, whole, members = "/".join(path[start:]), "/".join(path), _members(nodes, paths, path)
+    return Group(name=name, path=whole, kind="module", members=members)

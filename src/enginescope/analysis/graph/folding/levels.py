@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -360,14 +361,8 @@ def module_path(layer: Layer) -> Path | None:
 def shared_path(paths: Sequence[Path]) -> Path:
     """Return what all `paths` begin with."""
     low, high = min(paths), max(paths)
-    if low == high:
-        return low
-    count = 0
-    for one, other in zip(low, high, strict=False):
-        if one != other:
-            break
-        count += 1
-    return low[:count]
+    equal = takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False))
+    return tuple(step for step, _ in equal)
 
 
 def _paths(names: Iterable[str]) -> list[Path]:
