@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import NamedTuple
 
 from enginescope.analysis.layers.reformats import WHOLE_PARTS
 from enginescope.analysis.plan_comparison import alignment_matching
@@ -35,7 +36,9 @@ def match_neighbours(found: Matching) -> None:
         for one, other in zip(chains_a[ends], chains_b[ends], strict=False):
             if _taken(found.of_a, one) or _taken(found.of_b, other):
                 continue
-            if _same_ends(found.a, one, found.b, other):
+            shapes = found.a.first_in[one[0]], found.a.first_out[one[-1]]
+            ends_b = found.b.first_in[other[0]], found.b.first_out[other[-1]]
+            if None not in shapes and shapes == ends_b:
                 found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE)
             elif alone and len(one) == len(other) == 1:
                 found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE_WITHOUT_SHAPES)
@@ -72,13 +75,6 @@ def _taken(of: list[int], chain: list[int]) -> bool:
     return any(of[one] >= 0 for one in chain)
 
 
-def _same_ends(a: Side, one: list[int], b: Side, other: list[int]) -> bool:
-    shape_in, shape_out = a.first_in[one[0]], a.first_out[one[-1]]
-    if shape_in is None or shape_out is None:
-        return False
-    return shape_in == b.first_in[other[0]] and shape_out == b.first_out[other[-1]]
-
-
 def match_opaque(found: Matching) -> None:
     """Group a part compiled as one layer with the free layers in its place on the other side."""
     for free_a, free_b in list(alignment_matching.gaps(found)):
@@ -90,13 +86,12 @@ def match_opaque(found: Matching) -> None:
             found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE)
 
 
-class _Half:
+class _Half(NamedTuple):
     """One side of a matching, with the members that each group has on it."""
 
-    def __init__(self, side: Side, of: list[int], members: list[list[int]]) -> None:
-        self.side = side
-        self.of = of
-        self.members = members
+    side: Side
+    of: list[int]
+    members: list[list[int]]
 
     def joins(self, group: int, following: int) -> bool:
         """Whether a layer of `following` reads from one of `group`."""

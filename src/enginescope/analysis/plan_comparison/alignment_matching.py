@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from enginescope.analysis.graph.layout.layered import connected_parts
 from enginescope.analysis.plan_comparison.alignment_side import Key, Matching, Side, is_numbered
 from enginescope.records.plan.plan import Evidence
 
@@ -118,35 +119,19 @@ def _joined(
     for position, nodes in nodes_b.items():
         for node in nodes:
             layers_of[node].append(position)
-    sets = _Sets()
+    first = 1 + max(nodes_a, default=-1)  # the layers of B are counted from here
+    edges = []
     for one, nodes in nodes_a.items():
         shared = Counter(other for node in nodes for other in layers_of.get(node, ()))
         for other, count in shared.items():
             if 2 * count > min(len(nodes), len(nodes_b[other])):
-                sets.join(("a", one), ("b", other))
-    return sets.split()
-
-
-class _Sets:
-    def __init__(self) -> None:
-        self._parent: dict[tuple[str, int], tuple[str, int]] = {}
-
-    def _root(self, one: tuple[str, int]) -> tuple[str, int]:
-        self._parent.setdefault(one, one)
-        while self._parent[one] != one:
-            self._parent[one] = self._parent[self._parent[one]]
-            one = self._parent[one]
-        return one
-
-    def join(self, one: tuple[str, int], other: tuple[str, int]) -> None:
-        self._parent[self._root(one)] = self._root(other)
-
-    def split(self) -> list[tuple[list[int], list[int]]]:
-        found: dict[tuple[str, int], tuple[list[int], list[int]]] = {}
-        for side, position in sorted(self._parent):
-            parts = found.setdefault(self._root((side, position)), ([], []))
-            parts[side == "b"].append(position)
-        return list(found.values())
+                edges.append((one, first + other))
+    groups = []
+    for positions, joined in connected_parts(first + 1 + max(nodes_b, default=-1), edges):
+        if joined:
+            cut = bisect_left(positions, first)
+            groups.append((positions[:cut], [position - first for position in positions[cut:]]))
+    return groups
 
 
 def _one_to_one(

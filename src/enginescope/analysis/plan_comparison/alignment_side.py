@@ -61,6 +61,7 @@ def _parts(name: str) -> list[str]:
 
 
 Key = Hashable | None
+Positions = tuple[int, ...]
 Shape = tuple[int | None, ...] | None
 
 #: Copies in a row that a reader is counted as the reader of.
@@ -181,13 +182,11 @@ def _channels(shape: Shape) -> Key:
     return (len(shape), shape[0]) if shape else None
 
 
-def _neighbours(
-    plan: Plan, kinds: list[str]
-) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+def _neighbours(plan: Plan, kinds: list[str]) -> tuple[list[Positions], list[Positions]]:
     """Nearest layers up and down the flow; a tensor written again has its last writer before."""
-    sources: dict[str, tuple[int, ...]] = {}
-    copies: dict[str, tuple[int, ...]] = {}
-    above: list[tuple[int, ...]] = []
+    sources: dict[str, Positions] = {}
+    copies: dict[str, Positions] = {}
+    above: list[Positions] = []
     below: list[list[int]] = [[] for _ in kinds]
     for layer in plan.layers:
         read = _each(sources, layer)

@@ -18,6 +18,7 @@ from enginescope.analysis.runs.throughput import Throughput
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.samples import Interval
+from enginescope.judge.units import shape_text
 from enginescope.records.plan.plan import Plan
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
@@ -382,11 +383,6 @@ def plan_columns(overview: PlansOverview) -> dict[str, list[Any]]:
 
 
 def _tensor(tensor: Tensor) -> str:
-    shape = "×".join("?" if one is None else str(one) for one in tensor.shape or ())
-    parts = (
-        tensor.name,
-        shape or None,
-        tensor.dtype.value if tensor.dtype else None,
-        tensor.layout.name if tensor.layout else None,
-    )
+    dtype, layout = tensor.dtype.value if tensor.dtype else None, tensor.layout
+    parts = (tensor.name, shape_text(tensor.shape or ()), dtype, layout.name if layout else None)
     return " ".join(part for part in parts if part)

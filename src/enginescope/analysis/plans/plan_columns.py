@@ -19,6 +19,7 @@ from enginescope.analysis.roofline import layer_work
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
+from enginescope.judge.units import shape_text
 from enginescope.records.plan.plan import Attribution, Layer, LayerTiming, Plan
 from enginescope.records.tensor import Tensor
 
@@ -62,8 +63,7 @@ def _tensors(tensors: Sequence[Tensor]) -> str:
 
 
 def _tensor(tensor: Tensor) -> str:
-    sizes = ("?",) if tensor.shape is None else tensor.shape
-    shape = "×".join("?" if size is None else str(size) for size in sizes)
+    shape = shape_text((None,) if tensor.shape is None else tensor.shape)
     layout = tensor.layout.name if tensor.layout else None
     return " ".join(filter(None, (shape, tensor.dtype.value if tensor.dtype else None, layout)))
 

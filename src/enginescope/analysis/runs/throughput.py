@@ -47,15 +47,12 @@ def throughput_of(run: Run, headline: Summary | None) -> Throughput | None:
     tool = run.tool
     samples = run.headline
     if tool and tool.throughput_per_s is not None:
-        return Throughput(
-            per_s=tool.throughput_per_s, unit="queries", definition=f"as {tool.tool} printed it"
-        )
+        how = f"as {tool.tool} printed it"
+        return Throughput(per_s=tool.throughput_per_s, unit="queries", definition=how)
     if tool and tool.host_walltime_s and samples:
-        return Throughput(
-            per_s=len(samples) / tool.host_walltime_s,
-            unit="queries",
-            definition=f"queries ÷ the wall time that {tool.tool} printed",
-        )
+        how = f"queries ÷ the wall time that {tool.tool} printed"
+        per_s = len(samples) / tool.host_walltime_s
+        return Throughput(per_s=per_s, unit="queries", definition=how)
     batch = run.job.workload.batch
     unit: Literal["items", "queries"] = "items" if batch else "queries"
     if run.wall_ms and samples:
@@ -127,11 +124,8 @@ def round_trip(run: Run) -> RoundTrip | None:
     whole, compute = run.series("latency"), run.series("gpu_compute")
     if whole is None or compute is None or len(whole) != len(compute) or not len(whole):
         return None
-    known = [
-        (name, one)
-        for name in ("h2d", "gpu_compute", "d2h")
-        if (one := run.series(name)) is not None
-    ]
+    every = ((name, run.series(name)) for name in ("h2d", "gpu_compute", "d2h"))
+    known = [(name, one) for name, one in every if one is not None]
     rest = whole.values_ms - sum(one.values_ms for _, one in known)
     return RoundTrip(
         whole_ms=float(np.median(whole.values_ms)),

@@ -14,9 +14,9 @@ from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.comparison.looks import THRESHOLD_PCT
 from enginescope.judge.comparison.run_to_run import SessionShift
+from enginescope.judge.units import shape_text
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.run.run import Run
-from enginescope.records.tensor import Tensor
 from enginescope.records.verdict.lottery import BuildSpread
 
 
@@ -136,14 +136,12 @@ def _precision(run: Run) -> str | None:
     return run.job.backend.precision or built or ("default" if run.build else None)
 
 
-def _shapes(tensors: tuple[Tensor, ...]) -> str | None:
-    if not tensors or any(tensor.shape is None for tensor in tensors):
-        return None
+def fed_shapes(run: Run) -> str | None:
+    """Return the shapes of a run's inputs as text; ``None``: one of them is not known."""
+    known = [tensor.shape for tensor in run.inputs if tensor.shape is not None]
     # names may change from export to export; what is fed does not
-    return ", ".join(
-        "×".join("?" if size is None else str(size) for size in tensor.shape or ())
-        for tensor in tensors
-    )
+    is_known = known and len(known) == len(run.inputs)
+    return ", ".join(map(shape_text, known)) if is_known else None
 
 
 def _metric(run: Run) -> str | None:
@@ -176,7 +174,7 @@ CONDITIONS: dict[str, Condition] = {
         Condition("governor", "CPU governor", lambda run: run.environment.host.governor),
         Condition("backend", "backend", _backend),
         Condition("precision", "precision", _precision),
-        Condition("shapes", "input shapes", lambda run: _shapes(run.inputs)),
+        Condition("shapes", "input shapes", fed_shapes),
         Condition("metric", "what was timed", _metric),
         Condition("mode", "mode", _mode("kind")),
         Condition("in-flight", "queries in flight", _mode("in_flight")),

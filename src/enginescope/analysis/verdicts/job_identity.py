@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.comparability import fed_shapes
 from enginescope.analysis.verdicts.compared_figures import metric_unit, process_value
 from enginescope.core.record import Record
 from enginescope.judge.comparison.run_to_run import ASSUMED_SD, SessionShift, session_shift
@@ -139,7 +140,7 @@ def identity_of(run: Run) -> JobIdentity:
         precision=job.backend.precision,
         environment=job.backend.environment,
         options="&".join(f"{key}={value}" for key, value in sorted(job.backend.options.items())),
-        inputs=_inputs(run),
+        inputs=fed_shapes(run),
         batch=job.workload.batch,
         load=job.load.text if job.load else None,
         contention=job.contention.text if job.contention else None,
@@ -180,14 +181,6 @@ def labels_of(identities: Sequence[JobIdentity]) -> tuple[str, ...]:
 def _label(one: JobIdentity, more: Iterable[str]) -> str:
     parts = (one.model, one.spec, one.text("batch"), *(one.text(field) for field in more))
     return " · ".join(part for part in parts if part)
-
-
-def _inputs(run: Run) -> str | None:
-    if run.inputs and all(one.shape is not None for one in run.inputs):
-        shapes = [one.shape or () for one in run.inputs]
-        # names may change from export to export; what is fed does not
-        return ", ".join("×".join("?" if n is None else str(n) for n in shape) for shape in shapes)
-    return None
 
 
 #: Runs that follow each other by no more than this belong to one session, in seconds.

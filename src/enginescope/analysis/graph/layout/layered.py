@@ -313,7 +313,8 @@ def lay_out(boxes: Boxes, spacing: Spacing | None = None) -> LaidOut:
     if m and not (edges.min() >= 0 and edges.max() < count):
         raise ValueError("an edge ends at an unknown node")
     with gc_paused():
-        parts = [_draw(boxes, spacing, *part) for part in connected_parts(count, edges.tolist())]
+        pairs = [(source, target) for source, target in edges.tolist()]
+        parts = [_draw(boxes, spacing, *part) for part in connected_parts(count, pairs)]
         return _together(boxes, spacing, parts)
 
 
