@@ -194,12 +194,9 @@ def _escaped(text: str) -> str:
 
 
 def _row(entry: Entry[Conditions]) -> dict[str, Any]:
-    position, values = entry.position, entry.measured.values
+    values = entry.measured.values
     return {
-        "side": position.side,
-        "round": position.round,
-        "place": position.place,
-        "attempt": position.attempt,
+        **asdict(entry.position),
         "values_ms": None if values is None else values.tolist(),
         "uncertainty_pct": entry.uncertainty_pct,
         "failure": entry.measured.failure,

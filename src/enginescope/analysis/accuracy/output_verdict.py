@@ -86,12 +86,9 @@ def accepts_noise(found: ElementErrors, tolerance: Tolerance) -> bool:
 def _nonfinite(found: ElementErrors) -> Iterator[OutputReason]:
     if not found.disagreeing_nonfinite:
         return
-    counts = {
-        "NaN": found.new_nan,
-        "infinite": found.new_infinite,
-        "finite only here": found.lost_nonfinite,
-    }
-    parts = [f"{count:,} {word}" for word, count in counts.items() if count]
+    counts = (found.new_nan, found.new_infinite, found.lost_nonfinite)
+    words = zip(counts, ("NaN", "infinite", "finite only here"), strict=True)
+    parts = [f"{count:,} {word}" for count, word in words if count]
     first = found.first_nonfinite
     where = f", the first at {list(first.index)} of sample {first.sample}" if first else ""
     yield OutputReason(

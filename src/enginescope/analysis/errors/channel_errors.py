@@ -112,10 +112,8 @@ class ChannelErrors:
     def add(self, reference: Any, candidate: Any, sample: int) -> None:
         """Add one sample: two arrays of the same shape."""
         length = self.count.size
-        a, b = (
-            np.moveaxis(values, self.axis, 0).reshape(length, -1)
-            for values in (reference, candidate)
-        )
+        sides = (np.moveaxis(values, self.axis, 0) for values in (reference, candidate))
+        a, b = (values.reshape(length, -1) for values in sides)
         self.samples += 1
         step = max(1, CHUNK // max(a.shape[1], 1))
         for begin in range(0, length, step):

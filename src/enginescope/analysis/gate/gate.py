@@ -82,10 +82,8 @@ def gate(
     said = [notice for row in rows for notice in row.notices if notice.code in _OF_ALL]
     # of rows with several confidences, the one that needs most speaks for all
     shared = {one.code: one for one in sorted(said, key=lambda one: one.evidence.get("needed", 0))}
-    own = [
-        replace(row, notices=tuple(one for one in row.notices if one.code not in _OF_ALL))
-        for row in rows
-    ]
+    notices = ([it for it in row.notices if it.code not in _OF_ALL] for row in rows)
+    own = [replace(row, notices=tuple(left)) for row, left in zip(rows, notices, strict=True)]
     newest = max(current, key=lambda one: one.created, default=None)
     return GateReport(
         baseline=name,

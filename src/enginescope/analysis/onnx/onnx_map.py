@@ -165,10 +165,8 @@ def _costs(
     graph: OnnxGraph, links: Sequence[LayerLink], attribution: Attribution | None
 ) -> tuple[NodeCost, ...]:
     # a dynamic dimension taken as 1: as a rule it is the batch, which all nodes share
-    shapes = {
-        name: tuple(1 if dim is None else dim for dim in shape)
-        for name, shape in graph.shapes.items()
-    }
+    every = graph.shapes.items()
+    shapes = {name: tuple(1 if dim is None else dim for dim in shape) for name, shape in every}
     sizes = [(node_macs(node, shapes) or 0, node_elements(node, shapes)) for node in graph.nodes]
     held: dict[int, list[int]] = defaultdict(list)
     times: dict[int, float] = {}

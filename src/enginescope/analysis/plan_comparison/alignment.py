@@ -147,11 +147,8 @@ def untangle(found: Matching) -> None:
     Layers of equal kind and shapes, such as the last convolution of a block and the one in its
     shortcut, are told apart by what they read and by who reads them. Linear in the pairs.
     """
-    pairs = [
-        (number, group)
-        for number, group in enumerate(found.groups)
-        if group.evidence is Evidence.STRUCTURE
-    ]
+    numbered = enumerate(found.groups)
+    pairs = [(number, it) for number, it in numbered if it.evidence is Evidence.STRUCTURE]
     pairs.sort(key=lambda pair: pair[1].a)
     for place, (number, group) in enumerate(pairs):
         for other_number, other in pairs[place + 1 : place + 1 + REACH]:

@@ -98,12 +98,8 @@ def _usable(
 def _unique_numbers(side: Side) -> dict[str, int]:
     """Node whose name is a mere number -> the only layer that has it."""
     uses = Counter(node for nodes in side.nodes for node in nodes if is_numbered(node))
-    return {
-        node: position
-        for position, nodes in enumerate(side.nodes)
-        for node in nodes
-        if uses[node] == 1
-    }
+    layers = enumerate(side.nodes)
+    return {node: at for at, nodes in layers for node in nodes if uses[node] == 1}
 
 
 def _unique_names(side: Side) -> dict[str, int]:

@@ -319,10 +319,8 @@ def _across(
     found = []
     for key in dict.fromkeys(key for table in tables for key in table):
         # no layers take no time, where the plan has times at all
-        none = (
-            PlanShare(key=key, layers=0, time_ms=None if plan.sum_ms is None else 0.0)
-            for plan in plans
-        )
+        zeros = (None if plan.sum_ms is None else 0.0 for plan in plans)
+        none = (PlanShare(key=key, layers=0, time_ms=time_ms) for time_ms in zeros)
         row = [table.get(key, empty) for table, empty in zip(tables, none, strict=True)]
         layers, times = tuple(one.layers for one in row), tuple(one.time_ms for one in row)
         found.append(ShareAcross(key=key, layers=layers, time_ms=times))

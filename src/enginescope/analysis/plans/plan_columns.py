@@ -217,10 +217,8 @@ def _own_fields(rows: Sequence[LayerFacts]) -> dict[str, list[Any]]:
         for key, value in row.layer.attributes.items():
             if key != "StreamId":  # the column "stream"
                 sparse.setdefault(key, {})[number] = value
-    return {
-        f"raw.{key}" if key in VALUES else key: _filled(values, len(rows))
-        for key, values in sparse.items()
-    }
+    columns = {key: _filled(values, len(rows)) for key, values in sparse.items()}
+    return {f"raw.{key}" if key in VALUES else key: column for key, column in columns.items()}
 
 
 def _filled(values: Mapping[int, Any], length: int) -> list[Any]:

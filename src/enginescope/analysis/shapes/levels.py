@@ -280,11 +280,8 @@ def cliffs_of(
     for at, point in enumerate(points):
         slower = []
         for to in range(at + 1, len(points)):
-            logs = [
-                math.log(process[at] / process[to])
-                for process in medians
-                if at in process and to in process
-            ]
+            both = (process for process in medians if at in process and to in process)
+            logs = [math.log(process[at] / process[to]) for process in both]
             if len(logs) < 2 or points[to].size <= point.size:
                 continue
             shift = student_paired_shift(logs, confidence=1 - (1 - _CONFIDENCE) / count)

@@ -259,11 +259,8 @@ def with_cells(
 
 
 def _validated(rows: Iterable[CellRow]) -> dict[tuple[str, str, str], CellRow]:
-    return {
-        (row.cell.model, row.cell.spec, row.cell.case): row
-        for row in rows
-        if row.cell.mode != "benchmark"
-    }
+    checked = (row for row in rows if row.cell.mode != "benchmark")
+    return {(row.cell.model, row.cell.spec, row.cell.case): row for row in checked}
 
 
 def _row(a: CellRow | None, b: CellRow | None) -> GateRow:

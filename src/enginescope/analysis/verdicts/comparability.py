@@ -91,11 +91,8 @@ def same_computation(a: Sequence[Run], b: Sequence[Run]) -> str | None:
 
 def varying_conditions(runs: Sequence[Run]) -> dict[str, list[str | None]]:
     """Return each condition in which runs differ and that names do not show: title -> values."""
-    values = {
-        one.title: [one.of(run) for run in runs]
-        for one in CONDITIONS.values()
-        if one.key not in IN_NAMES
-    }
+    hidden = (one for one in CONDITIONS.values() if one.key not in IN_NAMES)
+    values = {one.title: [one.of(run) for run in runs] for one in hidden}
     return {title: each for title, each in values.items() if len({*each} - {None}) > 1}
 
 

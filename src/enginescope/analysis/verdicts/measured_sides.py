@@ -131,10 +131,8 @@ class MeasuredComparison(Result, Record, frozen=True, kw_only=True, eq=False):
     @property
     def is_final(self) -> bool:
         """Whether more processes of the same builds would not change what it says."""
-        return all(
-            pair.headline.is_decided or pair.headline.reason is Reason.BUILD_SPREAD
-            for pair in self.pairs
-        )
+        headlines = (pair.headline for pair in self.pairs)
+        return all(it.is_decided or it.reason is Reason.BUILD_SPREAD for it in headlines)
 
     @property
     def is_vain(self) -> bool:

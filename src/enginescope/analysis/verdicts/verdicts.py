@@ -183,10 +183,8 @@ def figure_verdict(sides: Sides, figure: Figure, terms: CompareConfig) -> Verdic
     verdict = _open(figure, known, terms)
     if not figure.is_exact:
         return _repeated(verdict, sides, known, terms)
-    distance, kind = (
-        math.log(ratio.middle_of(known[1]) / ratio.middle_of(known[0])),
-        VerdictKind.SAME,
-    )
+    middles = ratio.middle_of(known[0]), ratio.middle_of(known[1])
+    distance, kind = math.log(middles[1] / middles[0]), VerdictKind.SAME
     if abs(distance) > math.log1p(verdict.threshold_pct / 100):
         better = (distance > 0) is verdict.higher_is_better
         kind = VerdictKind.FASTER if better else VerdictKind.SLOWER

@@ -246,12 +246,11 @@ def ratio_of_counting_rounds(
     """
     found = disturbances(uncertainties_pct)
     a, b = (list(compress(side, found.counts)) for side in medians)
-    disturbed = DisturbedRounds(
-        a=found.alone[0],
-        b=found.alone[1],
-        both=found.several,
-        unstable=None if found.unstable is None else ("a", "b")[found.unstable],
-    )
+    unstable: Literal["a", "b", None] = None
+    if found.unstable is not None:
+        unstable = "b" if found.unstable else "a"
+    alone_a, alone_b = found.alone
+    disturbed = DisturbedRounds(a=alone_a, b=alone_b, both=found.several, unstable=unstable)
     estimate = ratio_of_rounds(a, b, confidence=confidence)
     if estimate.interval is None:
         obvious = _obvious(_logs(medians[1]) - _logs(medians[0]), confidence)

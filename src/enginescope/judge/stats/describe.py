@@ -187,11 +187,8 @@ def _support(series: Array, ordered: Array, p: float) -> float:
 
 def _weak_below(p: float, support: Mapping[float, float]) -> float | None:
     """Return the lowest percentile from the median to below `p` that lacks samples."""
-    weak = (
-        lower
-        for lower in (_MEDIAN, *PERCENTILES)
-        if lower < p and support[lower] < needed_samples(lower)
-    )
+    lower = (each for each in (_MEDIAN, *PERCENTILES) if each < p)
+    weak = (each for each in lower if support[each] < needed_samples(each))
     return next(weak, None)
 
 

@@ -169,17 +169,14 @@ def variance_components(
         ("iteration", within.mean),
     )
     drawn = ((top - middle) / processes, middle - low, low)
-    shares = _shares([max(variance, 0.0) for _, variance in estimates])
+    parts = [max(variance, 0.0) for _, variance in estimates]
+    whole = sum(parts)
+    shares = [100 * part / whole if whole > 0 else None for part in parts]
     build, process, iteration = (
         _component(level, variance, draws, share)  # type: ignore[arg-type]
         for (level, variance), draws, share in zip(estimates, drawn, shares, strict=True)
     )
     return build, process, iteration
-
-
-def _shares(parts: Sequence[float]) -> list[float | None]:
-    whole = sum(parts)
-    return [100 * part / whole if whole > 0 else None for part in parts]
 
 
 def _component(

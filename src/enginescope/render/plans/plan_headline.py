@@ -36,9 +36,10 @@ from enginescope.render.base.phrases import (
     layer_sum_note,
     sum_interval_text,
 )
-from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import every_rule
 from enginescope.rules.engine import LintReport, lint
+from enginescope.rules.view import LintInput
 
 
 def timed_at_rest(rows: Iterable[LayerRow]) -> int:

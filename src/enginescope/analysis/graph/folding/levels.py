@@ -154,11 +154,8 @@ def levels(graph: PlanGraph, *wholes: Group) -> tuple[Levels, ...]:
 def _levels(nodes: int, ends: Numbers, whole: Group) -> Levels:
     groups = (whole, *whole.groups())
     number = {id(one): -1 - at for at, one in enumerate(groups)}
-    listed = [
-        one if isinstance(one, int) else number[id(one)]
-        for group in groups
-        for one in group.members
-    ]
+    every = (member for group in groups for member in group.members)
+    listed = [member if isinstance(member, int) else number[id(member)] for member in every]
     members = np.array(listed, dtype=np.int64)
     sizes = [len(group.members) for group in groups]
     starts = np.concatenate(([0], np.cumsum(sizes)))

@@ -191,10 +191,7 @@ def _sweep(order: Order, graph: Layers, place: list[int], sweep: int) -> None:
         if flips:
             row.reverse()
         # neighbors on the other side decide between equal barycentres
-        keys = {
-            node: _mean(near[node], place, node) + 1e-4 * _mean(far[node], place, node)
-            for node in row
-        }
+        keys = {it: _mean(near[it], place, it) + 1e-4 * _mean(far[it], place, it) for it in row}
         row.sort(key=keys.__getitem__)
         _number(row, place)
 
