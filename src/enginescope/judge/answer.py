@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from enum import Enum
 from typing import Any
 
 from enginescope.judge.experiment import Ended, Entry
@@ -206,8 +205,7 @@ def _row(entry: Entry[Conditions]) -> dict[str, Any]:
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
-    return asdict(verdict, dict_factory=lambda items: {key: _value(one) for key, one in items})
-
-
-def _value(value: object) -> object:
-    return value.value if isinstance(value, Enum) else value
+    # members of enumerations as their values
+    return asdict(
+        verdict, dict_factory=lambda of: {key: getattr(it, "value", it) for key, it in of}
+    )

@@ -12,6 +12,7 @@ from enginescope.analysis.layers import layer_sum
 from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
 from enginescope.analysis.memory.memory_view import PeakMemory, memory_of
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide, cause_of
+from enginescope.analysis.plans.layer_attributes import type_name
 from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Throughput
@@ -164,18 +165,15 @@ def compared_plan(
         has_own_times=profile.has_own_times if profile else None,
         by_type=_shares(rows, lambda row: row.type, timed=profile is not None),
         by_precision=_shares(rows, lambda row: row.precision, timed=profile is not None),
-        by_output_precision=_shares(rows, _output_precision, timed=profile is not None),
+        by_output_precision=_shares(
+            rows, lambda row: type_name(row.outputs), timed=profile is not None
+        ),
         latencies=_latencies(view),
         throughput=view.throughput,
         mode=run.job.workload.mode,
         memory=None if memory is None else memory.peak,
     )
     return ComparedPlan(plan=plan, view=view, summary=summary)
-
-
-def _output_precision(row: LayerRow) -> str | None:
-    dtype = row.outputs[0].dtype if row.outputs else None
-    return dtype.value if dtype else None
 
 
 def _shares(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from enginescope.analysis.roofline.layer_work import is_bias
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer
+from enginescope.records.tensor import Tensor
 
 _Value: TypeAlias = Callable[[Layer], "str | int | None"]
 
@@ -87,9 +88,10 @@ def weights_type(layer: Layer) -> str | None:
     return kernel.dtype.value if kernel and kernel.dtype else None
 
 
-def _output_type(layer: Layer) -> str | None:
-    dtype = layer.outputs[0].dtype if layer.outputs else None
-    return dtype.value if dtype else None
+def type_name(tensors: Sequence[Tensor]) -> str | None:
+    """Return the name of the first tensor's type, or ``None``."""
+    dtype = tensors[0].dtype if tensors else None
+    return dtype._value_ if dtype else None  # the property `value` calls Python
 
 
 def _tactic_value(layer: Layer) -> str | None:
@@ -101,7 +103,12 @@ def _tactic_value(layer: Layer) -> str | None:
 _KERNEL = "height × width of the kernel, or of the pooling window"
 _ORIGIN = "why a reformat is there: QDQ, or REFORMAT for one that TensorRT inserted"
 _TABLE: tuple[tuple[str, str, str, _Value], ...] = (
-    ("output_precision", "Output type", "type of the first output", _output_type),
+    (
+        "output_precision",
+        "Output type",
+        "type of the first output",
+        lambda it: type_name(it.outputs),
+    ),
     ("weights_type", "Weights' type", "element type of the kernel", weights_type),
     ("kernel", "Kernel", _KERNEL, _dims_of("Kernel", "WindowSize")),
     ("stride", "Stride", "height × width", _dims_of("Stride")),

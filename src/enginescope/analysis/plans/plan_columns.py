@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from enginescope.analysis.layers.reformats import is_whole_part
-from enginescope.analysis.plans.layer_attributes import weights_type
+from enginescope.analysis.plans.layer_attributes import type_name, weights_type
 from enginescope.analysis.roofline import layer_work
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import Record
@@ -204,8 +204,8 @@ def layer_facts(facts: PlanFacts, positions: Sequence[int]) -> list[LayerFacts]:
                 roofs.get(at),
                 whole_ms,
                 timing.time_ms if timing else None,
-                _precision_name(layer.inputs),
-                _precision_name(layer.outputs),
+                type_name(layer.inputs),
+                type_name(layer.outputs),
             )
         )
     return found
@@ -217,15 +217,11 @@ def _own_fields(rows: Sequence[LayerFacts]) -> dict[str, list[Any]]:
         for key, value in row.layer.attributes.items():
             if key != "StreamId":  # the column "stream"
                 sparse.setdefault(key, {})[number] = value
-    columns = {key: _filled(values, len(rows)) for key, values in sparse.items()}
-    return {f"raw.{key}" if key in VALUES else key: column for key, column in columns.items()}
-
-
-def _filled(values: Mapping[int, Any], length: int) -> list[Any]:
-    column: list[Any] = [None] * length
-    for number, value in zip(values, _of_one_kind(list(values.values())), strict=True):
-        column[number] = value
-    return column
+    found = {}
+    for key, values in sparse.items():
+        known = dict(zip(values, _of_one_kind(list(values.values())), strict=True))
+        found[f"raw.{key}" if key in VALUES else key] = [*map(known.get, range(len(rows)))]
+    return found
 
 
 def _of_one_kind(values: list[Any]) -> list[Any]:
@@ -336,9 +332,3 @@ def _count(layers: Iterable[tuple[Layer, int]], key: Callable[[Layer], str]) -> 
     for layer, many in layers:
         found[key(layer)] += many
     return dict(found.most_common())
-
-
-def _precision_name(tensors: Sequence[Tensor]) -> str | None:
-    """Return the name of the first tensor's type, or ``None``."""
-    dtype = tensors[0].dtype if tensors else None
-    return dtype._value_ if dtype else None  # the property `value` calls Python

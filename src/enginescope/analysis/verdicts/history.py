@@ -13,7 +13,7 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts import job_identity
-from enginescope.analysis.verdicts.comparability import check_pct
+from enginescope.analysis.verdicts.comparability import CONDITIONS, check_pct
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of, metric_unit
 from enginescope.analysis.verdicts.evidence_levels import is_printed_only
 from enginescope.core.errors import UsageError
@@ -32,6 +32,7 @@ _ORDER = ("model", "engine", "TensorRT", "ONNX Runtime", "driver", "clocks", "go
 _RANK = {fact: rank for rank, fact in enumerate((*_ORDER, "enginescope", "host", "commit"))}
 _TENSORRT = ("tensorrt", "tensorrt-cu12", "tensorrt-cu13", "tensorrt-lean")
 _DIGEST = 12
+_SWITCH: dict[bool | None, str] = {True: "on", False: "off"}
 
 
 def facts_of(run: Run) -> dict[str, str]:
@@ -43,16 +44,14 @@ def facts_of(run: Run) -> dict[str, str]:
         "engine": build.engine_sha256[:_DIGEST] if build and build.engine_sha256 else None,
         "TensorRT": _tensorrt(run),
         "governor": where.host.governor,
-        "boost": _switch(run, "boost"),
-        "SMT": _switch(run, "smt"),
+        "boost": _SWITCH.get(where.host.boost),
+        "SMT": _SWITCH.get(where.host.smt),
         "system": where.host.os,
         "container": where.host.container,
         "cores": str(where.host.cores_usable) if where.host.cores_usable else None,
         "host": where.host.name,
         "commit": where.commit.short if where.commit else None,
-        "driver": " + ".join(
-            dict.fromkeys(device.driver for device in where.devices if device.driver)
-        ),
+        "driver": CONDITIONS["driver"].of(run),
     }
     for name, version in where.versions.items():
         if name not in _TENSORRT:
@@ -107,11 +106,6 @@ def _tensorrt(run: Run) -> str | None:
     versions = run.environment.versions
     named = next((versions[name] for name in _TENSORRT if name in versions), None)
     return named or (run.tool.tool_version if run.tool else None)
-
-
-def _switch(run: Run, name: str) -> str | None:
-    value = getattr(run.environment.host, name)
-    return None if value is None else "on" if value else "off"
 
 
 #: Smaller changes do not matter, unless something else is asked for.
@@ -339,7 +333,11 @@ def _history(
         for one, at in zip(found, places, strict=True)
     )
     label, identity = job
-    levels = _levels(values, sorted(change.at for change in changes if change.is_sure))
+    ends = [0, *sorted(change.at for change in changes if change.is_sure), len(values)]
+    levels = tuple(
+        history.Level(first=first, last=end - 1, value=float(np.median(values[first:end])))
+        for first, end in pairwise(ends)
+    )
     return history.JobHistory(
         label=label,
         model=identity.model,
@@ -404,12 +402,4 @@ def _point(sitting: Sequence[RunFigure]) -> history.HistoryPoint | None:
         highest=highest,
         commit=commit.short if commit else None,
         tags=tuple(dict.fromkeys(tag for one in known for tag in one.run.tags)),
-    )
-
-
-def _levels(values: Sequence[float], cuts: Sequence[int]) -> tuple[history.Level, ...]:
-    ends = [0, *cuts, len(values)]
-    return tuple(
-        history.Level(first=first, last=end - 1, value=float(np.median(values[first:end])))
-        for first, end in pairwise(ends)
     )

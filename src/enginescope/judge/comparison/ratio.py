@@ -402,7 +402,7 @@ def mean_ratio(
         factor = _quantile(confidence) / _quantile(interval.confidence)
         down.append(factor * math.log(ratio / interval.low))
         up.append(factor * math.log(interval.high / ratio))
-    add = math.fsum if is_shared else _root_of_squares
+    add = math.fsum if is_shared else lambda values: math.hypot(*values)
     return math.exp(middle), Interval(
         low=math.exp(middle - add(down) / count),
         high=math.exp(middle + add(up) / count),
@@ -412,7 +412,3 @@ def mean_ratio(
 
 def _quantile(confidence: float) -> float:
     return _NORMAL.inv_cdf((1 + confidence) / 2)
-
-
-def _root_of_squares(values: Sequence[float]) -> float:
-    return math.hypot(*values)
