@@ -54,10 +54,9 @@ def mark_text(percentile: Percentile) -> str | None:
 
 def range_or_mark(percentile: Percentile) -> str:
     """Return ``95 % CI 7.1 … 8.3 ms``, or what the samples lack."""
-    interval = percentile.interval
-    return mark_text(percentile) or (
-        f"95 % CI {range_text(interval.low, interval.high)} ms" if interval else ""
-    )
+    ends = percentile.interval
+    text = f"95 % CI {range_text(ends.low, ends.high)} ms" if ends else ""
+    return mark_text(percentile) or text
 
 
 def value_text(percentile: Percentile, digits: int = 4) -> str:

@@ -284,7 +284,5 @@ def error_counts(errors: Any) -> Any:
     by_cell = np.bincount(cells, minlength=_CELLS)
     by_cell[0] -= np.count_nonzero(errors == 0)
     by_cell[_CUT] = 0
-    cut = errors[_IS_CUT[cells]]
-    return np.add.reduceat(by_cell, _FIRST) + np.bincount(
-        np.searchsorted(_EDGES, cut), minlength=HISTOGRAM_BINS
-    )
+    cut = np.searchsorted(_EDGES, errors[_IS_CUT[cells]])
+    return np.add.reduceat(by_cell, _FIRST) + np.bincount(cut, minlength=HISTOGRAM_BINS)

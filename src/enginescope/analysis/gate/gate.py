@@ -13,7 +13,7 @@ from enginescope.analysis.gate.gate_notices import (
     rows_of_whole_gate,
 )
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.verdicts import measured_sides
 from enginescope.analysis.verdicts.comparability import (
     CONDITIONS,
@@ -41,13 +41,13 @@ _OF_ALL = frozenset({"I-NOT-IN-TURN", "I-ASSUMED-SCATTER", "I-FEW-PROCESSES"})
 
 
 def gate(
-    baseline: Sequence[Run],
-    current: Sequence[Run],
+    baseline: Runs,
+    current: Runs,
     terms: GateTerms | None = None,
     *,
     name: str = "baseline",
     floors: Sequence[NoiseFloor] = (),
-    history: Sequence[Run] = (),
+    history: Runs = (),
     spreads: Sequence[BuildSpread] = (),
     measurements: int = 1,
     begun: Collection[str] = (),
@@ -143,7 +143,7 @@ def failure_text(run: Run) -> str:
 
 class _Known(NamedTuple):
     floors: Sequence[NoiseFloor]
-    history: Sequence[Run]
+    history: Runs
     spreads: tuple[BuildSpread, ...]
     measurements: int
     begun: Collection[str]
@@ -248,9 +248,7 @@ def _row(
     )
 
 
-def _missing(
-    metric: str, before: Sequence[Run], after: Sequence[Run]
-) -> tuple[GateOutcome, str | None]:
+def _missing(metric: str, before: Runs, after: Runs) -> tuple[GateOutcome, str | None]:
     if not _has(metric, before):
         return GateOutcome.NO_BASELINE, "the baseline does not have it"
     if not _has(metric, after):
@@ -258,7 +256,7 @@ def _missing(
     return GateOutcome.INCOMPARABLE, "the sides did not time the same thing"
 
 
-def _has(metric: str, runs: Sequence[Run]) -> bool:
+def _has(metric: str, runs: Runs) -> bool:
     return all(process_value(RunView(run), metric) is not None for run in runs)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import figure_of, process_value
 from enginescope.core.record import replace
@@ -23,7 +23,6 @@ from enginescope.judge.comparison.run_to_run import SessionShift, exceeds_scatte
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateRow, GateTerms
 
 #: From the one-sided share of false regressions that a row may have to the row at that share.
@@ -158,7 +157,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def flaky_baseline(
-    runs: Sequence[Run], metric: str, limit_pct: float, terms: CompareConfig
+    runs: Runs, metric: str, limit_pct: float, terms: CompareConfig
 ) -> Notice | None:
     """Return a warning if the baseline is not steady, or ``None``.
 

@@ -180,11 +180,9 @@ class Likeness:
         if not strict:
             levels.append((a.weak, b.weak, _WEAK))
         self._levels = [(self._numbered(one, other), score) for one, other, score in levels]
-        self._above = self._numbered(
-            _Groups(found.of_a, a.producers), _Groups(found.of_b, b.producers)
-        )
-        self._below = self._numbered(
-            _Groups(found.of_a, a.consumers), _Groups(found.of_b, b.consumers)
+        self._above, self._below = (
+            self._numbered(_Groups(found.of_a, one), _Groups(found.of_b, other))
+            for one, other in ((a.producers, b.producers), (a.consumers, b.consumers))
         )
 
     def _numbered(self, a: _Keys, b: _Keys) -> tuple[_Ints, _Ints]:
@@ -192,12 +190,11 @@ class Likeness:
         numbers: dict[Key, int] = {}
         sides = []
         for keys, free, size, none in zip((a, b), self._free, self._size, (-1, -2), strict=True):
-            given = [
+            side = np.full(size, none, dtype=np.int32)
+            side[free] = [
                 none if (k := keys[p]) is None else numbers.setdefault(k, len(numbers))
                 for p in free
             ]
-            side = np.full(size, none, dtype=np.int32)
-            side[free] = given
             sides.append(side)
         return sides[0], sides[1]
 

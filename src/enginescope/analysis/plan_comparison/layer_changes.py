@@ -233,10 +233,8 @@ def _shape_texts(a: LayersSide, b: LayersSide) -> tuple[str | None, str | None]:
         for one, other in pairs
     ):
         return None, None
-    left, right = zip(*pairs, strict=True)
-    before, after = (
-        " → ".join(shape_text(it) or "scalar" for it in side) for side in (left, right)
-    )
+    sides = zip(*pairs, strict=True)
+    before, after = (" → ".join(shape_text(it) or "scalar" for it in side) for side in sides)
     return before, after
 
 

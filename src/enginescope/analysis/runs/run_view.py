@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.analysis.claims.run_claims import Usability, usability
@@ -39,6 +40,8 @@ from enginescope.judge.stats.stability import notices_of
 from enginescope.records.notice import weightiest
 from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import ClockAround, clock_around
+
+Runs: TypeAlias = Sequence[Run]
 
 #: Percentiles of the curve: closer in the tail, which a logarithmic axis spreads.
 POINTS = (1.0, 5.0, *map(float, range(10, 90, 10)), *map(float, range(90, 100)), 99.5, 99.9)

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 import numpy as np
 
 from enginescope.analysis.runs.provider_work import provider_work
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.compared_figures import GATED_FIGURES, TAILS
 from enginescope.core.record import Record, copied, replace
@@ -78,9 +78,7 @@ class CellTime(Record, frozen=True, kw_only=True):
     versions: Mapping[str, str]
 
 
-def cell_row(
-    cell: Cell, runs: Sequence[Run], time: CellTime, checked: CellChecked | None = None
-) -> CellRow:
+def cell_row(cell: Cell, runs: Runs, time: CellTime, checked: CellChecked | None = None) -> CellRow:
     """Return the row of a cell that has ended.
 
     Args:
@@ -117,7 +115,7 @@ def cell_row(
     )
 
 
-def _shown(runs: Sequence[Run]) -> Run | None:
+def _shown(runs: Runs) -> Run | None:
     """Return the run that stands for all: the one that failed, else that of the middle median."""
     if not runs or not runs[-1].is_ok:
         return runs[-1] if runs else None

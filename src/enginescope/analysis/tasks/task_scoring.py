@@ -160,10 +160,8 @@ def broken_limits(
     falling = {metric.name for metric in metrics if metric.better == "lower"}
     broken = []
     for limit in limits:
-        value = scores.values[limit.metric]
-        within = value is not None and (
-            value <= limit.value if limit.metric in falling else value >= limit.value
-        )
+        value, is_most = scores.values[limit.metric], limit.metric in falling
+        within = value is not None and (value <= limit.value if is_most else value >= limit.value)
         broken += [] if within else [limit]
     return tuple(broken)
 

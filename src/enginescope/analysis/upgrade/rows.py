@@ -11,7 +11,7 @@ from enginescope.analysis.errors.channel_errors import flat_numbers
 from enginescope.analysis.gate.gate import failure_text
 from enginescope.analysis.plan_comparison.comparison import compare_layers
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, Relation
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import HEADLINE
@@ -23,7 +23,7 @@ from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.comparison.ratio import is_out_of_reach
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.plan.plan import Layer, Plan, Profile
-from enginescope.records.run.run import Run, TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, Limit
 from enginescope.records.verdict.upgrade import (
     MEMORY_FLOOR_BYTES,
@@ -346,7 +346,7 @@ MOST_LAYERS = 20
 _ALONE = {Relation.PAIR: (), Relation.ONLY_A: ("only old",), Relation.ONLY_B: ("only new",)}
 
 
-def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifferences | None:
+def layer_differences(old: Runs, new: Runs) -> LayerDifferences | None:
     """Return how the layers of two stacks differ, by a process of each; ``None``: a side has none.
 
     ONNX Runtime has no plan: there the nodes that its profile names are the layers.
@@ -373,7 +373,7 @@ def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifference
     )
 
 
-def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
+def _layers_of(runs: Runs) -> tuple[Plan, Profile | None] | None:
     """Return the plan of the first process that has one, with its layer times if any has them.
 
     Without plans the nodes of a profile are the layers.

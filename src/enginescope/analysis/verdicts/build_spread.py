@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from enginescope.analysis.runs.run_view import Runs
 from enginescope.analysis.verdicts.compared_figures import figure_of
 from enginescope.analysis.verdicts.evidence_levels import is_own_build
 from enginescope.core.record import replace
@@ -19,9 +20,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import BuildSpread
 
 
-def withheld(
-    verdict: Verdict, a: Sequence[Run], b: Sequence[Run], spreads: Sequence[BuildSpread]
-) -> Verdict:
+def withheld(verdict: Verdict, a: Runs, b: Runs, spreads: Sequence[BuildSpread]) -> Verdict:
     """Return the verdict; inconclusive where the variation between builds covers the difference.
 
     It does so if a side is of a single build, and the interval, widened by the variation between
@@ -71,7 +70,7 @@ def _holds_1(estimate: RatioEstimate) -> bool:
     return interval is None or interval.low <= 1 <= interval.high
 
 
-def builds_of(runs: Sequence[Run]) -> Counter[str]:
+def builds_of(runs: Runs) -> Counter[str]:
     """Return how many runs each build has; a run that made its own build is one of its own."""
     return Counter(_build_of(run) for run in runs)
 
@@ -87,9 +86,7 @@ def _build_of(run: Run) -> str:
     return run.job.subject.sha256 or run.job.subject.name
 
 
-def fitting_spread(
-    a: Sequence[Run], b: Sequence[Run], spreads: Sequence[BuildSpread]
-) -> BuildSpread | None:
+def fitting_spread(a: Runs, b: Runs, spreads: Sequence[BuildSpread]) -> BuildSpread | None:
     """Return the largest spread that was recorded for the machine and job of either side."""
     found = [one for runs in (a, b) if (one := _of_side(runs[0], spreads)) is not None]
     return max(found, key=lambda one: one.sd, default=None)

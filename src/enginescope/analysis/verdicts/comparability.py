@@ -6,9 +6,10 @@ What a comparison is checked against.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from enginescope.analysis.runs.run_view import Runs
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
@@ -46,9 +47,7 @@ class Difference(Record, frozen=True, kw_only=True):
         return f"{self.title}: {self.a} → {self.b}"
 
 
-def differences(
-    a: Sequence[Run], b: Sequence[Run], *, across: Iterable[str] = ()
-) -> tuple[Difference, ...]:
+def differences(a: Runs, b: Runs, *, across: Iterable[str] = ()) -> tuple[Difference, ...]:
     """Return the conditions in which `a` and `b` differ, but for those in `across`.
 
     Args:
@@ -72,7 +71,7 @@ def differences(
     return tuple(found)
 
 
-def same_computation(a: Sequence[Run], b: Sequence[Run]) -> str | None:
+def same_computation(a: Runs, b: Runs) -> str | None:
     """Say that FP16 and FP32 of one model are the same computation; ``None`` where they are not.
 
     Known of a provider that has no FP16 kernels: its run has the notice W-NOT-FP16.
@@ -89,14 +88,14 @@ def same_computation(a: Sequence[Run], b: Sequence[Run]) -> str | None:
     return f"{half} computes in FP32, as {full} does ({NOT_FP16}); {advice}"
 
 
-def varying_conditions(runs: Sequence[Run]) -> dict[str, list[str | None]]:
+def varying_conditions(runs: Runs) -> dict[str, list[str | None]]:
     """Return each condition in which runs differ and that names do not show: title -> values."""
     hidden = (one for one in CONDITIONS.values() if one.key not in IN_NAMES)
     values = {one.title: [one.of(run) for run in runs] for one in hidden}
     return {title: each for title, each in values.items() if len({*each} - {None}) > 1}
 
 
-def _values(runs: Sequence[Run], condition: Condition) -> set[str]:
+def _values(runs: Runs, condition: Condition) -> set[str]:
     return {value for run in runs if (value := condition.of(run)) is not None}
 
 

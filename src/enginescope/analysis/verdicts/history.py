@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.verdicts import job_identity
 from enginescope.analysis.verdicts.comparability import CONDITIONS, check_pct
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of, metric_unit
@@ -80,9 +80,7 @@ def fact_changes(before: Run, after: Run) -> tuple[history.FactChange, ...]:
     )
 
 
-def changes_at(
-    runs: Sequence[Run], at: range, quiet: Iterable[int]
-) -> tuple[history.FactChange, ...]:
+def changes_at(runs: Runs, at: range, quiet: Iterable[int]) -> tuple[history.FactChange, ...]:
     """Return what changed in runs since the one before them; first what changed nowhere else.
 
     Args:
@@ -248,7 +246,7 @@ def is_of_one_question(run: Run) -> bool:
 
 
 def known_histories(
-    runs: Sequence[Run],
+    runs: Runs,
     metric: str = HEADLINE,
     *,
     threshold_pct: float = THRESHOLD_PCT,
@@ -290,7 +288,7 @@ def _labels(series: Sequence[tuple[job_identity.JobIdentity, str]]) -> list[str]
     ]
 
 
-def _sittings(runs: Sequence[Run], sitting_s: float) -> list[list[Run]]:
+def _sittings(runs: Runs, sitting_s: float) -> list[list[Run]]:
     found: list[list[Run]] = []
     for run in runs:
         last = found[-1][-1] if found else None

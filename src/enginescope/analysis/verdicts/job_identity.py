@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.verdicts.comparability import fed_shapes
 from enginescope.analysis.verdicts.compared_figures import metric_unit, process_value
 from enginescope.core.record import Record
@@ -173,9 +173,7 @@ def labels_of(identities: Sequence[JobIdentity]) -> tuple[str, ...]:
         label: [field for field in rest if len({getattr(one, field) for one in those}) > 1]
         for label, those in rivals.items()
     }
-    return tuple(
-        _label(identity, apart[label]) for identity, label in zip(identities, labels, strict=True)
-    )
+    return tuple(map(_label, identities, (apart[label] for label in labels)))
 
 
 def _label(one: JobIdentity, more: Iterable[str]) -> str:
@@ -198,7 +196,7 @@ def follows(before: Run, after: Run, gap_s: float) -> bool:
         return False
 
 
-def sessions_of(runs: Sequence[Run]) -> tuple[tuple[Run, ...], ...]:
+def sessions_of(runs: Runs) -> tuple[tuple[Run, ...], ...]:
     """Group runs by session, the oldest first; runs without a known date form the last one."""
     undated = [run for run in runs if _is_undated(run)]
     sessions: list[list[Run]] = []
@@ -216,9 +214,7 @@ def _is_undated(run: Run) -> bool:
     return run.origin != "measured" or not follows(run, run, 0)
 
 
-def shift_between(
-    a: Sequence[Run], b: Sequence[Run], metric: str, history: Sequence[Run]
-) -> SessionShift | None:
+def shift_between(a: Runs, b: Runs, metric: str, history: Runs) -> SessionShift | None:
     """Return the variation between sessions that a comparison of two sides must allow for.
 
     Args:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from itertools import combinations, product
 
+from enginescope.analysis.runs.run_view import Runs
 from enginescope.analysis.verdicts.comparability import (
     CONDITIONS,
     CompareConfig,
@@ -28,9 +29,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.noise import NoiseFloor
 
 
-def fitting_floor(
-    sides: Sequence[Sequence[Run]], floors: Sequence[NoiseFloor]
-) -> NoiseFloor | None:
+def fitting_floor(sides: Sequence[Runs], floors: Sequence[NoiseFloor]) -> NoiseFloor | None:
     """Return the floor of the machine and backend that `sides` ran on.
 
     Of several models the one that was compared, else the noisiest; of sides with floors of their
@@ -45,7 +44,7 @@ def fitting_floor(
     return max(known, key=lambda one: one.scatter_pct) if len(known) == len(sides) else None
 
 
-def _of_side(runs: Sequence[Run], floors: Sequence[NoiseFloor]) -> NoiseFloor | None:
+def _of_side(runs: Runs, floors: Sequence[NoiseFloor]) -> NoiseFloor | None:
     job = runs[0].job
     fitting = [floor for floor in floors if floor.backend == job.backend.name]
     same = [one for one in fitting if one.model == job.subject.name]

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from enginescope.analysis.claims.run_claims import needed_in_each
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.verdicts.build_spread import withheld
 from enginescope.analysis.verdicts.comparability import CompareConfig, differences, same_computation
 from enginescope.analysis.verdicts.compared_figures import (
@@ -31,7 +31,6 @@ from enginescope.judge.stats.series import quantum
 from enginescope.judge.stats.stability import WIDE_PCT
 from enginescope.judge.units import format_significant
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
-from enginescope.records.run.run import Run
 
 T = TypeVar("T")
 
@@ -132,10 +131,8 @@ def _estimate(
         return found, medians
     series = [[view.run.series(metric) for view in side] for side in sides]
     first, second = ([one.values_ms for one in side if one is not None] for side in series)
-    estimate = ratio.ratio_by_scatter(
-        first, second, scatter=terms.scatter, confidence=max(terms.confidence, 0.95)
-    )
-    return estimate, medians
+    sure = max(terms.confidence, 0.95)
+    return ratio.ratio_by_scatter(first, second, scatter=terms.scatter, confidence=sure), medians
 
 
 def _is_lost_in(
@@ -269,9 +266,7 @@ def _repeated(
     return replace(verdict, kind=kind, reason=reason, estimate=estimate, more=more)
 
 
-def verdicts(
-    a: Sequence[Run], b: Sequence[Run], terms: CompareConfig | None = None
-) -> tuple[Verdict, ...]:
+def verdicts(a: Runs, b: Runs, terms: CompareConfig | None = None) -> tuple[Verdict, ...]:
     """Return what may be said of B against A: the headline first, then every other figure.
 
     Args:
@@ -291,9 +286,7 @@ def verdicts(
     )
 
 
-def verdict_on(
-    a: Sequence[Run], b: Sequence[Run], metric: str, terms: CompareConfig
-) -> Verdict | None:
+def verdict_on(a: Runs, b: Runs, metric: str, terms: CompareConfig) -> Verdict | None:
     """Return the verdict on one metric, as `verdicts` has it; ``None`` where a side lacks it."""
     sides = _measured(a, "A"), _measured(b, "B")
     return _verdict(sides, metric, terms, _detail(sides, terms))
@@ -322,7 +315,7 @@ def _verdict(sides: Sides, metric: str, terms: CompareConfig, detail: str | None
     return replace(verdict, kind=kind, reason=reason, detail=detail, more=None)
 
 
-def _measured(runs: Sequence[Run], label: str) -> tuple[RunView, ...]:
+def _measured(runs: Runs, label: str) -> tuple[RunView, ...]:
     good = tuple(RunView(run) for run in runs if run.is_ok)
     if not good:
         why = runs[0].outcome.message if runs else None

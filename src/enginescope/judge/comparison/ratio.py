@@ -353,10 +353,8 @@ def _estimate(
     if shift.low is not None and shift.high is not None:
         low, high = math.exp(shift.low), math.exp(shift.high)
         interval = Interval(low=low, high=high, confidence=confidence)
-    n_a, n_b = counts
-    return RatioEstimate(
-        ratio=math.exp(shift.value), interval=interval, method=method, n_a=n_a, n_b=n_b
-    )
+    ratio, (n_a, n_b) = math.exp(shift.value), counts
+    return RatioEstimate(ratio=ratio, interval=interval, method=method, n_a=n_a, n_b=n_b)
 
 
 class MeasuredRatio(NamedTuple):
