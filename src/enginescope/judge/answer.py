@@ -206,6 +206,4 @@ def _row(entry: Entry[Conditions]) -> dict[str, Any]:
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
     # members of enumerations as their values
-    return asdict(
-        verdict, dict_factory=lambda of: {key: getattr(it, "value", it) for key, it in of}
-    )
+    return asdict(verdict, dict_factory=lambda of: {k: getattr(it, "value", it) for k, it in of})

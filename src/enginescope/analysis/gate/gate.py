@@ -161,10 +161,8 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
     comparison, plan = measured_sides.comparison_of(sides), measured_sides.recorded_plan(sides)
     is_continued = comparison is not None and comparison not in known.begun
     measurements = 1 if is_continued else known.measurements
-    recorded = plan.across if plan is not None else ()
-    across = tuple(
-        dict.fromkeys((*terms.across, *recorded, *measured_sides.meant_conditions(*sides)))
-    )
+    named = plan.across if plan is not None else ()
+    across = tuple(dict.fromkeys((*terms.across, *named, *measured_sides.meant_conditions(*sides))))
     others = [condition for condition in CONDITIONS if condition not in across]
     meant = differences(a.measured, b.measured, across=others) if across else ()
     pair = measured_sides.MeasuredPair(a=_SIDES[0], b=_SIDES[1], verdicts=(), meant=meant)

@@ -6,6 +6,7 @@ Compared plans as columns of tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from enginescope.analysis.layers import layer_sum
@@ -149,6 +150,7 @@ def compared_plan(
     memory = memory_of(plan, run.arenas, process_bytes=run.peak_memory_bytes)
     inputs = (*(one.tensor for one in plan.inputs), *run.inputs)
     sizes = (one.shape[0] for one in inputs if one.shape)
+    shares = partial(_shares, rows, timed=profile is not None)
     summary = PlanSummary(
         label=label,
         name=name or run.job.subject.name,
@@ -163,11 +165,9 @@ def compared_plan(
         sum_ms=profile.sum_ms if profile else None,
         iterations=profile.iterations if profile else None,
         has_own_times=profile.has_own_times if profile else None,
-        by_type=_shares(rows, lambda row: row.type, timed=profile is not None),
-        by_precision=_shares(rows, lambda row: row.precision, timed=profile is not None),
-        by_output_precision=_shares(
-            rows, lambda row: type_name(row.outputs), timed=profile is not None
-        ),
+        by_type=shares(lambda row: row.type),
+        by_precision=shares(lambda row: row.precision),
+        by_output_precision=shares(lambda row: type_name(row.outputs)),
         latencies=_latencies(view),
         throughput=view.throughput,
         mode=run.job.workload.mode,

@@ -32,6 +32,8 @@ _ORDER = ("model", "engine", "TensorRT", "ONNX Runtime", "driver", "clocks", "go
 _RANK = {fact: rank for rank, fact in enumerate((*_ORDER, "enginescope", "host", "commit"))}
 _TENSORRT = ("tensorrt", "tensorrt-cu12", "tensorrt-cu13", "tensorrt-lean")
 _DIGEST = 12
+#: Fields of a run that a history needs, beside its environment.
+_KEPT = ("id", "created", "origin", "job", "outcome", "command", "inputs", "tool", "build", "turn")
 _SWITCH: dict[bool | None, str] = {True: "on", False: "off"}
 
 
@@ -146,18 +148,9 @@ def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:
     where = run.environment
     return RunFigure(
         run=Run(
-            id=run.id,
-            created=run.created,
-            origin=run.origin,
-            job=run.job,
-            outcome=run.outcome,
-            command=run.command,
             environment=replace(where, host=replace(where.host, load_1min=None)),
-            inputs=run.inputs,
-            tool=run.tool,
-            build=run.build,
-            turn=run.turn,
             tags=run.tags,
+            **{name: getattr(run, name) for name in _KEPT},
         ),
         value=value if value is not None and value > 0 else None,
         interval=interval,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -156,9 +156,7 @@ def _described(series: Array, metric: str, percentiles: tuple[float, ...]) -> Su
     )
 
 
-def _percentile(
-    series: Array, ordered: Array, p: float, support: Mapping[float, float]
-) -> Percentile:
+def _percentile(series: Array, ordered: Array, p: float, support: dict[float, float]) -> Percentile:
     needed, found = needed_samples(p), interval_or_mark(series, p / 100)
     lower = (each for each in (_MEDIAN, *PERCENTILES) if each < p)
     weak = next((each for each in lower if support[each] < needed_samples(each)), None)
