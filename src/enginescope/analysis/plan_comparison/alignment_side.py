@@ -69,14 +69,9 @@ MAX_COPIES = 8
 
 # Types that one work goes under, by version and by what it was fused with.
 _KINDS = {
-    **dict.fromkeys(REFORMATS, "Reformat"),
-    "Quantize": "Reformat",
-    "Dequantize": "Reformat",
-    "gemm": "MatrixMultiply",
-    "FullyConnected": "MatrixMultiply",
-    "ElementWise": "PointWise",
-    "Activation": "PointWise",
-    "PointWiseV2": "PointWise",
+    **dict.fromkeys((*REFORMATS, "Quantize", "Dequantize"), "Reformat"),
+    **dict.fromkeys(("gemm", "FullyConnected"), "MatrixMultiply"),
+    **dict.fromkeys(("ElementWise", "Activation", "PointWiseV2"), "PointWise"),
     "CaskConvActPool": "ConvActPool",
 }
 
