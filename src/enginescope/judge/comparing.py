@@ -129,7 +129,7 @@ class Comparison:
             ended=ended,
             evidence=min((one.evidence for one in self.sources), key=list(EvidenceLevel).index),
             rounds=max((one.n_a for one in estimates if one is not None), default=0),
-            measured_rounds=len(experiment.whole_rounds()),
+            measured_rounds=len(experiment.whole_rows()),
             repeated=sum(entry.position.attempt > 0 for entry in experiment.table),
             failures=tuple(map(failures.get, numbers)),
             table=tuple(experiment.table),
@@ -156,7 +156,7 @@ class Comparison:
         pairs = [self._pair(number, experiment) for number in range(1, len(self.sources))]
         if all(pair.verdict.is_decided for pair in pairs):
             return Standing.DECIDED
-        if len(experiment.whole_rounds()) < LOOKS[1]:
+        if len(experiment.whole_rows()) < LOOKS[1]:
             return Standing.GO_ON  # one disturbed round of the first look may be all the variation
         still_open = [pair.verdict for pair in pairs if not pair.verdict.is_decided]
         is_vain = all(ratio.is_out_of_reach(one, self._looks[-1]) for one in still_open)

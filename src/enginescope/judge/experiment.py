@@ -199,7 +199,7 @@ class Experiment(Generic[S]):
                 watch(tally)
                 self.ended = self._ended(rules, tally) or self._late(rules, begin)
             except (KeyboardInterrupt, SystemExit) as error:
-                if not self.whole_rounds():
+                if not self.whole_rows():
                     raise
                 self.ended, self.interruption = Ended.INTERRUPTED, error
             if self.ended is not None:
@@ -230,12 +230,8 @@ class Experiment(Generic[S]):
         tally.take_look()
         return tally
 
-    def whole_rounds(self) -> list[tuple[Measured[S], ...]]:
-        """Return the rounds in which every side has a measurement: the last attempt of each."""
-        return [tuple(entry.measured for entry in row) for row in self.whole_rows()]
-
     def whole_rows(self) -> list[tuple[Entry[S], ...]]:
-        """Return the entries of `whole_rounds`."""
+        """Return the rounds in which every side has a measurement: the last attempt of each."""
         whole = (row for row in self._rounds if len(row) == self.sides)
         return [tuple(row[side] for side in range(self.sides)) for row in whole]
 
