@@ -36,8 +36,9 @@ def withheld(verdict: Verdict, a: Runs, b: Runs, spreads: Sequence[BuildSpread])
     if estimate is None or _holds_1(estimate) or not is_time:
         return verdict
     counts = builds_of(a), builds_of(b)
-    spread = fitting_spread(a, b, spreads) if min(map(len, counts)) == 1 else None
-    if spread is None:
+    fitting = [one for runs in (a, b) if (one := _of_side(runs[0], spreads)) is not None]
+    spread = max(fitting, key=lambda one: one.sd, default=None)
+    if spread is None or min(map(len, counts)) > 1:
         return verdict
     # how far apart the builds of the two sides are: 0 where they share them
     first, second = counts
@@ -84,12 +85,6 @@ def _build_of(run: Run) -> str:
     if run.preparation is not None:
         return f"{run.preparation.key} {run.preparation.record}"
     return run.job.subject.sha256 or run.job.subject.name
-
-
-def fitting_spread(a: Runs, b: Runs, spreads: Sequence[BuildSpread]) -> BuildSpread | None:
-    """Return the largest spread that was recorded for the machine and job of either side."""
-    found = [one for runs in (a, b) if (one := _of_side(runs[0], spreads)) is not None]
-    return max(found, key=lambda one: one.sd, default=None)
 
 
 def _of_side(run: Run, spreads: Sequence[BuildSpread]) -> BuildSpread | None:
