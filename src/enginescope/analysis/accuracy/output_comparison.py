@@ -42,9 +42,7 @@ class SideComparison:
     """
 
     def __init__(self, label: str, tolerances: Tolerances, *, allow_nothing: bool = False) -> None:
-        self._label = label
-        self._tolerances = tolerances
-        self._allow_nothing = allow_nothing
+        self._label, self._tolerances, self._allow_nothing = label, tolerances, allow_nothing
         self._outputs: dict[str, _Output] = {}
         self._samples: list[output_diff.SampleDiff] = []
 
@@ -84,9 +82,7 @@ class SideComparison:
 
 class _Output:
     def __init__(self, name: str, tolerance: Tolerance, *, allow_nothing: bool) -> None:
-        self._name = name
-        self._tolerance = tolerance
-        self._allow_nothing = allow_nothing
+        self._name, self._tolerance, self._allow_nothing = name, tolerance, allow_nothing
         self._errors = ElementErrors()
         self._channels = ChannelAxes()
         self._noise: list[NoiseSum] = []

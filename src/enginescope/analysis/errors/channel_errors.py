@@ -100,8 +100,7 @@ class ChannelErrors:
     """
 
     def __init__(self, axis: int, length: int, *, is_spatial: bool = False) -> None:
-        self.axis = axis
-        self.is_spatial = is_spatial
+        self.axis, self.is_spatial = axis, is_spatial
         self.samples = 0
         self.count = np.zeros(length, dtype=np.int64)
         self.where = np.zeros(length, dtype=np.int64)

@@ -71,11 +71,8 @@ class MemoryView:
         runtime_bytes: int | None = None,
         reported_block_bytes: int | None = None,
     ) -> None:
-        self.plan = plan
-        self.reported_block_bytes = reported_block_bytes
-        self.buffers = buffers
-        self.process_bytes = process_bytes
-        self.runtime_bytes = runtime_bytes
+        self.plan, self.reported_block_bytes, self.buffers = plan, reported_block_bytes, buffers
+        self.process_bytes, self.runtime_bytes = process_bytes, runtime_bytes
         self.live_bytes = buffers.live_bytes()
         #: Of the only provider; with several, no arena holds all of the tensors.
         self.arena = arenas[0] if len(arenas) == 1 and SHAPES in plan.extra else None

@@ -245,8 +245,7 @@ class _Groups:
     """Groups of the neighbors of each position; ``None`` if one has none."""
 
     def __init__(self, of: list[int], neighbours: list[tuple[int, ...]]) -> None:
-        self._of = of
-        self._neighbours = neighbours
+        self._of, self._neighbours = of, neighbours
 
     def __getitem__(self, position: int) -> Key:
         found = sorted({self._of[one] for one in self._neighbours[position]})

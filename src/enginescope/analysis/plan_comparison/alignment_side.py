@@ -225,8 +225,7 @@ class Matching:
     """
 
     def __init__(self, a: Side, b: Side) -> None:
-        self.a = a
-        self.b = b
+        self.a, self.b = a, b
         self.groups: list[Group] = []
         self.of_a = [-1] * len(a)
         self.of_b = [-1] * len(b)

@@ -116,8 +116,7 @@ class PlanView(Result):
         self.plan = plan
         self.profile = profile and layer_times(profile, whole)
         self.gpu = limits_of(gpu) if isinstance(gpu, str) else gpu
-        self.onnx = onnx
-        self.whole = whole
+        self.onnx, self.whole = onnx, whole
 
     def _summary(self) -> str:
         total = f", {self.total_ms:.6g} ms" if self.total_ms is not None else ""

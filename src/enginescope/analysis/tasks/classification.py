@@ -142,9 +142,7 @@ class NumberedLabels:
     """Labels as numbers of classes; `Targets`."""
 
     def __init__(self, labels: LabelFile, names: ClassNames, offset: int) -> None:
-        self._labels = labels
-        self._names = names
-        self._offset = offset
+        self._labels, self._names, self._offset = labels, names, offset
         self.in_order = labels.in_order
 
     def base_names(self) -> tuple[str, ...]:
@@ -165,9 +163,7 @@ class TopClasses:
     """
 
     def __init__(self, output: str | None, names: ClassNames, *, of_answers: bool = False) -> None:
-        self._output = output
-        self._names = names
-        self._of_answers = of_answers
+        self._output, self._names, self._of_answers = output, names, of_answers
         self._counts: dict[int, list[int]] = {}
         self._items = self._not_finite = 0
         self._has_scores = True

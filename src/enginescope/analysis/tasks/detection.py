@@ -103,8 +103,7 @@ class AveragePrecision:
     """Keeps boxes, and lets COCO's program judge them; a `Scorer`."""
 
     def __init__(self, options: DetectionOptions, *, of_answers: bool = False) -> None:
-        self._options = options
-        self._of_answers = of_answers
+        self._options, self._of_answers = options, of_answers
         self._images: list[dict[str, Any]] = []
         self._right: list[dict[str, Any]] = []
         self._given: list[dict[str, Any]] = []

@@ -135,9 +135,7 @@ class PixelClasses:
     def __init__(
         self, options: SegmentationOptions, names: ClassNames, *, of_answers: bool = False
     ) -> None:
-        self._options = options
-        self._names = names
-        self._of_answers = of_answers
+        self._options, self._names, self._of_answers = options, names, of_answers
         self._counts = np.zeros((0, 0), dtype=np.int64)
 
     def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:

@@ -60,8 +60,7 @@ class SteppedDistribution:
     """
 
     def __init__(self, series: Array, step: float) -> None:
-        self._series = series
-        self._step = step
+        self._series, self._step = series, step
         self._origin = float(series.min())
         levels, counts = np.unique(series - self._origin, return_counts=True)
         edges = np.unique(np.concatenate((levels - step / 2, levels + step / 2)))
