@@ -347,6 +347,4 @@ def _too_many(
 
 def _digits(value: float) -> str:
     """Return three significant figures; those of the distance to 1 where it is near."""
-    if 0.99 < value < 1:
-        return f"{value:.7f}".rstrip("0")
-    return f"{value:.3g}"
+    return f"{value:.7f}".rstrip("0") if 0.99 < value < 1 else f"{value:.3g}"

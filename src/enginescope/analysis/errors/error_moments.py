@@ -152,9 +152,7 @@ class ErrorMoments:
     @property
     def correlation(self) -> float | None:
         """Pearson's coefficient; ``None`` where one side is constant."""
-        if self.is_constant:
-            return None
-        return _ratio(self.product, self.reference, self.candidate)
+        return None if self.is_constant else _ratio(self.product, self.reference, self.candidate)
 
     @property
     def slope(self) -> float | None:

@@ -77,9 +77,7 @@ def _member_of(name: str) -> _Value:
 def _padding(layer: Layer) -> str | None:
     """Return ``1×1``, or ``0×0 before, 1×1 after`` where the ends differ."""
     before, after = (_dims(_field(layer, f"{end}Padding")) for end in ("Pre", "Post"))
-    if before == after or after is None:
-        return before
-    return f"{before} before, {after} after"
+    return before if before == after or after is None else f"{before} before, {after} after"
 
 
 def weights_type(layer: Layer) -> str | None:

@@ -198,9 +198,7 @@ class LayerWork(Record, frozen=True, kw_only=True, gc=False):
     @property
     def arithmetic_intensity(self) -> float | None:
         """Multiply-accumulates per byte moved."""
-        if self.macs is None or not self.moved_bytes:
-            return None
-        return self.macs / self.moved_bytes
+        return self.macs / self.moved_bytes if self.macs is not None and self.moved_bytes else None
 
     def compute_efficiency(self, time_ms: float | None) -> float | None:
         """Return multiply-accumulates per millisecond, if it took `time_ms`."""

@@ -248,9 +248,7 @@ class LayerRoof(Record, frozen=True, kw_only=True):
     def excess_ms(self) -> float | None:
         """Time that it would save at its limit; 0 for a layer that is faster already."""
         limit = self.attainable_ms
-        if self.time_ms is None or limit is None:
-            return None
-        return max(0.0, self.time_ms - limit)
+        return None if self.time_ms is None or limit is None else max(0.0, self.time_ms - limit)
 
 
 class Roofline(Record, frozen=True, kw_only=True):

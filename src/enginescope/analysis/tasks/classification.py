@@ -249,9 +249,7 @@ class TopClasses:
 
 def best_class(row: Any) -> int:
     """Return the class of the greatest score, the lowest of equals; of a class, itself."""
-    if row.size == 1:
-        return int(row[0])
-    return int(np.argmax(np.where(np.isnan(row), -np.inf, row)))
+    return int(row[0]) if row.size == 1 else int(np.argmax(np.where(np.isnan(row), -np.inf, row)))
 
 
 def _agreed_class(theirs: Any, ours: Any) -> int:

@@ -105,9 +105,7 @@ def _middles(values: Sequence[Sequence[float | None]]) -> tuple[float, float] | 
 
 def change_pct(verdict: Verdict) -> float | None:
     """Return by how much B is above A, in percent; ``None`` where a figure is not known."""
-    if not verdict.a or verdict.b is None:
-        return None
-    return 100 * (verdict.b / verdict.a - 1)
+    return None if not verdict.a or verdict.b is None else 100 * (verdict.b / verdict.a - 1)
 
 
 def printed_cause(verdicts: Sequence[Verdict]) -> str | None:
