@@ -57,10 +57,8 @@ def layers_text(totals: PlanTotals, timed: int) -> str:
     count = counted(totals.layers, "layer")
     if not others:
         return count
-    first, second = (
-        f"{number:,} {'launches' if number == 1 else 'launch'}"
-        for number in (totals.active_layers, others)
-    )
+    numbers = totals.active_layers, others
+    first, second = (f"{n:,} {'launches' if n == 1 else 'launch'}" for n in numbers)
     rest = f"{second} no kernel, {timed:,} of which took time" if timed else f"{second} nothing"
     return f"{count}: {first} work, {rest}"
 
