@@ -6,8 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import LintReport, lint
+from enginescope.rules.view import LintInput
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA, SHARED
 

@@ -24,7 +24,7 @@ from enginescope.render.page.markdown import report_markdown
 from enginescope.render.plans.explore_data import explore_csv, explore_json
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.layers import layers
-from enginescope.rules.base import LintInput
+from enginescope.rules.view import LintInput, LintView
 from enginescope.store.archive import Store
 from tests.claims.recorded import PLANS, name_of, view_of
 from tests.conftest import DATA
@@ -100,7 +100,7 @@ def parts(view: RunView) -> Iterator[tuple[str, list[float]]]:
         frame = plan.columns()["latency.avg_time"]
         yield "frame of a notebook", [ms for ms in frame if ms is not None]
         given = LintInput.of_run(view)
-        yield "lint", list(given.view().times_ms.values()) if given else []
+        yield "lint", list(LintView(given).times_ms.values()) if given else []
         roofs = plan.against(plan.gpu, None).roofline
         yield "roofline", [one.time_ms for one in roofs.layers if one.time_ms] if roofs else []
 
@@ -134,7 +134,7 @@ def test_explore_and_lint_have_the_same_engine(stored: list[Run]) -> None:
         view = RunView(run)
         given = LintInput.of_run(view)
         if given is not None and view.plan_view is not None:
-            assert given.view().engine_ms == pytest.approx(view.plan_view.engine_ms)
+            assert LintView(given).engine_ms == pytest.approx(view.plan_view.engine_ms)
 
 
 def ort_profile() -> Profile:

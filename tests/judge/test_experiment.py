@@ -81,19 +81,19 @@ def test_it_is_asked_at_the_looks_and_at_no_other_time() -> None:
     asked: list[int] = []
 
     def stands(experiment: Experiment[int]) -> Standing:
-        asked.append(len(experiment.whole_rounds()))
+        asked.append(len(experiment.whole_rows()))
         return Standing.DECIDED if asked[-1] == LOOKS[1] else Standing.GO_ON
 
     experiment = run(Source(), stands=stands)
     assert asked == list(LOOKS[:2])
     assert experiment.ended is Ended.DECIDED
-    assert len(experiment.whole_rounds()) == LOOKS[1]
+    assert len(experiment.whole_rows()) == LOOKS[1]
 
 
 def test_what_more_rounds_would_not_settle_ends() -> None:
     assert run(Source(), stands=lambda _: Standing.VAIN).ended is Ended.VAIN
     experiment = run(Source(), is_vain=lambda _: True)
-    assert (experiment.ended, len(experiment.whole_rounds())) == (Ended.VAIN, 1)
+    assert (experiment.ended, len(experiment.whole_rows())) == (Ended.VAIN, 1)
 
 
 def test_a_disturbed_measurement_is_taken_again_and_both_are_kept() -> None:
@@ -103,14 +103,14 @@ def test_a_disturbed_measurement_is_taken_again_and_both_are_kept() -> None:
     again = [entry for entry in experiment.table if entry.position.attempt]
     assert [(entry.position.side, entry.position.round) for entry in again] == [(1, 3)]
     assert len(experiment.table) == 2 * LOOKS[0] + 1
-    assert experiment.whole_rounds()[3][1] is again[0].measured
+    assert experiment.whole_rows()[3][1].measured is again[0].measured
 
 
 def test_a_round_that_stays_disturbed_does_not_count() -> None:
     source = Source()
     source.disturbed = {(1, 3, 0), (1, 3, 1), (0, 5, 0), (0, 5, 1)}
     experiment = run(source, looks=(LOOKS[0],))
-    assert len(experiment.whole_rounds()) == LOOKS[0]
+    assert len(experiment.whole_rows()) == LOOKS[0]
     assert experiment.tally((LOOKS[0],)).counting == LOOKS[0] - 2
 
 
@@ -125,14 +125,14 @@ def test_no_more_is_repeated_than_a_quarter() -> None:
 def test_a_side_that_is_unstable_by_itself_takes_no_more_rounds(every: int) -> None:
     source = Source()
     source.disturbed = {(1, number, at) for number in range(0, 1_000, every) for at in (0, 1)}
-    assert len(run(source).whole_rounds()) == LOOKS[-1]
+    assert len(run(source).whole_rows()) == LOOKS[-1]
 
 
 def test_a_failed_measurement_is_taken_again_at_once() -> None:
     source = Source()
     source.failing = {(1, 3, 0)}
     experiment = run(source, looks=(LOOKS[0],))
-    assert len(experiment.whole_rounds()) == LOOKS[0]
+    assert len(experiment.whole_rows()) == LOOKS[0]
     assert sum(entry.measured.failure == "gone" for entry in experiment.table) == 1
 
 
@@ -155,7 +155,7 @@ def test_an_interrupt_leaves_what_was_measured() -> None:
     source.interrupted = (1, 4)
     experiment = run(source)
     assert experiment.ended is Ended.INTERRUPTED
-    assert len(experiment.whole_rounds()) == 4
+    assert len(experiment.whole_rows()) == 4
 
 
 def test_an_interrupt_before_the_first_round_is_raised() -> None:
@@ -173,7 +173,7 @@ def test_a_continued_experiment_is_the_whole_one(cut: tuple[int, int]) -> None:
 
     def noting(name: str) -> dict[str, object]:
         def stands(so_far: Experiment[int]) -> Standing:
-            looks[name].append(len(so_far.whole_rounds()))
+            looks[name].append(len(so_far.whole_rows()))
             return Standing.GO_ON
 
         return {"stands": stands}
@@ -181,7 +181,7 @@ def test_a_continued_experiment_is_the_whole_one(cut: tuple[int, int]) -> None:
     run(whole, seed=7, **noting("whole"))
     first.interrupted = cut
     begun = run(first, seed=7, **noting("cut"))
-    complete = [entry for entry in begun.table if entry.position.round < len(begun.whole_rounds())]
+    complete = [entry for entry in begun.table if entry.position.round < len(begun.whole_rows())]
     Experiment(2, rest, seed=7, recorded=complete).run(Rules(**noting("cut")))
     seen = [*(entry.position for entry in complete), *rest.seen]
     assert seen == whole.seen
@@ -190,7 +190,7 @@ def test_a_continued_experiment_is_the_whole_one(cut: tuple[int, int]) -> None:
 
 def test_the_maximum_time_ends_it_after_the_fewest_rounds() -> None:
     experiment = run(Source(), max_time_s=0.0, min_rounds=5)
-    assert (experiment.ended, len(experiment.whole_rounds())) == (Ended.LATE, 5)
+    assert (experiment.ended, len(experiment.whole_rows())) == (Ended.LATE, 5)
 
 
 def test_time_left_is_that_of_the_rounds_ahead() -> None:
@@ -206,13 +206,13 @@ def test_sides_can_become_fewer() -> None:
     experiment = Experiment(3, source, seed=1)
     assert set(experiment.run_round()) == {0, 1, 2}
     assert set(experiment.run_round([0, 2])) == {0, 2}
-    assert len(experiment.whole_rounds()) == 1
+    assert len(experiment.whole_rows()) == 1
 
 
 def test_a_round_that_the_deadline_cuts_off_gives_nothing() -> None:
     experiment = Experiment(3, Source())
     assert experiment.run_round(deadline=0.0) == {}
-    assert experiment.whole_rounds() == []
+    assert experiment.whole_rows() == []
     assert len(experiment.table) == 1
 
 
@@ -250,7 +250,7 @@ def test_an_obvious_difference_ends_at_the_early_look(factor: float, rounds: int
     experiment = Experiment(2, Levels(0.02, 1.0, factor))
     ended = experiment.run(Rules(stands=lambda _: Standing.DECIDED))
     assert ended is Ended.DECIDED
-    assert len(experiment.whole_rounds()) == rounds
+    assert len(experiment.whole_rows()) == rounds
 
 
 def test_an_obvious_difference_ends_early_where_the_machine_never_calms_down() -> None:
@@ -265,7 +265,7 @@ def test_an_obvious_difference_ends_early_where_the_machine_never_calms_down() -
 
     experiment = Experiment(2, measure)
     assert experiment.run(Rules(stands=lambda _: Standing.DECIDED)) is Ended.DECIDED
-    assert len(experiment.whole_rounds()) < LOOKS[0]
+    assert len(experiment.whole_rows()) < LOOKS[0]
     assert experiment.tally(LOOKS).counting < EARLY_LOOK
 
 
@@ -276,6 +276,6 @@ def test_the_early_look_is_wrong_next_to_never() -> None:
         source = Levels(0.2, 1.0, 1.0)
         source.draw = np.random.default_rng(seed)
         Experiment(2, source).run(
-            Rules(looks=(8,), stands=lambda one: asked.append(len(one.whole_rounds())))
+            Rules(looks=(8,), stands=lambda one: asked.append(len(one.whole_rows())))
         )
     assert min(asked) >= LOOKS[0]

@@ -15,8 +15,8 @@ from enginescope.render.base.phrases import layer_sum_sentence
 from enginescope.render.base.text import as_text, summary
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from enginescope.store.archive import Store
 
 DATA = Path(__file__).parents[1] / "data" / "trt86-h100-gated"

@@ -8,9 +8,10 @@ from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import Layout, Tensor
-from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 
 
 def tensor(text: str) -> Tensor:

@@ -8,9 +8,9 @@ from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, Plan
-from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import RULES, LayerIgnore, LintConfig
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput, LintView
 from tests.formats import plans
 from tests.rules.made import layer, plan, timed
 
@@ -181,7 +181,7 @@ def test_no_plan_makes_a_rule_fail(layers: list[Layer], data: st.DataObject) -> 
     whole = None if whole_ms is None else WholeRequest("gpu_compute", whole_ms)
     given = LintInput(plan=made, profile=profile, device=device, whole=whole, enqueue_ms=1.0)
     report = lint(given)
-    own = given.view().times_ms
+    own = LintView(given).times_ms
     for one in report.findings:
         assert one.subject
         assert all(0 <= index < len(layers) for index in one.layers)

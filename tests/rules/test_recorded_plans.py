@@ -12,9 +12,10 @@ import pytest
 from enginescope.core.record import replace
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.records.plan.plan import EXECUTED
-from enginescope.rules.base import Finding, LintInput, Symptom
+from enginescope.rules.base import Finding, Symptom
 from enginescope.rules.catalogue import RULES
 from enginescope.rules.engine import LintReport, lint
+from enginescope.rules.view import LintInput
 from tests.rules.made import layer, plan
 from tests.trex.corrections import LINTERS, NOT_FOUND
 from tests.trex.examples import EXAMPLES as PLANS

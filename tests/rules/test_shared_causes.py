@@ -20,9 +20,10 @@ from enginescope.render.page.page import report_page
 from enginescope.render.plans.findings import first_changes, groups_data, rule_table
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.first_screen import first_screen, next_steps
-from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import LintReport, lint
+from enginescope.rules.view import LintInput, LintView
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.lint import lint_input
 from enginescope.services.plans.resolve_plan import resolve_plan
@@ -102,7 +103,7 @@ def test_causes_are_found_where_they_are(shared: Path, name: str) -> None:
 @pytest.mark.parametrize("name", CAUSES)
 def test_time_is_at_stake_once(shared: Path, name: str) -> None:
     report = report_of(shared, name)
-    own = given_of(shared, name).view().times_ms
+    own = LintView(given_of(shared, name)).times_ms
     assert report.engine_ms is not None
     assert report.saving.bound_ms is not None
     assert 0 < report.saving.bound_ms <= report.engine_ms
@@ -135,7 +136,7 @@ def test_identity_reformats_of_constants(shared: Path) -> None:
         one.advice
         == "fold constants (polygraphy surgeon sanitize --fold-constants), then build again"
     )
-    timings = given_of(shared, "trt86-h200/resnet18").view().timings
+    timings = LintView(given_of(shared, "trt86-h200/resnet18")).timings
     raw = {index: timing.raw_ms for index, timing in timings.items()}
     share = sum(raw[index] for index in one.layers) / sum(raw.values())
     assert share == pytest.approx(0.21, abs=5e-3)

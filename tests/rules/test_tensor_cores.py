@@ -17,7 +17,7 @@ from enginescope.rules.tensor_cores import (
     lacks_tensor_cores,
     uses_tensor_cores,
 )
-from enginescope.rules.view import Flow, LintView
+from enginescope.rules.view import Flow, LintInput, LintView
 from tests.rules.made import layer, plan
 
 
@@ -175,7 +175,7 @@ def reached(view: LintView, start: Layer, length: int | None) -> bool:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_it_is_what_a_search_from_each_layer_finds(seed: int) -> None:
-    view = LintView(random_plan(random.Random(seed)))
+    view = LintView(LintInput(plan=random_plan(random.Random(seed))))
     for one in view.active:
         assert is_head(view, one) is reached(view, one, None), one.name
         for length in (4, 7, 9):
@@ -200,5 +200,6 @@ def test_the_walks_grow_with_the_plan_and_not_with_its_square(monkeypatch) -> No
             layer("kgen", f"g{at} FP16 4x9", f"o{at} FP16 4x9"),
         ]
     outputs = " ".join(f"o{at}" for at in range(200))
-    assert list(gemm_alignment.check(LintView(plan(*layers, outputs=outputs)))) == []
+    view = LintView(LintInput(plan=plan(*layers, outputs=outputs)))
+    assert list(gemm_alignment.check(view)) == []
     assert visits <= 2 * len(layers)

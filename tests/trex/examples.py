@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from enginescope.analysis.plans.plan_view import Exploration, PlanView, explore
 from enginescope.formats.importing.plan_files import PlanFiles, ReadPlan, read_plan_files
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import LintReport, lint
+from enginescope.rules.view import LintInput
 
 MOBILENET = "mobilenet.qat.onnx.engine"
 RESIDUALS = "mobilenet_v2_residuals.qat.onnx.engine"

@@ -18,8 +18,8 @@ from enginescope.render.base.text import as_text
 from enginescope.render.graph.write.svg import draw, svg
 from enginescope.render.plans.explore_data import explore_csv
 from enginescope.render.plans.explore_text import explore_text
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.formats.plans import tensor
 from tests.trex.made_plans import ABSENT, chain, convolution, explored, layer, plan_of, profile_of
 

@@ -8,8 +8,8 @@ import pytest
 
 from enginescope.analysis.plans.plan_view import PlanView, explore
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.formats.plans import tensor
 from tests.trex.made_plans import chain, explored, layer, plan_of, profile_of, times
 

@@ -10,8 +10,8 @@ from enginescope.analysis.layers.layer_sum import of_plan_profile, plan_profiles
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.formats import plans
 from tests.formats.plans import tensor
 from tests.formats.trex.test_trex_metadata import SEVEN

@@ -20,8 +20,8 @@ from enginescope.records.run.run import Run
 from enginescope.render.compare.compare_answer import compare_answer
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import explore_csv
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.notebook.html.pages import checked, checked_live
 from tests.rules.made import plan
 from tests.rules.test_engine import LAYERS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from enum import Enum
 from typing import Any
 
 from enginescope.judge.experiment import Ended, Entry
@@ -194,12 +193,9 @@ def _escaped(text: str) -> str:
 
 
 def _row(entry: Entry[Conditions]) -> dict[str, Any]:
-    position, values = entry.position, entry.measured.values
+    values = entry.measured.values
     return {
-        "side": position.side,
-        "round": position.round,
-        "place": position.place,
-        "attempt": position.attempt,
+        **asdict(entry.position),
         "values_ms": None if values is None else values.tolist(),
         "uncertainty_pct": entry.uncertainty_pct,
         "failure": entry.measured.failure,
@@ -209,8 +205,5 @@ def _row(entry: Entry[Conditions]) -> dict[str, Any]:
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
-    return asdict(verdict, dict_factory=lambda items: {key: _value(one) for key, one in items})
-
-
-def _value(value: object) -> object:
-    return value.value if isinstance(value, Enum) else value
+    # members of enumerations as their values
+    return asdict(verdict, dict_factory=lambda of: {k: getattr(it, "value", it) for k, it in of})

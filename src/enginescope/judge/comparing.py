@@ -11,7 +11,7 @@ import math
 import os
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from string import ascii_uppercase
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.judge.answer import Answer, Pair
+from enginescope.judge.comparison import ratio
 from enginescope.judge.comparison.looks import (
     FLOOR_ROUNDS,
     LOOK_CONFIDENCE,
@@ -28,13 +29,6 @@ from enginescope.judge.comparison.looks import (
     THRESHOLD_PCT,
     Tally,
     looks_up_to,
-)
-from enginescope.judge.comparison.ratio import (
-    corrected_ratio,
-    is_out_of_reach,
-    middle_of,
-    more_needed,
-    ratio_of_counting_rounds,
 )
 from enginescope.judge.comparison.run_to_run import decide_sides
 from enginescope.judge.errors import UsageError
@@ -124,28 +118,20 @@ class Comparison:
 
     def answer(self, ended: Ended) -> Answer:
         """Return what is decided so far."""
-        experiment = self.experiment
-        pairs = tuple(self._pair(number, experiment) for number in range(1, len(self.sources)))
+        experiment, numbers = self.experiment, range(len(self.sources))
+        pairs = tuple(self._pair(number, experiment) for number in numbers[1:])
         estimates = [pair.verdict.estimate for pair in pairs]
+        failed = [entry for entry in experiment.table if entry.measured.failure]
+        failures = {entry.position.side: entry.measured.failure for entry in failed}
         return Answer(
             sides=tuple(source.name for source in self.sources),
             pairs=pairs,
             ended=ended,
             evidence=min((one.evidence for one in self.sources), key=list(EvidenceLevel).index),
             rounds=max((one.n_a for one in estimates if one is not None), default=0),
-            measured_rounds=len(experiment.whole_rounds()),
+            measured_rounds=len(experiment.whole_rows()),
             repeated=sum(entry.position.attempt > 0 for entry in experiment.table),
-            failures=tuple(
-                next(
-                    (
-                        entry.measured.failure
-                        for entry in reversed(experiment.table)
-                        if entry.position.side == number and entry.measured.failure
-                    ),
-                    None,
-                )
-                for number in range(len(self.sources))
-            ),
+            failures=tuple(map(failures.get, numbers)),
             table=tuple(experiment.table),
             conditions=_machine(),
             kept=str(self._journal.path) if self._journal is not None else None,
@@ -170,26 +156,18 @@ class Comparison:
         pairs = [self._pair(number, experiment) for number in range(1, len(self.sources))]
         if all(pair.verdict.is_decided for pair in pairs):
             return Standing.DECIDED
-        if len(experiment.whole_rounds()) < LOOKS[1]:
+        if len(experiment.whole_rows()) < LOOKS[1]:
             return Standing.GO_ON  # one disturbed round of the first look may be all the variation
         still_open = [pair.verdict for pair in pairs if not pair.verdict.is_decided]
-        is_vain = all(is_out_of_reach(one, self._looks[-1]) for one in still_open)
+        is_vain = all(ratio.is_out_of_reach(one, self._looks[-1]) for one in still_open)
         return Standing.VAIN if is_vain else Standing.GO_ON
 
     def _pair(self, number: int, experiment: Experiment[Conditions]) -> Pair:
-        rounds = [
-            (entries[0], entries[number])
-            for entries in experiment.whole_rows()
-            if entries[0].is_measured
-            and entries[number].is_measured
-            and entries[number].measured.values is not None
-        ]
-        return Pair(
-            label=ascii_uppercase[number],
-            a=self.sources[0].name,
-            b=self.sources[number].name,
-            verdict=verdict_of(rounds, self.threshold_pct, self._confidence),
-        )
+        pairs = ((entries[0], entries[number]) for entries in experiment.whole_rows())
+        rounds = [(a, b) for a, b in pairs if a.is_measured and b.is_measured]
+        verdict = verdict_of(rounds, self.threshold_pct, self._confidence)
+        a, b = self.sources[0].name, self.sources[number].name
+        return Pair(label=ascii_uppercase[number], a=a, b=b, verdict=verdict)
 
 
 def verdict_of(
@@ -205,33 +183,34 @@ def verdict_of(
             reason=Reason.NO_INTERVAL,
             threshold_pct=threshold_pct,
         )
-    a, b = zip(*rounds, strict=True)
-    first, second = ([_median(entry) for entry in side] for side in (a, b))
-    uncertainties = [[entry.uncertainty_pct for entry in side] for side in (a, b)]
-    estimate, used = ratio_of_counting_rounds((first, second), uncertainties, confidence=confidence)
+    sides = list(zip(*rounds, strict=True))
+    values_a, values_b = ([entry.values for entry in side] for side in sides)
+    medians = [*map(float, map(np.median, values_a))], [*map(float, map(np.median, values_b))]
+    known = [[entry.uncertainty_pct for entry in side] for side in sides]
+    estimate, used = ratio.ratio_of_counting_rounds(medians, known, confidence=confidence)
     kind, reason, detail = decide_sides(estimate, used, threshold_pct)
     more = None
     if reason is Reason.INTERVAL_TOO_WIDE:
-        more = more_needed(estimate, threshold_pct)
+        more = ratio.more_needed(estimate, threshold_pct)
     elif reason is Reason.PROCESS_STATES:
         more = FLOOR_ROUNDS - estimate.n_a
     return Verdict(
         metric=METRIC,
         kind=kind,
         reason=reason,
-        a=middle_of(used[0]),
-        b=middle_of(used[1]),
+        a=ratio.middle_of(used[0]),
+        b=ratio.middle_of(used[1]),
         estimate=estimate,
         threshold_pct=threshold_pct,
-        samples_a=sum(map(_count, a)),
-        samples_b=sum(map(_count, b)),
-        processes_a=len(a),
-        processes_b=len(b),
+        samples_a=sum(map(len, values_a)),
+        samples_b=sum(map(len, values_b)),
+        processes_a=len(rounds),
+        processes_b=len(rounds),
         more=more,
         detail=detail,
         corrected_ratio=None
         if kind is VerdictKind.INCONCLUSIVE
-        else corrected_ratio(estimate, threshold_pct),
+        else ratio.corrected_ratio(estimate, threshold_pct),
     )
 
 
@@ -249,15 +228,6 @@ def compare(*sides: object, **options: Any) -> Answer:
     return Comparison(sides, **options).run()
 
 
-def _median(entry: Entry[Any]) -> float:
-    assert entry.measured.values is not None
-    return float(np.median(entry.measured.values))
-
-
-def _count(entry: Entry[Any]) -> int:
-    return 0 if entry.measured.values is None else len(entry.measured.values)
-
-
 def _machine() -> Conditions:
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {
@@ -272,10 +242,7 @@ def _machine() -> Conditions:
 def _row(position: Position, measured: Measured[Conditions]) -> dict[str, Any]:
     values = measured.values
     return {
-        "side": position.side,
-        "round": position.round,
-        "place": position.place,
-        "attempt": position.attempt,
+        **asdict(position),
         "values_ms": None if values is None else values.tolist(),
         "failure": measured.failure,
         "is_final": measured.is_final,

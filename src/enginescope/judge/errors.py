@@ -16,9 +16,7 @@ class EnginescopeError(Exception):
 
     def __init__(self, what: str, *, why: str | None = None, hint: str | None = None) -> None:
         super().__init__(what)
-        self.what = what
-        self.why = why
-        self.hint = hint
+        self.what, self.why, self.hint = what, why, hint
         if hint:  # Python prints notes below a traceback
             self.__notes__ = [f"try: {hint}"]
 

@@ -94,6 +94,12 @@ class Entry(Generic[S]):
         """Whether the measurement did not fail."""
         return self.measured.values is not None
 
+    @property
+    def values(self) -> Array:
+        """The samples of a measurement that did not fail."""
+        assert self.measured.values is not None
+        return self.measured.values
+
 
 class Ended(Enum):
     """Why an experiment ended."""
@@ -193,7 +199,7 @@ class Experiment(Generic[S]):
                 watch(tally)
                 self.ended = self._ended(rules, tally) or self._late(rules, begin)
             except (KeyboardInterrupt, SystemExit) as error:
-                if not self.whole_rounds():
+                if not self.whole_rows():
                     raise
                 self.ended, self.interruption = Ended.INTERRUPTED, error
             if self.ended is not None:
@@ -224,23 +230,17 @@ class Experiment(Generic[S]):
         tally.take_look()
         return tally
 
-    def whole_rounds(self) -> list[tuple[Measured[S], ...]]:
-        """Return the rounds in which every side has a measurement: the last attempt of each."""
-        return [tuple(entry.measured for entry in row) for row in self.whole_rows()]
-
     def whole_rows(self) -> list[tuple[Entry[S], ...]]:
-        """Return the entries of `whole_rounds`."""
-        return [
-            tuple(row[side] for side in range(self.sides))
-            for row in self._rounds
-            if len(row) == self.sides
-        ]
+        """Return the rounds in which every side has a measurement: the last attempt of each."""
+        whole = (row for row in self._rounds if len(row) == self.sides)
+        return [tuple(row[side] for side in range(self.sides)) for row in whole]
 
     def is_obvious(self) -> bool:
         """Whether a side differs from the first by a factor that few rounds show."""
-        rows = [row for row in self.whole_rows() if all(map(_has_values, row))]
+        rows = self.whole_rows()
+        rows = [row for row in rows if all(each.is_measured and len(each.values) for each in row)]
         sides = list(zip(*rows, strict=True))
-        medians = [[float(np.median(entry.measured.values)) for entry in side] for side in sides]
+        medians = [[float(np.median(entry.values)) for entry in side] for side in sides]
         known = [[entry.uncertainty_pct for entry in side] for side in sides]
         others = zip(medians[1:], known[1:], strict=True)
         pairs = [((medians[0], one), (known[0], pct)) for one, pct in others]
@@ -252,11 +252,9 @@ class Experiment(Generic[S]):
 
         ``None`` before the first round has ended.
         """
-        round_times = [
-            sum(entry.seconds for entry in row.values() if entry.seconds is not None)
-            for row in self._rounds
-            if any(entry.seconds is not None for entry in row.values())
-        ]
+        every = ([entry.seconds for entry in row.values()] for row in self._rounds)
+        known = ([time for time in times if time is not None] for times in every)
+        round_times = [sum(times) for times in known if times]
         if not round_times:
             return None
         round_s = median(round_times)
@@ -314,10 +312,8 @@ class Experiment(Generic[S]):
 
     def _keep(self, position: Position, measured: Measured[S], seconds: float | None) -> Entry[S]:
         values = measured.values
-        uncertainty = uncertainty_pct(values) if values is not None and len(values) else None
-        entry = Entry(
-            position=position, measured=measured, seconds=seconds, uncertainty_pct=uncertainty
-        )
+        pct = uncertainty_pct(values) if values is not None and len(values) else None
+        entry = Entry(position=position, measured=measured, seconds=seconds, uncertainty_pct=pct)
         self.table.append(entry)
         self._rounds[position.round][position.side] = entry
         return entry
@@ -349,10 +345,6 @@ class Experiment(Generic[S]):
             return None
         last = sum(entry.seconds or 0.0 for entry in self._rounds[-1].values())
         return Ended.LATE if perf_counter() - begin + last > rules.max_time_s else None
-
-
-def _has_values(entry: Entry[S]) -> bool:
-    return entry.measured.values is not None and len(entry.measured.values) > 0
 
 
 def is_hopeless(measured: Sequence[Measured[S]]) -> bool:

@@ -69,13 +69,11 @@ class Function:
         """Measure for about so many seconds, after a tenth of them as a warm-up."""
         try:
             calls = self._calls(seconds / 10)
-            return Measured(
-                source={"calls_per_sample": calls}, values=frozen(self._times_ms(calls, seconds))
-            )
+            values = frozen(self._times_ms(calls, seconds))
+            return Measured(source={"calls_per_sample": calls}, values=values)
         except Exception as error:  # noqa: BLE001 - another's code may raise anything
-            return Measured(
-                source={}, values=None, failure=f"{type(error).__name__}: {error}", is_final=True
-            )
+            why = f"{type(error).__name__}: {error}"
+            return Measured(source={}, values=None, failure=why, is_final=True)
 
     def _calls(self, seconds: float) -> int:
         """Warm up, and return the number of calls of a sample."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
 def format_significant(value: float, digits: int = 3) -> str:
@@ -52,6 +52,11 @@ def format_ms(value_ms: float | None, digits: int = 4) -> str:
     if value_ms >= 10_000:
         return f"{format_significant(value_ms / 1e3, digits)} s"
     return f"{format_significant(value_ms, digits)} ms"
+
+
+def shape_text(shape: Iterable[int | None]) -> str:
+    """Return ``1×3×?``: the sizes, ``?`` for one that is not known; nothing for a scalar."""
+    return "×".join("?" if size is None else str(size) for size in shape)
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

@@ -1,22 +1,15 @@
-"""A lint rule, its input, and its findings."""
+"""A lint rule and its findings."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from enginescope.analysis.claims.layer_claims import Saving, WholeRequest
-from enginescope.analysis.roofline.layer_work import LayerKinds
+from enginescope.analysis.claims.layer_claims import Saving
 from enginescope.core.record import Record
-from enginescope.records.environment import Device
-from enginescope.records.plan.plan import Plan, Profile
-from enginescope.records.tensor import Tensor
 from enginescope.rules.view import LintView
-
-if TYPE_CHECKING:
-    from enginescope.analysis.runs.run_view import RunView
 
 
 class Severity(Enum):
@@ -30,69 +23,6 @@ class Severity(Enum):
     def weight(self) -> int:
         """Rank of the severity, from 0."""
         return list(Severity).index(self)
-
-
-class LintInput(Record, frozen=True, kw_only=True):
-    """Input of the rules: a plan and what is known of its run.
-
-    Attributes:
-        profile: Layer times. Without them no finding has a time at stake, and rules on times find
-            nothing.
-        device: The GPU that the plan is for.
-        fed: Inputs of the measurement, with all dimensions known.
-        profile_index: Index of the optimization profile in use.
-        kinds: Of the plan's layers, if they are known already.
-        whole: Time of a whole inference without the profiler.
-        enqueue_ms: Time of the host to enqueue one inference, in ms.
-        cuda_graph: Whether inferences ran as a CUDA graph; ``None``: unknown.
-    """
-
-    plan: Plan
-    profile: Profile | None = None
-    device: Device | None = None
-    fed: tuple[Tensor, ...] = ()
-    profile_index: int | None = None
-    kinds: LayerKinds | None = None
-    whole: WholeRequest | None = None
-    enqueue_ms: float | None = None
-    cuda_graph: bool | None = None
-
-    @classmethod
-    def of_run(cls, view: RunView, device: Device | None = None) -> LintInput | None:
-        """Make the input of the rules from a run; return ``None`` if it has no plan.
-
-        Args:
-            device: GPU of the plan; by default that of the run.
-        """
-        run = view.given
-        if run.plan is None:
-            return None
-        enqueue, known = view.summary("enqueue"), view.plan_view
-        return cls(
-            plan=run.plan,
-            profile=view.run.profile or run.profile,
-            device=device or next(iter(run.environment.devices), None),
-            fed=run.inputs,
-            profile_index=run.job.backend.profile_index,
-            kinds=known.kinds if known and known.plan is run.plan else None,
-            whole=view.whole_request,
-            enqueue_ms=enqueue.mean_ms if enqueue else None,
-            cuda_graph=run.job.workload.mode.cuda_graph,
-        )
-
-    def view(self) -> LintView:
-        """Join plan, times and devices for the rules."""
-        return LintView(
-            self.plan,
-            self.profile,
-            device=self.device,
-            fed=self.fed,
-            profile_index=self.profile_index or 0,
-            kinds=self.kinds,
-            whole=self.whole,
-            enqueue_ms=self.enqueue_ms,
-            cuda_graph=self.cuda_graph,
-        )
 
 
 class Found(Record, frozen=True, kw_only=True):

@@ -170,15 +170,11 @@ class LintConfig(Record, frozen=True, kw_only=True):
         Args:
             names: Names of the affected layers, or only the subject.
         """
-        patterns = [
-            layer.pattern for layer in self.layers if fits(rule.code, rule.name, layer.rules)
-        ]
+        patterns = [each.pattern for each in self.layers if fits(rule.code, rule.name, each.rules)]
         if not patterns:
             return False
         found = list(names)
-        return bool(found) and all(
-            any(_matches(name, pattern) for pattern in patterns) for name in found
-        )
+        return bool(found) and all(any(_matches(name, it) for it in patterns) for name in found)
 
     def is_bad(self, finding: Finding) -> bool:
         """Whether the severity of a finding is at least the level."""
@@ -235,9 +231,8 @@ def config_of(table: Mapping[str, Any], source: str) -> LintConfig:
 
 def _names(value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise UsageError(
-            f"{where} is not a list of rules", hint='as in ["PLAN104", "tiny-kernels"]'
-        )
+        hint = 'as in ["PLAN104", "tiny-kernels"]'
+        raise UsageError(f"{where} is not a list of rules", hint=hint)
     try:
         return checked(value)
     except UsageError as error:

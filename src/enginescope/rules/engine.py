@@ -16,9 +16,9 @@ from enginescope.analysis.graph.folding.levels import module_path
 from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, Result, replace
 from enginescope.records.plan.plan import EXECUTED
-from enginescope.rules.base import Finding, Found, LintInput, Rule, Severity, Symptom
+from enginescope.rules.base import Finding, Found, Rule, Severity, Symptom
 from enginescope.rules.catalogue import RULES, LintConfig
-from enginescope.rules.view import LintView
+from enginescope.rules.view import LintInput, LintView
 
 
 class Place(NamedTuple):
@@ -253,7 +253,7 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
         config: Which rules run; by default all.
     """
     config = config or LintConfig()
-    view = given.view()
+    view = LintView(given)
     is_executed = given.plan.source_schema == EXECUTED
     rules = tuple(one for one in config.rules() if one.is_general or not is_executed)
     with gc_paused():  # of a large plan it would take half of the time

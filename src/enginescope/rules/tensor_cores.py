@@ -103,9 +103,7 @@ def padding(lengths: Iterable[int], multiple: int) -> float:
 
 def channels(tensor: Tensor) -> int | None:
     """Return the length of the channel axis (the second) of an image-like tensor."""
-    if tensor.shape is None or len(tensor.shape) < 3:
-        return None
-    return tensor.shape[1]
+    return None if tensor.shape is None or len(tensor.shape) < 3 else tensor.shape[1]
 
 
 def groups(layer: Layer) -> int:

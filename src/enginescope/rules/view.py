@@ -1,20 +1,24 @@
-"""A plan joined with times and tensor flow, computed once for all rules."""
+"""The input of the rules, and a plan joined with times and flow, computed once for all rules."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from enginescope.analysis.claims.layer_claims import WholeRequest, engine_ms, layer_times
 from enginescope.analysis.layers.layer_sum import other_build
 from enginescope.analysis.layers.layer_table import joined_times
 from enginescope.analysis.roofline.layer_work import LayerKinds, LayerWork, layer_kinds, layer_work
 from enginescope.analysis.roofline.roofline import GpuLimits, gpu_limits, layer_roof
+from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import DataType, Tensor
+
+if TYPE_CHECKING:
+    from enginescope.analysis.runs.run_view import RunView
 
 
 class Flow:
@@ -117,38 +121,71 @@ class Kind(NamedTuple):
     writes: DataType | None
 
 
+class LintInput(Record, frozen=True, kw_only=True):
+    """Input of the rules: a plan and what is known of its run.
+
+    Attributes:
+        profile: Layer times. Without them no finding has a time at stake, and rules on times find
+            nothing.
+        device: The GPU that the plan is for.
+        fed: Inputs of the measurement, with all dimensions known.
+        profile_index: Index of the optimization profile in use.
+        kinds: Of the plan's layers, if they are known already.
+        whole: Time of a whole inference without the profiler.
+        enqueue_ms: Time of the host to enqueue one inference, in ms.
+        cuda_graph: Whether inferences ran as a CUDA graph; ``None``: unknown.
+    """
+
+    plan: Plan
+    profile: Profile | None = None
+    device: Device | None = None
+    fed: tuple[Tensor, ...] = ()
+    profile_index: int | None = None
+    kinds: LayerKinds | None = None
+    whole: WholeRequest | None = None
+    enqueue_ms: float | None = None
+    cuda_graph: bool | None = None
+
+    @classmethod
+    def of_run(cls, view: RunView, device: Device | None = None) -> LintInput | None:
+        """Make the input of the rules from a run; return ``None`` if it has no plan.
+
+        Args:
+            device: GPU of the plan; by default that of the run.
+        """
+        run = view.given
+        if run.plan is None:
+            return None
+        enqueue, known = view.summary("enqueue"), view.plan_view
+        return cls(
+            plan=run.plan,
+            profile=view.run.profile or run.profile,
+            device=device or next(iter(run.environment.devices), None),
+            fed=run.inputs,
+            profile_index=run.job.backend.profile_index,
+            kinds=known.kinds if known and known.plan is run.plan else None,
+            whole=view.whole_request,
+            enqueue_ms=enqueue.mean_ms if enqueue else None,
+            cuda_graph=run.job.workload.mode.cuda_graph,
+        )
+
+
 class LintView:
     """A plan, its times, and the flow between its layers.
 
-    Args:
-        profile: Layer times, `given_profile` of the view. The view has no `profile` if they are of
-            another build.
-        kinds: Of the plan's layers, if they are known already.
-        whole, enqueue_ms, cuda_graph: See `LintInput`.
+    Attributes:
+        given_profile: Layer times of the input. The view has no `profile` if they are of another
+            build.
+        device, fed, enqueue_ms, cuda_graph: See `LintInput`.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        profile: Profile | None = None,
-        *,
-        device: Device | None = None,
-        fed: tuple[Tensor, ...] = (),
-        profile_index: int = 0,
-        kinds: LayerKinds | None = None,
-        whole: WholeRequest | None = None,
-        enqueue_ms: float | None = None,
-        cuda_graph: bool | None = None,
-    ) -> None:
-        self.plan = plan
-        self.given_profile = profile and layer_times(profile, whole)
-        self.device = device
-        self.fed = fed
-        self.profile_index = profile_index
-        self.layer_kinds = kinds or layer_kinds(plan)
-        self._whole = whole
-        self.enqueue_ms = enqueue_ms
-        self.cuda_graph = cuda_graph
+    def __init__(self, given: LintInput) -> None:
+        self.plan, self.device, self.fed = given.plan, given.device, given.fed
+        self.given_profile = given.profile and layer_times(given.profile, given.whole)
+        self.profile_index = given.profile_index or 0
+        self.layer_kinds = given.kinds or layer_kinds(given.plan)
+        self._whole = given.whole
+        self.enqueue_ms, self.cuda_graph = given.enqueue_ms, given.cuda_graph
         #: Layers at an axis of an input, by its length, and at the outputs: see `tensor_cores`.
         self.interface: dict[int | None, set[int]] = {}
 

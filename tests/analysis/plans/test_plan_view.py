@@ -10,7 +10,7 @@ from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, read_onnx_g
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
-from enginescope.rules.view import LintView
+from enginescope.rules.view import LintInput, LintView
 from tests.formats import plans
 
 PLAN, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "engine")
@@ -154,7 +154,7 @@ def test_the_bundled_model_whole(data, convnet) -> None:
 def test_limits_are_held_against_the_times_that_lint_counts() -> None:
     whole = WholeRequest("gpu_compute", 3.5)
     view = PlanView(PLAN, PROFILE, gpu="H200", whole=whole)
-    counted = LintView(PLAN, PROFILE, whole=whole).times_ms
+    counted = LintView(LintInput(plan=PLAN, profile=PROFILE, whole=whole)).times_ms
     assert view.roofline is not None
     times = {view.plan.layers[one.position].index: one.time_ms for one in view.roofline.layers}
     assert {index: ms for index, ms in times.items() if ms is not None} == counted

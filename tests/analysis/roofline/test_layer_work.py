@@ -283,7 +283,7 @@ def test_windows() -> None:
     ],
 )
 def test_matrix_products(operands, result, expected) -> None:
-    assert mnk(matrix_product(operands, result)) == expected
+    assert mnk(matrix_product(tuple(operands), result)) == expected
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_matrix_products(operands, result, expected) -> None:
     ],
 )
 def test_what_is_no_product(operands, result) -> None:
-    assert matrix_product(operands, result) is None
+    assert matrix_product(tuple(operands), result) is None
 
 
 @given(
@@ -310,7 +310,7 @@ def test_what_is_no_product(operands, result) -> None:
 def test_every_product_is_found_whatever_is_transposed(m, n, k, batch, flips) -> None:
     left = (*batch, k, m) if flips[0] else (*batch, m, k)
     right = (*batch, n, k) if flips[1] else (*batch, k, n)
-    found = matrix_product([left, right], (*batch, m, n))
+    found = matrix_product((left, right), (*batch, m, n))
     whole = math.prod(batch) * m * n * k
     if math.prod(left) > 1 and math.prod(right) > 1:
         assert found is not None

@@ -22,8 +22,8 @@ from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.render.compare.compare_answer import compare_answer
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.formats import plans
 from tests.notebook.html.pages import checked
 

@@ -14,9 +14,9 @@ from enginescope.render.plans.findings import (
     rule_table,
     saving_words,
 )
-from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import RULES, LintConfig
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.rules.made import layer, plan, timed
 
 PLAN = plan(

@@ -9,8 +9,8 @@ from enginescope.core.record import replace
 from enginescope.render.plans.findings import headline
 from enginescope.render.plans.plan_headline import PageSubject, layers_text, timed_at_rest
 from enginescope.render.sections.layers import layers
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.render.runs import imported_run
 from tests.rules.made import layer, plan
 

@@ -4,8 +4,8 @@ import pytest
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.records.plan.plan import Layer
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.rules.made import findings, layer, plan, timed
 
 SMALL_LAYERS = tuple(layer("PointWise", "in FP16", f"t{at} FP16") for at in range(3))

@@ -5,9 +5,10 @@ import pytest
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import IOTensor, Plan, ProfileShapes
 from enginescope.records.tensor import Tensor
-from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.rules.made import findings, layer, plan, profile, severities, tensor, timed
 
 # 3,200,000 bytes each way: 0.00133 ms at H200's 4,800 GB/s

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -90,9 +91,7 @@ def _fit(a: tuple[int | None, ...] | None, b: tuple[int | None, ...] | None) -> 
     """Whether some shape is both; one that is not known fits any."""
     if a is None or b is None:
         return True
-    if len(a) != len(b):
-        return False
-    return all(x == y or x is None or y is None for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and all(x == y or None in (x, y) for x, y in zip(a, b, strict=True))
 
 
 def dims_text(shape: tuple[int | None, ...] | None) -> str:
@@ -143,15 +142,11 @@ class OutputPairing:
         ours, theirs = {one.name for one in candidate}, {one.name for one in reference}
         missing = [one for one in reference if one.name not in ours][:_MOST]
         extra = [one for one in candidate if one.name not in theirs][:_MOST]
-        for a in missing:
-            for b in extra:
-                key = (b.name, a.name)
-                so_far = self._moments.get(key, ErrorMoments())
-                moments = _moments(a, b)
-                if so_far is None or moments is None:  # of other shapes in one sample
-                    self._moments[key] = None
-                else:
-                    self._moments[key] = so_far + moments
+        for a, b in product(missing, extra):
+            so_far, moments = self._moments.get((b.name, a.name), ErrorMoments()), _moments(a, b)
+            # ``None``: of other shapes in one sample
+            both = None if so_far is None or moments is None else so_far + moments
+            self._moments[b.name, a.name] = both
 
     def pairs(self) -> tuple[OutputPair, ...]:
         """Return outputs of the same shape in all samples that are nearest to each other."""

@@ -52,10 +52,8 @@ class ExpectedNoise(Record, frozen=True, kw_only=True):
 
     def along(self, axis: int, length: int) -> ChannelNoise | None:
         """Return the expected errors along an axis that has so many channels."""
-        return next(
-            (noise for noise in self.channels if (noise.axis, len(noise.rmse)) == (axis, length)),
-            None,
-        )
+        along = (noise for noise in self.channels if noise.axis == axis)
+        return next((noise for noise in along if len(noise.rmse) == length), None)
 
 
 class NoiseSum:
@@ -73,10 +71,8 @@ class NoiseSum:
 
     def add(self, reference: TensorValues, rounded: TensorValues | None) -> None:
         """Add one sample."""
-        if rounded is None or rounded.shape != reference.shape:
-            self._is_known = False
-            return
-        if (kind_of(reference.dtype), kind_of(rounded.dtype)) != ("float", "float"):
+        kinds = {kind_of(values.dtype) for values in (reference, rounded) if values}
+        if rounded is None or rounded.shape != reference.shape or kinds != {"float"}:
             self._is_known = False
             return
         a, b = flat_numbers(reference), flat_numbers(rounded)
@@ -260,9 +256,7 @@ def channel_limits(
     rmse = np.minimum(limit, ceiling) * scale
     peak = one * (1 + _TAIL * few) * np.maximum(scale, reach / _RANGES)
     if noise is not None and row.resolution:
-        usual, usual_peak = (
-            np.array([value or 0.0 for value in values]) for values in (noise.rmse, noise.peak)
-        )
+        usual, usual_peak = (np.array([x or 0.0 for x in xs]) for xs in (noise.rmse, noise.peak))
         if errors.is_spatial:
             usual_peak = _largest(usual_peak, group)
         # the noise of few elements is small by chance too: that of the population is added as one
@@ -314,19 +308,17 @@ def _own_scale(errors: ChannelErrors, count: Any) -> Any:
 
 
 def populations(errors: ChannelErrors) -> tuple[Any, Any]:
-    """Return each channel's own scale, and the number of the population that it belongs to."""
+    """Return each channel's own scale, and the number of the population that it belongs to.
+
+    Channels of zeros are in the smallest.
+    """
     count = np.maximum(errors.count, 1)
-    own = _own_scale(errors, count)
+    scale = _own_scale(errors, count)
+    group = np.zeros(scale.size, dtype=np.int64)
     if errors.is_spatial:
-        return own, np.zeros(own.size, dtype=np.int64)
-    return own, _populations(own, count)
-
-
-def _populations(scale: Any, count: Any) -> Any:
-    """Return the number of each channel's population; channels of zeros are in the smallest."""
+        return scale, group
     order = np.argsort(scale)
     order = order[scale[order] > 0]
-    group = np.zeros(scale.size, dtype=np.int64)
     steps = np.diff(np.log(scale[order]))
     below = np.cumsum(count[order])
     number, before = 0, 0
@@ -334,7 +326,7 @@ def _populations(scale: Any, count: Any) -> Any:
         if (below[at] - before) * steps[at] >= _UNLIKELY:
             number, before = number + 1, below[at]
             group[order[at + 1 :]] = number
-    return group
+    return scale, group
 
 
 def _typical(values: Any, count: Any, group: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from enginescope.analysis.accuracy import output_diff, sample_checks
+from enginescope.analysis.accuracy.binding_check import dims_text
 from enginescope.analysis.accuracy.error_limits import (
     ExpectedNoise,
     NoiseSum,
@@ -12,15 +14,6 @@ from enginescope.analysis.accuracy.error_limits import (
     whole_limits,
     widest_noise,
 )
-from enginescope.analysis.accuracy.output_diff import (
-    OutputDiff,
-    OutputReason,
-    SampleDiff,
-    SideDiff,
-    channels_of,
-    farthest,
-    figures_of,
-)
 from enginescope.analysis.accuracy.output_verdict import (
     FEWEST_ELEMENTS,
     Compared,
@@ -28,15 +21,6 @@ from enginescope.analysis.accuracy.output_verdict import (
     is_negligible,
     misplaced,
     reasons_of,
-)
-from enginescope.analysis.accuracy.sample_checks import (
-    BestClasses,
-    NearestArrangement,
-    NearestReference,
-    RankAgreement,
-    ValueSteps,
-    looks_like_scores,
-    rank_agreement,
 )
 from enginescope.analysis.errors.channel_errors import ChannelAxes, kind_of
 from enginescope.analysis.errors.element_errors import ElementErrors, compare_elements, has_ulps
@@ -58,11 +42,9 @@ class SideComparison:
     """
 
     def __init__(self, label: str, tolerances: Tolerances, *, allow_nothing: bool = False) -> None:
-        self._label = label
-        self._tolerances = tolerances
-        self._allow_nothing = allow_nothing
+        self._label, self._tolerances, self._allow_nothing = label, tolerances, allow_nothing
         self._outputs: dict[str, _Output] = {}
-        self._samples: list[SampleDiff] = []
+        self._samples: list[output_diff.SampleDiff] = []
 
     def add(
         self,
@@ -82,37 +64,34 @@ class SideComparison:
         theirs = by_name(reference)
         for output in dict.fromkeys((*theirs, *ours)):
             if output not in self._outputs:
-                self._outputs[output] = _Output(
-                    output, self._tolerances(output), allow_nothing=self._allow_nothing
-                )
+                limits, allows = self._tolerances(output), self._allow_nothing
+                self._outputs[output] = _Output(output, limits, allow_nothing=allows)
             pair = theirs.get(output), ours.get(output)
             honest = [one.get(output) for one in expected]
             self._samples.append(self._outputs[output].add(sample, name, pair, honest))
 
-    def result(self) -> SideDiff:
+    def result(self) -> output_diff.SideDiff:
         """Return what was added so far."""
-        return SideDiff(
+        return output_diff.SideDiff(
             label=self._label,
             outputs=tuple(output.result() for output in self._outputs.values()),
             samples=tuple(self._samples),
-            worst=farthest(self._samples),
+            worst=output_diff.farthest(self._samples),
         )
 
 
 class _Output:
     def __init__(self, name: str, tolerance: Tolerance, *, allow_nothing: bool) -> None:
-        self._name = name
-        self._tolerance = tolerance
-        self._allow_nothing = allow_nothing
+        self._name, self._tolerance, self._allow_nothing = name, tolerance, allow_nothing
         self._errors = ElementErrors()
         self._channels = ChannelAxes()
         self._noise: list[NoiseSum] = []
-        self._best = BestClasses()
-        self._steps = ValueSteps(tolerance.name)
-        self._nearest = NearestReference()
-        self._arranged = NearestArrangement()
-        self._ranks: RankAgreement | None = None
-        self._structure: dict[str, OutputReason] = {}
+        self._best = sample_checks.BestClasses()
+        self._steps = sample_checks.ValueSteps(tolerance.name)
+        self._nearest = sample_checks.NearestReference()
+        self._arranged = sample_checks.NearestArrangement()
+        self._ranks: sample_checks.RankAgreement | None = None
+        self._structure: dict[str, output_diff.OutputReason] = {}
         self._shapes: dict[tuple[int, ...], None] = {}
         self._dtypes: tuple[DataType | None, DataType | None] = (None, None)
         self._count = 0
@@ -123,7 +102,7 @@ class _Output:
         name: str,
         pair: tuple[TensorValues | None, TensorValues | None],
         rounded: Sequence[TensorValues | None],
-    ) -> SampleDiff:
+    ) -> output_diff.SampleDiff:
         """Add one sample's pair and return its figures."""
         a, b = pair
         self._dtypes = (a.dtype if a else self._dtypes[0], b.dtype if b else self._dtypes[1])
@@ -138,8 +117,8 @@ class _Output:
             for at, noise in enumerate(self._noise):
                 noise.add(a, rounded[at] if at < len(rounded) else None)
             broken = reasons_of(Compared(errors), self._tolerance, kind_of(a.dtype))
-            figures, code = figures_of(errors), broken[0].code if broken else None
-        return SampleDiff(
+            figures, code = output_diff.figures_of(errors), broken[0].code if broken else None
+        return output_diff.SampleDiff(
             sample=sample, name=name, output=self._name, shape=shape, figures=figures, reason=code
         )
 
@@ -151,14 +130,15 @@ class _Output:
         self._steps.add(a, b)
         self._nearest.add(sample, a, b)
         self._arranged.add(a, b)
-        if looks_like_scores(a):
-            self._ranks = (self._ranks or RankAgreement()) + rank_agreement(a, b)
+        if sample_checks.looks_like_scores(a):
+            ranks = sample_checks.rank_agreement(a, b)
+            self._ranks = self._ranks + ranks if self._ranks else ranks
         if len(self._shapes) < 16:
             self._shapes[a.shape] = None
         self._count += 1
         return errors
 
-    def result(self) -> OutputDiff:
+    def result(self) -> output_diff.OutputDiff:
         """Return the output's figures and verdict."""
         reference_dtype, dtype = self._dtypes
         noise = widest_noise([one.result() for one in self._noise])
@@ -174,7 +154,7 @@ class _Output:
                 reasons += misplaced(self._nearest, self._arranged, is_hidden=hidden)
         nothing = None if reasons else self._nothing(noise)
         if nothing is not None and not self._allow_nothing:
-            reasons.append(OutputReason(code="nothing-compared", message=nothing))
+            reasons.append(output_diff.OutputReason(code="nothing-compared", message=nothing))
         with_ulps = reference_dtype is dtype and dtype is not None and has_ulps(dtype)
         is_compared = self._count > 0
         shown = channels.shown()
@@ -182,7 +162,7 @@ class _Output:
         if shown is not None and not self._tolerance.is_given:
             expected = noise.along(shown.axis, shown.count.size) if noise else None
             limits = channel_limits(shown, self._tolerance, expected)
-        return OutputDiff(
+        return output_diff.OutputDiff(
             name=self._name,
             reference_dtype=reference_dtype,
             dtype=dtype,
@@ -191,11 +171,11 @@ class _Output:
             tolerance=self._tolerance,
             reasons=tuple(reasons),
             notices=tuple(self._notices(nothing)),
-            figures=figures_of(self._errors) if is_compared else None,
+            figures=output_diff.figures_of(self._errors) if is_compared else None,
             errors=tuple(map(int, self._errors.errors)) if is_compared else (),
             zero_errors=self._errors.zero_errors,
             ulps=tuple(map(int, self._errors.ulps)) if is_compared and with_ulps else (),
-            channels=channels_of(shown, limits) if shown is not None else None,
+            channels=output_diff.channels_of(shown, limits) if shown is not None else None,
             ranks=self._ranks,
             expected_noise=noise,
             error_limit=self._error_limit(noise),
@@ -211,7 +191,7 @@ class _Output:
         if kind_of(dtype) not in ("float", "complex"):
             return None
         limits = whole_limits(errors.moments, errors.low, errors.high, self._tolerance, noise)
-        return float(limits.rmse) / scale
+        return float(limits.rmse) / scale if kind_of(dtype) in ("float", "complex") else None
 
     def _nothing(self, noise: ExpectedNoise | None) -> str | None:
         """Return why no element of the output shows anything, if none does."""
@@ -236,77 +216,74 @@ class _Output:
     def _notices(self, nothing: str | None) -> Iterator[Notice]:
         if nothing is not None:
             yield Notice(
-                code="W-NOTHING-COMPARED",
-                message=f"{nothing}: nothing was compared",
-                evidence={"elements": self._errors.elements},
+                "W-NOTHING-COMPARED",
+                f"{nothing}: nothing was compared",
+                {"elements": self._errors.elements},
             )
         reference_dtype, dtype = self._dtypes
         if self._count and reference_dtype is not dtype and reference_dtype and dtype:
             yield Notice(
-                code="W-OUTPUT-TYPE",
-                message=f"{self._name} is {dtype.value}, {reference_dtype.value} in the "
+                "W-OUTPUT-TYPE",
+                f"{self._name} is {dtype.value}, {reference_dtype.value} in the "
                 "reference; compared by value",
-                evidence={"dtype": dtype.value, "reference": reference_dtype.value},
+                {"dtype": dtype.value, "reference": reference_dtype.value},
             )
         ranks = self._ranks
         if ranks is not None and ranks.top1 < ranks.rows:
             yield Notice(
-                code="W-BEST-CLASS",
-                message=f"{self._name}: the best class differs in "
+                "W-BEST-CLASS",
+                f"{self._name}: the best class differs in "
                 f"{ranks.rows - ranks.top1:,} of {ranks.rows:,} items",
-                evidence={"top1": ranks.top1, "top5": ranks.top5, "items": ranks.rows},
+                {"top1": ranks.top1, "top5": ranks.top5, "items": ranks.rows},
             )
         moments, limit = self._errors.moments, self._tolerance.error_to_spread
         count = moments.count
         is_wide = limit is not None and limit > (self._tolerance.systematic_slope or 0.0)
         if is_wide and 0 < count < FEWEST_ELEMENTS:
             yield Notice(
-                code="W-FEW-ELEMENTS",
-                message=f"{self._name} has {count} element{'' if count == 1 else 's'} over all "
+                "W-FEW-ELEMENTS",
+                f"{self._name} has {count} element{'' if count == 1 else 's'} over all "
                 "samples: a wrong scale looks like rounding; more samples distinguish them",
-                evidence={"elements": count},
+                {"elements": count},
             )
         is_float = reference_dtype is not None and has_ulps(reference_dtype)
         if is_float and count > 1 and moments.is_constant:
             yield Notice(
-                code="W-CONSTANT-OUTPUT",
-                message=f"{self._name} has one value in every element of every sample of the "
+                "W-CONSTANT-OUTPUT",
+                f"{self._name} has one value in every element of every sample of the "
                 "reference: inputs do not reach it, and agreement shows little",
-                evidence={"elements": count},
+                {"elements": count},
             )
         if accepts_noise(self._errors, self._tolerance):
             yield Notice(
-                code="W-TOLERANCE-LOOSE",
-                message=f"the tolerance given for {self._name} would also pass the reference "
+                "W-TOLERANCE-LOOSE",
+                f"the tolerance given for {self._name} would also pass the reference "
                 "with its elements in another order: it shows nothing",
-                evidence={"control_mismatched": self._errors.control_mismatched},
+                {"control_mismatched": self._errors.control_mismatched},
             )
 
 
 def _difference(
     name: str, sample: int, a: TensorValues | None, b: TensorValues | None
-) -> OutputReason | None:
+) -> output_diff.OutputReason | None:
     """Return why two tensors cannot be compared element by element, if they cannot."""
     if a is None or b is None:
-        return OutputReason(
+        return output_diff.OutputReason(
             code="missing" if b is None else "extra",
             message=f"{'this side' if b is None else 'the reference'} has no output {name}",
             evidence={"sample": sample},
         )
     if a.shape != b.shape:
-        return OutputReason(
+        return output_diff.OutputReason(
             code="shape",
-            message=f"{_dims(b.shape)}, {_dims(a.shape)} in the reference (sample {sample})",
+            message=f"{dims_text(b.shape)}, {dims_text(a.shape)} in the reference "
+            f"(sample {sample})",
             evidence={"sample": sample, "shape": list(b.shape), "reference": list(a.shape)},
         )
     if kind_of(a.dtype) != kind_of(b.dtype):
-        return OutputReason(
+        return output_diff.OutputReason(
             code="type",
             message=f"{b.dtype.value}, {a.dtype.value} in the reference",
             evidence={"dtype": b.dtype.value, "reference": a.dtype.value},
         )
     return None
-
-
-def _dims(shape: tuple[int, ...]) -> str:
-    return "×".join(map(str, shape)) or "a scalar"

@@ -199,6 +199,12 @@ class SideDiff(Record, frozen=True, kw_only=True):
         return bool(self.outputs) and all(output.passes for output in self.outputs)
 
 
+_OF_MOMENTS = (
+    *("rmse", "bias", "spread", "norm", "error_to_spread", "cosine", "correlation", "slope"),
+    *("systematic_share", "snr_db"),
+)
+
+
 def figures_of(found: ElementErrors) -> Figures:
     """Return the figures that sums over elements come to."""
     moments, largest, relative = found.moments, found.largest, found.largest_relative
@@ -212,18 +218,9 @@ def figures_of(found: ElementErrors) -> Figures:
         from_zero=found.from_zero,
         max_abs_sample=place.sample if place else None,
         max_abs_index=place.index if place else None,
-        rmse=_known(moments.rmse),
-        bias=_known(moments.bias),
         low=found.low,
         high=found.high,
-        spread=_known(moments.spread),
-        norm=_known(moments.norm),
-        error_to_spread=_known(moments.error_to_spread),
-        cosine=_known(moments.cosine),
-        correlation=_known(moments.correlation),
-        slope=_known(moments.slope),
-        systematic_share=_known(moments.systematic_share),
-        snr_db=_known(moments.snr_db),
+        **{name: _known(getattr(moments, name)) for name in _OF_MOMENTS},
         psnr_db=_known(moments.psnr_db(found.low, found.high)),
         mismatch_pct=_share(found.mismatched, found.elements),
         beyond_pct=_share(found.beyond_pct, found.elements),

@@ -7,13 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from enginescope.analysis.accuracy.error_limits import (
-    NEGLIGIBLE,
-    NOISE_FACTOR,
-    ExpectedNoise,
-    channel_limits,
-    whole_limits,
-)
+from enginescope.analysis.accuracy import error_limits
 from enginescope.analysis.accuracy.output_diff import Code, OutputReason
 from enginescope.analysis.accuracy.sample_checks import (
     BestClasses,
@@ -58,7 +52,7 @@ class Compared(NamedTuple):
 
     elements: ElementErrors
     channels: Sequence[ChannelErrors] = ()
-    noise: ExpectedNoise | None = None
+    noise: error_limits.ExpectedNoise | None = None
     best: BestClasses | None = None
     steps: ValueSteps | None = None
 
@@ -78,7 +72,7 @@ def reasons_of(compared: Compared, tolerance: Tolerance, kind: str) -> tuple[Out
     elif tolerance.is_given and kind == "int":
         reasons += _mismatch(found, tolerance)
     else:
-        reasons += _unequal(found, tolerance)
+        reasons += _too_many("unequal", found.unequal, found, tolerance.unequal_pct, "not equal")
     return tuple(reasons)
 
 
@@ -92,12 +86,9 @@ def accepts_noise(found: ElementErrors, tolerance: Tolerance) -> bool:
 def _nonfinite(found: ElementErrors) -> Iterator[OutputReason]:
     if not found.disagreeing_nonfinite:
         return
-    counts = {
-        "NaN": found.new_nan,
-        "infinite": found.new_infinite,
-        "finite only here": found.lost_nonfinite,
-    }
-    parts = [f"{count:,} {word}" for word, count in counts.items() if count]
+    counts = (found.new_nan, found.new_infinite, found.lost_nonfinite)
+    words = zip(counts, ("NaN", "infinite", "finite only here"), strict=True)
+    parts = [f"{count:,} {word}" for count, word in words if count]
     first = found.first_nonfinite
     where = f", the first at {list(first.index)} of sample {first.sample}" if first else ""
     yield OutputReason(
@@ -148,7 +139,7 @@ def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]
     moments = found.moments
     if not moments.count:
         return
-    limits = whole_limits(moments, found.low, found.high, row, noise)
+    limits = error_limits.whole_limits(moments, found.low, found.high, row, noise)
     rmse, largest = moments.rmse or 0.0, found.largest
     if not rmse <= limits.rmse:
         size = max(found.high or 0.0, -(found.low or 0.0))
@@ -193,10 +184,10 @@ def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]
 
 
 def _channels(
-    errors: ChannelErrors, row: Tolerance, noise: ExpectedNoise | None
+    errors: ChannelErrors, row: Tolerance, noise: error_limits.ExpectedNoise | None
 ) -> Iterator[OutputReason]:
     expected = noise.along(errors.axis, errors.count.size) if noise else None
-    limits = channel_limits(errors, row, expected)
+    limits = error_limits.channel_limits(errors, row, expected)
     lost = (errors.count > 0) & ~(errors.rmse <= limits.rmse) & (row.name == "fp16")
     lost &= (errors.high > 0) & (errors.high < _SMALLEST_FP16)
     if lost.any():
@@ -248,18 +239,13 @@ def _best_class(compared: Compared, most: float) -> Iterator[OutputReason]:
     best = compared.best or BestClasses()
     changes = best.clear(most, compared.channels)
     if changes:
-        margin = changes[0].margin
+        count, margin = len(changes), changes[0].margin
         yield OutputReason(
             code="best-class",
-            message=f"the best class differs in {len(changes):,} of {best.items:,} items, "
+            message=f"the best class differs in {count:,} of {best.items:,} items, "
             f"though it leads by up to {_digits(margin)} × the spread of the item's scores; "
             f"{_digits(most)} may be noise",
-            evidence={
-                "items": best.items,
-                "changed": len(changes),
-                "margin": margin,
-                "limit": most,
-            },
+            evidence={"items": best.items, "changed": count, "margin": margin, "limit": most},
         )
 
 
@@ -275,7 +261,7 @@ def _ratio(
     what: str, value: float, limit: float, scale: float, honest: float, row: Tolerance
 ) -> str:
     """Return an error beside its limit: in honest errors, where these decide the limit."""
-    if honest and 1 < limit / honest <= NOISE_FACTOR * (1 + 1e-9):
+    if honest and 1 < limit / honest <= error_limits.NOISE_FACTOR * (1 + 1e-9):
         far, allowed = (format_significant(one / honest, 2) for one in (value, limit))
         text = f"{what} is {far} × that of honest {row.name.upper()}, at most {allowed} × wanted"
         return f"{text}: {_digits(value)}"
@@ -295,12 +281,12 @@ def is_negligible(found: ElementErrors, row: Tolerance, *, places: bool = False)
     low, high = found.low or 0.0, found.high or 0.0
     is_natural = low >= 0 and high <= 1
     size = 1.0 if is_natural else max(high, -low)
-    part = row.resolution if places and is_natural else min(row.resolution, NEGLIGIBLE)
+    part = row.resolution if places and is_natural else min(row.resolution, error_limits.NEGLIGIBLE)
     return found.largest is None or found.largest.value <= part * size
 
 
 def _systematic(
-    found: ElementErrors, tolerance: Tolerance, noise: ExpectedNoise | None
+    found: ElementErrors, tolerance: Tolerance, noise: error_limits.ExpectedNoise | None
 ) -> Iterator[OutputReason]:
     moments = found.moments
     limit = tolerance.systematic_slope or 0.0
@@ -340,32 +326,25 @@ def _is_carried(found: ElementErrors, off: float) -> bool:
 
 
 def _mismatch(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
-    share = 100 * found.mismatched / found.elements if found.elements else 0.0
-    if tolerance.mismatch_pct is not None and share > tolerance.mismatch_pct:
-        spread = tolerance.atol_to_spread
-        rule = f"{tolerance.atol:g}" if not spread else f"{spread:g} × spread"
-        yield OutputReason(
-            code="mismatch",
-            message=f"{found.mismatched:,} of {found.elements:,} elements ({_digits(share)} %) are "
-            f"off by more than {rule} + {tolerance.rtol:g} × |reference|, "
-            f"{tolerance.mismatch_pct:g} % may be",
-            evidence={"pct": share, "limit_pct": tolerance.mismatch_pct},
-        )
+    spread = tolerance.atol_to_spread
+    rule = f"{spread:g} × spread" if spread else f"{tolerance.atol:g}"
+    what = f"off by more than {rule} + {tolerance.rtol:g} × |reference|"
+    return _too_many("mismatch", found.mismatched, found, tolerance.mismatch_pct, what)
 
 
-def _unequal(found: ElementErrors, tolerance: Tolerance) -> Iterator[OutputReason]:
-    share = 100 * found.unequal / found.elements if found.elements else 0.0
-    if share > tolerance.unequal_pct:
+def _too_many(
+    code: Code, count: int, found: ElementErrors, limit_pct: float | None, what: str
+) -> Iterator[OutputReason]:
+    share = 100 * count / found.elements if found.elements else 0.0
+    if limit_pct is not None and share > limit_pct:
         yield OutputReason(
-            code="unequal",
-            message=f"{found.unequal:,} of {found.elements:,} elements ({_digits(share)} %) are "
-            f"not equal, {tolerance.unequal_pct:g} % may be",
-            evidence={"pct": share, "limit_pct": tolerance.unequal_pct},
+            code=code,
+            message=f"{count:,} of {found.elements:,} elements ({_digits(share)} %) are {what}, "
+            f"{limit_pct:g} % may be",
+            evidence={"pct": share, "limit_pct": limit_pct},
         )
 
 
 def _digits(value: float) -> str:
     """Return three significant figures; those of the distance to 1 where it is near."""
-    if 0.99 < value < 1:
-        return f"{value:.7f}".rstrip("0")
-    return f"{value:.3g}"
+    return f"{value:.7f}".rstrip("0") if 0.99 < value < 1 else f"{value:.3g}"

@@ -127,7 +127,6 @@ def squared_distance(a: Any, b: Any) -> float:
 #: Rows and columns that are looked at, of more every n-th; and elements.
 _MOST_SIDE = 256
 _ENOUGH_FOR_AXES = 1 << 16
-_SWAPPED, _REVERSED = "its last two axes swapped", "its channels reversed"
 
 _Change: TypeAlias = Callable[[Any], Any]
 
@@ -165,13 +164,14 @@ class NearestArrangement:
 def _arrangements(shape: tuple[int, ...]) -> Iterator[tuple[str, _Change, _Change]]:
     """Yield other arrangements of a shape: name, what is looked at, and how that is arranged."""
     if shape[-1] == shape[-2] > 1:
-        yield _SWAPPED, partial(_squares, side=shape[-1]), lambda one: one.swapaxes(-1, -2)
+        thinned = partial(_squares, side=shape[-1])
+        yield "its last two axes swapped", thinned, lambda values: values.swapaxes(-1, -2)
     axis = next((one for one in (1, 3) if len(shape) == 4 and shape[one] in (3, 4)), None)
     if axis is not None:
         step = max(1, max(shape[2:] if axis == 1 else shape[1:3]) // _MOST_SIDE)
         thin: list[Any] = [slice(2), *[slice(None, None, step)] * 3]
         thin[axis] = slice(None)
-        yield _REVERSED, itemgetter(tuple(thin)), partial(np.flip, axis=axis)
+        yield "its channels reversed", itemgetter(tuple(thin)), partial(np.flip, axis=axis)
 
 
 def _squares(array: Any, side: int) -> Any:

@@ -352,13 +352,8 @@ def started(found: Bisected) -> Bisected:
         first = max(differing, key=lambda step: step.model_error or 0.0)
         cause = "unlike" if first.error.over == "shape" else "departs"
         overflowing = overflowing if beside else None
-    return replace(
-        found,
-        first=first.tensor if first else None,
-        cause=cause,
-        overflowing=overflowing,
-        beside=beside,
-    )
+    name = first.tensor if first else None
+    return replace(found, first=name, cause=cause, overflowing=overflowing, beside=beside)
 
 
 def _traced(steps: tuple[GrowthStep, ...]) -> tuple[GrowthStep, ...]:
@@ -414,28 +409,24 @@ def _harmful(found: Bisected, unstorable: set[str]) -> set[str]:
             readers.setdefault(name, []).append(step)
     over = {step.tensor for step in found.steps if step.error.over} - unstorable
     harmful: set[str] = set()
+
+    def is_wrong(step: GrowthStep) -> bool:
+        """Whether a node is wrong, given the reference's inputs in the side's type.
+
+        Where its own error is not known: whether what it reads leaves its error unexplained.
+        """
+        if step.tensor in unstorable:
+            return step.tensor in harmful
+        if step.own_error is not None:
+            return not step.own_error <= (found.limit or 0.0)
+        return bool(step.error.odd or (step.error.over and over.isdisjoint(step.inputs)))
+
     for step in reversed(found.steps):
         if step.tensor in unstorable:
             behind = readers.get(step.tensor, [])
-            wrong = (
-                one.tensor in harmful
-                if one.tensor in unstorable
-                else not _is_right(one, found.limit or 0.0, over)
-                for one in behind
-            )
-            if not behind or any(wrong):
+            if not behind or any(map(is_wrong, behind)):
                 harmful.add(step.tensor)
     return harmful
-
-
-def _is_right(step: GrowthStep, limit: float, over: set[str]) -> bool:
-    """Whether a node is right, given the reference's inputs in the side's type.
-
-    Where its own error is not known: whether what it reads explains its error.
-    """
-    if step.own_error is not None:
-        return step.own_error <= limit
-    return not step.error.odd and (not step.error.over or not over.isdisjoint(step.inputs))
 
 
 def cause_of(found: Bisected, step: GrowthStep | None) -> tuple[Cause, str | None]:
@@ -445,9 +436,8 @@ def cause_of(found: Bisected, step: GrowthStep | None) -> tuple[Cause, str | Non
     if step.error.over == "shape":
         return "unlike", None
     loud = {one.tensor for one in found.beyond if one.kind == "activation"}
-    weights = (
-        one.tensor for one in found.beyond if one.kind == "weight" and one.node == step.pair.node
-    )
+    beyond = (one for one in found.beyond if one.node == step.pair.node)
+    weights = (one.tensor for one in beyond if one.kind == "weight")
     # a value may be passed on before it is stored: then its reader is the first to show it
     overflowing = next((name for name in (*step.inputs, step.tensor) if name in loud), None)
     overflowing = next(weights, None) or overflowing
@@ -457,10 +447,8 @@ def cause_of(found: Bisected, step: GrowthStep | None) -> tuple[Cause, str | Non
         return "not-finite", None
     if step.pair.operator in ("QuantizeLinear", "DequantizeLinear"):
         return "scale", None
-    error, before = step.error.error, step.inputs_error
-    own = step.own_error
+    error, before, own = step.error.error or 0.0, step.inputs_error or 0.0, step.own_error
+    is_passed_on = before > 0 and error <= _PASSED_ON * before < math.inf
     if own is not None:
-        is_passed_on = own * _PASSED_ON <= min(error or 0.0, found.limit or math.inf)
-    else:
-        is_passed_on = bool(before) and (error or 0.0) <= _PASSED_ON * (before or 0.0) < math.inf
+        is_passed_on = own * _PASSED_ON <= min(error, found.limit or math.inf)
     return ("grows" if is_passed_on else "departs"), None

@@ -140,16 +140,12 @@ def front(points: Sequence[tuple[float | None, float | None]]) -> tuple[int, ...
         points: Smaller is better; a point of which one is not known belongs to nobody's choice.
     """
     known = [(a, b, at) for at, (a, b) in enumerate(points) if a is not None and b is not None]
-    best: float | None = None
-    found: list[int] = []
-    tied: tuple[float, float] | None = None
+    ends: dict[int, tuple[float, float]] = {}
+    last: tuple[float, float] | None = None
     for a, b, at in sorted(known):
-        if best is None or b < best:
-            found.append(at)
-            best, tied = b, (a, b)
-        elif tied == (a, b):  # the same point twice: both are on it
-            found.append(at)
-    return tuple(sorted(found))
+        if last is None or b < last[1] or (a, b) == last:  # the same point twice: both are on it
+            ends[at] = last = a, b
+    return tuple(sorted(ends))
 
 
 class PrecisionTrial(Record, frozen=True, kw_only=True):

@@ -443,13 +443,11 @@ def _without_sentinels(
         return reference, candidate
     left = a[~masked & np.isfinite(a)]
     mean = float(left.astype(np.float64).mean()) if left.size else 0.0
-    filled = [np.where(masked, mean, one).astype(np.float64) for one in (a, b)]
-    return tuple(
-        TensorValues(
-            name=one.name, dtype=DataType.FP64, shape=one.shape, data=data.reshape(one.shape)
-        )
-        for one, data in zip((reference, candidate), filled, strict=True)
-    )  # type: ignore[return-value]
+    first, second = (np.where(masked, mean, flat).astype(np.float64) for flat in (a, b))
+    return (
+        replace(reference, dtype=DataType.FP64, data=first.reshape(reference.shape)),
+        replace(candidate, dtype=DataType.FP64, data=second.reshape(candidate.shape)),
+    )
 
 
 #: The largest finite number of a type that has fewer exponents than FP32.

@@ -45,15 +45,10 @@ def known_tensor(values: TensorValues, before: KnownTensor | None) -> KnownTenso
     size = int(values.data.nbytes)
     if before is None:
         return KnownTensor(dtype=values.dtype, shape=shape, bytes=size, peak=peak)
-    same = len(shape) == len(before.shape)
-    merged = (
-        tuple(a if a == b else None for a, b in zip(shape, before.shape, strict=True))
-        if same
-        else before.shape
-    )
-    return KnownTensor(
-        dtype=before.dtype, shape=merged, bytes=max(size, before.bytes), peak=max(peak, before.peak)
-    )
+    peak, size, merged = max(peak, before.peak), max(size, before.bytes), before.shape
+    if len(shape) == len(merged):
+        merged = tuple(a if a == b else None for a, b in zip(shape, merged, strict=True))
+    return KnownTensor(dtype=before.dtype, shape=merged, bytes=size, peak=peak)
 
 
 def beyond_range(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Literal
 
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.core.units import sum_known
 from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.records.plan.build_trace import (
@@ -173,16 +173,8 @@ def reformat_costs(story: BuildTrace) -> tuple[ReformatCost, ...]:
         tactic = layer.tactic if layer else None
         chosen = best_trial([trial for trial in trials if trial.tactic == tactic])
         chosen = chosen or best_trial(trials)
-        cost = ReformatCost(
-            name=added.name,
-            tensor=added.tensor,
-            source=added.source,
-            target=added.target,
-            became=layer.type if layer else None,
-            time_ms=chosen.time_ms if chosen else None,
-            tried=trials,
-        )
-        found.append(cost)
+        became, time_ms = layer.type if layer else None, chosen.time_ms if chosen else None
+        found.append(copied(ReformatCost, added, became=became, time_ms=time_ms, tried=trials))
     return tuple(found)
 
 
@@ -317,7 +309,17 @@ def _choice(
     layer: ChosenLayer, blocks: list[TunedLayer], exact: dict[tuple[str, int], str]
 ) -> Choice:
     combinations = [combination for block in blocks for combination in block.combinations]
-    fitting = _fitting(layer, combinations, exact)
+    fitting = [
+        trial
+        for combination in combinations
+        if _fits(layer.inputs, combination.inputs, exact, "Input")
+        and _fits(layer.outputs, combination.outputs, exact, "Output")
+        for trial in combination.trials
+        if trial.tactic == layer.tactic
+        and (
+            trial.runner == layer.type or all(of.runner != layer.type for of in combination.trials)
+        )
+    ]
     is_inert = layer.type in INERT_TYPES
     named = next((one.name for one in fitting if one.name), None) if not is_inert else None
     return replace(
@@ -356,22 +358,6 @@ def _chosen(
         combinations=len(combinations),
         trials=sum(len(combination.trials) for combination in combinations),
     )
-
-
-def _fitting(
-    layer: ChosenLayer, combinations: list[FormatTrial], exact: dict[tuple[str, int], str]
-) -> list[TacticTrial]:
-    return [
-        trial
-        for combination in combinations
-        if _fits(layer.inputs, combination.inputs, exact, "Input")
-        and _fits(layer.outputs, combination.outputs, exact, "Output")
-        for trial in combination.trials
-        if trial.tactic == layer.tactic
-        and (
-            trial.runner == layer.type or all(of.runner != layer.type for of in combination.trials)
-        )
-    ]
 
 
 def _fits(

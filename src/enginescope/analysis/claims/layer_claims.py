@@ -166,14 +166,12 @@ def comparable(profiles: Sequence[Profile | None]) -> tuple[Profile | None, ...]
     decided = tuple(profile and layer_times(profile) for profile in profiles)
     if all(profile.has_own_times for profile in decided if profile):
         return decided
-    return tuple(profile and _as_reported(profile) for profile in decided)
-
-
-def _as_reported(profile: Profile) -> Profile:
-    if profile.profiler_ms is None:
-        return profile
-    layers = (replace(one, time_ms=one.raw_ms, raw_ms=None) for one in profile.layers)
-    return replace(profile, layers=tuple(layers), profiler_ms=None)
+    reported = list(decided)
+    for at, profile in enumerate(decided):
+        if profile and profile.profiler_ms is not None:
+            layers = (replace(one, time_ms=one.raw_ms, raw_ms=None) for one in profile.layers)
+            reported[at] = replace(profile, layers=tuple(layers), profiler_ms=None)
+    return tuple(reported)
 
 
 def engine_ms(profile: Profile | None, whole: WholeRequest | None) -> float | None:

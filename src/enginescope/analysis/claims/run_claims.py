@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from enginescope.core.record import Record
 from enginescope.judge.notice import Notice
@@ -19,6 +19,7 @@ MARK = "*"
 MARKED = f"{MARK} too few samples to state it with an interval"
 #: Percentiles beside a median.
 SHOWN = (95.0, 99.0)
+_AsText: TypeAlias = Callable[[float], str]
 
 
 def percentile_name(p: float) -> str:
@@ -54,10 +55,9 @@ def mark_text(percentile: Percentile) -> str | None:
 
 def range_or_mark(percentile: Percentile) -> str:
     """Return ``95 % CI 7.1 … 8.3 ms``, or what the samples lack."""
-    interval = percentile.interval
-    return mark_text(percentile) or (
-        f"95 % CI {range_text(interval.low, interval.high)} ms" if interval else ""
-    )
+    ends = percentile.interval
+    text = f"95 % CI {range_text(ends.low, ends.high)} ms" if ends else ""
+    return mark_text(percentile) or text
 
 
 def value_text(percentile: Percentile, digits: int = 4) -> str:
@@ -71,9 +71,7 @@ def shown_texts(summary: Summary) -> tuple[str, ...]:
     return tuple(value_text(one) for one in summary.percentiles if one.p in SHOWN)
 
 
-def cell(
-    percentile: Percentile | None, as_text: Callable[[float], str] = format_significant
-) -> str:
+def cell(percentile: Percentile | None, as_text: _AsText = format_significant) -> str:
     """Return ``7.80 (7.10 … 8.30)``, ``7.80 *``, or a dash: a cell of a table.
 
     Args:
@@ -86,7 +84,7 @@ def cell(
 
 
 def level_cell(
-    value: float, interval: Interval | None, as_text: Callable[[float], str] = format_significant
+    value: float, interval: Interval | None, as_text: _AsText = format_significant
 ) -> str:
     """Return a value with its interval in a cell of a table; marked where it has none."""
     if interval is None:

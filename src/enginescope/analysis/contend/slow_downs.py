@@ -18,13 +18,7 @@ from enginescope.judge.samples import Array, Interval
 from enginescope.judge.stats.describe import percentile
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.contend import (
-    ContenderSet,
-    ContenderTimes,
-    ContendKind,
-    ContendReport,
-    SlowDown,
-)
+from enginescope.records.verdict import contend
 
 #: Names of contenders that ran at the same time -> by round, the run of each, by its name.
 Rounds = Mapping[tuple[str, ...], Mapping[int, Mapping[str, Run]]]
@@ -34,7 +28,7 @@ _Counted = Mapping[tuple[str, ...], Sequence[Mapping[str, Run]]]
 
 def contention_of(
     sets: Rounds, rounds: Sequence[int], *, threshold_pct: float, **fields: Any
-) -> ContendReport:
+) -> contend.ContendReport:
     """Return the report on these rounds, without those in which a process failed.
 
     Args:
@@ -55,7 +49,7 @@ def contention_of(
         for members in together
         for name in members
     )
-    return ContendReport(
+    return contend.ContendReport(
         kind=_kind([slowed.kind for slowed in slow_downs[-len(together[-1]) :]]),
         threshold_pct=threshold_pct,
         times=tuple(_times(counted, members, name) for members in counted for name in members),
@@ -66,12 +60,12 @@ def contention_of(
     )
 
 
-def _kind(kinds: Sequence[VerdictKind]) -> ContendKind:
+def _kind(kinds: Sequence[VerdictKind]) -> contend.ContendKind:
     if VerdictKind.SLOWER in kinds:
-        return ContendKind.SLOWED
+        return contend.ContendKind.SLOWED
     if VerdictKind.INCONCLUSIVE in kinds:
-        return ContendKind.INCONCLUSIVE
-    return ContendKind.UNAFFECTED
+        return contend.ContendKind.INCONCLUSIVE
+    return contend.ContendKind.UNAFFECTED
 
 
 def _values(run: Run) -> Array:
@@ -95,11 +89,11 @@ def _has_p99(runs: Sequence[Mapping[str, Run]], name: str) -> bool:
 
 def _slow_down(
     counted: _Counted, members: tuple[str, ...], name: str, threshold_pct: float
-) -> SlowDown:
+) -> contend.SlowDown:
     both = (counted[(name,)], counted[members])
     factor = ratio_of_few_rounds(*(_figures(runs, name, np.mean) for runs in both))
     has_p99 = all(_has_p99(runs, name) for runs in both)
-    return SlowDown(
+    return contend.SlowDown(
         contender=name,
         beside=tuple(other for other in members if other != name),
         factor=factor,
@@ -110,7 +104,7 @@ def _slow_down(
     )
 
 
-def _times(counted: _Counted, members: tuple[str, ...], name: str) -> ContenderTimes:
+def _times(counted: _Counted, members: tuple[str, ...], name: str) -> contend.ContenderTimes:
     runs = counted[members]
 
     def level(read: Callable[[Array], Any]) -> tuple[float, Interval | None]:
@@ -120,7 +114,7 @@ def _times(counted: _Counted, members: tuple[str, ...], name: str) -> ContenderT
     (p50_ms, p50_interval) = level(np.median)
     (p99_ms, p99_interval) = level(_p99) if _has_p99(runs, name) else (None, None)
     outcomes = [by_name[name].contention for by_name in runs]
-    return ContenderTimes(
+    return contend.ContenderTimes(
         contender=name,
         beside=tuple(other for other in members if other != name),
         p50_ms=p50_ms,
@@ -133,13 +127,13 @@ def _times(counted: _Counted, members: tuple[str, ...], name: str) -> ContenderT
     )
 
 
-def _set(counted: _Counted, members: tuple[str, ...]) -> ContenderSet:
+def _set(counted: _Counted, members: tuple[str, ...]) -> contend.ContenderSet:
     together = np.array([_figures(counted[members], name, np.mean) for name in members])
     alone = np.array([_figures(counted[(name,)], name, np.mean) for name in members])
     per_s, alone_per_s = ((1e3 / means).sum(axis=0) for means in (together, alone))
     fairness = [jain_index(column) for column in (together / alone).T]
     level = level_of_processes(fairness)
-    return ContenderSet(
+    return contend.ContenderSet(
         contenders=members,
         per_s=float(np.median(per_s)),
         alone_per_s=float(np.median(alone_per_s)),

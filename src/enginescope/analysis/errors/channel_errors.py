@@ -100,8 +100,7 @@ class ChannelErrors:
     """
 
     def __init__(self, axis: int, length: int, *, is_spatial: bool = False) -> None:
-        self.axis = axis
-        self.is_spatial = is_spatial
+        self.axis, self.is_spatial = axis, is_spatial
         self.samples = 0
         self.count = np.zeros(length, dtype=np.int64)
         self.where = np.zeros(length, dtype=np.int64)
@@ -112,10 +111,8 @@ class ChannelErrors:
     def add(self, reference: Any, candidate: Any, sample: int) -> None:
         """Add one sample: two arrays of the same shape."""
         length = self.count.size
-        a, b = (
-            np.moveaxis(values, self.axis, 0).reshape(length, -1)
-            for values in (reference, candidate)
-        )
+        sides = (np.moveaxis(values, self.axis, 0) for values in (reference, candidate))
+        a, b = (values.reshape(length, -1) for values in sides)
         self.samples += 1
         step = max(1, CHUNK // max(a.shape[1], 1))
         for begin in range(0, length, step):
@@ -175,9 +172,8 @@ class ChannelAxes:
     def add(self, reference: TensorValues, candidate: TensorValues, sample: int = 0) -> None:
         """Add one sample's output, of the same shape on both sides."""
         shape = reference.shape
-        if kind_of(reference.dtype) not in ("float", "int"):
-            return
-        if 0 in shape:  # a sample without rows says nothing of the columns
+        # a sample without rows says nothing of the columns
+        if kind_of(reference.dtype) not in ("float", "int") or 0 in shape:
             return
         lengths = dict(_axes(shape))
         if self._by_axis is None:
@@ -227,5 +223,4 @@ def _places(shape: tuple[int, ...]) -> int | None:
         return -1
     first, middle, last = shape[-3:]
     before, after = (max(pair) / min(pair) for pair in ((first, middle), (middle, last)))
-    is_last = last in _COLORS or before < after
-    return 1 if is_last else -1
+    return 1 if last in _COLORS or before < after else -1

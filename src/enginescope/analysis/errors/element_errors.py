@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,10 +100,9 @@ class Place:
     @property
     def index(self) -> tuple[int, ...]:
         """The element's index, axis by axis."""
-        inside = self.flat < int(np.prod(self.shape))
-        if not self.shape or not inside:
+        if not self.shape or self.flat >= int(np.prod(self.shape)):
             return ()
-        return tuple(int(one) for one in np.unravel_index(self.flat, self.shape))
+        return tuple(map(int, np.unravel_index(self.flat, self.shape)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +111,6 @@ class Peak:
 
     value: float
     place: Place
-
-
-def _no_counts(bins: int) -> Any:
-    return np.zeros(bins, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,16 +159,14 @@ class ElementErrors:
     shared_nonfinite: int = 0
     first_nonfinite: Place | None = None
     zero_errors: int = 0
-    errors: Any = field(default_factory=partial(_no_counts, HISTOGRAM_BINS))
-    ulps: Any = field(default_factory=partial(_no_counts, ULP_BINS))
+    errors: Any = field(default_factory=lambda: np.zeros(HISTOGRAM_BINS, dtype=np.int64))
+    ulps: Any = field(default_factory=lambda: np.zeros(ULP_BINS, dtype=np.int64))
 
     def __add__(self, other: ElementErrors) -> ElementErrors:
         """Return both as one; of equal peaks and places the first stays."""
-        merged = {
-            one.name: _merged(one.name, getattr(self, one.name), getattr(other, one.name))
-            for one in fields(self)
-        }
-        return ElementErrors(**merged)
+        names = [field.name for field in fields(self)]
+        pairs = ((name, getattr(self, name), getattr(other, name)) for name in names)
+        return ElementErrors(**{pair[0]: _merged(*pair) for pair in pairs})
 
     @property
     def leverage(self) -> float:
@@ -293,6 +285,7 @@ class _Piece:
             mismatched = error > atol + tolerance.rtol * size
         counts = self._nonfinite()
         odd = counts["new_nan"] + counts["new_infinite"] + counts["lost_nonfinite"]
+        ulps = {"ulps": self._ulps(ulps_of)} if ulps_of else {}
         return ElementErrors(
             elements=int(self._a.size),
             unequal=int(self._a.size - np.count_nonzero(self._same)),
@@ -304,7 +297,7 @@ class _Piece:
             beyond_pct=int(np.count_nonzero(beyond)) + odd,
             zero_errors=int(error.size - np.count_nonzero(error)),
             errors=error_counts(error),
-            ulps=self._ulps(ulps_of) if ulps_of else np.zeros(ULP_BINS, dtype=np.int64),
+            **ulps,
             **self._relative(error, size),
             **self._relative_moments(size),
             **counts,
@@ -338,11 +331,8 @@ class _Piece:
             sums = float(relative.sum()), float(np.square(relative).sum())
         if not all(map(math.isfinite, sums)):
             return {}
-        return {
-            "relative_count": int(relative.size),
-            "relative_sum": sums[0],
-            "relative_squares": sums[1],
-        }
+        count = int(relative.size)
+        return {"relative_count": count, "relative_sum": sums[0], "relative_squares": sums[1]}
 
     def _ulps(self, dtype: DataType) -> Any:
         a, b = self._a[self._known], self._b[self._known]

@@ -19,6 +19,9 @@ import numpy as np
 CHUNK = 1 << 15
 #: A reference whose spread is less than this part of its size is taken for constant.
 _CONSTANT = 1e-7
+#: Fields of `ErrorMoments` in units, and in units².
+_LENGTHS = ("mean_reference", "mean_candidate", "mean_error", "absolute")
+_SQUARES = ("reference", "candidate", "product", "error", "cross")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +79,9 @@ class ErrorMoments:
         if unit == self.unit:
             return self
         by = self.unit / unit
-        return ErrorMoments(
-            count=self.count,
-            unit=unit,
-            mean_reference=self.mean_reference * by,
-            mean_candidate=self.mean_candidate * by,
-            mean_error=self.mean_error * by,
-            reference=self.reference * by * by,
-            candidate=self.candidate * by * by,
-            product=self.product * by * by,
-            error=self.error * by * by,
-            cross=self.cross * by * by,
-            absolute=self.absolute * by,
-        )
+        values = {name: getattr(self, name) * by for name in (*_SQUARES, *_LENGTHS)}
+        values |= {name: values[name] * by for name in _SQUARES}
+        return ErrorMoments(count=self.count, unit=unit, **values)
 
     @property
     def _reference_energy(self) -> float:
@@ -159,9 +152,7 @@ class ErrorMoments:
     @property
     def correlation(self) -> float | None:
         """Pearson's coefficient; ``None`` where one side is constant."""
-        if self.is_constant:
-            return None
-        return _ratio(self.product, self.reference, self.candidate)
+        return None if self.is_constant else _ratio(self.product, self.reference, self.candidate)
 
     @property
     def slope(self) -> float | None:
@@ -263,13 +254,8 @@ def _decibel(signal: float, noise: float) -> float | None:
 #: Ends of the histogram in decades of |error|; errors of 0 are counted apart.
 HISTOGRAM_DECADES = (-12, 6)
 HISTOGRAM_BINS_PER_DECADE = 4
-_EDGES = 10.0 ** (
-    np.arange(
-        HISTOGRAM_DECADES[0] * HISTOGRAM_BINS_PER_DECADE,
-        HISTOGRAM_DECADES[1] * HISTOGRAM_BINS_PER_DECADE + 1,
-    )
-    / HISTOGRAM_BINS_PER_DECADE
-)
+_ENDS = [decade * HISTOGRAM_BINS_PER_DECADE for decade in HISTOGRAM_DECADES]
+_EDGES = 10.0 ** (np.arange(_ENDS[0], _ENDS[1] + 1) / HISTOGRAM_BINS_PER_DECADE)
 #: Upper ends of the bins; the last bin is open.
 HISTOGRAM_EDGES = tuple(float(one) for one in _EDGES)
 HISTOGRAM_BINS = len(HISTOGRAM_EDGES) + 1
@@ -296,7 +282,5 @@ def error_counts(errors: Any) -> Any:
     by_cell = np.bincount(cells, minlength=_CELLS)
     by_cell[0] -= np.count_nonzero(errors == 0)
     by_cell[_CUT] = 0
-    cut = errors[_IS_CUT[cells]]
-    return np.add.reduceat(by_cell, _FIRST) + np.bincount(
-        np.searchsorted(_EDGES, cut), minlength=HISTOGRAM_BINS
-    )
+    cut = np.searchsorted(_EDGES, errors[_IS_CUT[cells]])
+    return np.add.reduceat(by_cell, _FIRST) + np.bincount(cut, minlength=HISTOGRAM_BINS)

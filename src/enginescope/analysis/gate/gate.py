@@ -13,7 +13,8 @@ from enginescope.analysis.gate.gate_notices import (
     rows_of_whole_gate,
 )
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
+from enginescope.analysis.verdicts import measured_sides
 from enginescope.analysis.verdicts.comparability import (
     CONDITIONS,
     CompareConfig,
@@ -23,16 +24,6 @@ from enginescope.analysis.verdicts.comparability import (
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, process_value
 from enginescope.analysis.verdicts.job_identity import JobRuns, jobs_of, labels_of, shift_between
 from enginescope.analysis.verdicts.measured_notices import measured_notices
-from enginescope.analysis.verdicts.measured_sides import (
-    MeasuredComparison,
-    MeasuredPair,
-    MeasuredSide,
-    comparison_of,
-    fitting_floor,
-    looks_confidence,
-    meant_conditions,
-    recorded_plan,
-)
 from enginescope.analysis.verdicts.verdicts import verdict_on
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
@@ -50,13 +41,13 @@ _OF_ALL = frozenset({"I-NOT-IN-TURN", "I-ASSUMED-SCATTER", "I-FEW-PROCESSES"})
 
 
 def gate(
-    baseline: Sequence[Run],
-    current: Sequence[Run],
+    baseline: Runs,
+    current: Runs,
     terms: GateTerms | None = None,
     *,
     name: str = "baseline",
     floors: Sequence[NoiseFloor] = (),
-    history: Sequence[Run] = (),
+    history: Runs = (),
     spreads: Sequence[BuildSpread] = (),
     measurements: int = 1,
     begun: Collection[str] = (),
@@ -91,10 +82,8 @@ def gate(
     said = [notice for row in rows for notice in row.notices if notice.code in _OF_ALL]
     # of rows with several confidences, the one that needs most speaks for all
     shared = {one.code: one for one in sorted(said, key=lambda one: one.evidence.get("needed", 0))}
-    own = [
-        replace(row, notices=tuple(one for one in row.notices if one.code not in _OF_ALL))
-        for row in rows
-    ]
+    notices = ([it for it in row.notices if it.code not in _OF_ALL] for row in rows)
+    own = [replace(row, notices=tuple(left)) for row, left in zip(rows, notices, strict=True)]
     newest = max(current, key=lambda one: one.created, default=None)
     return GateReport(
         baseline=name,
@@ -154,7 +143,7 @@ def failure_text(run: Run) -> str:
 
 class _Known(NamedTuple):
     floors: Sequence[NoiseFloor]
-    history: Sequence[Run]
+    history: Runs
     spreads: tuple[BuildSpread, ...]
     measurements: int
     begun: Collection[str]
@@ -165,19 +154,19 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
     if not (a and b and a.measured and b.measured):
         return
     sides = (
-        MeasuredSide(label=_SIDES[0], name=job.label, runs=a.runs),
-        MeasuredSide(label=_SIDES[1], name=job.label, runs=b.runs),
+        measured_sides.MeasuredSide(label=_SIDES[0], name=job.label, runs=a.runs),
+        measured_sides.MeasuredSide(label=_SIDES[1], name=job.label, runs=b.runs),
     )
-    floor = fitting_floor([side.measured for side in sides], known.floors)
-    comparison, plan = comparison_of(sides), recorded_plan(sides)
+    floor = measured_sides.fitting_floor([side.measured for side in sides], known.floors)
+    comparison, plan = measured_sides.comparison_of(sides), measured_sides.recorded_plan(sides)
     is_continued = comparison is not None and comparison not in known.begun
     measurements = 1 if is_continued else known.measurements
-    recorded = plan.across if plan is not None else ()
-    across = tuple(dict.fromkeys((*terms.across, *recorded, *meant_conditions(*sides))))
+    named = plan.across if plan is not None else ()
+    across = tuple(dict.fromkeys((*terms.across, *named, *measured_sides.meant_conditions(*sides))))
     others = [condition for condition in CONDITIONS if condition not in across]
     meant = differences(a.measured, b.measured, across=others) if across else ()
-    pair = MeasuredPair(a=_SIDES[0], b=_SIDES[1], verdicts=(), meant=meant)
-    measured = MeasuredComparison(
+    pair = measured_sides.MeasuredPair(a=_SIDES[0], b=_SIDES[1], verdicts=(), meant=meant)
+    measured = measured_sides.MeasuredComparison(
         sides=sides, pairs=(pair,), threshold_pct=0.0, comparison=comparison, floor=floor
     )
     for limit in terms.limits:
@@ -196,10 +185,9 @@ def _renamed(pairs: Sequence[JobPair]) -> Iterator[Notice]:
         if pair.how == "renamed" and pair.a and pair.b:
             before, after = pair.a.identity.model, pair.b.identity.model
             yield Notice(
-                code="I-RENAMED",
-                message=f"{before} of the baseline is {after} now: the file is the same",
-                evidence={"before": before, "after": after},
-                level="info",
+                "I-RENAMED",
+                f"{before} of the baseline is {after} now: the file is the same",
+                {"before": before, "after": after},
             )
 
 
@@ -211,13 +199,13 @@ def _pairing_notices(pair: JobPair, meant: Iterable[Difference]) -> tuple[Notice
     if not changes:
         return ()
     code = "I-ALTERED" if pair.how == "altered" else "I-MEANT"
-    return (Notice(code=code, message="; ".join(changes), level="info"),)
+    return (Notice(code, "; ".join(changes)),)
 
 
 def _row(
     job: _Job,
     limit: Limit,
-    measured: MeasuredComparison,
+    measured: measured_sides.MeasuredComparison,
     terms: CompareConfig,
     measurements: int,
     whole_share: float,
@@ -230,7 +218,7 @@ def _row(
     before, after = (side.measured for side in measured.sides)
     confidence = 1 - 2 * share
     if measured.comparison:  # it may have ended at any of its looks
-        look_error = 1 - looks_confidence(measured.sides)
+        look_error = 1 - measured_sides.looks_confidence(measured.sides)
         confidence = 1 - look_error * min(1.0, 2 * share / LOOKS_ERROR)
     headline = before[0].headline
     tag = headline.metric if metric == HEADLINE and headline is not None else metric
@@ -258,9 +246,7 @@ def _row(
     )
 
 
-def _missing(
-    metric: str, before: Sequence[Run], after: Sequence[Run]
-) -> tuple[GateOutcome, str | None]:
+def _missing(metric: str, before: Runs, after: Runs) -> tuple[GateOutcome, str | None]:
     if not _has(metric, before):
         return GateOutcome.NO_BASELINE, "the baseline does not have it"
     if not _has(metric, after):
@@ -268,7 +254,7 @@ def _missing(
     return GateOutcome.INCOMPARABLE, "the sides did not time the same thing"
 
 
-def _has(metric: str, runs: Sequence[Run]) -> bool:
+def _has(metric: str, runs: Runs) -> bool:
     return all(process_value(RunView(run), metric) is not None for run in runs)
 
 
@@ -306,9 +292,8 @@ def check_compared(
     }
     failed = [job for jobs in sides.values() for job in jobs if not job.measured]
     # rows of a suite's cells that failed on both sides before there was a run
-    cells = [
-        row for row in report.rows if row.outcome is GateOutcome.STILL_FAILING and not row.current
-    ]
+    rows = (row for row in report.rows if row.outcome is GateOutcome.STILL_FAILING)
+    cells = [row for row in rows if not row.current]
     if not failed and not cells:
         metrics = ", ".join(limit.metric for limit in report.terms.limits)
         raise UsageError(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import figure_of, process_value
 from enginescope.core.record import replace
@@ -23,7 +23,6 @@ from enginescope.judge.comparison.run_to_run import SessionShift, exceeds_scatte
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateRow, GateTerms
 
 #: From the one-sided share of false regressions that a row may have to the row at that share.
@@ -93,11 +92,10 @@ def gate_notices(rows: Sequence[GateRow], terms: GateTerms) -> Iterator[Notice]:
     if len(tested) >= 3:  # a row by itself needs more confidence than the gate
         false_pct = 100 * (1 - terms.confidence)
         yield Notice(
-            code="I-WHOLE-GATE",
-            message=f"{len(tested)} rows are tested together (Holm): an unchanged gate shows a "
+            "I-WHOLE-GATE",
+            f"{len(tested)} rows are tested together (Holm): an unchanged gate shows a "
             f"regression in at most {false_pct:.3g} % of cases, so each needs higher confidence",
-            evidence={"rows": len(tested), "false_pct": false_pct},
-            level="info",
+            {"rows": len(tested), "false_pct": false_pct},
         )
     yield from _sessions([row.sessions for row in tested if row.sessions is not None])
     yield from _own_scatter(tested)
@@ -125,17 +123,16 @@ def _session_notice(code: str, shifts: Sequence[SessionShift], source: str) -> N
     sds = [100 * math.expm1(shift.sd) for shift in shifts]
     counts = [shift.sessions for shift in shifts]
     return Notice(
-        code=code,
-        message="baseline and current come from different sessions; run-to-run variation between "
+        code,
+        "baseline and current come from different sessions; run-to-run variation between "
         f"sessions {_range([float(format_significant(sd, 2)) for sd in sds])} %, {source}",
-        evidence={
+        {
             "rows": len(shifts),
             "least_sd_pct": min(sds),
             "most_sd_pct": max(sds),
             "fewest_sessions": min(counts),
             "most_sessions": max(counts),
         },
-        level="info",
     )
 
 
@@ -148,11 +145,9 @@ def _own_scatter(rows: Sequence[GateRow]) -> Iterator[Notice]:
     ]
     if counts:
         yield Notice(
-            code="I-OWN-SCATTER",
-            message=f"{_range(counts)} processes a side: intervals use their measured "
-            "run-to-run variation",
-            evidence={"rows": len(counts), "fewest": min(counts), "most": max(counts)},
-            level="info",
+            "I-OWN-SCATTER",
+            f"{_range(counts)} processes a side: intervals use their measured run-to-run variation",
+            {"rows": len(counts), "fewest": min(counts), "most": max(counts)},
         )
 
 
@@ -162,7 +157,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def flaky_baseline(
-    runs: Sequence[Run], metric: str, limit_pct: float, terms: CompareConfig
+    runs: Runs, metric: str, limit_pct: float, terms: CompareConfig
 ) -> Notice | None:
     """Return a warning if the baseline is not steady, or ``None``.
 
@@ -199,6 +194,4 @@ def flaky_baseline(
 
 
 def _notice(message: str, evidence: dict[str, object]) -> Notice:
-    return Notice(
-        code="W-FLAKY-BASELINE", message=f"flaky baseline: {message}", evidence=dict(evidence)
-    )
+    return Notice("W-FLAKY-BASELINE", f"flaky baseline: {message}", dict(evidence))

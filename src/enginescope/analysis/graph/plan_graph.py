@@ -373,13 +373,10 @@ class _Builder:
     def _sorted(self) -> PlanGraph:
         order = sorted(range(len(self._nodes)), key=self._places.__getitem__)
         new_id = {old: new for new, old in enumerate(order)}
+        rows = enumerate(self._nodes[old] for old in order)
         nodes = (
-            GraphNode(
-                id=new, kind=kind, name=name, layer=layer, tensor=tensor, generation=generation
-            )
-            for new, (kind, name, layer, tensor, generation) in enumerate(
-                self._nodes[old] for old in order
-            )
+            GraphNode(id=new, kind=kind, name=name, layer=layer, tensor=tensor, generation=life)
+            for new, (kind, name, layer, tensor, life) in rows
         )
         edges = (
             GraphEdge(source=new_id[a], target=new_id[b], kind=kind, tensor=tensor, is_carried=back)

@@ -73,9 +73,8 @@ def named(graph: PlanGraph, name: str) -> tuple[int, ...]:
         found = [node.id for node in graph.nodes if node.name == name]
     if not found:
         near = closest(name, [node.name for node in graph.nodes])
-        raise UsageError(
-            f"{graph.name} has no node {name!r}", hint=f"did you mean {near}?" if near else None
-        )
+        hint = f"did you mean {near}?" if near else None
+        raise UsageError(f"{graph.name} has no node {name!r}", hint=hint)
     return tuple(found)
 
 
@@ -93,9 +92,7 @@ def part_of(graph: PlanGraph, kept: set[int], centres: set[int]) -> GraphPart:
     nodes = tuple(replace(graph.nodes[old], id=new) for old, new in new_id.items())
     inside = [edge for edge in graph.edges if edge.source in kept and edge.target in kept]
     touching = sum(edge.source in kept or edge.target in kept for edge in graph.edges)
-    edges = tuple(
-        replace(one, source=new_id[one.source], target=new_id[one.target]) for one in inside
-    )
+    edges = tuple(replace(e, source=new_id[e.source], target=new_id[e.target]) for e in inside)
     return GraphPart(
         graph=PlanGraph(name=graph.name, nodes=nodes, edges=edges),
         centres=tuple(sorted(new_id[centre] for centre in centres)),

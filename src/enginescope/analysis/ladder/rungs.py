@@ -12,11 +12,7 @@ from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.core.units import parse_duration_ms
-from enginescope.judge.comparison.hodges_lehmann import (
-    level_of_processes,
-    paired_shift,
-    student_paired_shift,
-)
+from enginescope.judge.comparison import hodges_lehmann
 from enginescope.judge.samples import Interval
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.ladder import (
@@ -103,7 +99,7 @@ def _measured(rung: Rung, figures: Mapping[RungKey, Figures]) -> Rung:
     return replace(
         rung,
         value_ms=float(np.median(values)),
-        interval=level_of_processes(values, confidence=CONFIDENCE),
+        interval=hodges_lehmann.level_of_processes(values, confidence=CONFIDENCE),
         processes=len(values),
         why=None,
     )
@@ -117,11 +113,10 @@ def step_between(
     differences = [value - first[number] for number, value in second.items() if number in first]
     if not differences:
         return None
-    value_ms = paired_shift(differences, confidence=CONFIDENCE).value
+    value_ms = hodges_lehmann.paired_shift(differences, confidence=CONFIDENCE).value
     interval = shift_interval(differences, value_ms)
-    return LadderStep(
-        base=base, to=to, value_ms=value_ms, interval=interval, rounds=len(differences)
-    )
+    rounds = len(differences)
+    return LadderStep(base=base, to=to, value_ms=value_ms, interval=interval, rounds=rounds)
 
 
 def shift_interval(values: Sequence[float], middle: float) -> Interval | None:
@@ -131,9 +126,9 @@ def shift_interval(values: Sequence[float], middle: float) -> Interval | None:
     """
     if len(values) < 2:
         return None
-    shift = paired_shift(values, confidence=CONFIDENCE)
+    shift = hodges_lehmann.paired_shift(values, confidence=CONFIDENCE)
     if shift.low is None or shift.high is None:
-        shift = student_paired_shift(values, confidence=CONFIDENCE)
+        shift = hodges_lehmann.student_paired_shift(values, confidence=CONFIDENCE)
     low, high = (middle if end is None else end for end in (shift.low, shift.high))
     return Interval(low=min(low, middle), high=max(high, middle), confidence=CONFIDENCE)
 

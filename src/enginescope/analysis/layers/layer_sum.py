@@ -181,12 +181,12 @@ def other_build(
     if not untimed:
         return None
     return Notice(
-        code="W-OTHER-BUILD",
-        message=f"the layer times are of another build than the plan, so enginescope ignores them: "
+        "W-OTHER-BUILD",
+        f"the layer times are of another build than the plan, so enginescope ignores them: "
         f"{counted(len(unmatched), 'time has', 'times have')} no layer in the plan "
         f"({unmatched[0]!r}), {counted(len(untimed), 'layer has', 'layers have')} no time "
         f"({untimed[0]!r}); export plan and profile from one engine in one run",
-        evidence={
+        {
             "unmatched": len(unmatched),
             "untimed": len(untimed),
             "times": unmatched[:_SHOWN_NAMES],
@@ -205,10 +205,10 @@ def profile_notices(rows: Sequence[LayerRow]) -> tuple[Notice, ...]:
     )
     return tuple(
         Notice(
-            code=code,
-            message=f"{counted(len(names), singular, plural)} in the plan and profile given: "
+            code,
+            f"{counted(len(names), singular, plural)} in the plan and profile given: "
             f"{names[0]!r}{', …' if len(names) > 1 else ''}",
-            evidence={"count": len(names), "layers": names[:_SHOWN_NAMES]},
+            {"count": len(names), "layers": names[:_SHOWN_NAMES]},
         )
         for code, names, singular, plural in kinds
         if names

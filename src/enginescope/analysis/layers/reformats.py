@@ -191,9 +191,8 @@ class TensorRoles(Record, frozen=True, kw_only=True):
 def tensor_roles(plan: Plan) -> TensorRoles:
     """Return what the tensors of `plan` are."""
     active = plan.active_layers
-    return TensorRoles(
-        active=active, constants=_constants(plan, active), sources=no_op_sources(plan)
-    )
+    sources, constants = no_op_sources(plan), _constants(plan, active)
+    return TensorRoles(active=active, constants=constants, sources=sources)
 
 
 def _constants(plan: Plan, active: tuple[Layer, ...]) -> dict[str, int | None]:

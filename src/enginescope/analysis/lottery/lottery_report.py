@@ -20,13 +20,7 @@ from enginescope.core.record import Record
 from enginescope.judge.comparison.ratio import middle_of
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array
-from enginescope.judge.stats.nested_variance import (
-    LevelCosts,
-    VarianceComponent,
-    best_allocation,
-    process_figure,
-    variance_components,
-)
+from enginescope.judge.stats import nested_variance
 from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.progress import side_label
@@ -116,9 +110,10 @@ def lottery_report(
         UsageError: Too few builds, processes or iterations.
     """
     figures = [
-        [process_figure(_times_ms(process.run)) for process in draw.processes] for draw in draws
+        [nested_variance.process_figure(_times_ms(process.run)) for process in draw.processes]
+        for draw in draws
     ]
-    components = variance_components(figures)
+    components = nested_variance.variance_components(figures)
     iterations = int(np.median([figure.iterations for row in figures for figure in row]))
     costs = _costs(draws)
     first = draws[0].processes[0].run
@@ -141,7 +136,7 @@ def lottery_report(
         components=components,
         costs=costs,
         duration_s=duration_s,
-        best=best_allocation(components, iterations, costs, duration_s),
+        best=nested_variance.best_allocation(components, iterations, costs, duration_s),
         spread=_spread(first, len(draws), components[0]),
         layers=plans.layers if plans else (),
         regrouped_layers=plans.regrouped if plans else 0,
@@ -156,7 +151,7 @@ def _times_ms(run: Run) -> Array:
     return run.headline.values_ms
 
 
-def _costs(draws: Sequence[Draw]) -> LevelCosts:
+def _costs(draws: Sequence[Draw]) -> nested_variance.LevelCosts:
     processes = [process for draw in draws for process in draw.processes]
     plain = [process for process in processes if not process.run.job.layer_profile] or processes
     loops = [(process, process.run.stop) for process in plain if process.run.stop is not None]
@@ -167,7 +162,7 @@ def _costs(draws: Sequence[Draw]) -> LevelCosts:
     )
     # a clock's step at the least, for what costs nothing
     build_s, process_s, iteration_s = (max(float(np.median(values)), 1e-9) for values in seconds)
-    return LevelCosts(build_s=build_s, process_s=process_s, iteration_s=iteration_s)
+    return nested_variance.LevelCosts(build_s=build_s, process_s=process_s, iteration_s=iteration_s)
 
 
 def _plans(draws: Sequence[Draw]) -> TacticDraws | None:
@@ -201,7 +196,7 @@ def _drawn_build(draw: Draw, changed: int | None) -> DrawnBuild:
     )
 
 
-def _spread(run: Run, builds: int, component: VarianceComponent) -> BuildSpread:
+def _spread(run: Run, builds: int, component: nested_variance.VarianceComponent) -> BuildSpread:
     built, headline = run.build, run.headline
     return BuildSpread(
         environment=run.environment.comparable_key(),
@@ -219,14 +214,13 @@ def _spread(run: Run, builds: int, component: VarianceComponent) -> BuildSpread:
 
 
 def _notices(
-    draws: Sequence[Draw], builds: Sequence[DrawnBuild], process: VarianceComponent
+    draws: Sequence[Draw], builds: Sequence[DrawnBuild], process: nested_variance.VarianceComponent
 ) -> Iterator[Notice]:
     if len(builds) < FEW_BUILDS:
         yield Notice(
-            code="I-FEW-BUILDS",
-            message=f"{len(builds)} builds: the interval between builds is wide; ten halve it",
-            evidence={"builds": len(builds)},
-            level="info",
+            "I-FEW-BUILDS",
+            f"{len(builds)} builds: the interval between builds is wide; ten halve it",
+            {"builds": len(builds)},
         )
     other = [build for build in builds if build.output_gap]
     if other:
@@ -234,20 +228,20 @@ def _notices(
         most = max(build.output_gap or 0.0 for build in other)
         by = f"up to {most:.2g}" if math.isfinite(most) else "names, shapes or NaNs"
         yield Notice(
-            code="W-BUILD-OUTPUTS",
-            message=f"{len(other)} of {len(builds)} builds give other outputs than the first "
+            "W-BUILD-OUTPUTS",
+            f"{len(other)} of {len(builds)} builds give other outputs than the first "
             f"({numbers}), by {by}; validate each build that you ship",
-            evidence={"builds": [build.number for build in other]},
+            {"builds": [build.number for build in other]},
         )
     runs = tuple(process.run for draw in draws for process in draw.processes)
     side = MeasuredSide(label=runs[0].job.subject.name, name="", runs=runs)
     yield from carried_notices(MeasuredComparison(sides=(side,), pairs=(), threshold_pct=0.0))
     if process.high_pct == 0 and process.variance < 0:
         yield Notice(
-            code="W-SHARED-DRIFT",
-            message="processes differ less than their iterations suggest: latency changes in "
+            "W-SHARED-DRIFT",
+            "processes differ less than their iterations suggest: latency changes in "
             "the same way within every process; measure longer, so that the warm-up has ended",
-            evidence={"variance": process.variance},
+            {"variance": process.variance},
         )
 
 

@@ -71,11 +71,8 @@ class MemoryView:
         runtime_bytes: int | None = None,
         reported_block_bytes: int | None = None,
     ) -> None:
-        self.plan = plan
-        self.reported_block_bytes = reported_block_bytes
-        self.buffers = buffers
-        self.process_bytes = process_bytes
-        self.runtime_bytes = runtime_bytes
+        self.plan, self.reported_block_bytes, self.buffers = plan, reported_block_bytes, buffers
+        self.process_bytes, self.runtime_bytes = process_bytes, runtime_bytes
         self.live_bytes = buffers.live_bytes()
         #: Of the only provider; with several, no arena holds all of the tensors.
         self.arena = arenas[0] if len(arenas) == 1 and SHAPES in plan.extra else None
@@ -211,9 +208,8 @@ class MemoryView:
             for step, layer in enumerate(self.layers)
             for nbytes in self.predicted_workspaces.get(layer.name, ())
         )
-        return self._forecast(
-            (*self._requests(), *own), (None,) * len(self.layers), sum_known(packed)
-        )
+        own_steps = (None,) * len(self.layers)
+        return self._forecast((*self._requests(), *own), own_steps, sum_known(packed))
 
     @cached_property
     def replayed(self) -> ArenaForecast | None:
@@ -268,9 +264,7 @@ class MemoryView:
             ("workspace", self.workspace_bytes[self.peak_at] if self.layers else None, True),
         ]
         if self.held_bytes is not None:
-            used = sum(
-                nbytes or 0 for kind, nbytes, _ in made if kind not in ("runtime", "weights")
-            )
+            used = sum(size or 0 for kind, size, _ in made if kind not in ("runtime", "weights"))
             made.append(("arena", self.held_bytes - used, self.arena is not None))
         if self.process_bytes is not None and self.runtime_bytes is not None:
             known = sum(nbytes or 0 for _, nbytes, _ in made)

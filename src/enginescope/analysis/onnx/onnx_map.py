@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from enginescope.analysis.roofline.layer_work import MOVING_TYPES, LayerWork
+from enginescope.analysis.roofline.matrix_product import static_shape
 from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode
 from enginescope.judge.notice import Notice
@@ -116,7 +117,14 @@ def _links(plan: Plan, graph: OnnxGraph) -> tuple[LayerLink, ...]:
                 found[position] = LayerLink(position=position, nodes=nodes, evidence=evidence)
                 break
     claimed = {node for link in found.values() for node in link.nodes}
-    found |= _between_tensors(plan, graph, found.keys(), claimed)
+    producers = {name: node for node in graph.nodes for name in node.outputs if name}
+    tensors = {one.name for layer in plan.layers for one in (*layer.inputs, *layer.outputs)}
+    for position, layer in enumerate(plan.layers):
+        if position in found or layer.is_inert or _COPY.match(layer.name):
+            continue
+        nodes = _upstream([output.name for output in layer.outputs], tensors, producers, claimed)
+        if nodes:
+            found[position] = LayerLink(position=position, nodes=nodes, evidence="tensors")
     return tuple(found[position] for position in sorted(found))
 
 
@@ -138,23 +146,6 @@ def _indices(names: Iterable[str], by_name: dict[str, deque[int]]) -> tuple[int,
     return tuple(found)
 
 
-def _between_tensors(
-    plan: Plan, graph: OnnxGraph, linked: Iterable[int], claimed: set[int]
-) -> dict[int, LayerLink]:
-    producers = {name: node for node in graph.nodes for name in node.outputs if name}
-    tensors = {one.name for layer in plan.layers for one in (*layer.inputs, *layer.outputs)}
-    without = set(range(len(plan.layers))) - set(linked)
-    found = {}
-    for position in sorted(without):
-        layer = plan.layers[position]
-        if layer.is_inert or _COPY.match(layer.name):
-            continue
-        nodes = _upstream([output.name for output in layer.outputs], tensors, producers, claimed)
-        if nodes:
-            found[position] = LayerLink(position=position, nodes=nodes, evidence="tensors")
-    return found
-
-
 def _upstream(
     starts: Sequence[str], stops: set[str], producers: dict[str, OnnxNode], claimed: set[int]
 ) -> tuple[int, ...]:
@@ -173,7 +164,10 @@ def _upstream(
 def _costs(
     graph: OnnxGraph, links: Sequence[LayerLink], attribution: Attribution | None
 ) -> tuple[NodeCost, ...]:
-    sizes = _in_proportion(graph)
+    # a dynamic dimension taken as 1: as a rule it is the batch, which all nodes share
+    every = graph.shapes.items()
+    shapes = {name: tuple(1 if dim is None else dim for dim in shape) for name, shape in every}
+    sizes = [(node_macs(node, shapes) or 0, node_elements(node, shapes)) for node in graph.nodes]
     held: dict[int, list[int]] = defaultdict(list)
     times: dict[int, float] = {}
     shared = set()
@@ -190,18 +184,6 @@ def _costs(
         NodeCost(node=node, positions=tuple(at), time_ms=times.get(node), is_shared=node in shared)
         for node, at in sorted(held.items())
     )
-
-
-def _in_proportion(graph: OnnxGraph) -> list[tuple[int, int | None]]:
-    """Multiply-accumulates and elements of each node, a dynamic dimension taken as 1.
-
-    That is the batch as a rule, which all nodes share.
-    """
-    shapes = {
-        name: tuple(1 if dim is None else dim for dim in shape)
-        for name, shape in graph.shapes.items()
-    }
-    return [(node_macs(node, shapes) or 0, node_elements(node, shapes)) for node in graph.nodes]
 
 
 def _portions(nodes: Sequence[int], sizes: Sequence[tuple[int, int | None]]) -> list[float]:
@@ -225,9 +207,7 @@ def with_onnx_work(
     which contains the node's. 0 where all nodes are known to multiply no matrices.
     """
     shares: dict[int, list[tuple[int, int]]] = {}
-    idle = {
-        at for at, layer in enumerate(plan.layers) if layer.is_inert or layer.type in MOVING_TYPES
-    }
+    idle = {n for n, it in enumerate(plan.layers) if it.is_inert or it.type in MOVING_TYPES}
     closed = {at for at, work in enumerate(works) if work.macs is not None}
     for cost in links.costs:
         macs = node_macs(graph.nodes[cost.node], graph.shapes)
@@ -291,11 +271,7 @@ def node_elements(node: OnnxNode, shapes: Shapes) -> int | None:
 
 
 def _shape(names: Sequence[str], at: int, shapes: Shapes) -> tuple[int, ...] | None:
-    shape = shapes.get(names[at]) if at < len(names) else None
-    if shape is None:
-        return None
-    known = tuple(dim for dim in shape if dim is not None)
-    return known if len(known) == len(shape) else None
+    return static_shape(shapes.get(names[at]) if at < len(names) else None)
 
 
 #: Viridis, dark to bright, as `render` uses it for amounts; in the form that Model Explorer takes.
@@ -365,10 +341,10 @@ def onnx_match_notice(plan: Plan, links: OnnxMap, model: str) -> Notice | None:
     }
     if not links.links:
         return Notice(
-            code="W-ONNX-NO-MATCH",
-            message=f"0 of {working:,} layers of {plan.name} were made from nodes of {model}: it "
+            "W-ONNX-NO-MATCH",
+            f"0 of {working:,} layers of {plan.name} were made from nodes of {model}: it "
             "is another model, or one whose nodes were renamed since",
-            evidence=evidence,
+            evidence,
         )
     fitting = f"{len(links.links):,} of {working:,} layers fit it"
     by_name = any(link.evidence != "tensors" for link in links.links)
@@ -381,8 +357,8 @@ def onnx_match_notice(plan: Plan, links: OnnxMap, model: str) -> Notice | None:
     else:
         return None
     return Notice(
-        code="W-ONNX-FEW-MATCH",
-        message=f"{model} may be another model than {plan.name} was built from: {why}; the nodes' "
+        "W-ONNX-FEW-MATCH",
+        f"{model} may be another model than {plan.name} was built from: {why}; the nodes' "
         "costs are wrong if it is; give the model that this engine was built from",
-        evidence=evidence,
+        evidence,
     )

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import NamedTuple
 
 from enginescope.analysis.layers.reformats import WHOLE_PARTS
-from enginescope.analysis.plan_comparison.alignment_matching import (
-    gaps,
-    match_in_order,
-    match_names,
-    match_nodes,
-    numbers_agree,
-    score_structure,
-)
+from enginescope.analysis.plan_comparison import alignment_matching
 from enginescope.analysis.plan_comparison.alignment_side import Group, Matching, Side
 from enginescope.core.process_control import gc_paused
 from enginescope.records.plan.plan import Alignment, Evidence, LayerPair, Plan
@@ -42,7 +36,9 @@ def match_neighbours(found: Matching) -> None:
         for one, other in zip(chains_a[ends], chains_b[ends], strict=False):
             if _taken(found.of_a, one) or _taken(found.of_b, other):
                 continue
-            if _same_ends(found.a, one, found.b, other):
+            shapes = found.a.first_in[one[0]], found.a.first_out[one[-1]]
+            ends_b = found.b.first_in[other[0]], found.b.first_out[other[-1]]
+            if None not in shapes and shapes == ends_b:
                 found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE)
             elif alone and len(one) == len(other) == 1:
                 found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE_WITHOUT_SHAPES)
@@ -79,16 +75,9 @@ def _taken(of: list[int], chain: list[int]) -> bool:
     return any(of[one] >= 0 for one in chain)
 
 
-def _same_ends(a: Side, one: list[int], b: Side, other: list[int]) -> bool:
-    shape_in, shape_out = a.first_in[one[0]], a.first_out[one[-1]]
-    if shape_in is None or shape_out is None:
-        return False
-    return shape_in == b.first_in[other[0]] and shape_out == b.first_out[other[-1]]
-
-
 def match_opaque(found: Matching) -> None:
     """Group a part compiled as one layer with the free layers in its place on the other side."""
-    for free_a, free_b in list(gaps(found)):
+    for free_a, free_b in list(alignment_matching.gaps(found)):
         one = [each for each in free_a if not found.a.is_reformat(each)]
         other = [each for each in free_b if not found.b.is_reformat(each)]
         alone_a = len(one) == 1 and found.a.kinds[one[0]] in WHOLE_PARTS
@@ -97,13 +86,12 @@ def match_opaque(found: Matching) -> None:
             found.add(one, other, Evidence.NEIGHBOURHOOD, SCORE)
 
 
-class _Half:
+class _Half(NamedTuple):
     """One side of a matching, with the members that each group has on it."""
 
-    def __init__(self, side: Side, of: list[int], members: list[list[int]]) -> None:
-        self.side = side
-        self.of = of
-        self.members = members
+    side: Side
+    of: list[int]
+    members: list[list[int]]
 
     def joins(self, group: int, following: int) -> bool:
         """Whether a layer of `following` reads from one of `group`."""
@@ -159,11 +147,8 @@ def untangle(found: Matching) -> None:
     Layers of equal kind and shapes, such as the last convolution of a block and the one in its
     shortcut, are told apart by what they read and by who reads them. Linear in the pairs.
     """
-    pairs = [
-        (number, group)
-        for number, group in enumerate(found.groups)
-        if group.evidence is Evidence.STRUCTURE
-    ]
+    numbered = enumerate(found.groups)
+    pairs = [(number, it) for number, it in numbered if it.evidence is Evidence.STRUCTURE]
     pairs.sort(key=lambda pair: pair[1].a)
     for place, (number, group) in enumerate(pairs):
         for other_number, other in pairs[place + 1 : place + 1 + REACH]:
@@ -233,13 +218,13 @@ def _whichever_way(a: Side, b: Side) -> Matching:
 
 def _match(a: Side, b: Side) -> Matching:
     found = Matching(a, b)
-    numbers = numbers_agree(a, b)
-    match_names(found, numbers=numbers)
-    match_nodes(found, numbers=numbers)
+    numbers = alignment_matching.numbers_agree(a, b)
+    alignment_matching.match_names(found, numbers=numbers)
+    alignment_matching.match_nodes(found, numbers=numbers)
     for strict in (True, False):
-        match_in_order(found, strict=strict, numbers=numbers)
+        alignment_matching.match_in_order(found, strict=strict, numbers=numbers)
         untangle(found)
-    score_structure(found)
+    alignment_matching.score_structure(found)
     match_opaque(found)
     match_neighbours(found)
     return found

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from enginescope.analysis.graph.layout.layered import connected_parts
 from enginescope.analysis.plan_comparison.alignment_side import Key, Matching, Side, is_numbered
 from enginescope.records.plan.plan import Evidence
 
@@ -97,12 +98,8 @@ def _usable(
 def _unique_numbers(side: Side) -> dict[str, int]:
     """Node whose name is a mere number -> the only layer that has it."""
     uses = Counter(node for nodes in side.nodes for node in nodes if is_numbered(node))
-    return {
-        node: position
-        for position, nodes in enumerate(side.nodes)
-        for node in nodes
-        if uses[node] == 1
-    }
+    layers = enumerate(side.nodes)
+    return {node: at for at, nodes in layers for node in nodes if uses[node] == 1}
 
 
 def _unique_names(side: Side) -> dict[str, int]:
@@ -118,35 +115,19 @@ def _joined(
     for position, nodes in nodes_b.items():
         for node in nodes:
             layers_of[node].append(position)
-    sets = _Sets()
+    first = 1 + max(nodes_a, default=-1)  # the layers of B are counted from here
+    edges = []
     for one, nodes in nodes_a.items():
         shared = Counter(other for node in nodes for other in layers_of.get(node, ()))
         for other, count in shared.items():
             if 2 * count > min(len(nodes), len(nodes_b[other])):
-                sets.join(("a", one), ("b", other))
-    return sets.split()
-
-
-class _Sets:
-    def __init__(self) -> None:
-        self._parent: dict[tuple[str, int], tuple[str, int]] = {}
-
-    def _root(self, one: tuple[str, int]) -> tuple[str, int]:
-        self._parent.setdefault(one, one)
-        while self._parent[one] != one:
-            self._parent[one] = self._parent[self._parent[one]]
-            one = self._parent[one]
-        return one
-
-    def join(self, one: tuple[str, int], other: tuple[str, int]) -> None:
-        self._parent[self._root(one)] = self._root(other)
-
-    def split(self) -> list[tuple[list[int], list[int]]]:
-        found: dict[tuple[str, int], tuple[list[int], list[int]]] = {}
-        for side, position in sorted(self._parent):
-            parts = found.setdefault(self._root((side, position)), ([], []))
-            parts[side == "b"].append(position)
-        return list(found.values())
+                edges.append((one, first + other))
+    groups = []
+    for positions, joined in connected_parts(first + 1 + max(nodes_b, default=-1), edges):
+        if joined:
+            cut = bisect_left(positions, first)
+            groups.append((positions[:cut], [position - first for position in positions[cut:]]))
+    return groups
 
 
 def _one_to_one(
@@ -199,11 +180,9 @@ class Likeness:
         if not strict:
             levels.append((a.weak, b.weak, _WEAK))
         self._levels = [(self._numbered(one, other), score) for one, other, score in levels]
-        self._above = self._numbered(
-            _Groups(found.of_a, a.producers), _Groups(found.of_b, b.producers)
-        )
-        self._below = self._numbered(
-            _Groups(found.of_a, a.consumers), _Groups(found.of_b, b.consumers)
+        self._above, self._below = (
+            self._numbered(_Groups(found.of_a, one), _Groups(found.of_b, other))
+            for one, other in ((a.producers, b.producers), (a.consumers, b.consumers))
         )
 
     def _numbered(self, a: _Keys, b: _Keys) -> tuple[_Ints, _Ints]:
@@ -211,12 +190,11 @@ class Likeness:
         numbers: dict[Key, int] = {}
         sides = []
         for keys, free, size, none in zip((a, b), self._free, self._size, (-1, -2), strict=True):
-            given = [
+            side = np.full(size, none, dtype=np.int32)
+            side[free] = [
                 none if (k := keys[p]) is None else numbers.setdefault(k, len(numbers))
                 for p in free
             ]
-            side = np.full(size, none, dtype=np.int32)
-            side[free] = given
             sides.append(side)
         return sides[0], sides[1]
 
@@ -267,8 +245,7 @@ class _Groups:
     """Groups of the neighbors of each position; ``None`` if one has none."""
 
     def __init__(self, of: list[int], neighbours: list[tuple[int, ...]]) -> None:
-        self._of = of
-        self._neighbours = neighbours
+        self._of, self._neighbours = of, neighbours
 
     def __getitem__(self, position: int) -> Key:
         found = sorted({self._of[one] for one in self._neighbours[position]})

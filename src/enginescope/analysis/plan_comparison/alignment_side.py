@@ -61,6 +61,7 @@ def _parts(name: str) -> list[str]:
 
 
 Key = Hashable | None
+Positions = tuple[int, ...]
 Shape = tuple[int | None, ...] | None
 
 #: Copies in a row that a reader is counted as the reader of.
@@ -68,14 +69,9 @@ MAX_COPIES = 8
 
 # Types that one work goes under, by version and by what it was fused with.
 _KINDS = {
-    **dict.fromkeys(REFORMATS, "Reformat"),
-    "Quantize": "Reformat",
-    "Dequantize": "Reformat",
-    "gemm": "MatrixMultiply",
-    "FullyConnected": "MatrixMultiply",
-    "ElementWise": "PointWise",
-    "Activation": "PointWise",
-    "PointWiseV2": "PointWise",
+    **dict.fromkeys((*REFORMATS, "Quantize", "Dequantize"), "Reformat"),
+    **dict.fromkeys(("gemm", "FullyConnected"), "MatrixMultiply"),
+    **dict.fromkeys(("ElementWise", "Activation", "PointWiseV2"), "PointWise"),
     "CaskConvActPool": "ConvActPool",
 }
 
@@ -181,13 +177,11 @@ def _channels(shape: Shape) -> Key:
     return (len(shape), shape[0]) if shape else None
 
 
-def _neighbours(
-    plan: Plan, kinds: list[str]
-) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+def _neighbours(plan: Plan, kinds: list[str]) -> tuple[list[Positions], list[Positions]]:
     """Nearest layers up and down the flow; a tensor written again has its last writer before."""
-    sources: dict[str, tuple[int, ...]] = {}
-    copies: dict[str, tuple[int, ...]] = {}
-    above: list[tuple[int, ...]] = []
+    sources: dict[str, Positions] = {}
+    copies: dict[str, Positions] = {}
+    above: list[Positions] = []
     below: list[list[int]] = [[] for _ in kinds]
     for layer in plan.layers:
         read = _each(sources, layer)
@@ -231,8 +225,7 @@ class Matching:
     """
 
     def __init__(self, a: Side, b: Side) -> None:
-        self.a = a
-        self.b = b
+        self.a, self.b = a, b
         self.groups: list[Group] = []
         self.of_a = [-1] * len(a)
         self.of_b = [-1] * len(b)

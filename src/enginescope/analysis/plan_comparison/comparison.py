@@ -248,17 +248,12 @@ def _conditions(plans: Sequence[PlanSummary], *, is_engine: bool) -> Iterator[No
         known = {label: value for label, value in values.items() if value is not None}
         if len(set(known.values())) > 1:
             message = f"different {what} ({listed(known)}): {so}"
-            yield Notice(code=code, message=message, evidence=known)
+            yield Notice(code, message, known)
         if len(known) < len(values):
             missing = ", ".join(label for label in values if label not in known)
             unknown.append(f"{what} of {missing if known else 'all plans'}")
     if unknown:
-        yield Notice(
-            code="I-CONDITIONS-UNKNOWN",
-            message=f"unknown: {'; '.join(unknown)}",
-            evidence={"unknown": unknown},
-            level="info",
-        )
+        yield Notice("I-CONDITIONS-UNKNOWN", f"unknown: {'; '.join(unknown)}", {"unknown": unknown})
 
 
 def differing_modes(plans: Sequence[PlanSummary]) -> dict[str, dict[str, object]]:
@@ -278,9 +273,9 @@ def _modes(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
     if differing:
         texts = "; ".join(f"{name}: {listed(known)}" for name, known in differing.items())
         yield Notice(
-            code="W-OTHER-MODE",
-            message=f"requests were issued differently ({texts}), which also changes the times",
-            evidence=differing,
+            "W-OTHER-MODE",
+            f"requests were issued differently ({texts}), which also changes the times",
+            differing,
         )
 
 
@@ -297,27 +292,27 @@ def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
     own = {one.label: one.has_own_times for one in plans if one.has_own_times is not None}
     if len(set(own.values())) > 1:
         yield Notice(
-            code="W-OTHER-PROFILE",
-            message=f"layer times without the profiler's part: {listed(own)}; the difference of "
+            "W-OTHER-PROFILE",
+            f"layer times without the profiler's part: {listed(own)}; the difference of "
             "the layers contains that part: measure both sides in one --profile-mode",
-            evidence=own,
+            own,
         )
     untimed = [plan.label for plan in plans if plan.sum_ms is None]
     if untimed:
         yield Notice(
-            code="W-NO-LAYER-TIMES",
-            message=f"no layer times for {', '.join(untimed)}, so only the structure is compared; "
+            "W-NO-LAYER-TIMES",
+            f"no layer times for {', '.join(untimed)}, so only the structure is compared; "
             "trtexec --exportProfile writes them",
-            evidence={"plans": untimed},
+            {"plans": untimed},
         )
     counts = {one.label: one.iterations for one in plans if one.iterations is not None}
     few = {label: count for label, count in counts.items() if count < 10}  # hardly means
     if few:
         yield Notice(
-            code="W-FEW-ITERATIONS",
-            message=f"layer times are means of few iterations ({listed(few)}): small differences "
+            "W-FEW-ITERATIONS",
+            f"layer times are means of few iterations ({listed(few)}): small differences "
             "can be noise",
-            evidence=few,
+            few,
         )
 
 
@@ -327,10 +322,9 @@ def _networks(plans: Sequence[PlanSummary], found: LayerComparison) -> Iterator[
     paired = sum(min(len(a), len(b)) for a, b in pairs)
     if smaller and paired < smaller / 2:
         yield Notice(
-            code="W-OTHER-NETWORK",
-            message=f"only {paired:,} of {smaller:,} layers have a counterpart: these may be two "
-            "networks",
-            evidence={"paired": paired, "of": smaller},
+            "W-OTHER-NETWORK",
+            f"only {paired:,} of {smaller:,} layers have a counterpart: these may be two networks",
+            {"paired": paired, "of": smaller},
         )
 
 

@@ -11,6 +11,7 @@ from enginescope.analysis.layers.layer_table import tactic_family
 from enginescope.analysis.layers.reformats import is_reformat
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
+from enginescope.judge.units import shape_text
 from enginescope.records.plan.plan import Evidence, Layer
 from enginescope.records.tensor import Tensor
 
@@ -198,10 +199,8 @@ def changes_between(a: LayersSide, b: LayersSide) -> tuple[Change, ...]:
         for what, left, right in texts
         if left is not None and right is not None and left != right
     ]
-    left, right = (
-        [tactic_family(tactic) if tactic else None for tactic in side.tactics] for side in (a, b)
-    )
-    if left != right:
+    families = [[tactic_family(it) if it else None for it in side.tactics] for side in (a, b)]
+    if families[0] != families[1]:
         none = "none named"
         found.append(Change(what="tactic", a=a.tactic or none, b=b.tactic or none))
     return tuple(found)
@@ -234,12 +233,9 @@ def _shape_texts(a: LayersSide, b: LayersSide) -> tuple[str | None, str | None]:
         for one, other in pairs
     ):
         return None, None
-    left, right = zip(*pairs, strict=True)
-    return " → ".join(map(_dims, left)), " → ".join(map(_dims, right))
-
-
-def _dims(shape: tuple[int | None, ...]) -> str:
-    return "×".join("?" if one is None else str(one) for one in shape) or "scalar"
+    sides = zip(*pairs, strict=True)
+    before, after = (" → ".join(shape_text(it) or "scalar" for it in side) for side in sides)
+    return before, after
 
 
 def _format_texts(a: LayersSide, b: LayersSide) -> tuple[str | None, str | None]:

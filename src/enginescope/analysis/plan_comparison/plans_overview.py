@@ -6,22 +6,21 @@ Compared plans as columns of tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
-from enginescope.analysis.layers.layer_sum import (
-    of_plan_profile,
-    plan_profiles,
-    times_of_plan_profile,
-)
+from enginescope.analysis.layers import layer_sum
 from enginescope.analysis.layers.layer_table import LayerRow, layer_rows
 from enginescope.analysis.memory.memory_view import PeakMemory, memory_of
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide, cause_of
+from enginescope.analysis.plans.layer_attributes import type_name
 from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Throughput
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.samples import Interval
+from enginescope.judge.units import shape_text
 from enginescope.records.plan.plan import Plan
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
@@ -142,15 +141,16 @@ def compared_plan(
             f"{name or run.job.subject.name} has no plan to compare",
             hint="give a plan's JSON, or a run of trt or trtexec, which inspect their engines",
         )
-    plan, profile = of_plan_profile(run.plan, plan_profile), run.profile
-    if profile is not None and plan_profiles(run.plan):
-        profile = times_of_plan_profile(profile, plan_profile)
+    plan, profile = layer_sum.of_plan_profile(run.plan, plan_profile), run.profile
+    if profile is not None and layer_sum.plan_profiles(run.plan):
+        profile = layer_sum.times_of_plan_profile(profile, plan_profile)
     view = RunView(replace(run, plan=plan, profile=profile))
     profile = view.run.profile
     rows = tuple(row for row in layer_rows(plan, profile) if row.time_ms or not row.is_inert)
     memory = memory_of(plan, run.arenas, process_bytes=run.peak_memory_bytes)
     inputs = (*(one.tensor for one in plan.inputs), *run.inputs)
     sizes = (one.shape[0] for one in inputs if one.shape)
+    shares = partial(_shares, rows, timed=profile is not None)
     summary = PlanSummary(
         label=label,
         name=name or run.job.subject.name,
@@ -165,20 +165,15 @@ def compared_plan(
         sum_ms=profile.sum_ms if profile else None,
         iterations=profile.iterations if profile else None,
         has_own_times=profile.has_own_times if profile else None,
-        by_type=_shares(rows, lambda row: row.type, timed=profile is not None),
-        by_precision=_shares(rows, lambda row: row.precision, timed=profile is not None),
-        by_output_precision=_shares(rows, _output_precision, timed=profile is not None),
+        by_type=shares(lambda row: row.type),
+        by_precision=shares(lambda row: row.precision),
+        by_output_precision=shares(lambda row: type_name(row.outputs)),
         latencies=_latencies(view),
         throughput=view.throughput,
         mode=run.job.workload.mode,
         memory=None if memory is None else memory.peak,
     )
     return ComparedPlan(plan=plan, view=view, summary=summary)
-
-
-def _output_precision(row: LayerRow) -> str | None:
-    dtype = row.outputs[0].dtype if row.outputs else None
-    return dtype.value if dtype else None
 
 
 def _shares(
@@ -192,9 +187,7 @@ def _shares(
         PlanShare(key=name, layers=len(times), time_ms=sum(times) if timed else None)
         for name, times in groups.items()
     ]
-    return tuple(
-        sorted(shares, key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.key or ""))
-    )
+    return tuple(sorted(shares, key=lambda it: (-(it.time_ms or 0.0), -it.layers, it.key or "")))
 
 
 def _latencies(view: RunView) -> tuple[LatencyFigure, ...]:
@@ -324,10 +317,8 @@ def _across(
     found = []
     for key in dict.fromkeys(key for table in tables for key in table):
         # no layers take no time, where the plan has times at all
-        none = (
-            PlanShare(key=key, layers=0, time_ms=None if plan.sum_ms is None else 0.0)
-            for plan in plans
-        )
+        zeros = (None if plan.sum_ms is None else 0.0 for plan in plans)
+        none = (PlanShare(key=key, layers=0, time_ms=time_ms) for time_ms in zeros)
         row = [table.get(key, empty) for table, empty in zip(tables, none, strict=True)]
         layers, times = tuple(one.layers for one in row), tuple(one.time_ms for one in row)
         found.append(ShareAcross(key=key, layers=layers, time_ms=times))
@@ -388,11 +379,6 @@ def plan_columns(overview: PlansOverview) -> dict[str, list[Any]]:
 
 
 def _tensor(tensor: Tensor) -> str:
-    shape = "×".join("?" if one is None else str(one) for one in tensor.shape or ())
-    parts = (
-        tensor.name,
-        shape or None,
-        tensor.dtype.value if tensor.dtype else None,
-        tensor.layout.name if tensor.layout else None,
-    )
+    dtype, layout = tensor.dtype.value if tensor.dtype else None, tensor.layout
+    parts = (tensor.name, shape_text(tensor.shape or ()), dtype, layout.name if layout else None)
     return " ".join(part for part in parts if part)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from enginescope.analysis.roofline.layer_work import is_bias
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer
+from enginescope.records.tensor import Tensor
 
 _Value: TypeAlias = Callable[[Layer], "str | int | None"]
 
@@ -76,9 +77,7 @@ def _member_of(name: str) -> _Value:
 def _padding(layer: Layer) -> str | None:
     """Return ``1×1``, or ``0×0 before, 1×1 after`` where the ends differ."""
     before, after = (_dims(_field(layer, f"{end}Padding")) for end in ("Pre", "Post"))
-    if before == after or after is None:
-        return before
-    return f"{before} before, {after} after"
+    return before if before == after or after is None else f"{before} before, {after} after"
 
 
 def weights_type(layer: Layer) -> str | None:
@@ -87,9 +86,10 @@ def weights_type(layer: Layer) -> str | None:
     return kernel.dtype.value if kernel and kernel.dtype else None
 
 
-def _output_type(layer: Layer) -> str | None:
-    dtype = layer.outputs[0].dtype if layer.outputs else None
-    return dtype.value if dtype else None
+def type_name(tensors: Sequence[Tensor]) -> str | None:
+    """Return the name of the first tensor's type, or ``None``."""
+    dtype = tensors[0].dtype if tensors else None
+    return dtype._value_ if dtype else None  # the property `value` calls Python
 
 
 def _tactic_value(layer: Layer) -> str | None:
@@ -101,7 +101,12 @@ def _tactic_value(layer: Layer) -> str | None:
 _KERNEL = "height × width of the kernel, or of the pooling window"
 _ORIGIN = "why a reformat is there: QDQ, or REFORMAT for one that TensorRT inserted"
 _TABLE: tuple[tuple[str, str, str, _Value], ...] = (
-    ("output_precision", "Output type", "type of the first output", _output_type),
+    (
+        "output_precision",
+        "Output type",
+        "type of the first output",
+        lambda it: type_name(it.outputs),
+    ),
     ("weights_type", "Weights' type", "element type of the kernel", weights_type),
     ("kernel", "Kernel", _KERNEL, _dims_of("Kernel", "WindowSize")),
     ("stride", "Stride", "height × width", _dims_of("Stride")),

@@ -7,24 +7,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from enginescope.analysis.layers.reformats import is_whole_part
-from enginescope.analysis.plans.layer_attributes import weights_type
-from enginescope.analysis.roofline.layer_work import (
-    LayerBytes,
-    LayerKinds,
-    LayerWork,
-    is_bias,
-    layer_kinds,
-)
+from enginescope.analysis.plans.layer_attributes import type_name, weights_type
+from enginescope.analysis.roofline import layer_work
 from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
+from enginescope.judge.units import shape_text
 from enginescope.records.plan.plan import Attribution, Layer, LayerTiming, Plan
 from enginescope.records.tensor import Tensor
 
@@ -39,8 +34,8 @@ class LayerFacts(Record, frozen=True):
     """
 
     layer: Layer
-    size: LayerBytes
-    work: LayerWork
+    size: layer_work.LayerBytes
+    work: layer_work.LayerWork
     timing: LayerTiming | None
     roof: LayerRoof | None
     whole_ms: float | None
@@ -68,8 +63,7 @@ def _tensors(tensors: Sequence[Tensor]) -> str:
 
 
 def _tensor(tensor: Tensor) -> str:
-    sizes = ("?",) if tensor.shape is None else tensor.shape
-    shape = "×".join("?" if size is None else str(size) for size in sizes)
+    shape = shape_text((None,) if tensor.shape is None else tensor.shape)
     layout = tensor.layout.name if tensor.layout else None
     return " ".join(filter(None, (shape, tensor.dtype.value if tensor.dtype else None, layout)))
 
@@ -130,7 +124,7 @@ _COMPUTED: dict[str, Callable[[LayerFacts], Any]] = {
     "onnx_nodes": lambda row: ";".join(row.layer.onnx_nodes) or None,
     "weights_type": lambda row: weights_type(row.layer),
     "weights_count": lambda row: next(
-        (one.count for one in row.layer.weights if not is_bias(one.role)), None
+        (one.count for one in row.layer.weights if not layer_work.is_bias(one.role)), None
     ),
     "latency.pct_time": lambda row: (
         100 * row.time_ms / row.whole_ms if row.time_ms is not None and row.whole_ms else None
@@ -164,8 +158,8 @@ class PlanFacts(Record, frozen=True, kw_only=True):
     """A plan and what was found of it; `sizes`, `works` and times go with its layers, in order."""
 
     plan: Plan
-    sizes: tuple[LayerBytes, ...]
-    works: tuple[LayerWork, ...]
+    sizes: tuple[layer_work.LayerBytes, ...]
+    works: tuple[layer_work.LayerWork, ...]
     attribution: Attribution | None = None
     roofline: Roofline | None = None
 
@@ -210,8 +204,8 @@ def layer_facts(facts: PlanFacts, positions: Sequence[int]) -> list[LayerFacts]:
                 roofs.get(at),
                 whole_ms,
                 timing.time_ms if timing else None,
-                _precision_name(layer.inputs),
-                _precision_name(layer.outputs),
+                type_name(layer.inputs),
+                type_name(layer.outputs),
             )
         )
     return found
@@ -223,17 +217,11 @@ def _own_fields(rows: Sequence[LayerFacts]) -> dict[str, list[Any]]:
         for key, value in row.layer.attributes.items():
             if key != "StreamId":  # the column "stream"
                 sparse.setdefault(key, {})[number] = value
-    return {
-        f"raw.{key}" if key in VALUES else key: _filled(values, len(rows))
-        for key, values in sparse.items()
-    }
-
-
-def _filled(values: Mapping[int, Any], length: int) -> list[Any]:
-    column: list[Any] = [None] * length
-    for number, value in zip(values, _of_one_kind(list(values.values())), strict=True):
-        column[number] = value
-    return column
+    found = {}
+    for key, values in sparse.items():
+        known = dict(zip(values, _of_one_kind(list(values.values())), strict=True))
+        found[f"raw.{key}" if key in VALUES else key] = [*map(known.get, range(len(rows)))]
+    return found
 
 
 def _of_one_kind(values: list[Any]) -> list[Any]:
@@ -297,7 +285,7 @@ class PlanTotals(Record, frozen=True, kw_only=True):
     unknown_tensors: int
 
 
-def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
+def plan_totals(plan: Plan, kinds: layer_work.LayerKinds | None = None) -> PlanTotals:
     """Return the counts and bytes of `plan`.
 
     A tensor that only layers read, that none writes and that is not an input of the engine is a
@@ -307,16 +295,16 @@ def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
     Args:
         kinds: Of its layers, where they are known already.
     """
-    kinds = kinds or layer_kinds(plan)
+    kinds = kinds or layer_work.layer_kinds(plan)
     roles, count = kinds.roles, Counter(kinds.of_layer)
     active = [(one, count[at]) for at, one in enumerate(kinds.examples) if not one.is_inert]
     used = [(roles.source(one), many) for layer, many in active for one in layer.inputs]
     used = [(one, many) for one, many in used if one.name not in roles.constants]
     used += [(one, many) for layer, many in active for one in layer.outputs]
     carried = [(one, many) for layer, many in active for one in layer.weights]
-    kernels = [(one.nbytes, many) for one, many in carried if not is_bias(one.role)]
+    kernels = [(one.nbytes, many) for one, many in carried if not layer_work.is_bias(one.role)]
     kernels += [(roles.constants[name], 1) for name in kinds.constants_read]
-    biases = [(one.nbytes, many) for one, many in carried if is_bias(one.role)]
+    biases = [(one.nbytes, many) for one, many in carried if layer_work.is_bias(one.role)]
     activations = [(one.nbytes, many) for one, many in used]
     return PlanTotals(
         layers=len(plan.layers),
@@ -330,9 +318,7 @@ def plan_totals(plan: Plan, kinds: LayerKinds | None = None) -> PlanTotals:
         activation_bytes=_sum(activations),
         padded_activation_bytes=_sum([(one.padded_nbytes, many) for one, many in used]),
         whole_parts=sum(many for layer, many in active if is_whole_part(layer)),
-        unknown_tensors=sum(
-            many for size, many in (*kernels, *biases, *activations) if size is None
-        ),
+        unknown_tensors=sum(n for size, n in (*kernels, *biases, *activations) if size is None),
     )
 
 
@@ -346,9 +332,3 @@ def _count(layers: Iterable[tuple[Layer, int]], key: Callable[[Layer], str]) -> 
     for layer, many in layers:
         found[key(layer)] += many
     return dict(found.most_common())
-
-
-def _precision_name(tensors: Sequence[Tensor]) -> str | None:
-    """Return the name of the first tensor's type, or ``None``."""
-    dtype = tensors[0].dtype if tensors else None
-    return dtype._value_ if dtype else None  # the property `value` calls Python

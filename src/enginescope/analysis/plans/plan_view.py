@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from enginescope.analysis import frames
 from enginescope.analysis.claims.layer_claims import WholeRequest, engine_ms, layer_times
+from enginescope.analysis.layers import layer_table
 from enginescope.analysis.layers.layer_sum import (
     LayerSum,
     layer_sum,
@@ -15,15 +16,6 @@ from enginescope.analysis.layers.layer_sum import (
     plan_profiles,
     profile_notices,
     times_of_plan_profile,
-)
-from enginescope.analysis.layers.layer_table import (
-    LayerRow,
-    TacticShare,
-    TimeShare,
-    attribute,
-    layer_rows,
-    tactic_shares,
-    time_by,
 )
 from enginescope.analysis.layers.reformats import (
     ReformatLayer,
@@ -124,8 +116,7 @@ class PlanView(Result):
         self.plan = plan
         self.profile = profile and layer_times(profile, whole)
         self.gpu = limits_of(gpu) if isinstance(gpu, str) else gpu
-        self.onnx = onnx
-        self.whole = whole
+        self.onnx, self.whole = onnx, whole
 
     def _summary(self) -> str:
         total = f", {self.total_ms:.6g} ms" if self.total_ms is not None else ""
@@ -185,14 +176,14 @@ class PlanView(Result):
         return self.kinds.spread(map(attributes_of, self.kinds.examples))
 
     @cached_property
-    def rows(self) -> tuple[LayerRow, ...]:
+    def rows(self) -> tuple[layer_table.LayerRow, ...]:
         """Every layer with its times, in the file's order, then times that have no layer."""
-        return layer_rows(self.plan, self.profile, self.attribution)
+        return layer_table.layer_rows(self.plan, self.profile, self.attribution)
 
     @cached_property
     def attribution(self) -> Attribution | None:
         """Layers joined with their times, and what is left over; ``None`` without a profile."""
-        return attribute(self.plan, self.profile) if self.profile else None
+        return layer_table.attribute(self.plan, self.profile) if self.profile else None
 
     @property
     def total_ms(self) -> float | None:
@@ -351,7 +342,7 @@ class ExploredLayer(Record, frozen=True, kw_only=True, gc=False):
         attributes: Empty for such times.
     """
 
-    row: LayerRow
+    row: layer_table.LayerRow
     layer: Layer | None = None
     sizes: LayerBytes | None = None
     work: LayerWork | None = None
@@ -384,9 +375,9 @@ class Exploration(Record, frozen=True, kw_only=True):
     totals: PlanTotals | None
     iterations: int | None
     time: LayerSum | None
-    by_type: tuple[TimeShare, ...]
-    by_precision: tuple[TimeShare, ...]
-    tactics: tuple[TacticShare, ...]
+    by_type: tuple[layer_table.TimeShare, ...]
+    by_precision: tuple[layer_table.TimeShare, ...]
+    tactics: tuple[layer_table.TacticShare, ...]
     reformats: tuple[ReformatLayer, ...]
     reformats_by_origin: tuple[ReformatShare, ...]
     reformats_by_conversion: tuple[ReformatShare, ...]
@@ -418,7 +409,7 @@ def explore(
         view = PlanView(plan, profile, whole=whole)
     elif view is not None:
         plan, profile = view.plan, view.profile
-    rows = view.rows if view else layer_rows(None, profile)
+    rows = view.rows if view else layer_table.layer_rows(None, profile)
     timed = tuple(row for row in rows if row.time_ms or not row.is_inert)
     found = reformats(plan, rows) if plan else ()
     whole_ms = profile.sum_ms if profile else None
@@ -433,9 +424,9 @@ def explore(
         totals=view.totals if view else None,
         iterations=profile.iterations if profile else None,
         time=layer_sum(profile, whole),
-        by_type=time_by(timed, lambda row: row.type),
-        by_precision=time_by(timed, lambda row: row.precision),
-        tactics=tactic_shares(rows),
+        by_type=layer_table.time_by(timed, lambda row: row.type),
+        by_precision=layer_table.time_by(timed, lambda row: row.precision),
+        tactics=layer_table.tactic_shares(rows),
         reformats=found,
         reformats_by_origin=reformats_by(found, lambda one: one.origin, whole_ms),
         reformats_by_conversion=reformats_by(found, lambda one: one.conversion, whole_ms),
@@ -478,7 +469,9 @@ ORDERS: dict[str, Callable[[ExploredLayer], float | str | None] | None] = {
 }
 
 
-def _layers(view: PlanView | None, rows: tuple[LayerRow, ...]) -> tuple[ExploredLayer, ...]:
+def _layers(
+    view: PlanView | None, rows: tuple[layer_table.LayerRow, ...]
+) -> tuple[ExploredLayer, ...]:
     columns = (view.plan.layers, view.sizes, view.works, view.attributes) if view else ((),) * 4
     own = (
         ExploredLayer(row=row, layer=layer, sizes=size, work=work, attributes=attributes)

@@ -89,9 +89,7 @@ def _cells(points: _Points) -> Indices:
     inverse = key
     log_x, log_y = np.log10(points.x), np.log10(points.y)
     for fineness in (24, 12, 6, 3, 1):  # cells in a decade
-        x, y = (
-            np.floor((logs - logs.min()) * fineness).astype(np.int64) for logs in (log_x, log_y)
-        )
+        x, y = (np.floor((log - log.min()) * fineness).astype(np.int64) for log in (log_x, log_y))
         cells = (((key << 14) + x) << 14) + y  # 600 decades hold every float
         found, inverse = np.unique(cells, return_inverse=True)
         if len(found) <= MOST_POINTS:
@@ -220,12 +218,10 @@ def group_layers(
     groups = []
     for name, members in found.items():
         times = [row.time_ms for row in members if row.time_ms is not None]
-        time_ms, whole_ms = sum(times) if times else None, members[0].whole_ms
-        share_pct = 100 * time_ms / whole_ms if time_ms is not None and whole_ms else None
-        group = LayerGroup(
-            key=name, layers=len(members), timed=len(times), time_ms=time_ms, share_pct=share_pct
-        )
-        groups.append(group)
+        ms, whole_ms = sum(times) if times else None, members[0].whole_ms
+        pct = 100 * ms / whole_ms if ms is not None and whole_ms else None
+        layers, timed = len(members), len(times)
+        groups += [LayerGroup(key=name, layers=layers, timed=timed, time_ms=ms, share_pct=pct)]
     return tuple(sorted(groups, key=lambda one: (-(one.time_ms or 0.0), -one.layers)))
 
 

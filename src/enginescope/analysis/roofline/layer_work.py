@@ -19,7 +19,6 @@ from enginescope.analysis.roofline.matrix_product import (
 )
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer, Plan
-from enginescope.records.tensor import Tensor
 
 T = TypeVar("T")
 
@@ -199,9 +198,7 @@ class LayerWork(Record, frozen=True, kw_only=True, gc=False):
     @property
     def arithmetic_intensity(self) -> float | None:
         """Multiply-accumulates per byte moved."""
-        if self.macs is None or not self.moved_bytes:
-            return None
-        return self.macs / self.moved_bytes
+        return self.macs / self.moved_bytes if self.macs is not None and self.moved_bytes else None
 
     def compute_efficiency(self, time_ms: float | None) -> float | None:
         """Return multiply-accumulates per millisecond, if it took `time_ms`."""
@@ -248,20 +245,13 @@ def matrix_product_of(layer: Layer) -> MatrixProduct | None:
 
 
 def _windowed(layer: Layer, rule: Callable[..., MatrixProduct | None]) -> MatrixProduct | None:
-    source = _data_input(layer)
     kernel = _whole_numbers(layer.attributes.get("Kernel"))
     groups = layer.attributes.get("Groups", 1)
-    if source is None or kernel is None or not isinstance(groups, int):
+    if not layer.inputs or kernel is None or not isinstance(groups, int):
         return None
+    at = layer.attributes.get("ConvXAsActInputIdx")  # TensorRT 10 says which input is convolved
+    source = layer.inputs[at if isinstance(at, int) and 0 < at < len(layer.inputs) else 0]
     return rule(source.shape, layer.outputs[0].shape, kernel, groups)
-
-
-def _data_input(layer: Layer) -> Tensor | None:
-    """The input that is convolved: TensorRT 10 says which, else the first."""
-    at = layer.attributes.get("ConvXAsActInputIdx")
-    if isinstance(at, int) and 0 < at < len(layer.inputs):
-        return layer.inputs[at]
-    return layer.inputs[0] if layer.inputs else None
 
 
 def _conv_act_pool(layer: Layer) -> MatrixProduct | None:
@@ -302,7 +292,7 @@ def _convolved_extents(
 def _matrices(layer: Layer) -> MatrixProduct | None:
     if len(layer.outputs) != 1:
         return None
-    return matrix_product([one.shape for one in layer.inputs], layer.outputs[0].shape)
+    return matrix_product(tuple(one.shape for one in layer.inputs), layer.outputs[0].shape)
 
 
 def _fully_connected(layer: Layer) -> MatrixProduct | None:

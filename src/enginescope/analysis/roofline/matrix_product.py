@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import combinations
 
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import Layer
@@ -101,11 +102,18 @@ def pooled_extent(
     return steps + 1 if steps >= 0 else None
 
 
-def matrix_product(operands: Sequence[Shape | None], result: Shape | None) -> MatrixProduct | None:
+#: Operands looked at: with scales and a bias, a quantized product has no more in front.
+_MAX_OPERANDS = 6
+
+
+@lru_cache(maxsize=4096)
+def matrix_product(
+    operands: tuple[Shape | None, ...], result: Shape | None
+) -> MatrixProduct | None:
     """Return the product that two of `operands` give, whichever of them are transposed.
 
     Biases, scales and scalars may stand among the operands: the first pair, in order, whose
-    dimensions fit the result is taken.
+    dimensions fit the result is taken. Blocks repeat: a plan of any length multiplies few shapes.
 
     Args:
         operands: At least two; the last two axes are rows and columns, in either order.
@@ -114,32 +122,21 @@ def matrix_product(operands: Sequence[Shape | None], result: Shape | None) -> Ma
     Returns:
         Where the second operand is one matrix for the whole batch, the batch is part of m.
     """
-    return _found_product(tuple(operands), result)
-
-
-@lru_cache(maxsize=4096)
-def _found_product(
-    operands: tuple[Shape | None, ...], result: Shape | None
-) -> MatrixProduct | None:
-    """Blocks repeat: a plan of any length multiplies few shapes."""
-    out = _static(result)
+    out = static_shape(result)
     if out is None or not out or 0 in out:
         return None
-    known = [one for one in map(_static, operands[:_MAX_OPERANDS]) if one and math.prod(one) > 1]
-    pairs = ((a, b) for at, a in enumerate(known) for b in known[at + 1 :])
-    found = (_product(left, right, out) for left, right in pairs)
-    return next((one for one in found if one is not None), None)
-
-
-#: Operands looked at: with scales and a bias, a quantized product has no more in front.
-_MAX_OPERANDS = 6
+    shapes = map(static_shape, operands[:_MAX_OPERANDS])
+    known = [shape for shape in shapes if shape and math.prod(shape) > 1]
+    products = (_product(left, right, out) for left, right in combinations(known, 2))
+    return next((product for product in products if product is not None), None)
 
 
 def _product(left: Known, right: Known, out: Known) -> MatrixProduct | None:
     n = out[-1]
     rows = math.prod(out) // n
     right_batch = math.prod(right[:-2])
-    for k, width in _as_pairs(right):
+    # rows and columns of a matrix, then of its transpose; a vector is a column
+    for k, width in (right[-2:], right[:-3:-1]) if len(right) > 1 else ((right[0], 1),):
         if width != n or math.prod(left) != rows * k:
             continue
         if right_batch == 1:
@@ -151,18 +148,11 @@ def _product(left: Known, right: Known, out: Known) -> MatrixProduct | None:
     return None
 
 
-def _as_pairs(shape: Known) -> tuple[tuple[int, int], ...]:
-    """Rows and columns of a matrix, then of its transpose; a vector is a column."""
-    if len(shape) == 1:
-        return ((shape[0], 1),)
-    return (shape[-2], shape[-1]), (shape[-1], shape[-2])
-
-
 def _fitting(
     source: Shape | None, result: Shape | None, kernel: Sequence[int], groups: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Return both shapes where they are known and go together with kernel and groups."""
-    before, after = _static(source), _static(result)
+    before, after = static_shape(source), static_shape(result)
     rank = len(kernel) + 2
     if before is None or after is None or not len(before) == len(after) == rank or groups < 1:
         return None
@@ -171,7 +161,8 @@ def _fitting(
     return before, after
 
 
-def _static(shape: Shape | None) -> Known | None:
+def static_shape(shape: Shape | None) -> Known | None:
+    """Return a shape all of whose dimensions are known; else ``None``."""
     if shape is None:
         return None
     known = tuple(dim for dim in shape if dim is not None)

@@ -153,10 +153,10 @@ def other_gpu(given: GpuLimits | str | None, devices: Sequence[Device]) -> Notic
             return None
     names = ", ".join(dict.fromkeys(device.name for device in devices))
     return Notice(
-        code="W-GPU-DIFFERS",
-        message=f"the limits are those of {limits.name}, but the times are of {names}: shares of a "
+        "W-GPU-DIFFERS",
+        f"the limits are those of {limits.name}, but the times are of {names}: shares of a "
         "limit and possible savings are wrong unless the files name the wrong GPU",
-        evidence={"given": limits.name, "devices": [device.name for device in devices]},
+        {"given": limits.name, "devices": [device.name for device in devices]},
     )
 
 
@@ -248,9 +248,7 @@ class LayerRoof(Record, frozen=True, kw_only=True):
     def excess_ms(self) -> float | None:
         """Time that it would save at its limit; 0 for a layer that is faster already."""
         limit = self.attainable_ms
-        if self.time_ms is None or limit is None:
-            return None
-        return max(0.0, self.time_ms - limit)
+        return None if self.time_ms is None or limit is None else max(0.0, self.time_ms - limit)
 
 
 class Roofline(Record, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ def build_notices(runs: Mapping[str, Run]) -> tuple[Notice, ...]:
         if len(set(known.values())) > 1:
             listed = ", ".join(f"{label} {value}" for label, value in known.items())
             message = f"engines were built {how} ({listed}): part of the difference is {whose}'s"
-            notices.append(Notice(code=code, message=message, evidence=known))
+            notices.append(Notice(code, message, known))
     return (*notices, *_options(tuple(builds.items())))
 
 
@@ -49,8 +49,7 @@ def _options(builds: Sequence[tuple[str, BuildReport]]) -> Iterator[Notice]:
         if differing:
             listed = "; ".join(f"{key}: {a} and {b}" for key, (a, b) in differing.items())
             yield Notice(
-                code="I-OTHER-OPTIONS",
-                message=f"{first} and {label} were built with different options: {listed}",
-                evidence={"a": first, "b": label, "options": differing},
-                level="info",
+                "I-OTHER-OPTIONS",
+                f"{first} and {label} were built with different options: {listed}",
+                {"a": first, "b": label, "options": differing},
             )

@@ -12,16 +12,7 @@ from enginescope.core.record import Record, replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array, Interval
 from enginescope.judge.units import format_significant, signed
-from enginescope.records.run.telemetry import (
-    ENERGY,
-    POWER,
-    POWER_INSTANT,
-    TEMPERATURE,
-    GpuTelemetry,
-    Span,
-    Telemetry,
-    held_by,
-)
+from enginescope.records.run import telemetry
 
 #: A value that lies anywhere in a stretch of this length deviates by so much of it.
 _OF_STRETCH = 1 / math.sqrt(12)
@@ -164,7 +155,7 @@ class Energy(Record, frozen=True, kw_only=True):
     sampling: str
 
 
-def energy_of(gpu: GpuTelemetry | None, batch: int | None = None) -> Energy | None:
+def energy_of(gpu: telemetry.GpuTelemetry | None, batch: int | None = None) -> Energy | None:
     """Return what a request costs; ``None``: not reported, or withheld (`energy_notices`).
 
     Args:
@@ -202,11 +193,11 @@ def energy_of(gpu: GpuTelemetry | None, batch: int | None = None) -> Energy | No
     )
 
 
-def energy_notices(gpu: GpuTelemetry) -> tuple[Notice, ...]:
+def energy_notices(gpu: telemetry.GpuTelemetry) -> tuple[Notice, ...]:
     """Return why the energy of a telemetry pass is withheld, where it is."""
     drawn, load = _drawn(gpu), gpu.span("load")
     channels = {one.name for one in gpu.series.channels} if gpu.series else set()
-    if load is None or not gpu.requests or not channels & {ENERGY, POWER}:
+    if load is None or not gpu.requests or not channels & {telemetry.ENERGY, telemetry.POWER}:
         return ()
     steps, seconds = _steps(drawn) if drawn else 0, load.duration_ms / 1e3
     if steps >= FEWEST_STEPS:
@@ -217,14 +208,14 @@ def energy_notices(gpu: GpuTelemetry) -> tuple[Notice, ...]:
     message = f"energy is withheld: {steps} {what} in {seconds:.1f} s, fewer than {FEWEST_STEPS}"
     return (
         Notice(
-            code="W-ENERGY-WINDOW",
-            message=f"{message}; sample for at least {needed} s",
-            evidence={"steps": steps, "fewest": FEWEST_STEPS, "duration_s": seconds},
+            "W-ENERGY-WINDOW",
+            f"{message}; sample for at least {needed} s",
+            {"steps": steps, "fewest": FEWEST_STEPS, "duration_s": seconds},
         ),
     )
 
 
-def _drawn(gpu: GpuTelemetry | None) -> MeanPower | None:
+def _drawn(gpu: telemetry.GpuTelemetry | None) -> MeanPower | None:
     """Return the power of the load; ``None`` where requests, or all readings, are missing."""
     load = gpu.span("load") if gpu else None
     if gpu is None or gpu.series is None or load is None or not gpu.requests:
@@ -236,11 +227,11 @@ def _steps(drawn: MeanPower) -> int:
     return drawn.changes if drawn.method == "counter" else drawn.readings
 
 
-def _seen_pct(gpu: GpuTelemetry) -> float | None:
+def _seen_pct(gpu: telemetry.GpuTelemetry) -> float | None:
     return 25.0 if _PART_TIME.search(gpu.gpu.name) else None
 
 
-def _sampling(gpu: GpuTelemetry, drawn: MeanPower) -> str:
+def _sampling(gpu: telemetry.GpuTelemetry, drawn: MeanPower) -> str:
     what = "readings of power"
     if drawn.method == "counter":
         what = f"counter steps of {format_significant(drawn.step_ms or 0, 2)} ms"
@@ -249,8 +240,12 @@ def _sampling(gpu: GpuTelemetry, drawn: MeanPower) -> str:
     return f"sampled: {_steps(drawn)} {what}, sensor sees {share} of the time"
 
 
-def _mean_power(series: Telemetry, span: Span) -> MeanPower | None:
-    for name, mean in ((ENERGY, of_counter), (POWER_INSTANT, of_power), (POWER, of_power)):
+def _mean_power(series: telemetry.Telemetry, span: telemetry.Span) -> MeanPower | None:
+    for name, mean in (
+        (telemetry.ENERGY, of_counter),
+        (telemetry.POWER_INSTANT, of_power),
+        (telemetry.POWER, of_power),
+    ):
         channel = series.channel(name)
         if channel is not None:
             power = mean(series.time_ms, channel, span.from_ms, span.to_ms)
@@ -260,14 +255,14 @@ def _mean_power(series: Telemetry, span: Span) -> MeanPower | None:
 
 
 def _idle_power(
-    series: Telemetry, span: Span, method: Literal["counter", "power"]
+    series: telemetry.Telemetry, span: telemetry.Span, method: Literal["counter", "power"]
 ) -> MeanPower | None:
     """Return the power at rest, by the method of the load; its scatter is part of what it says."""
     found = _mean_power(series, span)
     if found is None or found.method != method:
         return None
-    power = series.channel(POWER_INSTANT)
-    power = series.channel(POWER) if power is None else power
+    power = series.channel(telemetry.POWER_INSTANT)
+    power = series.channel(telemetry.POWER) if power is None else power
     if found.method == "power" or power is None:
         return found
     inside = (series.time_ms >= span.from_ms) & (series.time_ms <= span.to_ms)
@@ -318,7 +313,7 @@ class ThermalState(Record, frozen=True, kw_only=True):
         return f"{self.state}: {span}, {slope}{f'; {self.why}' if self.why else ''}"
 
 
-def thermal_state(gpu: GpuTelemetry | None) -> ThermalState:
+def thermal_state(gpu: telemetry.GpuTelemetry | None) -> ThermalState:
     """Return the thermal state of a run's GPU; ``unknown`` without telemetry."""
     if gpu is None:
         return ThermalState(state="unknown", why="no GPU telemetry")
@@ -328,22 +323,21 @@ def thermal_state(gpu: GpuTelemetry | None) -> ThermalState:
     if gpu.series is not None and load is not None:
         series, lasted_ms = gpu.series.between(load.from_ms, load.to_ms), load.duration_ms
     state = _by_temperature(series, part, lasted_ms)
-    reasons = (held.reason for of in (gpu.timed, series) for held in held_by(of))
-    meant = dict.fromkeys(
-        one.meaning for one in reasons if one.name in ("sw_thermal", "hw_thermal")
-    )
+    reasons = (held.reason for of in (gpu.timed, series) for held in telemetry.held_by(of))
+    thermal = ("sw_thermal", "hw_thermal")
+    meant = dict.fromkeys(reason.meaning for reason in reasons if reason.name in thermal)
     return replace(state, state="throttled", why=", ".join(meant)) if meant else state
 
 
 def _by_temperature(
-    series: Telemetry | None, part: Literal["load", "timed"], lasted_ms: float | None
+    series: telemetry.Telemetry | None, part: Literal["load", "timed"], lasted_ms: float | None
 ) -> ThermalState:
     """Return the state that the temperature alone shows.
 
     Args:
         lasted_ms: Length of the part; by default from the first reading to the last.
     """
-    values = series.channel(TEMPERATURE) if series else None
+    values = series.channel(telemetry.TEMPERATURE) if series else None
     known = np.isfinite(values) if values is not None else np.zeros(0, bool)
     if series is None or values is None or known.sum() < 2:
         return ThermalState(state="unknown", part=part, why="the temperature was not read")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.core.record import Record, copied, replace
-from enginescope.records.run.run import ProviderShare, Run
+from enginescope.records.run.run import Run
 
 
 class ProviderWork(Record, frozen=True, kw_only=True):
@@ -39,12 +39,16 @@ def provider_work(run: Run) -> tuple[ProviderWork, ...]:
     times = _times_ms(run)
     whole = sum(ms for ms, _ in times.values())
     nodes = sum(one.nodes for one in run.placement)
-    names = dict.fromkeys((*run.providers, *shares, *times))
-    return tuple(
-        _work(name, shares.get(name), nodes, times.get(name), whole)
-        for name in names
-        if name in shares or name in times
-    )
+    work = []
+    for name in dict.fromkeys((*run.providers, *shares, *times)):
+        share, (ms, kernels) = shares.get(name), times.get(name, (None, None))
+        if share is not None or ms is not None:
+            own = copied(ProviderWork, share) if share else ProviderWork(provider=name)
+            nodes_pct = 100 * share.nodes / nodes if share and nodes else None
+            time_pct = 100 * ms / whole if ms is not None and whole else None
+            timed = {"kernels": kernels, "time_ms": ms, "time_pct": time_pct}
+            work.append(replace(own, nodes_pct=nodes_pct, **timed))
+    return tuple(work)
 
 
 def is_shared(work: tuple[ProviderWork, ...]) -> bool:
@@ -63,21 +67,3 @@ def _times_ms(run: Run) -> dict[str, tuple[float, int]]:
         ms, count = found.get(layer.provider, (0.0, 0))
         found[layer.provider] = (ms + layer.time_ms, count + 1)
     return found
-
-
-def _work(
-    name: str,
-    share: ProviderShare | None,
-    nodes: int,
-    timed: tuple[float, int] | None,
-    whole_ms: float,
-) -> ProviderWork:
-    ms, kernels = timed or (None, None)
-    own = copied(ProviderWork, share) if share else ProviderWork(provider=name)
-    return replace(
-        own,
-        nodes_pct=100 * share.nodes / nodes if share and nodes else None,
-        kernels=kernels,
-        time_ms=ms,
-        time_pct=100 * ms / whole_ms if ms is not None and whole_ms else None,
-    )

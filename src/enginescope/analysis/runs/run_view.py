@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.analysis.claims.run_claims import Usability, usability
@@ -22,13 +23,7 @@ from enginescope.analysis.layers.layer_sum import (
 from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, layer_rows, time_by
 from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.runs.gpu_state import (
-    Energy,
-    ThermalState,
-    energy_notices,
-    energy_of,
-    thermal_state,
-)
+from enginescope.analysis.runs import gpu_state
 from enginescope.analysis.runs.throughput import (
     Pipeline,
     RoundTrip,
@@ -45,6 +40,8 @@ from enginescope.judge.stats.stability import notices_of
 from enginescope.records.notice import weightiest
 from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import ClockAround, clock_around
+
+Runs: TypeAlias = Sequence[Run]
 
 #: Percentiles of the curve: closer in the tail, which a logarithmic axis spreads.
 POINTS = (1.0, 5.0, *map(float, range(10, 90, 10)), *map(float, range(90, 100)), 99.5, 99.9)
@@ -150,7 +147,7 @@ class RunView(Frames, Result):
         headline, gpu, view = self.run.headline, self.run.gpu, self.plan_view
         derived = (
             *(notices_of(headline) if headline else ()),
-            *(energy_notices(gpu) if gpu else ()),
+            *(gpu_state.energy_notices(gpu) if gpu else ()),
             *(profile_notices(view.rows) if view and view.profile is not None else ()),
         )
         return weightiest([*stored.values(), *(one for one in derived if one.code not in codes)])
@@ -245,17 +242,17 @@ class RunView(Frames, Result):
         return self.throughput.per_s if self.throughput else None
 
     @cached_property
-    def energy(self) -> Energy | None:
+    def energy(self) -> gpu_state.Energy | None:
         """Joules of a request; ``None`` without a telemetry pass, or a GPU that reports none.
 
         Also where the pass was too short for its sensor (``W-ENERGY-WINDOW`` in `notices`).
         """
-        return energy_of(self.run.gpu, self.run.job.workload.batch)
+        return gpu_state.energy_of(self.run.gpu, self.run.job.workload.batch)
 
     @cached_property
-    def thermal_state(self) -> ThermalState:
+    def thermal_state(self) -> gpu_state.ThermalState:
         """Whether the GPU's temperature had settled; ``unknown`` without telemetry."""
-        return thermal_state(self.run.gpu)
+        return gpu_state.thermal_state(self.run.gpu)
 
     @cached_property
     def sm_clock(self) -> ClockAround | None:

@@ -20,7 +20,7 @@ from enginescope.records.samples import QueryTrace
 OF_MEAN = "batch ÷ mean latency"
 
 
-class Throughput(Record, frozen=True, kw_only=True):
+class Throughput(Record, frozen=True):
     """A rate and its definition.
 
     Attributes:
@@ -47,28 +47,22 @@ def throughput_of(run: Run, headline: Summary | None) -> Throughput | None:
     tool = run.tool
     samples = run.headline
     if tool and tool.throughput_per_s is not None:
-        return Throughput(
-            per_s=tool.throughput_per_s, unit="queries", definition=f"as {tool.tool} printed it"
-        )
+        return Throughput(tool.throughput_per_s, "queries", f"as {tool.tool} printed it")
     if tool and tool.host_walltime_s and samples:
-        return Throughput(
-            per_s=len(samples) / tool.host_walltime_s,
-            unit="queries",
-            definition=f"queries ÷ the wall time that {tool.tool} printed",
-        )
+        how = f"queries ÷ the wall time that {tool.tool} printed"
+        return Throughput(len(samples) / tool.host_walltime_s, "queries", how)
     batch = run.job.workload.batch
     unit: Literal["items", "queries"] = "items" if batch else "queries"
     if run.wall_ms and samples:
         clock = "time" if samples.metric == "latency" else "GPU time"
         per_query = "batch × queries" if batch else "queries"
-        definition = f"{per_query} ÷ the {clock} that they span"
         per_s = 1e3 * (batch or 1) * len(samples) / run.wall_ms
-        return Throughput(per_s=per_s, unit=unit, definition=definition)
+        return Throughput(per_s, unit, f"{per_query} ÷ the {clock} that they span")
     if headline is None:
         return None
     if headline.throughput_per_s is not None:
         definition = OF_MEAN if batch else "1 ÷ mean latency: the batch is unknown, or 0"
-        return Throughput(per_s=headline.throughput_per_s, unit=unit, definition=definition)
+        return Throughput(headline.throughput_per_s, unit, definition)
     return _from_starts(samples) if samples else None
 
 
@@ -78,11 +72,8 @@ def _from_starts(samples: Samples) -> Throughput | None:
     span_ms = float(samples.start_ms[-1] + samples.values_ms[-1] - samples.start_ms[0])
     if span_ms <= 0:
         return None
-    return Throughput(
-        per_s=1e3 * len(samples) / span_ms,
-        unit="queries",
-        definition="queries ÷ time from the first start to the last end",
-    )
+    how = "queries ÷ time from the first start to the last end"
+    return Throughput(1e3 * len(samples) / span_ms, "queries", how)
 
 
 class RoundTrip(Record, frozen=True, kw_only=True):
@@ -127,11 +118,8 @@ def round_trip(run: Run) -> RoundTrip | None:
     whole, compute = run.series("latency"), run.series("gpu_compute")
     if whole is None or compute is None or len(whole) != len(compute) or not len(whole):
         return None
-    known = [
-        (name, one)
-        for name in ("h2d", "gpu_compute", "d2h")
-        if (one := run.series(name)) is not None
-    ]
+    every = ((name, run.series(name)) for name in ("h2d", "gpu_compute", "d2h"))
+    known = [(name, one) for name, one in every if one is not None]
     rest = whole.values_ms - sum(one.values_ms for _, one in known)
     return RoundTrip(
         whole_ms=float(np.median(whole.values_ms)),

@@ -76,9 +76,7 @@ def _blocks(layers: Sequence[LayerNodes]) -> tuple[LayerNodes, ...]:
     """Return layers by the first parts of their names; without such names by their order."""
     parts = [re.split(r"[/.]", layer.name.lstrip("/"))[:-1] for layer in layers]
     for depth in range(1, max(map(len, parts), default=0) + 1):
-        names = [
-            "/".join(some[:depth]) or layer.name for some, layer in zip(parts, layers, strict=True)
-        ]
+        names = ["/".join(some[:depth]) or it.name for some, it in zip(parts, layers, strict=True)]
         if _FEWEST_BLOCKS <= len(set(names)) < len(layers):
             return _joined(layers, names)
     size = math.ceil(len(layers) / max(_FEWEST_BLOCKS, math.isqrt(len(layers))))

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from enginescope.records.verdict.shapes import (
     TraceUse,
 )
 
+#: Of each process, latency by point in ms.
+Medians: TypeAlias = Sequence[Mapping[int, float]]
 #: Fewer processes give so few different resamples that their range says little.
 LEAST_PROCESSES = 6
 _RESAMPLES = 2_000
@@ -40,16 +43,12 @@ def levels_of(
 
 
 def _level(
-    at: int,
-    point: ShapePoint,
-    outcomes: Sequence[ShapeOutcome],
-    medians: Sequence[Mapping[int, float]],
+    at: int, point: ShapePoint, outcomes: Sequence[ShapeOutcome], medians: Medians
 ) -> ShapeLevel:
     values = [process[at] for process in medians if at in process]
     last = next((process for process in outcomes if process.why[at] is not None), outcomes[-1])
-    known = copied(
-        ShapeLevel, point, inputs=last.inputs[at], profile=last.profiles[at], why=last.why[at]
-    )
+    at_last = {"inputs": last.inputs[at], "profile": last.profiles[at], "why": last.why[at]}
+    known = copied(ShapeLevel, point, **at_last)
     if not values:
         return known
     latency, interval = float(np.median(values)), level_of_processes(values)
@@ -199,17 +198,14 @@ def trace_weights(
         sizes: Of the swept dimension, as they come.
         again: Of a change to a shape that the process ran before.
     """
-    measured = sorted(
-        (level for level in levels if level.latency_ms is not None), key=lambda level: level.size
-    )
+    known = (level for level in levels if level.latency_ms is not None)
+    measured = sorted(known, key=lambda level: level.size)
     run = [next((level for level in measured if level.size >= size), None) for size in sizes]
     fitting = [level for level in run if level is not None]
     changes = sum(a.label != b.label for a, b in pairwise(fitting))
     steady_ms = sum(level.latency_ms or 0.0 for level in fitting)
     changes_ms = changes * max(again.value_ms, 0.0) if again else None
-    share = None
-    if changes_ms is not None and steady_ms:
-        share = changes_ms / (steady_ms + changes_ms)
+    share = changes_ms / (steady_ms + changes_ms) if changes_ms is not None and steady_ms else None
     padded = (level and level.size != size for level, size in zip(run, sizes, strict=True))
     use = TraceUse(
         requests=len(sizes),
@@ -222,14 +218,8 @@ def trace_weights(
     return {label: float(number) for label, number in counts.items()}, use
 
 
-def knee_of(
-    points: Sequence[ShapePoint], medians: Sequence[Mapping[int, float]], gain_pct: float
-) -> Knee:
-    """Return the smallest shape at which no larger one has `gain_pct` more items per second.
-
-    Args:
-        medians: Of each process, latency by point in ms.
-    """
+def knee_of(points: Sequence[ShapePoint], medians: Medians, gain_pct: float) -> Knee:
+    """Return the smallest shape at which no larger one has `gain_pct` more items per second."""
     measured = [at for at in range(len(points)) if any(at in process for process in medians)]
     items = np.array([points[at].items for at in measured], dtype=float)
     if len(measured) < 2:
@@ -268,9 +258,7 @@ def _knees(times: Array, items: Array, gain_pct: float) -> Array:
     return found
 
 
-def cliffs_of(
-    points: Sequence[ShapePoint], medians: Sequence[Mapping[int, float]]
-) -> tuple[Cliff, ...]:
+def cliffs_of(points: Sequence[ShapePoint], medians: Medians) -> tuple[Cliff, ...]:
     """Return shapes that are significantly slower than a larger one, with the fastest of these.
 
     Latencies of one process are pairs. Student's t of their logarithms has a confidence of 95 % for
@@ -281,11 +269,8 @@ def cliffs_of(
     for at, point in enumerate(points):
         slower = []
         for to in range(at + 1, len(points)):
-            logs = [
-                math.log(process[at] / process[to])
-                for process in medians
-                if at in process and to in process
-            ]
+            both = (process for process in medians if at in process and to in process)
+            logs = [math.log(process[at] / process[to]) for process in both]
             if len(logs) < 2 or points[to].size <= point.size:
                 continue
             shift = student_paired_shift(logs, confidence=1 - (1 - _CONFIDENCE) / count)

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 import numpy as np
 
 from enginescope.analysis.runs.provider_work import provider_work
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.compared_figures import GATED_FIGURES, TAILS
 from enginescope.core.record import Record, copied, replace
@@ -16,7 +16,7 @@ from enginescope.judge.comparison.hodges_lehmann import level_of_processes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
 from enginescope.records.notice import is_unstable
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 
@@ -78,9 +78,7 @@ class CellTime(Record, frozen=True, kw_only=True):
     versions: Mapping[str, str]
 
 
-def cell_row(
-    cell: Cell, runs: Sequence[Run], time: CellTime, checked: CellChecked | None = None
-) -> CellRow:
+def cell_row(cell: Cell, runs: Runs, time: CellTime, checked: CellChecked | None = None) -> CellRow:
     """Return the row of a cell that has ended.
 
     Args:
@@ -93,7 +91,7 @@ def cell_row(
     weak = [_weak(one, is_alone=len(runs) == 1) for one in runs]
     unstable = sum(any(map(is_unstable, one)) for one in weak)
     devices = environment.devices if environment else ()
-    is_good = all(one.outcome.kind is OutcomeKind.OK for one in runs)
+    is_good = all(one.is_ok for one in runs)
     figures = pooled_figures([run_figures(one) for one in runs]) if is_good else ()
     return CellRow(
         cell=cell,
@@ -117,9 +115,9 @@ def cell_row(
     )
 
 
-def _shown(runs: Sequence[Run]) -> Run | None:
+def _shown(runs: Runs) -> Run | None:
     """Return the run that stands for all: the one that failed, else that of the middle median."""
-    if not runs or runs[-1].outcome.kind is not OutcomeKind.OK:
+    if not runs or not runs[-1].is_ok:
         return runs[-1] if runs else None
     latencies = [RunView(run).latency for run in runs]
     medians = [latency.median_ms for latency in latencies if latency is not None]
@@ -135,7 +133,7 @@ def _weak(run: Run, *, is_alone: bool) -> tuple[Notice, ...]:
     Of several processes what their samples say of themselves is left out: it is in the interval,
     which is of what the processes differ by.
     """
-    if run.outcome.kind is not OutcomeKind.OK:
+    if not run.is_ok:
         return ()
     notices = RunView(run).notices if is_alone else run.notices
     return tuple(notice for notice in notices if notice.level == "warning")
@@ -146,7 +144,7 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
 
     ``latency`` is the median; a percentile without an interval is left out.
     """
-    if run.outcome.kind is not OutcomeKind.OK:
+    if not run.is_ok:
         return ()
     view = RunView(run)
     found: list[CellFigure] = []
@@ -213,7 +211,7 @@ def answer_figures(sides: Iterable[ValidatedSide]) -> tuple[CellFigure, ...]:
 def _ending(
     run: Run | None, checked: CellChecked | None
 ) -> tuple[CellStatus, str | None, str | None, str | None]:
-    if run is not None and run.outcome.kind is not OutcomeKind.OK:
+    if run is not None and not run.is_ok:
         outcome = run.outcome
         return CellStatus(outcome.kind.value), outcome.message, outcome.hint, outcome.detail
     if checked is not None:
@@ -259,11 +257,8 @@ def with_cells(
 
 
 def _validated(rows: Iterable[CellRow]) -> dict[tuple[str, str, str], CellRow]:
-    return {
-        (row.cell.model, row.cell.spec, row.cell.case): row
-        for row in rows
-        if row.cell.mode != "benchmark"
-    }
+    checked = (row for row in rows if row.cell.mode != "benchmark")
+    return {(row.cell.model, row.cell.spec, row.cell.case): row for row in checked}
 
 
 def _row(a: CellRow | None, b: CellRow | None) -> GateRow:

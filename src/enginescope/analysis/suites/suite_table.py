@@ -168,10 +168,8 @@ def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
     counted_from, cells = baselines(result), list(_cells(result))
     lines = [_Line(result.name, row, counted_from[case_of(row.cell)]) for row, _ in cells]
     endings = {"ms": "_ms", "B": "_bytes", "/s": "_per_s"}
-    metrics = [
-        {one.metric + endings.get(one.unit, ""): one.value for one in figures}
-        for _, figures in cells
-    ]
+    rows = (figures for _, figures in cells)
+    metrics = [{it.metric + endings.get(it.unit, ""): it.value for it in row} for row in rows]
     names = dict.fromkeys(name for row in metrics for name in row)
     return {
         **{column.name: [column.value(line) for line in lines] for column in _CELL_TABLE},

@@ -94,17 +94,12 @@ def _names(rows: Iterable[CellRow]) -> Callable[[Cell], str]:
     for row in rows:
         variants.setdefault(provider_label(row.cell), {}).setdefault(row.cell.spec, row)
         able |= {row.cell.spec} if row.status is not CellStatus.UNSUPPORTED else set()
-    homes = {
-        label: min(
-            specs,
-            key=lambda spec: (
-                spec not in able,
-                specs[spec].cell.environment is not None,
-                len(specs[spec].cell.job.backend.options),
-            ),
-        )
-        for label, specs in variants.items()
-    }
+
+    def ease(row: CellRow) -> tuple[bool, bool, int]:
+        cell = row.cell
+        return cell.spec not in able, cell.environment is not None, len(cell.job.backend.options)
+
+    homes = {label: min(rows.values(), key=ease).cell.spec for label, rows in variants.items()}
 
     def named(cell: Cell) -> str:
         label = provider_label(cell)
@@ -239,9 +234,8 @@ def _nodes(row: CellRow | None, provider: str | None = None) -> int | None:
 def _time_us(row: CellRow | None, provider: str | None = None) -> float | None:
     if row is None or all(one.time_ms is None for one in row.providers):
         return None
-    return sum(
-        1e3 * (one.time_ms or 0.0) for one in row.providers if provider in (None, one.provider)
-    )
+    rows = (one for one in row.providers if provider in (None, one.provider))
+    return sum(1e3 * (one.time_ms or 0.0) for one in rows)
 
 
 def _status(cases: dict[str, dict[str, CellRow]], providers: Sequence[str]) -> PerfTable:
@@ -274,6 +268,7 @@ def _seconds(row: CellRow | None, *metrics: str) -> float | None:
 
 def _system_info(rows: Sequence[CellRow]) -> PerfTable:
     versions = dict.fromkeys(one for row in rows for one in row.versions.items())
+    optioned = (row for row in rows if row.cell.job.backend.options)
     found = {
         "CPU": [one for name, one in versions if name == "cpu"],
         "GPU": [one for name, one in versions if name.startswith("gpu")],
@@ -281,15 +276,11 @@ def _system_info(rows: Sequence[CellRow]) -> PerfTable:
         "CUDA": [one for name, one in versions if name == "cuda-bindings"],
         "CuDNN": [],
         "ONNX Runtime": dict.fromkeys(filter(None, map(_onnxruntime, rows))),
-        "EPOptionOverrides": dict.fromkeys(
-            one.cell.spec for one in rows if one.cell.job.backend.options
-        ),
+        "EPOptionOverrides": dict.fromkeys(row.cell.spec for row in optioned),
     }
-    made = tuple(
-        (number, name, "; ".join(several) or None)
-        for number, (name, several) in enumerate(found.items())
-    )
-    return PerfTable(name="system_info", headers=(".", "Spec", "Version"), rows=made)
+    texts = ((name, "; ".join(several) or None) for name, several in found.items())
+    numbered = tuple((number, *row) for number, row in enumerate(texts))
+    return PerfTable(name="system_info", headers=(".", "Spec", "Version"), rows=numbered)
 
 
 def _onnxruntime(row: CellRow) -> str | None:

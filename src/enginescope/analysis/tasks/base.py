@@ -184,19 +184,11 @@ def options_as(kind: type[R], task: str, options: Mapping[str, str]) -> R:
     try:
         return msgspec.convert(dict(options), kind, strict=False)
     except msgspec.ValidationError as error:
-        raise _wrong_value(kind, task, options, str(error)) from None
-
-
-def _wrong_value(
-    kind: type[Record], task: str, options: Mapping[str, str], said: str
-) -> UsageError:
-    why, _, place = said.partition(" - at `$.")
-    key = place.rstrip("`")
-    if key not in options:
-        return UsageError(f"options of {task}", why=said)
-    allowed = get_args(get_type_hints(kind)[key])
-    words = [one for one in allowed if isinstance(one, str)]
-    if not words:
-        return UsageError(f"option {key}={options[key]} of {task}", why=why)
-    hint = did_you_mean(options[key], words)
-    return UsageError(f"option {key}={options[key]} of {task}", why="no such value", hint=hint)
+        why, _, place = str(error).partition(" - at `$.")
+        key = place.rstrip("`")
+        if key not in options:
+            raise UsageError(f"options of {task}", why=str(error)) from None
+        hint, allowed = None, get_args(get_type_hints(kind)[key])
+        if words := [word for word in allowed if isinstance(word, str)]:
+            why, hint = "no such value", did_you_mean(options[key], words)
+        raise UsageError(f"option {key}={options[key]} of {task}", why=why, hint=hint) from None

@@ -16,9 +16,6 @@ from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.run.run import TensorValues
 
-#: Fewer rows or columns are no map.
-_LEAST = 2
-
 
 def single_maps(values: TensorValues) -> Any | None:
     """Return an output as maps in float64, items × height × width; ``None`` where it is none.
@@ -32,7 +29,7 @@ def single_maps(values: TensorValues) -> Any | None:
         shape = (shape[0], shape[2], shape[3]) if shape[1] == 1 else shape[:3]
     if len(shape) == 2:
         shape = (1, *shape)
-    if len(shape) != 3 or min(shape[1:]) < _LEAST:
+    if len(shape) != 3 or min(shape[1:]) < 2:  # fewer rows or columns are not a map
         return None
     return flat_numbers(values).astype(np.float64).reshape(shape)
 
@@ -59,10 +56,8 @@ def named_output(
         return answers
     found = [answer for answer in answers if answer.name == name]
     if not found:
-        known = [answer.name for answer in answers]
-        raise UsageError(
-            f"{task}: no output is called {name!r}", hint=did_you_mean(name, dict.fromkeys(known))
-        )
+        hint = did_you_mean(name, dict.fromkeys(answer.name for answer in answers))
+        raise UsageError(f"{task}: no output is called {name!r}", hint=hint)
     return found
 
 

@@ -142,9 +142,7 @@ class NumberedLabels:
     """Labels as numbers of classes; `Targets`."""
 
     def __init__(self, labels: LabelFile, names: ClassNames, offset: int) -> None:
-        self._labels = labels
-        self._names = names
-        self._offset = offset
+        self._labels, self._names, self._offset = labels, names, offset
         self.in_order = labels.in_order
 
     def base_names(self) -> tuple[str, ...]:
@@ -165,9 +163,7 @@ class TopClasses:
     """
 
     def __init__(self, output: str | None, names: ClassNames, *, of_answers: bool = False) -> None:
-        self._output = output
-        self._names = names
-        self._of_answers = of_answers
+        self._output, self._names, self._of_answers = output, names, of_answers
         self._counts: dict[int, list[int]] = {}
         self._items = self._not_finite = 0
         self._has_scores = True
@@ -181,9 +177,8 @@ class TopClasses:
         else:
             wanted = [int(target)]
         if len(wanted) != len(scores):
-            raise UsageError(
-                "classification: one image per sample", why=f"an output has {len(scores)} rows"
-            )
+            why = f"an output has {len(scores)} rows"
+            raise UsageError("classification: one image per sample", why=why)
         ranks = [self._rank(row, one) for row, one in zip(scores, wanted, strict=True)]
         for rank, one in zip(ranks, wanted, strict=True):
             count = self._counts.setdefault(one, [0, 0, 0])
@@ -206,16 +201,13 @@ class TopClasses:
             kind, shape = kind_of(one.dtype), tuple(size for size in one.shape if size != 1)
             if kind == "float" and len(shape) in (1, 2) and shape[-1] > 1:
                 values = flat_numbers(one).astype(np.float64)
-                has_items = len(shape) == 2
-                return values.reshape(shape if has_items else (1, -1))
+                return values.reshape(shape if len(shape) == 2 else (1, -1))
             if kind == "int" and math.prod(one.shape) == 1:
                 self._has_scores = False
                 return flat_numbers(one).reshape(1, 1)
-        raise UsageError(
-            "classification: no output holds scores of classes",
-            why=shapes_text(answers),
-            hint="?output=NAME",
-        )
+        why = shapes_text(answers)
+        message = "classification: no output holds scores of classes"
+        raise UsageError(message, why=why, hint="?output=NAME")
 
     def _rank(self, row: Any, wanted: int) -> float:
         self._items += 1
@@ -237,14 +229,10 @@ class TopClasses:
 
     def result(self) -> TaskScores:
         """Return shares over pictures, their intervals, and each class's."""
-        first = sum(count[0] for count in self._counts.values())
-        five = sum(count[1] for count in self._counts.values())
-        low, high = wilson_pct(first, self._items)
-        made = []
-        if self._not_finite:
-            text = f"{self._not_finite:,} outputs contain NaN and count as wrong"
-            made.append(Notice(code="W-SCORES-NOT-FINITE", message=text))
+        first, five = (sum(count[at] for count in self._counts.values()) for at in (0, 1))
         total = self._items
+        low, high = wilson_pct(first, total)
+        text = f"{self._not_finite:,} outputs contain NaN and count as wrong"
         return TaskScores(
             values={
                 "top1": 100 * first / total if total else None,
@@ -255,15 +243,13 @@ class TopClasses:
                 ScoredPart(name=self._names.name(one), values={"top-1 %": 100 * held[0] / held[2]})
                 for one, held in sorted(self._counts.items())
             ),
-            notices=tuple(made),
+            notices=(Notice("W-SCORES-NOT-FINITE", text),) if self._not_finite else (),
         )
 
 
 def best_class(row: Any) -> int:
     """Return the class of the greatest score, the lowest of equals; of a class, itself."""
-    if row.size == 1:
-        return int(row[0])
-    return int(np.argmax(np.where(np.isnan(row), -np.inf, row)))
+    return int(row[0]) if row.size == 1 else int(np.argmax(np.where(np.isnan(row), -np.inf, row)))
 
 
 def _agreed_class(theirs: Any, ours: Any) -> int:

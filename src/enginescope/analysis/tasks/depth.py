@@ -136,8 +136,8 @@ class DepthErrors:
         if not np.isfinite(given).all():
             self._not_finite += 1
             return SampleScore(values={one.name: None for one in METRICS})
-        falls = float((given - given.mean()) @ (wanted - wanted.mean())) < 0
-        self._opposed += falls  # the map falls where its target grows
+        # the map falls where its target grows
+        self._opposed += float((given - given.mean()) @ (wanted - wanted.mean())) < 0
         depth, factor = _aligned(given, wanted, self._options)
         sums = _error_sums(depth, wanted)
         values = _figures(sums, wanted.size)
@@ -153,9 +153,8 @@ class DepthErrors:
     def result(self) -> TaskScores:
         """Return means over pictures, and the same over pixels."""
         if self._not_finite or not self._images:
-            return TaskScores(
-                values={one.name: None for one in METRICS}, notices=tuple(self._notices())
-            )
+            unknown: dict[str, float | None] = {metric.name: None for metric in METRICS}
+            return TaskScores(values=unknown, notices=tuple(self._notices()))
         pooled = _figures(self._pooled, self._pixels)
         factors = np.array(self._factors)
         low, high = self._interval()
@@ -185,21 +184,20 @@ class DepthErrors:
     def _notices(self) -> Iterator[Notice]:
         if self._not_finite:
             text = f"{self._not_finite:,} maps hold NaN or infinities, so metrics are not defined"
-            yield Notice(code="W-DEPTH-NOT-FINITE", message=text)
+            yield Notice("W-DEPTH-NOT-FINITE", text)
         if self._opposed > self._images / 2 and self._options.holds == "depth":
             text = (
                 f"in {self._opposed:,} of {self._images:,} images the map falls where the target "
                 "grows: if the model outputs disparity, use depth?holds=disparity"
             )
-            yield Notice(code="W-DEPTH-OPPOSED", message=text)
+            yield Notice("W-DEPTH-OPPOSED", text)
 
 
 def _aligned(given: Any, wanted: Any, options: DepthOptions) -> tuple[Any, float | None]:
     """Return depth in the target's unit, and what it was multiplied by (``None``: by nothing)."""
     high = math.inf if options.max_depth is None else options.max_depth
     is_disparity = options.holds == "disparity"
-    factor: float | None = None
-    least = 1e-12
+    factor, least = None, 1e-12
     if options.align == "scale-shift":
         factor, shift = _fit(given, 1 / wanted if is_disparity else wanted)
         given = factor * given + shift

@@ -104,20 +104,20 @@ class DepthAgreement:
     def _notices(self) -> Iterator[Notice]:
         if self._not_finite:
             text = f"{self._not_finite:,} maps hold NaN or infinities, so metrics are not defined"
-            yield Notice(code="W-DEPTH-NOT-FINITE", message=text)
+            yield Notice("W-DEPTH-NOT-FINITE", text)
         if self._flat:
             text = f"{self._flat:,} maps are of one value alone, which becomes 0"
-            yield Notice(code="W-DEPTH-FLAT", message=text)
+            yield Notice("W-DEPTH-FLAT", text)
         if self._resized:
             text = f"{self._resized:,} maps were resized to the size of the reference's maps"
-            yield Notice(code="I-DEPTH-RESIZED", message=text, level="info")
+            yield Notice("I-DEPTH-RESIZED", text)
         ratio = float(np.median(self._ratios)) if self._ratios else 1.0
         if not 1 / _SAME_RANGE <= ratio <= _SAME_RANGE:
             text = (
                 f"the range of the maps is {ratio:.4g} × the reference's (median); "
                 "figures of maps scaled to 0…1 hide this factor"
             )
-            yield Notice(code="W-DEPTH-RANGE", message=text, evidence={"range_ratio": ratio})
+            yield Notice("W-DEPTH-RANGE", text, {"range_ratio": ratio})
 
 
 def unit_map(values: Any) -> Any:

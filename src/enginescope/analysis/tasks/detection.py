@@ -24,7 +24,7 @@ from enginescope.analysis.tasks.base import (
     TaskScores,
     options_as,
 )
-from enginescope.analysis.tasks.box_outputs import Boxes, BoxLayout, boxes_of
+from enginescope.analysis.tasks.box_outputs import BoxLayout, boxes_of
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
 from enginescope.formats.tensors.target_files import CocoBoxes, KnownBoxes
@@ -103,8 +103,7 @@ class AveragePrecision:
     """Keeps boxes, and lets COCO's program judge them; a `Scorer`."""
 
     def __init__(self, options: DetectionOptions, *, of_answers: bool = False) -> None:
-        self._options = options
-        self._of_answers = of_answers
+        self._options, self._of_answers = options, of_answers
         self._images: list[dict[str, Any]] = []
         self._right: list[dict[str, Any]] = []
         self._given: list[dict[str, Any]] = []
@@ -118,25 +117,19 @@ class AveragePrecision:
         self._odd += given.odd
         if self._of_answers:
             right = boxes_of(target, self._options)
-            kept = right.scores >= self._options.confidence
+            sure = right.scores >= self._options.confidence
             self._images.append({"id": number})
-            known = Boxes(
-                corners=right.corners[kept], scores=right.scores[kept], labels=right.labels[kept]
-            )
-            self._right += _known_entries(known, number)
-            self._categories |= {int(one): str(int(one)) for one in known.labels}
+            self._right += _known_entries(right.corners[sure], right.labels[sure], number)
+            self._categories |= {int(label): str(int(label)) for label in right.labels[sure]}
             labels = given.labels
         else:
-            found: KnownBoxes = target
-            self._images.append(
-                {"id": number, "width": found.image.width, "height": found.image.height}
-            )
-            self._right += _target_entries(found, number)
-            self._categories |= {
-                category.id: category.name or str(category.id) for category in found.categories
-            }
-            given = given.in_picture(found.image.width, found.image.height, self._options)
-            labels = self._ids(given.labels, [category.id for category in found.categories])
+            known: KnownBoxes = target
+            width, height = known.image.width, known.image.height
+            self._images.append({"id": number, "width": width, "height": height})
+            self._right += _target_entries(known, number)
+            self._categories |= {kind.id: kind.name or str(kind.id) for kind in known.categories}
+            given = given.in_picture(width, height, self._options)
+            labels = self._ids(given.labels, [kind.id for kind in known.categories])
         self._given += [
             {
                 "image_id": number,
@@ -153,9 +146,8 @@ class AveragePrecision:
         if self._options.classes == "ids":
             return moved
         if moved.size and (moved.min() < 0 or moved.max() >= len(ids)):
-            raise UsageError(
-                f"detection: label {int(moved.max())}", why=f"there are {len(ids)} categories"
-            )
+            why = f"there are {len(ids)} categories"
+            raise UsageError(f"detection: label {int(moved.max())}", why=why)
         return np.array(ids)[moved] if moved.size else moved
 
     def result(self) -> TaskScores:
@@ -183,7 +175,7 @@ class AveragePrecision:
             judged.summarize()
         return TaskScores(
             values={
-                name: None if judged.stats[at] < 0 else float(100 * judged.stats[at])
+                name: None if (share := judged.stats[at]) < 0 else float(100 * share)
                 for name, _, at in _PLACES
             },
             parts=tuple(self._classes(judged)),
@@ -194,7 +186,7 @@ class AveragePrecision:
         if not self._odd:
             return ()
         text = f"{self._odd:,} boxes contain NaN or infinities; enginescope skips them"
-        return (Notice(code="W-BOXES-NOT-FINITE", message=text),)
+        return (Notice("W-BOXES-NOT-FINITE", text),)
 
     def _classes(self, judged: Any) -> list[ScoredPart]:
         precision = judged.eval["precision"][:, :, :, 0, 2]
@@ -208,8 +200,8 @@ class AveragePrecision:
         return made
 
 
-def _known_entries(boxes: Boxes, number: int) -> list[dict[str, Any]]:
-    sizes = boxes.corners[:, 2:] - boxes.corners[:, :2]
+def _known_entries(corners: Any, labels: Any, number: int) -> list[dict[str, Any]]:
+    sizes = corners[:, 2:] - corners[:, :2]
     return [
         {
             "image_id": number,
@@ -218,7 +210,7 @@ def _known_entries(boxes: Boxes, number: int) -> list[dict[str, Any]]:
             "area": float(size[0] * size[1]),
             "iscrowd": 0,
         }
-        for corner, size, label in zip(boxes.corners, sizes, boxes.labels, strict=True)
+        for corner, size, label in zip(corners, sizes, labels, strict=True)
     ]
 
 

@@ -135,9 +135,7 @@ class PixelClasses:
     def __init__(
         self, options: SegmentationOptions, names: ClassNames, *, of_answers: bool = False
     ) -> None:
-        self._options = options
-        self._names = names
-        self._of_answers = of_answers
+        self._options, self._names, self._of_answers = options, names, of_answers
         self._counts = np.zeros((0, 0), dtype=np.int64)
 
     def add(self, answers: Sequence[TensorValues], target: Any) -> SampleScore:
@@ -150,9 +148,8 @@ class PixelClasses:
             wanted = target[None]
             given, classes = self._classes(answers, target.shape)
         if given.shape != wanted.shape:
-            raise UsageError(
-                "segmentation: one image per sample", why=f"an output has {len(given)} maps"
-            )
+            why = f"an output has {len(given)} maps"
+            raise UsageError("segmentation: one image per sample", why=why)
         known = wanted >= 0
         if not known.any():
             return SampleScore(left_out="every pixel of its target is to be ignored")
@@ -164,8 +161,11 @@ class PixelClasses:
                 hint="?ignore=LABEL leaves pixels out, ?shift=-1 moves labels",
             )
         own = _confusion(wanted[known], given[known], classes)
-        self._counts = _summed(self._counts, own)
-        return SampleScore(values=dict(_figures(own)))
+        counts = np.zeros((max(len(own), len(self._counts)),) * 2, dtype=np.int64)
+        for each in (self._counts, own):
+            counts[: len(each), : len(each)] += each
+        self._counts = counts
+        return SampleScore(values=_figures(own))
 
     def _classes(
         self, answers: Sequence[TensorValues], size: tuple[int, int] | None
@@ -195,16 +195,13 @@ class PixelClasses:
     def result(self) -> TaskScores:
         """Return the figures of all pixels, and each class's intersection over union."""
         counts = self._counts
-        known = [at for at in range(len(counts)) if counts[at].any() or counts[:, at].any()]
-        shares = _shares(counts)
-        return TaskScores(
-            values=_figures(counts),
-            more={"pixels": float(counts.sum())},
-            parts=tuple(
-                ScoredPart(name=self._names.name(at), values={"IoU %": float(100 * shares[at])})
-                for at in known
-            ),
+        parts = tuple(
+            ScoredPart(name=self._names.name(at), values={"IoU %": float(100 * share)})
+            for at, share in enumerate(_shares(counts))
+            if counts[at].any() or counts[:, at].any()
         )
+        pixels = float(counts.sum())
+        return TaskScores(values=_figures(counts), more={"pixels": pixels}, parts=parts)
 
 
 def _best(scores: Any, size: tuple[int, int] | None) -> Any:
@@ -232,14 +229,6 @@ def _confusion(wanted: Any, given: Any, classes: int) -> Any:
             why=f"{int(given.min())} … {int(max(given.max(), wanted.max()))}",
         )
     return np.bincount(wanted * count + given, minlength=count * count).reshape(count, count)
-
-
-def _summed(a: Any, b: Any) -> Any:
-    size = max(len(a), len(b))
-    found = np.zeros((size, size), dtype=np.int64)
-    for one in (a, b):
-        found[: len(one), : len(one)] += one
-    return found
 
 
 def _shares(counts: Any) -> Any:

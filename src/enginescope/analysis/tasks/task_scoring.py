@@ -160,10 +160,8 @@ def broken_limits(
     falling = {metric.name for metric in metrics if metric.better == "lower"}
     broken = []
     for limit in limits:
-        value = scores.values[limit.metric]
-        within = value is not None and (
-            value <= limit.value if limit.metric in falling else value >= limit.value
-        )
+        value, is_most = scores.values[limit.metric], limit.metric in falling
+        within = value is not None and (value <= limit.value if is_most else value >= limit.value)
         broken += [] if within else [limit]
     return tuple(broken)
 
@@ -199,16 +197,15 @@ class TaskScoring:
         progress: Callable[[int], None] = lambda _: None,
     ) -> TaskReport:
         """Return the figures of sides against what is right."""
-        task = self.task
         keys = targets.base_names()
         pairing = in_order(self.samples, keys) if targets.in_order else paired(self.samples, keys)
         if not pairing.pairs:
             raise UsageError(
                 f"targets {source}",
                 why="no target has the base name of a sample: "
-                f"{_some(self.samples)}; {_some(targets.base_names())}",
+                f"{_some(self.samples)}; {_some(keys)}",
             )
-        book = self._book({label: task.against_targets() for label in labels})
+        book = _Book(self, {label: self.task.against_targets() for label in labels})
         for number, key in pairing.pairs:
             progress(number)
             if number in self.skipped:
@@ -221,7 +218,7 @@ class TaskScoring:
                     raise
                 book.left_out.append(LeftOut(sample=self.samples[number], why=f"target {error}"))
                 continue
-            book.add(number, self.answers_of, target)
+            book.add(number, target)
         missing = (LeftOut(sample=one, why="no target") for one in pairing.without_target)
         found = self._report(book, "targets", source)
         return replace(found, left_out=(*missing, *found.left_out), unused=pairing.unused)
@@ -233,20 +230,12 @@ class TaskScoring:
         progress: Callable[[int], None] = lambda _: None,
     ) -> TaskReport:
         """Return the figures of sides against another side's answers."""
-        task = self.task
-        book = self._book({label: task.against_reference() for label in labels})
+        book = _Book(self, {label: self.task.against_reference() for label in labels})
         for number in range(len(self.samples)):
             progress(number)
             if number not in self.skipped:
-                book.add(number, self.answers_of, self.answers_of(reference, number))
+                book.add(number, self.answers_of(reference, number))
         return self._report(book, "reference", reference)
-
-    def _book(self, scorers: dict[str, Scorer]) -> _Book:
-        book = _Book(self.samples, scorers)
-        book.left_out += [
-            LeftOut(sample=self.samples[number], why=why) for number, why in self.skipped.items()
-        ]
-        return book
 
     def _report(
         self, book: _Book, against: Literal["targets", "reference"], source: str
@@ -278,32 +267,30 @@ class TaskScoring:
 
 
 class _Book:
-    def __init__(self, names: Sequence[str], scorers: dict[str, Scorer]) -> None:
-        self._names = names
+    def __init__(self, scoring: TaskScoring, scorers: dict[str, Scorer]) -> None:
+        self._names, self._answers_of = scoring.samples, scoring.answers_of
         self.scorers = scorers
         self.samples: dict[str, list[ScoredSample]] = {label: [] for label in scorers}
-        self.left_out: list[LeftOut] = []
+        skipped = scoring.skipped.items()
+        self.left_out = [LeftOut(sample=self._names[number], why=why) for number, why in skipped]
         self.counted = 0
 
-    def add(self, number: int, answers_of: AnswersOf, target: Any) -> None:
+    def add(self, number: int, target: Any) -> None:
         name = self._names[number]
         reasons = {}
         for label, scorer in self.scorers.items():
             try:
-                score = scorer.add(answers_of(label, number), target)
+                score = scorer.add(self._answers_of(label, number), target)
             except EnginescopeError as error:
                 error.what = f"{label}, sample {number} ({name}): {error.what}"
                 raise
             self.samples[label].append(ScoredSample(sample=number, name=name, score=score))
             if score.left_out:
                 reasons[label] = score.left_out
-        alike = len(reasons) == len(self.scorers) and len(set(reasons.values())) == 1
-        if alike:
-            self.left_out.append(LeftOut(sample=name, why=next(iter(reasons.values()))))
-        else:
-            self.left_out += [
-                LeftOut(sample=name, why=f"{label}: {why}") for label, why in reasons.items()
-            ]
+        whys = [f"{label}: {why}" for label, why in reasons.items()]
+        if len(reasons) == len(self.scorers) and len(set(reasons.values())) == 1:
+            whys = [*set(reasons.values())]
+        self.left_out += [LeftOut(sample=name, why=why) for why in whys]
         self.counted += len(reasons) < len(self.scorers)
 
 

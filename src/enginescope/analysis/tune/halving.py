@@ -8,8 +8,8 @@ whose processes took no part in the selection.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -48,16 +48,10 @@ def slower_by_evidence(costs: Costs) -> tuple[int, ...]:
     order = ranked(costs)
     leader = np.log(costs[order[0]])
     slower = order[max(1, (len(order) + 1) // 2) :]
-    return tuple(
-        number
-        for number in slower
-        if _low(np.log(costs[number]) - leader) > 0  # the interval excludes that it is as fast
-    )
-
-
-def _low(differences: np.ndarray) -> float:
-    low = student_paired_shift(differences, confidence=_DROP_CONFIDENCE).low
-    return -math.inf if low is None else low
+    behind = {number: np.log(costs[number]) - leader for number in slower}
+    test = partial(student_paired_shift, confidence=_DROP_CONFIDENCE)
+    # the interval excludes that it is as fast
+    return tuple(number for number, by in behind.items() if (test(by).low or 0.0) > 0)
 
 
 def confirmed(

@@ -11,7 +11,7 @@ from enginescope.analysis.errors.channel_errors import flat_numbers
 from enginescope.analysis.gate.gate import failure_text
 from enginescope.analysis.plan_comparison.comparison import compare_layers
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, Relation
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import HEADLINE
@@ -23,7 +23,7 @@ from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.comparison.ratio import is_out_of_reach
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.plan.plan import Layer, Plan, Profile
-from enginescope.records.run.run import OutcomeKind, Run, TensorValues
+from enginescope.records.run.run import TensorValues
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, Limit
 from enginescope.records.verdict.upgrade import (
     MEMORY_FLOOR_BYTES,
@@ -172,9 +172,9 @@ def without_wins(rows: Sequence[UpgradeRow]) -> tuple[UpgradeRow, ...]:
 def failed_row(sides: Sequence[MeasuredSide], limit_pct: float) -> UpgradeRow:
     """Return the row of the latency where the processes of a stack failed."""
     old, new = sides
-    is_new = not new.measured or new.runs[-1].outcome.kind is not OutcomeKind.OK
+    is_new = not new.measured or not new.runs[-1].is_ok
     failed = new if is_new else old
-    bad = [run for run in failed.runs if run.outcome.kind is not OutcomeKind.OK]
+    bad = [run for run in failed.runs if not run.is_ok]
     message = (
         f"{len(bad)} of {len(failed.runs)} processes of the {'new' if is_new else 'old'} "
         f"stack failed: {failure_text(bad[-1]) if bad else 'unknown'}"
@@ -346,7 +346,7 @@ MOST_LAYERS = 20
 _ALONE = {Relation.PAIR: (), Relation.ONLY_A: ("only old",), Relation.ONLY_B: ("only new",)}
 
 
-def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifferences | None:
+def layer_differences(old: Runs, new: Runs) -> LayerDifferences | None:
     """Return how the layers of two stacks differ, by a process of each; ``None``: a side has none.
 
     ONNX Runtime has no plan: there the nodes that its profile names are the layers.
@@ -373,12 +373,12 @@ def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifference
     )
 
 
-def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
+def _layers_of(runs: Runs) -> tuple[Plan, Profile | None] | None:
     """Return the plan of the first process that has one, with its layer times if any has them.
 
     Without plans the nodes of a profile are the layers.
     """
-    good = [run for run in runs if run.outcome.kind is OutcomeKind.OK]
+    good = [run for run in runs if run.is_ok]
     planned = [run for run in good if run.plan is not None]
     timed = [run for run in planned or good if run.profile is not None]
     chosen = next(iter((*timed, *planned)), None)

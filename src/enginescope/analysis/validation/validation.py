@@ -10,16 +10,9 @@ from typing import Any
 
 import msgspec
 
+from enginescope.analysis.accuracy import output_diff
 from enginescope.analysis.accuracy.binding_check import BindingDifference, OutputPair
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.accuracy.output_diff import (
-    Channels,
-    Figures,
-    OutputDiff,
-    OutputReason,
-    SampleDiff,
-    SideDiff,
-)
 from enginescope.analysis.accuracy.sample_checks import RankAgreement
 from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrials
@@ -58,7 +51,7 @@ class ValidatedSide(Record, frozen=True, kw_only=True):
     tolerance: str
     tolerance_why: str
     bindings: tuple[BindingDifference, ...] = ()
-    diff: SideDiff | None = None
+    diff: output_diff.SideDiff | None = None
     failure: str | None = None
     hint: str | None = None
     suggested_pairs: tuple[OutputPair, ...] = ()
@@ -121,12 +114,12 @@ class _Output(Record, frozen=True, kw_only=True):
     shapes: tuple[tuple[int, ...], ...] = ()
     samples: int = 0
     tolerance: Tolerance
-    reasons: tuple[OutputReason, ...] = ()
+    reasons: tuple[output_diff.OutputReason, ...] = ()
     notices: tuple[Notice, ...] = ()
     error_histogram: tuple[int, ...] = ()
     zero_errors: int = 0
     ulp_histogram: tuple[int, ...] = ()
-    channels: Channels | None = None
+    channels: output_diff.Channels | None = None
     ranked_items: int | None = None
     top1_agreement_pct: float | None = None
     top5_agreement_pct: float | None = None
@@ -175,7 +168,7 @@ def _side(value: Mapping[str, Any]) -> ValidatedSide:
     worst, sample = value.get("worst"), None
     if worst:
         shape = worst.get("shape")
-        sample = SampleDiff(
+        sample = output_diff.SampleDiff(
             sample=worst["sample"],
             name=worst["name"],
             output=worst["output"],
@@ -184,7 +177,7 @@ def _side(value: Mapping[str, Any]) -> ValidatedSide:
             reason=worst.get("breaks"),
         )
     outputs = tuple(_output(one) for one in value.get("outputs", ()))
-    diff = SideDiff(label=head.side, outputs=outputs, samples=(), worst=sample)
+    diff = output_diff.SideDiff(label=head.side, outputs=outputs, samples=(), worst=sample)
     return copied(
         ValidatedSide,
         head,
@@ -194,10 +187,10 @@ def _side(value: Mapping[str, Any]) -> ValidatedSide:
     )
 
 
-def _output(value: Mapping[str, Any]) -> OutputDiff:
+def _output(value: Mapping[str, Any]) -> output_diff.OutputDiff:
     one = msgspec.convert(value, _Output)
     return copied(
-        OutputDiff,
+        output_diff.OutputDiff,
         one,
         figures=_figures(value),
         errors=one.error_histogram,
@@ -208,8 +201,8 @@ def _output(value: Mapping[str, Any]) -> OutputDiff:
     )
 
 
-def _figures(value: Mapping[str, Any]) -> Figures | None:
-    return msgspec.convert(value, Figures) if "elements" in value else None
+def _figures(value: Mapping[str, Any]) -> output_diff.Figures | None:
+    return msgspec.convert(value, output_diff.Figures) if "elements" in value else None
 
 
 def _ranks(one: _Output) -> RankAgreement | None:
@@ -310,8 +303,8 @@ def _notices(reference: Run, others: Sequence[Run]) -> Iterator[Notice]:
     imported = [one.id for one in (reference, *others) if one.origin == "imported"]
     if imported:
         yield Notice(
-            code="W-INPUTS-NOT-KNOWN",
-            message="imported runs do not record their inputs; trtexec's random inputs are "
+            "W-INPUTS-NOT-KNOWN",
+            "imported runs do not record their inputs; trtexec's random inputs are "
             "the same in every run, unless --loadInputs gave others",
-            evidence={"runs": imported},
+            {"runs": imported},
         )

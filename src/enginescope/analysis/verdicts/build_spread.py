@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from enginescope.analysis.runs.run_view import Runs
 from enginescope.analysis.verdicts.compared_figures import figure_of
 from enginescope.analysis.verdicts.evidence_levels import is_own_build
 from enginescope.core.record import replace
@@ -19,9 +20,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import BuildSpread
 
 
-def withheld(
-    verdict: Verdict, a: Sequence[Run], b: Sequence[Run], spreads: Sequence[BuildSpread]
-) -> Verdict:
+def withheld(verdict: Verdict, a: Runs, b: Runs, spreads: Sequence[BuildSpread]) -> Verdict:
     """Return the verdict; inconclusive where the variation between builds covers the difference.
 
     It does so if a side is of a single build, and the interval, widened by the variation between
@@ -37,8 +36,9 @@ def withheld(
     if estimate is None or _holds_1(estimate) or not is_time:
         return verdict
     counts = builds_of(a), builds_of(b)
-    spread = fitting_spread(a, b, spreads) if min(map(len, counts)) == 1 else None
-    if spread is None:
+    fitting = [one for runs in (a, b) if (one := _of_side(runs[0], spreads)) is not None]
+    spread = max(fitting, key=lambda one: one.sd, default=None)
+    if spread is None or min(map(len, counts)) > 1:
         return verdict
     # how far apart the builds of the two sides are: 0 where they share them
     first, second = counts
@@ -71,7 +71,7 @@ def _holds_1(estimate: RatioEstimate) -> bool:
     return interval is None or interval.low <= 1 <= interval.high
 
 
-def builds_of(runs: Sequence[Run]) -> Counter[str]:
+def builds_of(runs: Runs) -> Counter[str]:
     """Return how many runs each build has; a run that made its own build is one of its own."""
     return Counter(_build_of(run) for run in runs)
 
@@ -85,14 +85,6 @@ def _build_of(run: Run) -> str:
     if run.preparation is not None:
         return f"{run.preparation.key} {run.preparation.record}"
     return run.job.subject.sha256 or run.job.subject.name
-
-
-def fitting_spread(
-    a: Sequence[Run], b: Sequence[Run], spreads: Sequence[BuildSpread]
-) -> BuildSpread | None:
-    """Return the largest spread that was recorded for the machine and job of either side."""
-    found = [one for runs in (a, b) if (one := _of_side(runs[0], spreads)) is not None]
-    return max(found, key=lambda one: one.sd, default=None)
 
 
 def _of_side(run: Run, spreads: Sequence[BuildSpread]) -> BuildSpread | None:
@@ -128,6 +120,5 @@ def build_options_of(run: Run) -> dict[str, str]:
 def _is_model(spread: BuildSpread, run: Run) -> bool:
     names = {run.job.subject.name, run.build.model if run.build is not None else None}
     digests = {run.job.subject.sha256, run.build.model_sha256 if run.build is not None else None}
-    return spread.model in names or (
-        spread.model_sha256 is not None and spread.model_sha256 in digests
-    )
+    digest = spread.model_sha256
+    return spread.model in names or (digest is not None and digest in digests)

@@ -6,17 +6,18 @@ What a comparison is checked against.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from enginescope.analysis.runs.run_view import Runs
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.comparison.looks import THRESHOLD_PCT
 from enginescope.judge.comparison.run_to_run import SessionShift
+from enginescope.judge.units import shape_text
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.run.run import Run
-from enginescope.records.tensor import Tensor
 from enginescope.records.verdict.lottery import BuildSpread
 
 
@@ -46,9 +47,7 @@ class Difference(Record, frozen=True, kw_only=True):
         return f"{self.title}: {self.a} → {self.b}"
 
 
-def differences(
-    a: Sequence[Run], b: Sequence[Run], *, across: Iterable[str] = ()
-) -> tuple[Difference, ...]:
+def differences(a: Runs, b: Runs, *, across: Iterable[str] = ()) -> tuple[Difference, ...]:
     """Return the conditions in which `a` and `b` differ, but for those in `across`.
 
     Args:
@@ -72,7 +71,7 @@ def differences(
     return tuple(found)
 
 
-def same_computation(a: Sequence[Run], b: Sequence[Run]) -> str | None:
+def same_computation(a: Runs, b: Runs) -> str | None:
     """Say that FP16 and FP32 of one model are the same computation; ``None`` where they are not.
 
     Known of a provider that has no FP16 kernels: its run has the notice W-NOT-FP16.
@@ -85,22 +84,18 @@ def same_computation(a: Sequence[Run], b: Sequence[Run]) -> str | None:
     full = (second if lost[0] is a[0] else first).backend
     if full.precision not in (None, "fp32") or replace(half, precision=full.precision) != full:
         return None
-    return (
-        f"{half} computes in FP32, as {full} does ({NOT_FP16}); measure without :{half.precision}"
-    )
+    advice = f"measure without :{half.precision}"
+    return f"{half} computes in FP32, as {full} does ({NOT_FP16}); {advice}"
 
 
-def varying_conditions(runs: Sequence[Run]) -> dict[str, list[str | None]]:
+def varying_conditions(runs: Runs) -> dict[str, list[str | None]]:
     """Return each condition in which runs differ and that names do not show: title -> values."""
-    values = {
-        one.title: [one.of(run) for run in runs]
-        for one in CONDITIONS.values()
-        if one.key not in IN_NAMES
-    }
+    hidden = (one for one in CONDITIONS.values() if one.key not in IN_NAMES)
+    values = {one.title: [one.of(run) for run in runs] for one in hidden}
     return {title: each for title, each in values.items() if len({*each} - {None}) > 1}
 
 
-def _values(runs: Sequence[Run], condition: Condition) -> set[str]:
+def _values(runs: Runs, condition: Condition) -> set[str]:
     return {value for run in runs if (value := condition.of(run)) is not None}
 
 
@@ -137,14 +132,12 @@ def _precision(run: Run) -> str | None:
     return run.job.backend.precision or built or ("default" if run.build else None)
 
 
-def _shapes(tensors: tuple[Tensor, ...]) -> str | None:
-    if not tensors or any(tensor.shape is None for tensor in tensors):
-        return None
+def fed_shapes(run: Run) -> str | None:
+    """Return the shapes of a run's inputs as text; ``None``: one of them is not known."""
+    known = [tensor.shape for tensor in run.inputs if tensor.shape is not None]
     # names may change from export to export; what is fed does not
-    return ", ".join(
-        "×".join("?" if size is None else str(size) for size in tensor.shape or ())
-        for tensor in tensors
-    )
+    is_known = known and len(known) == len(run.inputs)
+    return ", ".join(map(shape_text, known)) if is_known else None
 
 
 def _metric(run: Run) -> str | None:
@@ -177,7 +170,7 @@ CONDITIONS: dict[str, Condition] = {
         Condition("governor", "CPU governor", lambda run: run.environment.host.governor),
         Condition("backend", "backend", _backend),
         Condition("precision", "precision", _precision),
-        Condition("shapes", "input shapes", lambda run: _shapes(run.inputs)),
+        Condition("shapes", "input shapes", fed_shapes),
         Condition("metric", "what was timed", _metric),
         Condition("mode", "mode", _mode("kind")),
         Condition("in-flight", "queries in flight", _mode("in_flight")),

@@ -100,10 +100,8 @@ def check_metric(name: str) -> str:
     """Return `name` if it is one that a gate can be held to."""
     if name in GATE_METRICS:
         return name
-    known = ", ".join(GATE_METRICS)
-    raise UsageError(
-        f"no metric {name!r}", hint=did_you_mean(name, tuple(GATE_METRICS)) or f"one of {known}"
-    )
+    hint = did_you_mean(name, tuple(GATE_METRICS)) or f"one of {', '.join(GATE_METRICS)}"
+    raise UsageError(f"no metric {name!r}", hint=hint)
 
 
 def figure_of(name: str) -> Figure | None:

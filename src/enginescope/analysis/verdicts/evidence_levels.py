@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig, differences
 from enginescope.judge.comparison.ratio import middle_of
 from enginescope.judge.verdict import EvidenceLevel, Reason, Verdict, VerdictKind
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 
 THROUGHPUT = "throughput"
 GPU_COMPUTE = "gpu_compute"
@@ -32,9 +32,9 @@ def has_printed(run: Run) -> bool:
     return tool is not None and (tool.throughput_per_s is not None or bool(tool.summaries))
 
 
-def is_printed_only(runs: Sequence[Run]) -> bool:
+def is_printed_only(runs: Runs) -> bool:
     """Whether a side has no samples in the processes that succeeded, and printed figures."""
-    good = [run for run in runs if run.outcome.kind is OutcomeKind.OK]
+    good = [run for run in runs if run.is_ok]
     return all(run.headline is None for run in good) and any(map(has_printed, good))
 
 
@@ -47,16 +47,12 @@ def printed_value(view: RunView, metric: str, statistic: str) -> float | None:
     return value if value is not None and value > 0 else None
 
 
-def printed_verdicts(
-    a: Sequence[Run], b: Sequence[Run], terms: CompareConfig
-) -> tuple[Verdict, ...]:
+def printed_verdicts(a: Runs, b: Runs, terms: CompareConfig) -> tuple[Verdict, ...]:
     """Return the figures of B against A, all inconclusive: the throughput first, the build last.
 
     Verdicts are incomparable where the conditions differ.
     """
-    sides = [
-        [RunView(run) for run in runs if run.outcome.kind is OutcomeKind.OK] for runs in (a, b)
-    ]
+    sides = [[RunView(run) for run in side if run.is_ok] for side in (a, b)]
     rates = _middles([[_queries_per_s(view) for view in side] for side in sides])
     rows: list[tuple[str, tuple[float, float], str]] = []
     if rates is not None:
@@ -109,9 +105,7 @@ def _middles(values: Sequence[Sequence[float | None]]) -> tuple[float, float] | 
 
 def change_pct(verdict: Verdict) -> float | None:
     """Return by how much B is above A, in percent; ``None`` where a figure is not known."""
-    if not verdict.a or verdict.b is None:
-        return None
-    return 100 * (verdict.b / verdict.a - 1)
+    return None if not verdict.a or verdict.b is None else 100 * (verdict.b / verdict.a - 1)
 
 
 def printed_cause(verdicts: Sequence[Verdict]) -> str | None:
@@ -142,13 +136,13 @@ def printed_cause(verdicts: Sequence[Verdict]) -> str | None:
     return f"the GPU is {word}" if gpu_word == word else f"the GPU is {gpu_word}, the host {word}"
 
 
-def evidence_level(*sides: Sequence[Run]) -> EvidenceLevel | None:
+def evidence_level(*sides: Runs) -> EvidenceLevel | None:
     """Return the level of the weaker side; ``None`` if a side has no run that succeeded.
 
     Processes are independent builds if they are interleaved and each built its own engine. An ONNX
     Runtime session that optimizes a model builds nothing that is kept.
     """
-    good = [[run for run in side if run.outcome.kind is OutcomeKind.OK] for side in sides]
+    good = [[run for run in side if run.is_ok] for side in sides]
     if not all(good):
         return None
     if any(map(is_printed_only, good)):
@@ -170,6 +164,5 @@ def is_own_build(run: Run) -> bool:
     if not run.job.backend.name.startswith("ort") or run.job.subject.kind != "onnx":
         return False
     ready = run.preparation  # sessions optimize a converted model too, but not what was kept
-    return ready is None or not (
-        ready.provider_options or any(one.kind == "optimized" for one in ready.made)
-    )
+    kept = ready and (ready.provider_options or any(one.kind == "optimized" for one in ready.made))
+    return not kept

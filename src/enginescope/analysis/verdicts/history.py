@@ -11,18 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import check_pct
+from enginescope.analysis.runs.run_view import Runs, RunView
+from enginescope.analysis.verdicts import job_identity
+from enginescope.analysis.verdicts.comparability import CONDITIONS, check_pct
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of, metric_unit
 from enginescope.analysis.verdicts.evidence_levels import is_printed_only
-from enginescope.analysis.verdicts.job_identity import (
-    SESSION_S,
-    JobIdentity,
-    JobRuns,
-    follows,
-    jobs_of,
-    labels_of,
-)
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.change_points import change_points, newest_against_level
@@ -31,21 +24,17 @@ from enginescope.judge.samples import Interval
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.describe import median
 from enginescope.judge.verdict import EvidenceLevel, VerdictKind
-from enginescope.records.run.run import HEADLINES, OutcomeKind, Run
-from enginescope.records.verdict.history import (
-    FactChange,
-    HistoryPoint,
-    JobHistory,
-    Level,
-    LevelChange,
-    Standing,
-)
+from enginescope.records.run.run import HEADLINES, Run
+from enginescope.records.verdict import history
 
 #: What a change of is the likelier cause, first; what is not here has the place of ``""``.
 _ORDER = ("model", "engine", "TensorRT", "ONNX Runtime", "driver", "clocks", "governor", "")
 _RANK = {fact: rank for rank, fact in enumerate((*_ORDER, "enginescope", "host", "commit"))}
 _TENSORRT = ("tensorrt", "tensorrt-cu12", "tensorrt-cu13", "tensorrt-lean")
 _DIGEST = 12
+#: Fields of a run that a history needs, beside its environment.
+_KEPT = ("id", "created", "origin", "job", "outcome", "command", "inputs", "tool", "build", "turn")
+_SWITCH: dict[bool | None, str] = {True: "on", False: "off"}
 
 
 def facts_of(run: Run) -> dict[str, str]:
@@ -57,16 +46,14 @@ def facts_of(run: Run) -> dict[str, str]:
         "engine": build.engine_sha256[:_DIGEST] if build and build.engine_sha256 else None,
         "TensorRT": _tensorrt(run),
         "governor": where.host.governor,
-        "boost": _switch(run, "boost"),
-        "SMT": _switch(run, "smt"),
+        "boost": _SWITCH.get(where.host.boost),
+        "SMT": _SWITCH.get(where.host.smt),
         "system": where.host.os,
         "container": where.host.container,
         "cores": str(where.host.cores_usable) if where.host.cores_usable else None,
         "host": where.host.name,
         "commit": where.commit.short if where.commit else None,
-        "driver": " + ".join(
-            dict.fromkeys(device.driver for device in where.devices if device.driver)
-        ),
+        "driver": CONDITIONS["driver"].of(run),
     }
     for name, version in where.versions.items():
         if name not in _TENSORRT:
@@ -76,7 +63,7 @@ def facts_of(run: Run) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def fact_changes(before: Run, after: Run) -> tuple[FactChange, ...]:
+def fact_changes(before: Run, after: Run) -> tuple[history.FactChange, ...]:
     """Return the facts in which two runs differ, the likeliest cause first.
 
     One that a run knows and the other does not counts only where it says that something is set: an
@@ -90,12 +77,12 @@ def fact_changes(before: Run, after: Run) -> tuple[FactChange, ...]:
         if old.get(name) != new.get(name) and (name in settable or (name in old and name in new))
     ]
     return tuple(
-        FactChange(fact=name, before=old.get(name), after=new.get(name))
+        history.FactChange(fact=name, before=old.get(name), after=new.get(name))
         for name in sorted(names, key=lambda name: _RANK.get(name, _RANK[""]))
     )
 
 
-def changes_at(runs: Sequence[Run], at: range, quiet: Iterable[int]) -> tuple[FactChange, ...]:
+def changes_at(runs: Runs, at: range, quiet: Iterable[int]) -> tuple[history.FactChange, ...]:
     """Return what changed in runs since the one before them; first what changed nowhere else.
 
     Args:
@@ -119,11 +106,6 @@ def _tensorrt(run: Run) -> str | None:
     versions = run.environment.versions
     named = next((versions[name] for name in _TENSORRT if name in versions), None)
     return named or (run.tool.tool_version if run.tool else None)
-
-
-def _switch(run: Run, name: str) -> str | None:
-    value = getattr(run.environment.host, name)
-    return None if value is None else "on" if value else "off"
 
 
 #: Smaller changes do not matter, unless something else is asked for.
@@ -166,18 +148,9 @@ def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:
     where = run.environment
     return RunFigure(
         run=Run(
-            id=run.id,
-            created=run.created,
-            origin=run.origin,
-            job=run.job,
-            outcome=run.outcome,
-            command=run.command,
             environment=replace(where, host=replace(where.host, load_1min=None)),
-            inputs=run.inputs,
-            tool=run.tool,
-            build=run.build,
-            turn=run.turn,
             tags=run.tags,
+            **{name: getattr(run, name) for name in _KEPT},
         ),
         value=value if value is not None and value > 0 else None,
         interval=interval,
@@ -190,8 +163,8 @@ def histories(
     metric: str = HEADLINE,
     *,
     threshold_pct: float = THRESHOLD_PCT,
-    sitting_s: float = SESSION_S,
-) -> tuple[JobHistory, ...]:
+    sitting_s: float = job_identity.SESSION_S,
+) -> tuple[history.JobHistory, ...]:
     """Return the series of every job in `runs`: plain measurements first, then by sessions.
 
     Runs on another kind of processor or GPU are a series of their own; another driver, version or
@@ -216,19 +189,19 @@ def histories_of(
     metric: str = HEADLINE,
     *,
     threshold_pct: float = THRESHOLD_PCT,
-    sitting_s: float = SESSION_S,
-) -> tuple[JobHistory, ...]:
+    sitting_s: float = job_identity.SESSION_S,
+) -> tuple[history.JobHistory, ...]:
     """Return the series of every job, as `histories` does, of figures computed before.
 
     Args:
         figures: Of `metric`.
     """
     figure_of_run = {id(one.run): one for one in figures}
-    good = [one.run for one in figures if one.run.outcome.kind is OutcomeKind.OK]
-    bad = [one.run for one in figures if one.run.outcome.kind is not OutcomeKind.OK]
+    good = [one.run for one in figures if one.run.is_ok]
+    bad = [one.run for one in figures if not one.run.is_ok]
     series = [
         (job.identity, place, tuple(group))
-        for job in jobs_of(good)
+        for job in job_identity.jobs_of(good)
         for place, group in _by_machine(job).items()
     ]
     labels = _labels([(identity, place) for identity, place, _ in series])
@@ -266,13 +239,13 @@ def is_of_one_question(run: Run) -> bool:
 
 
 def known_histories(
-    runs: Sequence[Run],
+    runs: Runs,
     metric: str = HEADLINE,
     *,
     threshold_pct: float = THRESHOLD_PCT,
-    sitting_s: float = SESSION_S,
+    sitting_s: float = job_identity.SESSION_S,
     what: str,
-) -> tuple[JobHistory, ...]:
+) -> tuple[history.JobHistory, ...]:
     """Return `histories`, of which there is at least one.
 
     Args:
@@ -289,7 +262,7 @@ def known_histories(
     return series
 
 
-def _by_machine(job: JobRuns) -> dict[str, list[Run]]:
+def _by_machine(job: job_identity.JobRuns) -> dict[str, list[Run]]:
     groups: dict[str, list[Run]] = {}
     for run in job.runs:
         where = run.environment
@@ -298,21 +271,21 @@ def _by_machine(job: JobRuns) -> dict[str, list[Run]]:
     return groups
 
 
-def _labels(series: Sequence[tuple[JobIdentity, str]]) -> list[str]:
+def _labels(series: Sequence[tuple[job_identity.JobIdentity, str]]) -> list[str]:
     identities = [identity for identity, _ in series]
     unique = list(dict.fromkeys(identities))
-    names = dict(zip(unique, labels_of(unique), strict=True))
+    names = dict(zip(unique, job_identity.labels_of(unique), strict=True))
     return [
         names[identity] if identities.count(identity) == 1 else f"{names[identity]} · {place}"
         for identity, place in series
     ]
 
 
-def _sittings(runs: Sequence[Run], sitting_s: float) -> list[list[Run]]:
+def _sittings(runs: Runs, sitting_s: float) -> list[list[Run]]:
     found: list[list[Run]] = []
     for run in runs:
         last = found[-1][-1] if found else None
-        is_close = last is not None and sitting_s > 0 and follows(last, run, sitting_s)
+        is_close = last is not None and sitting_s > 0 and job_identity.follows(last, run, sitting_s)
         if last is not None and is_close and facts_of(last) == facts_of(run):
             found[-1].append(run)
         else:
@@ -321,15 +294,14 @@ def _sittings(runs: Sequence[Run], sitting_s: float) -> list[list[Run]]:
 
 
 def _history(
-    job: tuple[str, JobIdentity],
+    job: tuple[str, job_identity.JobIdentity],
     sittings: Sequence[Sequence[RunFigure]],
     metric: str,
     threshold_pct: float,
     failed: int,
-) -> JobHistory | None:
-    pairs = [
-        (sitting[0].run, point) for sitting in sittings if (point := _point(sitting)) is not None
-    ]
+) -> history.JobHistory | None:
+    points_of = ((sitting[0].run, _point(sitting)) for sitting in sittings)
+    pairs = [(run, point) for run, point in points_of if point is not None]
     if not pairs:
         return None
     known, points = [run for run, _ in pairs], tuple(point for _, point in pairs)
@@ -342,7 +314,7 @@ def _history(
     places = [range(start, one.at + 1) for start, one in zip(first, found, strict=True)]
     quiet = set(range(1, len(known))).difference(*places)
     changes = tuple(
-        LevelChange(
+        history.LevelChange(
             at=one.at,
             estimate=one.estimate,
             is_sure=one.is_sure,
@@ -352,8 +324,12 @@ def _history(
         for one, at in zip(found, places, strict=True)
     )
     label, identity = job
-    levels = _levels(values, sorted(change.at for change in changes if change.is_sure))
-    return JobHistory(
+    ends = [0, *sorted(change.at for change in changes if change.is_sure), len(values)]
+    levels = tuple(
+        history.Level(first=first, last=end - 1, value=float(np.median(values[first:end])))
+        for first, end in pairwise(ends)
+    )
+    return history.JobHistory(
         label=label,
         model=identity.model,
         backend=identity.spec,
@@ -372,23 +348,23 @@ def _history(
     )
 
 
-def standing_of(found: JobHistory, within: int) -> Standing:
+def standing_of(found: history.JobHistory, within: int) -> history.Standing:
     """Return how the newest sessions of a job compare with its level before.
 
     Args:
         within: A change of level counts that so many sessions, the newest, show.
     """
     if found.doubt is not None:
-        return Standing(kind="perhaps", estimate=found.doubt.estimate, change=found.doubt)
+        return history.Standing(kind="perhaps", estimate=found.doubt.estimate, change=found.doubt)
     change = found.newest_change
     if change is not None and change.at >= len(found.points) - within:
-        return Standing(
+        return history.Standing(
             kind="worse" if change.is_worse else "better", estimate=change.estimate, change=change
         )
     if found.newest is None:
-        return Standing(kind="unknown")
+        return history.Standing(kind="unknown")
     is_same = decide(found.newest, found.threshold_pct)[0] is VerdictKind.SAME
-    return Standing(kind="same" if is_same else "unknown", estimate=found.newest)
+    return history.Standing(kind="same" if is_same else "unknown", estimate=found.newest)
 
 
 def _evidence(figures: Sequence[RunFigure]) -> EvidenceLevel:
@@ -399,7 +375,7 @@ def _evidence(figures: Sequence[RunFigure]) -> EvidenceLevel:
     return EvidenceLevel.SAMPLES if len(known) == 1 else EvidenceLevel.PROCESSES
 
 
-def _point(sitting: Sequence[RunFigure]) -> HistoryPoint | None:
+def _point(sitting: Sequence[RunFigure]) -> history.HistoryPoint | None:
     known = [one for one in sitting if one.value is not None]
     values = [one.value for one in known if one.value is not None]
     if not known:
@@ -409,7 +385,7 @@ def _point(sitting: Sequence[RunFigure]) -> HistoryPoint | None:
     if len(known) == 1 and interval is not None:
         lowest, highest = interval.low, interval.high
     commit = first.environment.commit
-    return HistoryPoint(
+    return history.HistoryPoint(
         runs=tuple(one.run.id for one in known),
         created=first.created,
         value=float(np.median(values)),
@@ -417,12 +393,4 @@ def _point(sitting: Sequence[RunFigure]) -> HistoryPoint | None:
         highest=highest,
         commit=commit.short if commit else None,
         tags=tuple(dict.fromkeys(tag for one in known for tag in one.run.tags)),
-    )
-
-
-def _levels(values: Sequence[float], cuts: Sequence[int]) -> tuple[Level, ...]:
-    ends = [0, *cuts, len(values)]
-    return tuple(
-        Level(first=first, last=end - 1, value=float(np.median(values[first:end])))
-        for first, end in pairwise(ends)
     )

@@ -9,11 +9,12 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
+from enginescope.analysis.verdicts.comparability import fed_shapes
 from enginescope.analysis.verdicts.compared_figures import metric_unit, process_value
 from enginescope.core.record import Record
 from enginescope.judge.comparison.run_to_run import ASSUMED_SD, SessionShift, session_shift
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 
 #: Key of ``--across`` -> the fields of an identity that then may differ; else that of its name.
 _ACROSS = {
@@ -111,12 +112,12 @@ class JobRuns(Record, frozen=True, kw_only=True, eq=False):
     @property
     def measured(self) -> tuple[Run, ...]:
         """Those that went well."""
-        return tuple(run for run in self.runs if run.outcome.kind is OutcomeKind.OK)
+        return tuple(run for run in self.runs if run.is_ok)
 
     @property
     def failed(self) -> tuple[Run, ...]:
         """Those that did not."""
-        return tuple(run for run in self.runs if run.outcome.kind is not OutcomeKind.OK)
+        return tuple(run for run in self.runs if not run.is_ok)
 
     @property
     def comparisons(self) -> frozenset[str]:
@@ -132,14 +133,14 @@ class JobRuns(Record, frozen=True, kw_only=True, eq=False):
 def identity_of(run: Run) -> JobIdentity:
     """Return what a run measured."""
     job, mode = run.job, run.job.workload.mode
-    is_done = run.outcome.kind is OutcomeKind.OK  # else the mode is what was asked for
+    is_done = run.is_ok  # else the mode is what was asked for
     return JobIdentity(
         model=job.subject.name,
         backend=job.backend.name,
         precision=job.backend.precision,
         environment=job.backend.environment,
         options="&".join(f"{key}={value}" for key, value in sorted(job.backend.options.items())),
-        inputs=_inputs(run),
+        inputs=fed_shapes(run),
         batch=job.workload.batch,
         load=job.load.text if job.load else None,
         contention=job.contention.text if job.contention else None,
@@ -172,22 +173,12 @@ def labels_of(identities: Sequence[JobIdentity]) -> tuple[str, ...]:
         label: [field for field in rest if len({getattr(one, field) for one in those}) > 1]
         for label, those in rivals.items()
     }
-    return tuple(
-        _label(identity, apart[label]) for identity, label in zip(identities, labels, strict=True)
-    )
+    return tuple(map(_label, identities, (apart[label] for label in labels)))
 
 
 def _label(one: JobIdentity, more: Iterable[str]) -> str:
     parts = (one.model, one.spec, one.text("batch"), *(one.text(field) for field in more))
     return " · ".join(part for part in parts if part)
-
-
-def _inputs(run: Run) -> str | None:
-    if run.inputs and all(one.shape is not None for one in run.inputs):
-        shapes = [one.shape or () for one in run.inputs]
-        # names may change from export to export; what is fed does not
-        return ", ".join("×".join("?" if n is None else str(n) for n in shape) for shape in shapes)
-    return None
 
 
 #: Runs that follow each other by no more than this belong to one session, in seconds.
@@ -205,7 +196,7 @@ def follows(before: Run, after: Run, gap_s: float) -> bool:
         return False
 
 
-def sessions_of(runs: Sequence[Run]) -> tuple[tuple[Run, ...], ...]:
+def sessions_of(runs: Runs) -> tuple[tuple[Run, ...], ...]:
     """Group runs by session, the oldest first; runs without a known date form the last one."""
     undated = [run for run in runs if _is_undated(run)]
     sessions: list[list[Run]] = []
@@ -223,9 +214,7 @@ def _is_undated(run: Run) -> bool:
     return run.origin != "measured" or not follows(run, run, 0)
 
 
-def shift_between(
-    a: Sequence[Run], b: Sequence[Run], metric: str, history: Sequence[Run]
-) -> SessionShift | None:
+def shift_between(a: Runs, b: Runs, metric: str, history: Runs) -> SessionShift | None:
     """Return the variation between sessions that a comparison of two sides must allow for.
 
     Args:
@@ -254,7 +243,7 @@ def shift_between(
     alike = [
         run
         for run in past.values()
-        if run.outcome.kind is OutcomeKind.OK
+        if run.is_ok
         and run.environment.comparable_key() == conditions
         and identity_of(run) == job
         and run.job.subject.sha256 in digests

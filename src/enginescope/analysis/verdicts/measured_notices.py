@@ -62,7 +62,7 @@ def _together(code: str, those: Sequence[tuple[str, Notice]], found: MeasuredCom
         text = _of_sides({label: notice.message for label, notice in those}, labels_all=True)
     else:
         text = _of_worst(those, process_counts(found))
-    return Notice(code=code, message=text, evidence=evidence)
+    return Notice(code, text, evidence)
 
 
 def _of_worst(those: Sequence[tuple[str, Notice]], sizes: Mapping[str, int]) -> str:
@@ -139,9 +139,7 @@ def thermal_states(found: MeasuredComparison) -> Iterator[Notice]:
     """
     if not compares_energy(found):
         return
-    every = {
-        side.label: [RunView(run).thermal_state for run in side.measured] for side in found.sides
-    }
+    every = {it.label: [RunView(run).thermal_state for run in it.measured] for it in found.sides}
     states = {label: Counter(state.state for state in side) for label, side in every.items()}
     kinds = {frozenset(counted) for counted in states.values()}
     if len(kinds) == 1 and not any("unknown" in kind for kind in kinds):
@@ -156,9 +154,9 @@ def thermal_states(found: MeasuredComparison) -> Iterator[Notice]:
     }
     named = "; ".join(f"{label} {text}" for label, text in texts.items())
     yield Notice(
-        code="W-THERMAL-STATE",
-        message=f"energy is compared across different or unknown thermal states: {named}",
-        evidence={"states": {label: dict(counted) for label, counted in states.items()}},
+        "W-THERMAL-STATE",
+        f"energy is compared across different or unknown thermal states: {named}",
+        {"states": {label: dict(counted) for label, counted in states.items()}},
     )
 
 
@@ -182,10 +180,10 @@ def _lost(found: MeasuredComparison) -> Found:
             outcome = lost[0].outcome
             skipped = "they and their rounds are" if found.comparison else "they are"
             yield Notice(
-                code="W-LOST-PROCESSES",
-                message=f"{len(lost)} of {len(side.runs)} processes of {side.label} failed; "
+                "W-LOST-PROCESSES",
+                f"{len(lost)} of {len(side.runs)} processes of {side.label} failed; "
                 f"{skipped} skipped: {outcome.message or outcome.kind.value}",
-                evidence={"side": side.label, "runs": [one.id for one in lost]},
+                {"side": side.label, "runs": [one.id for one in lost]},
             )
 
 
@@ -201,10 +199,10 @@ def _disturbed(found: MeasuredComparison) -> Found:
         unstable = instability_text(pair)
         if unstable is not None:
             yield Notice(
-                code="W-UNSTABLE-SIDE",
-                message=f"{unstable}, more than chance allows, so these rounds count; look for "
+                "W-UNSTABLE-SIDE",
+                f"{unstable}, more than chance allows, so these rounds count; look for "
                 "the cause on that side, an idle machine would not help",
-                evidence=evidence,
+                evidence,
             )
         by_side = estimate.disturbed
         count = by_side.a + by_side.b + by_side.both if by_side is not None else 0
@@ -214,9 +212,9 @@ def _disturbed(found: MeasuredComparison) -> Found:
             so = "noisy and do not count: a process was disturbed, and its median is uncertain"
         if estimate.left_out or (count and unstable is None):
             yield Notice(
-                code="W-DISTURBED-ROUNDS",
-                message=f"{count} of {every} rounds of {pair.a} and {pair.b} were {so}",
-                evidence=evidence,
+                "W-DISTURBED-ROUNDS",
+                f"{count} of {every} rounds of {pair.a} and {pair.b} were {so}",
+                evidence,
             )
 
 
@@ -238,12 +236,11 @@ def _overstated(found: MeasuredComparison) -> Found:
             continue
         if f"{corrected:.3f}" != f"{estimate.ratio:.3f}":
             yield Notice(
-                code="I-OVERSTATED",
-                message=f"the difference of {pair.b} is probably smaller: the comparison ended as "
+                "I-OVERSTATED",
+                f"the difference of {pair.b} is probably smaller: the comparison ended as "
                 f"soon as it was decided, which overstates it; corrected, {pair.b} is "
                 f"{corrected:.3f} × {pair.a}, not {estimate.ratio:.3f} × {pair.a}",
-                evidence={"b": pair.b, "ratio": estimate.ratio, "corrected_ratio": corrected},
-                level="info",
+                {"b": pair.b, "ratio": estimate.ratio, "corrected_ratio": corrected},
             )
 
 
@@ -252,10 +249,10 @@ def _build_spread(found: MeasuredComparison) -> Found:
         verdict = pair.headline
         if verdict.reason is Reason.BUILD_SPREAD and verdict.estimate is not None:
             yield Notice(
-                code="W-BUILD-SPREAD",
-                message=f"{pair.b} is {verdict.estimate.ratio:.3f} × {pair.a}, but {verdict.detail}"
+                "W-BUILD-SPREAD",
+                f"{pair.b} is {verdict.estimate.ratio:.3f} × {pair.a}, but {verdict.detail}"
                 "; enginescope upgrade --builds compares independent builds",
-                evidence={"b": pair.b, "ratio": verdict.estimate.ratio},
+                {"b": pair.b, "ratio": verdict.estimate.ratio},
             )
 
 
@@ -264,11 +261,11 @@ def _below_floor(found: MeasuredComparison) -> Found:
     least = floor_pct(floor, estimate) if floor and estimate else None
     if floor and least is not None and found.threshold_pct < least:
         yield Notice(
-            code="W-BELOW-FLOOR",
-            message=f"the threshold of {found.threshold_pct:g} % is below the smallest difference "
+            "W-BELOW-FLOOR",
+            f"the threshold of {found.threshold_pct:g} % is below the smallest difference "
             f"this machine can detect: {format_significant(least, 2)} % (enginescope doctor "
             f"--noise, {floor.model}, {floor.created[:10]})",
-            evidence={"floor_pct": least, "threshold_pct": found.threshold_pct},
+            {"floor_pct": least, "threshold_pct": found.threshold_pct},
         )
 
 
@@ -278,10 +275,10 @@ def _disturbed_floor(found: MeasuredComparison) -> Found:
         return
     for notice in floor.notices:
         yield Notice(
-            code="W-LOADED-FLOOR",
-            message=f"the noise floor in use ({floor.model}, {floor.created[:10]}) was "
+            "W-LOADED-FLOOR",
+            f"the noise floor in use ({floor.model}, {floor.created[:10]}) was "
             f"measured under load: {notice.message}; run enginescope doctor --noise again",
-            evidence={"code": notice.code, **notice.evidence, "unstable": False},
+            {"code": notice.code, **notice.evidence, "unstable": False},
         )
 
 
@@ -292,11 +289,10 @@ def _assumed_scatter(found: MeasuredComparison) -> Found:
     is_single = max(process_counts(found).values()) == 1
     few = "one process a side" if is_single else f"fewer than {FEWEST_TOGETHER} processes in all"
     yield Notice(
-        code="I-ASSUMED-SCATTER",
-        message=f"{few}: assuming ±{ASSUMED_SCATTER_PCT:g} % run-to-run variation; "
+        "I-ASSUMED-SCATTER",
+        f"{few}: assuming ±{ASSUMED_SCATTER_PCT:g} % run-to-run variation; "
         "enginescope doctor --noise measures it",
-        evidence={"scatter_pct": ASSUMED_SCATTER_PCT},
-        level="info",
+        {"scatter_pct": ASSUMED_SCATTER_PCT},
     )
 
 
@@ -314,12 +310,11 @@ def _few_processes(found: MeasuredComparison) -> Found:
         ratio = "the ratio is that of the two medians, and "
         assumed = "normal distributions of equal variance on both sides"
     yield Notice(
-        code="I-FEW-PROCESSES",
-        message=f"{count} {units} are too few for {100 * confidence:.4g} % confidence by ranks: "
+        "I-FEW-PROCESSES",
+        f"{count} {units} are too few for {100 * confidence:.4g} % confidence by ranks: "
         f"{ratio}the interval assumes {assumed} (Student's t); {needed} {units} need "
         "no assumption",
-        evidence={"processes": process_counts(found), "needed": needed, "confidence": confidence},
-        level="info",
+        {"processes": process_counts(found), "needed": needed, "confidence": confidence},
     )
 
 
@@ -329,11 +324,10 @@ def _not_in_turn(found: MeasuredComparison) -> Found:
     if all(all(run.origin == "measured" for run in side.runs) for side in found.sides):
         heat = ", and heat left by one side changes the energy of the next"
         yield Notice(
-            code="I-NOT-IN-TURN",
-            message="weaker evidence, the sides were not interleaved: drift between them counts "
+            "I-NOT-IN-TURN",
+            "weaker evidence, the sides were not interleaved: drift between them counts "
             f"as a difference{heat if compares_energy(found) else ''}; enginescope bench A B "
             "--compare interleaves them",
-            level="info",
         )
 
 
@@ -350,10 +344,9 @@ def _meant(found: MeasuredComparison) -> Found:
     for pair in found.pairs:
         for one in pair.meant:
             yield Notice(
-                code="I-MEANT",
-                message=f"{pair.b} differs from {pair.a} in {one}",
-                evidence={"key": one.key, "a": one.a, "b": one.b},
-                level="info",
+                "I-MEANT",
+                f"{pair.b} differs from {pair.a} in {one}",
+                {"key": one.key, "a": one.a, "b": one.b},
             )
 
 
@@ -368,10 +361,9 @@ def _versions(found: MeasuredComparison) -> Found:
         if pairs:
             texts = ", ".join(f"{name} {a} and {b}" for name, (a, b) in pairs.items())
             yield Notice(
-                code="I-OTHER-VERSIONS",
-                message=f"{found.sides[0].label} and {label} ran with different versions: {texts}",
-                evidence={"versions": pairs},
-                level="info",
+                "I-OTHER-VERSIONS",
+                f"{found.sides[0].label} and {label} ran with different versions: {texts}",
+                {"versions": pairs},
             )
 
 
@@ -390,10 +382,10 @@ def _printed_tail(compared: MeasuredComparison) -> Found:
         mean = 100 * (means[1] / means[0] - 1)
         if abs(mean - typical) > compared.threshold_pct:
             yield Notice(
-                code="W-PRINTED-MEAN",
-                message=f"GPU compute time of {pair.b}: median {signed_pct(typical)} %, mean "
+                "W-PRINTED-MEAN",
+                f"GPU compute time of {pair.b}: median {signed_pct(typical)} %, mean "
                 f"{signed_pct(mean)} %; a part of the queries changed more than the typical one",
-                evidence={"b": pair.b, "median_pct": typical, "mean_pct": mean},
+                {"b": pair.b, "median_pct": typical, "mean_pct": mean},
             )
 
 
@@ -406,11 +398,10 @@ def _enqueue_bound(compared: MeasuredComparison) -> Found:
     ]
     if bound:
         yield Notice(
-            code="I-ENQUEUE-BOUND",
-            message=f"trtexec warned in {listed(bound)} that the enqueue may limit the "
+            "I-ENQUEUE-BOUND",
+            f"trtexec warned in {listed(bound)} that the enqueue may limit the "
             "throughput, not the GPU",
-            evidence={"sides": bound},
-            level="info",
+            {"sides": bound},
         )
 
 

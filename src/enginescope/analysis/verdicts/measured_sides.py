@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from itertools import combinations, product
 
+from enginescope.analysis.runs.run_view import Runs
 from enginescope.analysis.verdicts.comparability import (
     CONDITIONS,
     CompareConfig,
@@ -24,13 +25,11 @@ from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.rounds import plan_of, recorded_tally
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.noise import NoiseFloor
 
 
-def fitting_floor(
-    sides: Sequence[Sequence[Run]], floors: Sequence[NoiseFloor]
-) -> NoiseFloor | None:
+def fitting_floor(sides: Sequence[Runs], floors: Sequence[NoiseFloor]) -> NoiseFloor | None:
     """Return the floor of the machine and backend that `sides` ran on.
 
     Of several models the one that was compared, else the noisiest; of sides with floors of their
@@ -45,7 +44,7 @@ def fitting_floor(
     return max(known, key=lambda one: one.scatter_pct) if len(known) == len(sides) else None
 
 
-def _of_side(runs: Sequence[Run], floors: Sequence[NoiseFloor]) -> NoiseFloor | None:
+def _of_side(runs: Runs, floors: Sequence[NoiseFloor]) -> NoiseFloor | None:
     job = runs[0].job
     fitting = [floor for floor in floors if floor.backend == job.backend.name]
     same = [one for one in fitting if one.model == job.subject.name]
@@ -81,7 +80,7 @@ class MeasuredSide(Record, frozen=True, kw_only=True, eq=False):
     @property
     def measured(self) -> tuple[Run, ...]:
         """The processes that went well."""
-        return tuple(run for run in self.runs if run.outcome.kind is OutcomeKind.OK)
+        return tuple(run for run in self.runs if run.is_ok)
 
 
 class MeasuredPair(Record, frozen=True, kw_only=True):
@@ -131,10 +130,8 @@ class MeasuredComparison(Result, Record, frozen=True, kw_only=True, eq=False):
     @property
     def is_final(self) -> bool:
         """Whether more processes of the same builds would not change what it says."""
-        return all(
-            pair.headline.is_decided or pair.headline.reason is Reason.BUILD_SPREAD
-            for pair in self.pairs
-        )
+        headlines = (pair.headline for pair in self.pairs)
+        return all(it.is_decided or it.reason is Reason.BUILD_SPREAD for it in headlines)
 
     @property
     def is_vain(self) -> bool:

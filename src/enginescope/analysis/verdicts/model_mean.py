@@ -87,10 +87,8 @@ def upgrade_means(report: UpgradeReport) -> tuple[ModelMean, ...]:
     """Return the mean of each metric that counts and that at least two models have."""
     rows = [row for model in report.models for row in model.rows]
     metrics = dict.fromkeys(row.metric for row in rows if row.decides and row.verdict is not None)
-    means = (
-        model_mean(metric, [_of_model(model, metric) for model in report.models])
-        for metric in metrics
-    )
+    rows_of = ([_of_model(model, metric) for model in report.models] for metric in metrics)
+    means = (model_mean(*pair) for pair in zip(metrics, rows_of, strict=True))
     return tuple(mean for mean in means if mean is not None)
 
 

@@ -21,13 +21,7 @@ from enginescope.judge.samples import Array
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.notice import most_severe
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.noise import (
-    Decidable,
-    Detection,
-    NoiseFloor,
-    SameComparison,
-    SelfTest,
-)
+from enginescope.records.verdict import noise
 
 #: Times for which is said what they can decide, in seconds.
 TIMES_S = (60.0, 120.0, 300.0, 900.0)
@@ -37,7 +31,7 @@ MOST_FLOOR_PCT = 50.0
 DISTURBANCES = ("W-LOAD", "W-STEAL", "W-CPU-QUOTA", "W-GPU-SHARED", "W-THROTTLED")
 
 
-def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
+def noise_floor(sides: Sequence[MeasuredSide]) -> noise.NoiseFloor:
     """Return what two sides of one job, interleaved, say of the machine.
 
     Args:
@@ -60,7 +54,7 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
     within = [width for width in every if width is not None]
     others = [run.other_load_cores for run in runs if run.other_load_cores is not None]
     asked = {LOOKS[-1], *(max(1, int(time / round_s)) for time in TIMES_S)}
-    return NoiseFloor(
+    return noise.NoiseFloor(
         environment=first.environment.comparable_key(),
         backend=first.job.backend.name,
         model=first.job.subject.name,
@@ -76,14 +70,12 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
     )
 
 
-def check_floor(floor: NoiseFloor) -> None:
+def check_floor(floor: noise.NoiseFloor) -> None:
     """Raise unless a floor tells something, so that it may be recorded."""
     usual = next((one for one in floor.decidable if one.rounds == LOOKS[-1]), None)
     least = usual.difference_pct if usual is not None else None
     if least is None or least > MOST_FLOOR_PCT:
-        smallest = (
-            "no difference" if least is None else f"only a difference of {least:.0f} % or more"
-        )
+        smallest = f"only a difference of {least:.0f} % or more" if least else "no difference"
         raise UsageError(
             f"its {floor.rounds} rounds vary so much that {LOOKS[-1]} rounds detect {smallest}",
             why=f"above {MOST_FLOOR_PCT:g} % the machine was disturbed, and the floor is useless",
@@ -135,9 +127,9 @@ def disturbance_notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
     return tuple(found)
 
 
-def _decidable(differences: Sequence[float], rounds: int, round_s: float) -> Decidable:
+def _decidable(differences: Sequence[float], rounds: int, round_s: float) -> noise.Decidable:
     least = smallest_difference(differences, rounds)
-    return Decidable(
+    return noise.Decidable(
         duration_s=rounds * round_s,
         rounds=rounds,
         difference_pct=None if least is None else 100 * math.expm1(least),
@@ -163,7 +155,7 @@ class SameSides(Record, frozen=True, kw_only=True, eq=False):
 
 def self_test_of(
     measured: Sequence[SameSides], *, rounds: int, threshold_pct: float, duration_s: float
-) -> SelfTest:
+) -> noise.SelfTest:
     """Return the detection curve of comparisons of at most `rounds` rounds.
 
     Args:
@@ -194,8 +186,8 @@ def self_test_of(
         message = f"only {len(medians)} measured rounds count, so the intervals are too narrow"
         evidence = {"counted": len(medians), "enough": ENOUGH_ROUNDS}
         message += "; test with more time"
-        short = [Notice(code="W-SHORT-SELF-TEST", message=message, evidence=evidence)]
-    return SelfTest(
+        short = [Notice("W-SHORT-SELF-TEST", message, evidence)]
+    return noise.SelfTest(
         environment=first.environment.comparable_key(),
         backend=first.job.backend.name,
         model=first.job.subject.name,
@@ -220,10 +212,10 @@ def self_test_of(
     )
 
 
-def _comparison(same: SameSides, threshold_pct: float) -> SameComparison:
+def _comparison(same: SameSides, threshold_pct: float) -> noise.SameComparison:
     compared = compare_sides(same.sides, CompareConfig(threshold_pct=threshold_pct))
     verdict = compared.pairs[0].headline
-    return SameComparison(
+    return noise.SameComparison(
         comparison=comparison_of(same.sides) or "",
         most=same.most,
         rounds=max(len(side.runs) for side in same.sides),
@@ -232,7 +224,7 @@ def _comparison(same: SameSides, threshold_pct: float) -> SameComparison:
     )
 
 
-def _curve(drawn: DrawnComparisons, smallest_pct: float) -> tuple[Detection, ...]:
+def _curve(drawn: DrawnComparisons, smallest_pct: float) -> tuple[noise.Detection, ...]:
     """Return what the comparisons find, from no difference to one that nearly all of them find."""
     planted = [0.0, 5.0, 10.0, 20.0, 50.0, 100.0]
     if math.isfinite(smallest_pct):
@@ -241,7 +233,7 @@ def _curve(drawn: DrawnComparisons, smallest_pct: float) -> tuple[Detection, ...
         planted = sorted({0.0, smallest_pct, *around})
     shares = drawn.shares(planted)
     return tuple(
-        Detection(
+        noise.Detection(
             difference_pct=difference,
             found_pct=100 * float(shares.found[at]),
             low_pct=100 * float(shares.low[at]),

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from enginescope.analysis.claims.run_claims import needed_in_each
-from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.verdicts.build_spread import withheld
 from enginescope.analysis.verdicts.comparability import CompareConfig, differences, same_computation
 from enginescope.analysis.verdicts.compared_figures import (
@@ -24,28 +24,13 @@ from enginescope.analysis.verdicts.compared_figures import (
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import (
-    corrected_ratio,
-    decide,
-    middle_of,
-    more_needed,
-    ratio_by_scatter,
-    ratio_of_counting_rounds,
-    ratio_of_few_processes,
-    ratio_of_rounds,
-)
-from enginescope.judge.comparison.run_to_run import (
-    allow_for_sessions,
-    decide_sides,
-    is_open_for_sessions,
-)
+from enginescope.judge.comparison import ratio, run_to_run
 from enginescope.judge.comparison.steady_rounds import uncertainty_pct
 from enginescope.judge.stats.describe import percentile_of_stretches
 from enginescope.judge.stats.series import quantum
 from enginescope.judge.stats.stability import WIDE_PCT
 from enginescope.judge.units import format_significant
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
-from enginescope.records.run.run import OutcomeKind, Run
 
 T = TypeVar("T")
 
@@ -92,9 +77,9 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
     if any(one <= 0 for side in medians for one in side):
         return None
     estimate, used = _estimate(sides, metric, medians, terms)
-    estimate = allow_for_sessions(estimate, terms.sessions)
-    kind, reason, detail = decide_sides(estimate, used, terms.threshold_pct)
-    if reason is Reason.INTERVAL_TOO_WIDE and is_open_for_sessions(
+    estimate = run_to_run.allow_for_sessions(estimate, terms.sessions)
+    kind, reason, detail = run_to_run.decide_sides(estimate, used, terms.threshold_pct)
+    if reason is Reason.INTERVAL_TOO_WIDE and run_to_run.is_open_for_sessions(
         estimate, terms.sessions, terms.threshold_pct
     ):
         reason = Reason.SESSIONS
@@ -109,13 +94,13 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
     more = None
     if reason is Reason.INTERVAL_TOO_WIDE:  # samples do not tell how processes scatter
         scatter = math.sqrt(2) * terms.scatter if estimate.method == "samples" else 0.0
-        more = more_needed(estimate, terms.threshold_pct, scatter=scatter)
+        more = ratio.more_needed(estimate, terms.threshold_pct, scatter=scatter)
     return Verdict(
         metric=metric,
         kind=kind,
         reason=reason,
-        a=middle_of(used[0]),
-        b=middle_of(used[1]),
+        a=ratio.middle_of(used[0]),
+        b=ratio.middle_of(used[1]),
         estimate=estimate,
         threshold_pct=terms.threshold_pct,
         samples_a=samples[0],
@@ -126,7 +111,7 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
         processes_b=len(sides[1]),
         more=more,
         detail=detail,
-        corrected_ratio=corrected_ratio(estimate, terms.threshold_pct)
+        corrected_ratio=ratio.corrected_ratio(estimate, terms.threshold_pct)
         if estimate.method == "rounds" and kind in (VerdictKind.FASTER, VerdictKind.SLOWER)
         else None,
     )
@@ -140,16 +125,14 @@ def _estimate(
     if rounds is not None:
         known = rounds_of(sides, [uncertainties_pct(side, metric) for side in sides])
         assert known is not None
-        return ratio_of_counting_rounds(rounds, known, confidence=terms.confidence)
-    found = ratio_of_few_processes(medians[0], medians[1], confidence=terms.confidence)
+        return ratio.ratio_of_counting_rounds(rounds, known, confidence=terms.confidence)
+    found = ratio.ratio_of_few_processes(medians[0], medians[1], confidence=terms.confidence)
     if found.interval is not None:
         return found, medians
     series = [[view.run.series(metric) for view in side] for side in sides]
     first, second = ([one.values_ms for one in side if one is not None] for side in series)
-    estimate = ratio_by_scatter(
-        first, second, scatter=terms.scatter, confidence=max(terms.confidence, 0.95)
-    )
-    return estimate, medians
+    sure = max(terms.confidence, 0.95)
+    return ratio.ratio_by_scatter(first, second, scatter=terms.scatter, confidence=sure), medians
 
 
 def _is_lost_in(
@@ -197,7 +180,8 @@ def figure_verdict(sides: Sides, figure: Figure, terms: CompareConfig) -> Verdic
     verdict = _open(figure, known, terms)
     if not figure.is_exact:
         return _repeated(verdict, sides, known, terms)
-    distance, kind = math.log(middle_of(known[1]) / middle_of(known[0])), VerdictKind.SAME
+    middles = ratio.middle_of(known[0]), ratio.middle_of(known[1])
+    distance, kind = math.log(middles[1] / middles[0]), VerdictKind.SAME
     if abs(distance) > math.log1p(verdict.threshold_pct / 100):
         better = (distance > 0) is verdict.higher_is_better
         kind = VerdictKind.FASTER if better else VerdictKind.SLOWER
@@ -209,8 +193,8 @@ def _open(figure: Figure, known: Sequence[Sequence[float]], terms: CompareConfig
         metric=figure.name,
         kind=VerdictKind.INCONCLUSIVE,
         reason=Reason.ONE_VALUE,
-        a=middle_of(known[0]),
-        b=middle_of(known[1]),
+        a=ratio.middle_of(known[0]),
+        b=ratio.middle_of(known[1]),
         threshold_pct=terms.threshold_pct,
         processes_a=len(known[0]),
         processes_b=len(known[1]),
@@ -263,28 +247,26 @@ def _repeated(
 ) -> Verdict:
     rounds = rounds_of(sides, known)
     if rounds is not None:
-        estimate = ratio_of_rounds(*rounds, confidence=terms.confidence)
-        verdict = replace(verdict, a=middle_of(rounds[0]), b=middle_of(rounds[1]))
+        estimate = ratio.ratio_of_rounds(*rounds, confidence=terms.confidence)
+        verdict = replace(verdict, a=ratio.middle_of(rounds[0]), b=ratio.middle_of(rounds[1]))
     else:
-        estimate = ratio_of_few_processes(known[0], known[1], confidence=terms.confidence)
-    estimate = allow_for_sessions(estimate, terms.sessions)
+        estimate = ratio.ratio_of_few_processes(known[0], known[1], confidence=terms.confidence)
+    estimate = run_to_run.allow_for_sessions(estimate, terms.sessions)
     if estimate.interval is None:
         single = max(map(len, known)) == 1
         reason = Reason.ONE_VALUE if single else Reason.NO_INTERVAL
         return replace(verdict, estimate=estimate, reason=reason)
     threshold_pct, higher = terms.threshold_pct, verdict.higher_is_better
-    kind, reason = decide(estimate, threshold_pct, higher_is_better=higher)
+    kind, reason = ratio.decide(estimate, threshold_pct, higher_is_better=higher)
     more = None
-    if is_open_for_sessions(estimate, terms.sessions, threshold_pct):
+    if run_to_run.is_open_for_sessions(estimate, terms.sessions, threshold_pct):
         reason = Reason.SESSIONS
     elif kind is VerdictKind.INCONCLUSIVE:
-        more = more_needed(estimate, threshold_pct)
+        more = ratio.more_needed(estimate, threshold_pct)
     return replace(verdict, kind=kind, reason=reason, estimate=estimate, more=more)
 
 
-def verdicts(
-    a: Sequence[Run], b: Sequence[Run], terms: CompareConfig | None = None
-) -> tuple[Verdict, ...]:
+def verdicts(a: Runs, b: Runs, terms: CompareConfig | None = None) -> tuple[Verdict, ...]:
     """Return what may be said of B against A: the headline first, then every other figure.
 
     Args:
@@ -304,9 +286,7 @@ def verdicts(
     )
 
 
-def verdict_on(
-    a: Sequence[Run], b: Sequence[Run], metric: str, terms: CompareConfig
-) -> Verdict | None:
+def verdict_on(a: Runs, b: Runs, metric: str, terms: CompareConfig) -> Verdict | None:
     """Return the verdict on one metric, as `verdicts` has it; ``None`` where a side lacks it."""
     sides = _measured(a, "A"), _measured(b, "B")
     return _verdict(sides, metric, terms, _detail(sides, terms))
@@ -335,8 +315,8 @@ def _verdict(sides: Sides, metric: str, terms: CompareConfig, detail: str | None
     return replace(verdict, kind=kind, reason=reason, detail=detail, more=None)
 
 
-def _measured(runs: Sequence[Run], label: str) -> tuple[RunView, ...]:
-    good = tuple(RunView(run) for run in runs if run.outcome.kind is OutcomeKind.OK)
+def _measured(runs: Runs, label: str) -> tuple[RunView, ...]:
+    good = tuple(RunView(run) for run in runs if run.is_ok)
     if not good:
         why = runs[0].outcome.message if runs else None
         raise UsageError(f"nothing of {label} to compare", why=why or "no run succeeded")

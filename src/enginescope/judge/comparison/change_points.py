@@ -148,9 +148,8 @@ def noise_of(series: Array) -> float:
 
 def _without_spikes(series: Array) -> Array:
     reach = _SPIKE * noise_of(series)
-    middle = np.array(
-        [np.median(series[max(0, at - _AROUND) : at + _AROUND + 1]) for at in range(series.size)]
-    )
+    around = (series[max(0, at - _AROUND) : at + _AROUND + 1] for at in range(series.size))
+    middle = np.array([np.median(part) for part in around])
     clipped: Array = np.clip(series, middle - reach, middle + reach)
     return clipped
 

@@ -104,9 +104,8 @@ class DrawnComparisons:
 
     def shares(self, differences_pct: Sequence[float]) -> Shares:
         """Return the shares of verdicts and the mean number of rounds, by planted difference."""
-        share, same, wrong, rounds = np.array(
-            [self._ends(self._drawn, d) for d in differences_pct]
-        ).T
+        rows = np.array([self._ends(self._drawn, planted) for planted in differences_pct])
+        share, same, wrong, rounds = rows.T
         sets = np.array([[self._ends(one, d)[0] for d in differences_pct] for one in self._sets])
         low, high = np.quantile(sets, _TAILS, axis=0)
         ends = np.array([share_interval(round(one * DRAWS), DRAWS) for one in share]).T

@@ -47,15 +47,10 @@ def looks_up_to(rounds: int) -> tuple[int, ...]:
 class Tally:
     """Which rounds count so far, which look is next, and its confidence."""
 
-    def __init__(self, looks: tuple[int, ...], further: int = 0) -> None:
-        """Start without rounds.
-
-        Args:
-            looks: Numbers of rounds that count.
-            further: Number of the last `looks` by which the comparison was continued.
-        """
+    def __init__(self, looks: tuple[int, ...]) -> None:
+        """Start without rounds; `looks` are numbers of rounds that count."""
         self.looks = looks
-        self._further = further
+        self._further = 0
         self.measured = 0
         self._asked = 0
         self._uncertainties_pct: list[Sequence[float | None]] = []

@@ -246,12 +246,11 @@ def ratio_of_counting_rounds(
     """
     found = disturbances(uncertainties_pct)
     a, b = (list(compress(side, found.counts)) for side in medians)
-    disturbed = DisturbedRounds(
-        a=found.alone[0],
-        b=found.alone[1],
-        both=found.several,
-        unstable=None if found.unstable is None else ("a", "b")[found.unstable],
-    )
+    unstable: Literal["a", "b", None] = None
+    if found.unstable is not None:
+        unstable = "b" if found.unstable else "a"
+    alone_a, alone_b = found.alone
+    disturbed = DisturbedRounds(a=alone_a, b=alone_b, both=found.several, unstable=unstable)
     estimate = ratio_of_rounds(a, b, confidence=confidence)
     if estimate.interval is None:
         obvious = _obvious(_logs(medians[1]) - _logs(medians[0]), confidence)
@@ -354,10 +353,8 @@ def _estimate(
     if shift.low is not None and shift.high is not None:
         low, high = math.exp(shift.low), math.exp(shift.high)
         interval = Interval(low=low, high=high, confidence=confidence)
-    n_a, n_b = counts
-    return RatioEstimate(
-        ratio=math.exp(shift.value), interval=interval, method=method, n_a=n_a, n_b=n_b
-    )
+    ratio, (n_a, n_b) = math.exp(shift.value), counts
+    return RatioEstimate(ratio=ratio, interval=interval, method=method, n_a=n_a, n_b=n_b)
 
 
 class MeasuredRatio(NamedTuple):
@@ -403,7 +400,7 @@ def mean_ratio(
         factor = _quantile(confidence) / _quantile(interval.confidence)
         down.append(factor * math.log(ratio / interval.low))
         up.append(factor * math.log(interval.high / ratio))
-    add = math.fsum if is_shared else _root_of_squares
+    add = math.fsum if is_shared else lambda values: math.hypot(*values)
     return math.exp(middle), Interval(
         low=math.exp(middle - add(down) / count),
         high=math.exp(middle + add(up) / count),
@@ -413,7 +410,3 @@ def mean_ratio(
 
 def _quantile(confidence: float) -> float:
     return _NORMAL.inv_cdf((1 + confidence) / 2)
-
-
-def _root_of_squares(values: Sequence[float]) -> float:
-    return math.hypot(*values)

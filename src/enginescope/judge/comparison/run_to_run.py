@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from statistics import NormalDist
 from typing import Any
 
@@ -260,12 +261,8 @@ def session_shift(
 
 def _process_variance(logs: Sequence[Any]) -> float:
     """Return the variance of processes within sessions, unmoved by a few disturbed ones."""
-    apart = [
-        float(abs(values[i] - values[j]))
-        for values in logs
-        for i in range(len(values))
-        for j in range(i)
-    ]
+    pairs = (pair for values in logs for pair in combinations(values, 2))
+    apart = [float(abs(a - b)) for a, b in pairs]
     return (float(np.median(apart)) / _MEDIAN_DIFFERENCE) ** 2 if apart else 0.0
 
 
@@ -282,9 +279,8 @@ def allow_for_sessions(estimate: RatioEstimate, shift: SessionShift | None) -> R
     reach = quantile * shift.sd * shift.weight
     low = math.exp(-math.hypot(math.log(estimate.ratio / interval.low), reach))
     high = math.exp(math.hypot(math.log(interval.high / estimate.ratio), reach))
-    widened = Interval(
-        low=estimate.ratio * low, high=estimate.ratio * high, confidence=interval.confidence
-    )
+    ends = estimate.ratio * low, estimate.ratio * high
+    widened = Interval(low=ends[0], high=ends[1], confidence=interval.confidence)
     return replace(estimate, interval=widened)
 
 

@@ -60,8 +60,7 @@ class SteppedDistribution:
     """
 
     def __init__(self, series: Array, step: float) -> None:
-        self._series = series
-        self._step = step
+        self._series, self._step = series, step
         self._origin = float(series.min())
         levels, counts = np.unique(series - self._origin, return_counts=True)
         edges = np.unique(np.concatenate((levels - step / 2, levels + step / 2)))
@@ -69,10 +68,9 @@ class SteppedDistribution:
         count = np.concatenate(([0.0], np.cumsum(counts)))
         total = np.concatenate(([0.0], np.cumsum(counts * levels)))
         below = np.searchsorted(levels, edges - step / 2, side="right")
-        reached = np.searchsorted(levels, edges + step / 2, side="left")
-        partly = (
-            (count[reached] - count[below]) * (edges + step / 2) - total[reached] + total[below]
-        )
+        upper = edges + step / 2
+        reached = np.searchsorted(levels, upper, side="left")
+        partly = (count[reached] - count[below]) * upper - total[reached] + total[below]
         self._levels = levels
         self._level_shares = count[1:] / series.size
         # values of a quantity that is never negative, such as a time, stand for nothing below 0
@@ -132,10 +130,8 @@ def student_quantile(share: float, freedom: int) -> float:
     low, high = 0.0, math.pi / 2
     for _ in range(_STEPS):
         angle = (low + high) / 2
-        if _share_within(angle, freedom) < 2 * share - 1:
-            low = angle
-        else:
-            high = angle
+        is_below = _share_within(angle, freedom) < 2 * share - 1
+        low, high = (angle, high) if is_below else (low, angle)
     return math.sqrt(freedom) * math.tan((low + high) / 2)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -138,13 +138,13 @@ def describe_values(
 def _described(series: Array, metric: str, percentiles: tuple[float, ...]) -> Summary:
     ordered = np.sort(series)
     judged = sorted({_MEDIAN, *PERCENTILES, *percentiles})
-    support = {p: _support(series, ordered, p) for p in judged}
+    support = {p: _effective(series <= ordered[nearest_rank(p, series.size)]) for p in judged}
     mean = float(np.mean(series))
     std = float(np.std(series, ddof=1)) if series.size > 1 else None
     return Summary(
         metric=metric,
         n=series.size,
-        effective_n=_effective(series),
+        effective_n=_effective(levels_of(series)),
         min_ms=float(ordered[0]),
         max_ms=float(ordered[-1]),
         mean_ms=mean,
@@ -156,11 +156,10 @@ def _described(series: Array, metric: str, percentiles: tuple[float, ...]) -> Su
     )
 
 
-def _percentile(
-    series: Array, ordered: Array, p: float, support: Mapping[float, float]
-) -> Percentile:
+def _percentile(series: Array, ordered: Array, p: float, support: dict[float, float]) -> Percentile:
     needed, found = needed_samples(p), interval_or_mark(series, p / 100)
-    weak = _weak_below(p, support)
+    lower = (each for each in (_MEDIAN, *PERCENTILES) if each < p)
+    weak = next((each for each in lower if support[each] < needed_samples(each)), None)
     mark = found if isinstance(found, Mark) else None
     return Percentile(
         p=p,
@@ -174,25 +173,8 @@ def _percentile(
     )
 
 
-def _effective(series: Array) -> float:
-    return effective_samples(levels_of(series)) if series.size >= 4 else float(series.size)
-
-
-def _support(series: Array, ordered: Array, p: float) -> float:
-    """Return the effective samples of percentile `p`."""
-    if series.size < 4:
-        return float(series.size)
-    return effective_samples(series <= ordered[nearest_rank(p, series.size)])
-
-
-def _weak_below(p: float, support: Mapping[float, float]) -> float | None:
-    """Return the lowest percentile from the median to below `p` that lacks samples."""
-    weak = (
-        lower
-        for lower in (_MEDIAN, *PERCENTILES)
-        if lower < p and support[lower] < needed_samples(lower)
-    )
-    return next(weak, None)
+def _effective(levels: Array) -> float:
+    return effective_samples(levels) if levels.size >= 4 else float(levels.size)
 
 
 #: A sample scoring above this is an outlier: ten standard deviations of a normal series, since one

@@ -154,36 +154,29 @@ def variance_components(
         )
     levels = np.array([[process.level for process in build] for build in builds])
     flat = [process for build in builds for process in build]
-    within = _Squares(
-        float(np.mean([process.error for process in flat])), (BATCHES - 1) * len(flat)
-    )
+    error = float(np.mean([process.error for process in flat]))
+    within = _Squares(error, (BATCHES - 1) * len(flat))
     between_processes = _Squares(
         float(np.mean(np.var(levels, axis=1, ddof=1))), len(builds) * (processes - 1)
     )
-    between_builds = _Squares(
-        processes * float(np.var(levels.mean(axis=1), ddof=1)), len(builds) - 1
-    )
+    variance = processes * float(np.var(levels.mean(axis=1), ddof=1))
+    between_builds = _Squares(variance, len(builds) - 1)
     draw = np.random.default_rng(0)
-    top, middle, low = (
-        squares.draws(draw) for squares in (between_builds, between_processes, within)
-    )
+    top, middle, low = (sq.draws(draw) for sq in (between_builds, between_processes, within))
     estimates = (
         ("build", (between_builds.mean - between_processes.mean) / processes),
         ("process", between_processes.mean - within.mean),
         ("iteration", within.mean),
     )
     drawn = ((top - middle) / processes, middle - low, low)
-    shares = _shares([max(variance, 0.0) for _, variance in estimates])
+    parts = [max(variance, 0.0) for _, variance in estimates]
+    whole = sum(parts)
+    shares = [100 * part / whole if whole > 0 else None for part in parts]
     build, process, iteration = (
         _component(level, variance, draws, share)  # type: ignore[arg-type]
         for (level, variance), draws, share in zip(estimates, drawn, shares, strict=True)
     )
     return build, process, iteration
-
-
-def _shares(parts: Sequence[float]) -> list[float | None]:
-    whole = sum(parts)
-    return [100 * part / whole if whole > 0 else None for part in parts]
 
 
 def _component(

@@ -9,7 +9,6 @@ Whether a series ends elsewhere than it began.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -161,12 +160,8 @@ def drift(values: Any) -> Drift | None:
     noise = 6**0.5 * (interval.high - interval.low) / 2
     if abs(last - first) <= noise:
         return None
-    return Drift(
-        first=first,
-        last=last,
-        change_pct=100 * (last - first) / first,
-        noise_pct=100 * noise / first,
-    )
+    change_pct, noise_pct = 100 * (last - first) / first, 100 * noise / first
+    return Drift(first=first, last=last, change_pct=change_pct, noise_pct=noise_pct)
 
 
 def _line(n: int, levels: list[float]) -> Array:
@@ -373,12 +368,4 @@ def _timer(facts: _Facts) -> Notice | None:
     )
 
 
-_RULES: tuple[Callable[[_Facts], Notice | None], ...] = (
-    _few_samples,
-    _not_converged,
-    _drift,
-    _bimodal,
-    _first_runs,
-    _outliers,
-    _timer,
-)
+_RULES = (_few_samples, _not_converged, _drift, _bimodal, _first_runs, _outliers, _timer)

@@ -36,9 +36,10 @@ from enginescope.render.base.phrases import (
     layer_sum_note,
     sum_interval_text,
 )
-from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import every_rule
 from enginescope.rules.engine import LintReport, lint
+from enginescope.rules.view import LintInput
 
 
 def timed_at_rest(rows: Iterable[LayerRow]) -> int:
@@ -56,10 +57,8 @@ def layers_text(totals: PlanTotals, timed: int) -> str:
     count = counted(totals.layers, "layer")
     if not others:
         return count
-    first, second = (
-        f"{number:,} {'launches' if number == 1 else 'launch'}"
-        for number in (totals.active_layers, others)
-    )
+    numbers = totals.active_layers, others
+    first, second = (f"{n:,} {'launches' if n == 1 else 'launch'}" for n in numbers)
     rest = f"{second} no kernel, {timed:,} of which took time" if timed else f"{second} nothing"
     return f"{count}: {first} work, {rest}"
 

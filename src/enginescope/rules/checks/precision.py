@@ -56,10 +56,9 @@ def quantized_float_output(view: LintView) -> Iterator[Found]:
     write the engine's outputs. At stake is the time of the bytes that a quantized output would
     save; nothing where memory does not limit the layer.
     """
-    quantized = view.of_kinds(
+    for layer in view.of_kinds(
         lambda one: one.type in _PRODUCTS and one.reads in QUANTISED and one.writes in FLOATS
-    )
-    for layer in quantized:
+    ):
         if _ends_at_output(view, layer.index):
             continue
         pair = converted(layer)
@@ -70,14 +69,11 @@ def quantized_float_output(view: LintView) -> Iterator[Found]:
         balance = rate / view.gpu.bytes_per_ms if view.gpu and rate else _MACS_PER_BYTE
         compute_bound = intensity is not None and intensity >= balance
         memory = " and is bound by memory" if intensity is not None and not compute_bound else ""
+        macs = None if intensity is None else round(intensity, 3)
         yield Found(
             layers=(layer.index,),
             message=f"reads {source.value} and writes {target.value}{memory}",
-            evidence={
-                "from": source.value,
-                "to": target.value,
-                "macs_per_byte": round(intensity, 3) if intensity is not None else None,
-            },
+            evidence={"from": source.value, "to": target.value, "macs_per_byte": macs},
             severity=Severity.INFO if compute_bound else None,
             stakes_ms={} if compute_bound else spared_ms(view, layer, source),
         )
@@ -232,9 +228,8 @@ def fp32_left(view: LintView) -> Iterator[Found]:
     """
     if not any(kind.type in _COMPUTING and kind.reads in REDUCED for kind in view.kinds):
         return
-    left = view.of_kinds(
-        lambda one: one.reads is one.writes is DataType.FP32 and one.type not in REFORMATS
-    )
+    fp32 = DataType.FP32
+    left = view.of_kinds(lambda it: it.reads is it.writes is fp32 and it.type not in REFORMATS)
     for layer in left:
         if moves_only(layer) or view.times_ms.get(layer.index) == 0:
             continue

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from enginescope.analysis.roofline.roofline import roofline
 from enginescope.core.record import replace
-from enginescope.judge.units import counted
+from enginescope.judge.units import counted, shape_text
 from enginescope.records.plan.plan import AttributedLayer, Attribution, Layer
 from enginescope.rules.base import Found, Severity, rule
 from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS, is_matrix_vector
@@ -96,14 +96,10 @@ def far_from_optimum(view: LintView) -> Iterator[Found]:
         yield Found(
             layers=(),
             subject=f"input {given.name}",
-            message=f"was fed as {_shape_text(given.shape)}, "
-            f"the profile's optimum is {_shape_text(best)}",
+            message=f"was fed as {shape_text(given.shape or ())}, "
+            f"the profile's optimum is {shape_text(best or ())}",
             evidence={"elements_ratio": ratio, "inputs": len(far), "profile": view.profile_index},
         )
-
-
-def _shape_text(shape: tuple[int | None, ...] | None) -> str:
-    return "×".join("?" if dim is None else str(dim) for dim in shape or ())
 
 
 @rule(

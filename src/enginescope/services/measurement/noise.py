@@ -196,7 +196,7 @@ def _compared(
         for side in sides:
             if not side.measured:
                 raise_unless_ok(side.runs[-1])
-        measured += len(rounds.experiment.whole_rounds())
+        measured += len(rounds.experiment.whole_rows())
         counted += len(counted_medians(sides))
         is_cut = ended in (Ended.GIVEN_UP, Ended.LATE, Ended.INTERRUPTED)
         is_enough = counted >= LOOKS[0] or measured >= _MOST_TRIED

@@ -191,7 +191,7 @@ class JobRounds:
 
     def notices(self) -> Iterator[Notice]:
         """Yield that the rounds ended before the last one was measured, and why."""
-        rounds, most = len(self.experiment.whole_rounds()), self._pacing.looks[-1]
+        rounds, most = len(self.experiment.whole_rows()), self._pacing.looks[-1]
         if self.ended is Ended.INTERRUPTED:
             yield interrupted_notice(f"{rounds} of {counted(most, 'round')}")
         elif self.ended is Ended.LATE:
@@ -203,7 +203,7 @@ class JobRounds:
         """Return the fields of a `RoundsReport` with so many rounds that count, but for notices."""
         return {
             "rounds": counting,
-            "measured_rounds": len(self.experiment.whole_rounds()),
+            "measured_rounds": len(self.experiment.whole_rows()),
             "evidence": evidence_level(*self.sides),
             "comparison": self.comparison,
             **made_now(self._request.command),

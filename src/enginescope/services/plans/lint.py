@@ -15,10 +15,10 @@ from enginescope.core.record import Record, replace
 from enginescope.core.toml import parse_toml
 from enginescope.records.environment import Device
 from enginescope.render.plans.findings import Linted, findings_sarif
-from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import Level, LintConfig, broken_rules, checked, config_of
 from enginescope.rules.engine import LintReport
 from enginescope.rules.engine import lint as find
+from enginescope.rules.view import LintInput
 from enginescope.services.declared import path_of
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file

@@ -14,8 +14,9 @@ from enginescope.records.plan.plan import Plan
 from enginescope.render.graph.node_labels import Times
 from enginescope.render.graph.view.canvas import Names, canvas, container, packed
 from enginescope.render.plans.plan_headline import MOST_UNFOLDED, foldings
-from enginescope.rules.base import Finding, LintInput
+from enginescope.rules.base import Finding
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.analysis.graph.folding.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made
 

@@ -33,9 +33,7 @@ class NodeTraits:
     @cached_property
     def paths(self) -> list[Path | None]:
         """Module of each node; ``None`` where its names tell none."""
-        return [
-            module_path(node.layer) if node.layer is not None else None for node in self.graph.nodes
-        ]
+        return [module_path(it.layer) if it.layer is not None else None for it in self.graph.nodes]
 
     @cached_property
     def kinds(self) -> list[int]:
@@ -241,9 +239,5 @@ def _module(nodes: Sequence[int], paths: dict[int, Path], path: Path) -> Group:
         if not step:
             break
         path = (*path, *step)
-    return Group(
-        name="/".join(path[start:]),
-        path="/".join(path),
-        kind="module",
-        members=_members(nodes, paths, path),
-    )
+    name, whole, members = "/".join(path[start:]), "/".join(path), _members(nodes, paths, path)
+    return Group(name=name, path=whole, kind="module", members=members)

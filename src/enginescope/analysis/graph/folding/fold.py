@@ -153,12 +153,8 @@ class _Folder:
         signature = tuple(map(self._of_member, members))
         runs = self._runs.get(signature)
         if runs is None:
-            nodes = [
-                (member,) if isinstance(member, int) else tuple(member.nodes())
-                for member in members
-            ]
-            runs = repeats(signature, self._traits.cut_widths(nodes))
-            self._runs[signature] = runs
+            nodes = [(it,) if isinstance(it, int) else tuple(it.nodes()) for it in members]
+            runs = self._runs[signature] = repeats(signature, self._traits.cut_widths(nodes))
         made: list[Member] = []
         at = 0
         for run in runs:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,11 +154,8 @@ def levels(graph: PlanGraph, *wholes: Group) -> tuple[Levels, ...]:
 def _levels(nodes: int, ends: Numbers, whole: Group) -> Levels:
     groups = (whole, *whole.groups())
     number = {id(one): -1 - at for at, one in enumerate(groups)}
-    listed = [
-        one if isinstance(one, int) else number[id(one)]
-        for group in groups
-        for one in group.members
-    ]
+    every = (member for group in groups for member in group.members)
+    listed = [member if isinstance(member, int) else number[id(member)] for member in every]
     members = np.array(listed, dtype=np.int64)
     sizes = [len(group.members) for group in groups]
     starts = np.concatenate(([0], np.cumsum(sizes)))
@@ -360,14 +358,8 @@ def module_path(layer: Layer) -> Path | None:
 def shared_path(paths: Sequence[Path]) -> Path:
     """Return what all `paths` begin with."""
     low, high = min(paths), max(paths)
-    if low == high:
-        return low
-    count = 0
-    for one, other in zip(low, high, strict=False):
-        if one != other:
-            break
-        count += 1
-    return low[:count]
+    equal = takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False))
+    return tuple(step for step, _ in equal)
 
 
 def _paths(names: Iterable[str]) -> list[Path]:

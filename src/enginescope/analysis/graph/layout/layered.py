@@ -9,21 +9,14 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
-from enginescope.analysis.graph.layout.node_places import (
-    Layers,
-    Order,
-    against_flow,
-    horizontal,
-    layered,
-    ordered,
-)
+from enginescope.analysis.graph.layout import node_places
 from enginescope.analysis.graph.layout.routes import Placed, Point, loop, ranks, routes
 from enginescope.core.process_control import gc_paused
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 
 #: Lower drawings stay one column, pixels.
 LEAST_HEIGHT = 640.0
@@ -71,9 +64,7 @@ def _cuts(sheet: Sheet, bottoms: Sequence[float], aspect: float) -> list[float]:
         for (_, y), (_, other) in pairwise(line):
             change[bisect_left(ends, min(y, other))] += 1
             change[bisect_left(ends, max(y, other))] -= 1
-    crossing = [0]
-    for step in change:
-        crossing.append(crossing[-1] + step)
+    crossing = [0, *accumulate(change)]
     column = math.sqrt(_area(sheet, bottoms) / aspect)
     count = round(sheet.height / column) if column else 1
     borders = set()
@@ -109,9 +100,7 @@ class _Columns:
             for column, x in self._passed(line, crossing):
                 spans[column] = _wider(spans[column], x, x)
         #: Places of the lines that cross each cut: the rightmost turns first.
-        self._lanes = [
-            {x: at for at, x in enumerate(sorted(some, reverse=True))} for some in crossing
-        ]
+        self._lanes = [{x: n for n, x in enumerate(sorted(xs, reverse=True))} for xs in crossing]
         self._pitch = [min(_LANE, _MOST_LANES / max(1, len(some))) for some in crossing]
         self._shift, self._borders, left = [], [], 0.0
         for column, (low, high) in enumerate(spans):
@@ -135,15 +124,10 @@ class _Columns:
                 yield cut, upper[0]
                 yield cut + 1, upper[0]
 
-    def _top(self, column: int) -> tuple[float, float]:
-        """Return where a column begins in the given drawing, and how far down in the made one."""
-        if not column:
-            return 0.0, 0.0
-        return self._cuts[column - 1], self._room(column - 1) + _BESIDE
-
     def _moved(self, column: int, x: float, y: float) -> Point:
-        begin, head = self._top(column)
-        return x + self._shift[column], y - begin + head
+        if column:
+            y = y - self._cuts[column - 1] + (self._room(column - 1) + _BESIDE)
+        return x + self._shift[column], y
 
     def _across(self, cut: int, x: float) -> list[Point]:
         """Return the way from the foot of a column to the head of the next."""
@@ -323,31 +307,23 @@ def lay_out(boxes: Boxes, spacing: Spacing | None = None) -> LaidOut:
     count, m = len(boxes.widths), len(boxes.edges)
     edges = boxes.edges.reshape(m, 2)
     groups = edges[:, 0] if boxes.groups is None else boxes.groups
+    boxes = replace(boxes, edges=edges, groups=groups)
     if len(boxes.heights) != count or len(groups) != m:
         raise ValueError("as many heights as widths and groups as edges are needed")
     if m and not (edges.min() >= 0 and edges.max() < count):
         raise ValueError("an edge ends at an unknown node")
     with gc_paused():
         pairs = [(source, target) for source, target in edges.tolist()]
-        parts = [
-            _draw(boxes, spacing, nodes, [pairs[edge] for edge in chosen], groups[chosen], chosen)
-            for nodes, chosen in connected_parts(count, pairs)
-        ]
+        parts = [_draw(boxes, spacing, *part) for part in connected_parts(count, pairs)]
         return _together(boxes, spacing, parts)
 
 
-def _draw(
-    boxes: Boxes,
-    spacing: Spacing,
-    nodes: list[int],
-    pairs: list[tuple[int, int]],
-    groups: np.ndarray,
-    edges: list[int],
-) -> _Part:
-    """Return one part; `pairs` and `groups` are of its edges, and `edges` are their numbers."""
+def _draw(boxes: Boxes, spacing: Spacing, nodes: list[int], edges: list[int]) -> _Part:
+    assert boxes.groups is not None
+    groups = boxes.groups[edges]
     local = {node: index for index, node in enumerate(nodes)}
-    ends = [(local[source], local[target]) for source, target in pairs]
-    turned = against_flow(len(nodes), [a for a, _ in ends], [b for _, b in ends])
+    ends = [(local[source], local[target]) for source, target in boxes.edges[edges].tolist()]
+    turned = node_places.against_flow(len(nodes), [a for a, _ in ends], [b for _, b in ends])
     down = [(b, a) if turn else (a, b) for (a, b), turn in zip(ends, turned, strict=True)]
     real = [index for index, (a, b) in enumerate(down) if a != b]
     real_ends = [down[index] for index in real]
@@ -357,8 +333,8 @@ def _draw(
         before[target].append(source)
         after[source].append(target)
     rank = ranks(before, after)
-    graph = layered(rank, real_ends, groups[real].tolist())
-    order, crossings = ordered(graph)
+    graph = node_places.layered(rank, real_ends, groups[real].tolist())
+    order, crossings = node_places.ordered(graph)
     placed = _placed(graph, order, spacing, (boxes.widths[nodes], boxes.heights[nodes]))
     lines = [loop(placed, a) if a == b else [] for a, b in down]
     drawn = routes(placed, graph, real_ends, spacing.below)
@@ -383,11 +359,14 @@ def _draw(
 
 
 def _placed(
-    graph: Layers, order: Order, spacing: Spacing, sizes: tuple[np.ndarray, np.ndarray]
+    graph: node_places.Layers,
+    order: node_places.Order,
+    spacing: Spacing,
+    sizes: tuple[np.ndarray, np.ndarray],
 ) -> Placed:
     bends = len(graph.rank) - graph.nodes
     widths = sizes[0].tolist() + [6.0] * bends  # what an edge takes beside others and nodes
-    x = horizontal(graph, order, widths, spacing.beside)
+    x = node_places.horizontal(graph, order, widths, spacing.beside)
     tall = [0.0] * len(order)
     for rank, height in zip(graph.rank, sizes[1].tolist(), strict=False):
         tall[rank] = max(tall[rank], height)

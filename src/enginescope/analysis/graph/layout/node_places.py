@@ -12,7 +12,6 @@ Which edges to turn around so that no cycle is left.
 
 from __future__ import annotations
 
-import itertools
 import math
 from bisect import bisect_right
 from collections import defaultdict
@@ -192,10 +191,7 @@ def _sweep(order: Order, graph: Layers, place: list[int], sweep: int) -> None:
         if flips:
             row.reverse()
         # neighbors on the other side decide between equal barycentres
-        keys = {
-            node: _mean(near[node], place, node) + 1e-4 * _mean(far[node], place, node)
-            for node in row
-        }
+        keys = {it: _mean(near[it], place, it) + 1e-4 * _mean(far[it], place, it) for it in row}
         row.sort(key=keys.__getitem__)
         _number(row, place)
 
@@ -283,7 +279,7 @@ def _mirrored(rows: Order, place: list[int], near: list[list[int]]) -> _View:
 def _conflicts(graph: Layers, order: Order, place: list[int]) -> set[tuple[int, int]]:
     """Pairs (upper, lower) that cross an edge between bends, which is to stay straight."""
     barred: set[tuple[int, int]] = set()
-    for upper, row in itertools.pairwise(order):
+    for upper, row in pairwise(order):
         if len(row) < 2 or len(upper) < 2:
             continue
         low, scanned = 0, 0
@@ -339,7 +335,7 @@ def _placed(order: Order, root: list[int], widths: list[float], gap: float) -> l
     after: list[list[tuple[int, float]]] = [[] for _ in root]
     waiting = [0] * len(root)
     for row in order:
-        for left, right in itertools.pairwise(row):
+        for left, right in pairwise(row):
             apart = (widths[left] + widths[right]) / 2 + gap
             after[root[left]].append((root[right], apart))
             waiting[root[right]] += 1

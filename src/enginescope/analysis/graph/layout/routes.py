@@ -79,7 +79,9 @@ def _through(placed: Placed, source: int, target: int, chain: list[int]) -> list
         x, middle, half = placed.x[bend], placed.y[bend], placed.heights[bend] / 2
         points += [(x, middle - half), (x, middle + half)]
     points.append((end, placed.y[target] - placed.heights[target] / 2))
-    return _without_straight(points)
+    triples = zip(points, points[1:], points[2:], strict=False)
+    bent = [at for before, at, after in triples if not before[0] == at[0] == after[0]]
+    return [points[0], *bent, points[-1]]
 
 
 def _facing(placed: Placed, source: int, target: int) -> tuple[float, float]:
@@ -99,14 +101,6 @@ def _side(placed: Placed, node: int, sign: int) -> float:
 
 def _nearest(placed: Placed, node: int, x: float) -> float:
     return min(max(x, _side(placed, node, -1)), _side(placed, node, 1))
-
-
-def _without_straight(points: list[Point]) -> list[Point]:
-    kept = points[:1]
-    for index in range(1, len(points) - 1):
-        if not points[index - 1][0] == points[index][0] == points[index + 1][0]:
-            kept.append(points[index])
-    return [*kept, points[-1]]
 
 
 def _lanes(graph: Layers, edges: Sequence[tuple[int, int]]) -> dict[int, int]:

@@ -156,8 +156,8 @@ class Picture:
         of_layer = {one.index: work for one, work in zip(self._plan.layers, works, strict=True)}
         if self.options.color != "lint":
             return Wording(works=of_layer)
-        from enginescope.rules.base import LintInput
         from enginescope.rules.engine import lint
+        from enginescope.rules.view import LintInput
 
         given = LintInput(plan=self._plan, profile=self._profile, device=self._device)
         found = findings_by_layer(lint(given).findings)
