@@ -69,9 +69,9 @@ def test_only_requests_wholly_within_the_window_are_kept(clock: Clock) -> None:
     result = shared(clock, window)
     # requests begin at 0, 30, 60, …: those from 120 to 960 end by 990
     assert len(result.samples[0]) == 29
-    assert result.outcome.before == 4
-    assert result.outcome.after >= 1
-    assert result.outcome.window_ms == pytest.approx(900)
+    assert result.contention.before == 4
+    assert result.contention.after >= 1
+    assert result.contention.window_ms == pytest.approx(900)
     assert result.stop.iterations == 29
     assert result.samples[0].start_ms[:2] == pytest.approx([0, 30])
 
@@ -86,7 +86,7 @@ def test_it_goes_on_with_requests_while_others_are_not_warm(clock: Clock) -> Non
     begin = clock.now
     window = Window(begin + 900_000_000, begin + 1_200_000_000)
     result = shared(clock, window, calls=5)
-    assert result.outcome.before == 30
+    assert result.contention.before == 30
 
 
 def test_a_window_without_a_whole_request_is_an_error(clock: Clock) -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from enginescope.backends.base import ProgressSink
+from enginescope.backends.base import Measured, ProgressSink
 from enginescope.backends.loop import Recorder, loop_state, next_chunk, with_warm_up
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.process_control import gc_paused
@@ -133,18 +133,10 @@ def other_ended() -> BackendError:
     return BackendError("contention", why=OTHER_ENDED)
 
 
-class SharedLoop(NamedTuple):
-    """What a contender measured."""
-
-    samples: tuple[Samples, ...]
-    stop: StopReport
-    outcome: ContentionOutcome
-
-
 def shared_loop(
     recorder: Recorder, warming: Recorder, meeting: Meeting, progress: ProgressSink
-) -> SharedLoop:
-    """Issue requests until the window of all contenders is over."""
+) -> Measured:
+    """Issue requests until the window of all contenders is over; return those wholly within it."""
     load = LoadMeter()
     load.start()
     window: Window | None = None
@@ -164,7 +156,7 @@ def shared_loop(
     return _within(shifted, with_warm_up(recorder, warming), load.own_cores())
 
 
-def _within(window: Window, samples: tuple[Samples, ...], cores: float | None) -> SharedLoop:
+def _within(window: Window, samples: tuple[Samples, ...], cores: float | None) -> Measured:
     """Return the samples that lie within the window; its times count from the first sample."""
     headline = samples[0]
     if headline.start_ms is None:
@@ -190,8 +182,6 @@ def _within(window: Window, samples: tuple[Samples, ...], cores: float | None) -
         duration_ms=to_ms - from_ms,
         half_width_pct=interval.half_width_pct if interval else None,
     )
-    after = int((is_after & ~is_before).sum())
-    outcome = ContentionOutcome(
-        window_ms=to_ms - from_ms, before=int(is_before.sum()), after=after, cores=cores
-    )
-    return SharedLoop(cut, stop, outcome)
+    before, after = int(is_before.sum()), int((is_after & ~is_before).sum())
+    outcome = ContentionOutcome(window_ms=to_ms - from_ms, before=before, after=after, cores=cores)
+    return Measured(samples=cut, stop=stop, contention=outcome)

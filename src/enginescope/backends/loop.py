@@ -88,6 +88,10 @@ class TimedRecorder:
             for metric, values in values_ms.items()
         )
 
+    def samples(self) -> tuple[Samples, ...]:
+        """Return metric ``latency``, in the order of the starts."""
+        return self._series({"latency": self.times_ms()})
+
 
 def extend(values: array[Any], column: Array) -> None:
     """Append a column to an array of eight-byte items."""
@@ -123,9 +127,6 @@ class StepRecorder(TimedRecorder):
         self.wall_ms += (clock() - first) / 1e6
         self._starts.extend(starts)
         self._times.extend(times)
-
-    def samples(self) -> tuple[Samples, ...]:
-        return self._series({"latency": self.times_ms()})
 
 
 class _Taken:
@@ -165,10 +166,9 @@ class ThreadsRecorder(TimedRecorder):
             thread.start()
         for thread in threads:
             thread.join()
-        errors = [times.error for times in taken if times.error is not None]
-        for error in errors:
-            if not isinstance(error, BrokenBarrierError):
-                raise error
+        for times in taken:
+            if times.error is not None and not isinstance(times.error, BrokenBarrierError):
+                raise times.error
         each = (zip(times.starts, times.ends, strict=True) for times in taken)
         self._extend(np.array(sorted(chain.from_iterable(each)), np.int64).reshape(-1, 2))
 
@@ -179,10 +179,6 @@ class ThreadsRecorder(TimedRecorder):
             threads = min(len(rows), self.in_flight)
             ends = np.sort(rows[:, 1])[-threads:]
             self.wall_ms += float((ends - rows[:threads, 0]).mean()) / 1e6
-
-    def samples(self) -> tuple[Samples, ...]:
-        """Return metric ``latency``, in the order of the starts."""
-        return self._series({"latency": self.times_ms()})
 
 
 def _take(step: Step, untimed: int, gate: Barrier, numbers: Iterator[int], taken: _Taken) -> None:
@@ -226,7 +222,6 @@ def warm_up(series: Recorder, rule: WarmUp, progress: ProgressSink) -> WarmUpRep
     if rule.time_ms == 0 and rule.iterations == 0:
         return WarmUpReport(iterations=0, duration_ms=0.0, ended_by="fixed")
     begin = perf_counter_ns()
-    ended_by: Literal["steady", "limit"] = "steady"
     with gc_paused():
         while True:
             series.run(*next_chunk(series))
@@ -235,11 +230,10 @@ def warm_up(series: Recorder, rule: WarmUp, progress: ProgressSink) -> WarmUpRep
             progress(loop_state("warm_up", series, elapsed_ms, limit_ms))
             if elapsed_ms < rule.time_ms or len(series) < rule.iterations:
                 continue
-            if is_steady(series.times_ms()):
+            steady = is_steady(series.times_ms())
+            if steady or elapsed_ms >= limit_ms:
                 break
-            if elapsed_ms >= limit_ms:
-                ended_by = "limit"
-                break
+    ended_by: Literal["steady", "limit"] = "steady" if steady else "limit"
     return WarmUpReport(iterations=len(series), duration_ms=elapsed_ms, ended_by=ended_by)
 
 

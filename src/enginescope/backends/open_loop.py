@@ -195,9 +195,8 @@ class LoadRecorder:
         """Return where the loop in C ends for a moment: at the longest gap of those that come."""
         times = (due[number] + STRETCH_NS // 2, due[number] + STRETCH_NS)
         first, last = np.searchsorted(due[number + 1 :], times)
-        gap = (
-            int(np.argmax(np.diff(due[number + first : number + last + 1]))) if last > first else 0
-        )
+        gaps = np.diff(due[number + first : number + last + 1])
+        gap = int(np.argmax(gaps)) if gaps.size else 0
         most = STRETCH_NS / 1e6 / (self._closed_ms or STRETCH_NS)
         return min(number + int(first) + gap + 1, number + max(int(most), 1), due.size)
 

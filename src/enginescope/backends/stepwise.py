@@ -20,7 +20,6 @@ from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Samples
 from enginescope.probe.host import CpuLossMeter, LoadMeter, peak_rss_bytes
 from enginescope.probe.nvml import computing_pids
 from enginescope.probe.processes import others_among
@@ -30,8 +29,7 @@ from enginescope.probe.telemetry.sampling import Sampling, now_ms, series_of
 from enginescope.records.plan.plan import Profile
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, TelemetryRule
-from enginescope.records.run.load_and_contention import ContentionOutcome, LoadOutcome
-from enginescope.records.run.run import Phase, ProviderShare, StopReport
+from enginescope.records.run.run import Phase, ProviderShare
 from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span, Telemetry
 from enginescope.records.tensor import Tensor
 
@@ -240,16 +238,6 @@ class _Watched(NamedTuple):
     further: list[Session]
 
 
-class _TimedLoop(NamedTuple):
-    """What the timed loop of a job gave."""
-
-    recorder: Recorder
-    stop: StopReport
-    samples: tuple[Samples, ...]
-    load: LoadOutcome | None = None
-    contention: ContentionOutcome | None = None
-
-
 _Profiled: TypeAlias = tuple[Profile, tuple[Notice, ...]]
 ProfilePass: TypeAlias = Callable[[Job, Feeds], _Profiled]
 #: Adds to what was measured what only this kind of session knows.
@@ -321,11 +309,13 @@ def _over_session(
     meter.start()
     losses.start()
     watch.begin()
-    timed = _timed_loop(job, watched, warming, meeting, progress)
+    recorder, timed = _timed_loop(job, watched, warming, meeting, progress)
     watch.end()
+    assert timed.stop is not None
     other_load, cpu_loss = meter.other_cores(), losses.loss()
     inputs, outputs = session.tensors()
-    measured = Measured(
+    measured = replace(
+        timed,
         phases=(
             Phase(name="first_inference", duration_ms=first_ms),
             Phase(name="warm_up", duration_ms=warmup_report.duration_ms),
@@ -334,20 +324,16 @@ def _over_session(
         inputs=inputs,
         outputs=outputs,
         batch=fed.batch,
-        samples=timed.samples,
         warmup=warmup_report,
-        stop=timed.stop,
         peak_memory_bytes=peak_rss_bytes(),
         other_load_cores=other_load,
         cpu_loss=cpu_loss,
         providers=session.providers,
         placement=session.placement,
         notices=(*fed.notices, *session.notices()),
-        load=timed.load,
-        contention=timed.contention,
     )
     if complete is not None:
-        measured = complete(measured, session, timed.recorder)
+        measured = complete(measured, session, recorder)
     if timed.load is not None and measured.mode is not None:  # queries overlap
         mode = replace(measured.mode, in_flight=None)
         measured = replace(measured, mode=mode)
@@ -356,18 +342,17 @@ def _over_session(
 
 def _timed_loop(
     job: Job, watched: _Watched, warming: Recorder, meeting: Meeting | None, progress: ProgressSink
-) -> _TimedLoop:
+) -> tuple[Recorder, Measured]:
     """Run the loop of the job: a load test, a window of several contenders, or the stop rule's."""
     recorder = _recorder(job, watched, warming)
     if isinstance(recorder, LoadRecorder):
         stop = recorder.serve(progress)
-        return _TimedLoop(recorder, stop, recorder.samples(), load=recorder.outcome())
+        return recorder, Measured(stop=stop, samples=recorder.samples(), load=recorder.outcome())
     watching = watched.watch.beside(progress)
     if meeting is not None:
-        samples, stop, outcome = shared_loop(recorder, warming, meeting, watching)
-        return _TimedLoop(recorder, stop, samples, contention=outcome)
+        return recorder, shared_loop(recorder, warming, meeting, watching)
     stop = timed_loop(recorder, job.workload.stop, watching, warming)
-    return _TimedLoop(recorder, stop, with_warm_up(recorder, warming))
+    return recorder, Measured(stop=stop, samples=with_warm_up(recorder, warming))
 
 
 def _recorder(job: Job, watched: _Watched, warming: Recorder) -> Recorder:
@@ -387,11 +372,10 @@ def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> 
     """Repeat the loop under sampling, if that was asked for, and add what the GPU has reported."""
     session, watch = watched.session, watched.watch
     repeated, duration_ms = clocked(partial(watch.repeat, session.recorder, progress))
-    phase = Phase(name="telemetry", duration_ms=duration_ms)
-    phases = (*measured.phases, phase) if repeated else measured.phases
-    return replace(
-        measured, gpu=watch.result(), phases=phases, notices=(*measured.notices, *watch.notices)
-    )
+    if repeated:
+        phase = Phase(name="telemetry", duration_ms=duration_ms)
+        measured = replace(measured, phases=(*measured.phases, phase))
+    return replace(measured, gpu=watch.result(), notices=(*measured.notices, *watch.notices))
 
 
 def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measured:

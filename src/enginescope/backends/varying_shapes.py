@@ -259,12 +259,10 @@ class Prompt(Record, frozen=True, kw_only=True):
         return changed
 
     def notice(self, tokens: int) -> Notice:
-        return Notice(
-            "I-DECODE",
-            f"a request is a prompt of {self.length} tokens after a past of "
-            f"{self.before}, and {tokens} generated tokens; layers are not timed",
-            {"prompt": self.length, "past": self.before, "tokens": tokens},
-        )
+        prompt = f"a prompt of {self.length} tokens after a past of {self.before}"
+        message = f"a request is {prompt}, and {tokens} generated tokens; layers are not timed"
+        evidence = {"prompt": self.length, "past": self.before, "tokens": tokens}
+        return Notice("I-DECODE", message, evidence)
 
 
 def prompt_of(shapes: Mapping[str, Shape], integers: Iterable[str]) -> Prompt:

@@ -54,8 +54,5 @@ def require(module: str, *, purpose: str, install: str) -> ModuleType:
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError) and (error.name or "") in module
         why = f"{purpose} needs it" if missing else f"it is installed but fails to import: {error}"
-        raise MissingDependencyError(
-            f"Python package {module.partition('.')[0]} is not available",
-            why=why,
-            hint=f"pip install '{install}'",
-        ) from error
+        what = f"Python package {module.partition('.')[0]} is not available"
+        raise MissingDependencyError(what, why=why, hint=f"pip install '{install}'") from error

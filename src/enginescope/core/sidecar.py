@@ -88,11 +88,9 @@ def check_seal(data: bytes, source: str) -> None:
     flips = sum((a ^ b).bit_count() for a, b in zip(frame, end, strict=False))
     if (len(end) < _LENGTH or flips > _FLIPS) and f'"{SEAL}"'.encode() not in data:
         return
-    raise FormatError(
-        source,
-        why="its checksum is another: it was damaged, or changed by hand",
-        hint=f"restore it from a copy; if the change was meant, remove the last field, {SEAL}",
-    )
+    why = "its checksum is another: it was damaged, or changed by hand"
+    hint = f"restore it from a copy; if the change was meant, remove the last field, {SEAL}"
+    raise FormatError(source, why=why, hint=hint)
 
 
 def load_record(kind: type[T], folder: Path, name: str) -> T:

@@ -33,10 +33,8 @@ def parse_duration_ms(text: str) -> float:
     """Return milliseconds from ``200ms``, ``10s``, ``2min``; a number without a unit is seconds."""
     match = _NUMBER.match(text)
     if not match or match[2] not in _DURATION_MS:
-        raise UsageError(
-            f"{text!r} is not a duration",
-            hint="seconds, or a number with a unit: 500us, 200ms, 10s, 2min",
-        )
+        hint = "seconds, or a number with a unit: 500us, 200ms, 10s, 2min"
+        raise UsageError(f"{text!r} is not a duration", hint=hint)
     return float(match[1]) * _DURATION_MS[match[2]]
 
 

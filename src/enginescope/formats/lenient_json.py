@@ -137,13 +137,9 @@ def _whole_elements(data: bytes, end: int, source: str, why: str) -> Any:
     failure = FormatError(source, where=f"line {line}, byte {end}", why=why, expected="valid JSON")
     rest = data[end:].lstrip(b" \t\r\n,")
     if "trailing" in why and rest[:1] in (b"{", b"["):
-        raise FormatError(
-            source,
-            where=f"byte {end}",
-            why="a second JSON value begins there",
-            expected="one JSON value",
-            hint="enginescope import reads each value as a run of its own",
-        )
+        why, expected = "a second JSON value begins there", "one JSON value"
+        hint = "enginescope import reads each value as a run of its own"
+        raise FormatError(source, where=f"byte {end}", why=why, expected=expected, hint=hint)
     kept = sound_part(data[:end].decode("utf-8", errors="ignore"))
     with suppress(msgspec.DecodeError):
         value = _decode(kept.encode(), source) if kept is not None else None

@@ -355,11 +355,9 @@ def _sm_mhz(nvml: Any, handle: Any, sm: SmClock, known: Sequence[int]) -> int | 
 def _refused(nvml: Any, error: Any, gpu: str, wanted: ClockLock) -> UsageError:
     by_hand = f"{lock_command(gpu, wanted)}; afterwards {reset_command(gpu, wanted)}"
     if error.value == nvml.NVML_ERROR_NO_PERMISSION:
-        return UsageError(
-            f"{_OPTION}: not allowed to set the clocks of GPU {gpu}",
-            why="NVML needs root for it (in a container also the capability SYS_ADMIN)",
-            hint=f"as root, or by hand: {by_hand}",
-        )
+        what = f"{_OPTION}: not allowed to set the clocks of GPU {gpu}"
+        why = "NVML needs root for it (in a container also the capability SYS_ADMIN)"
+        return UsageError(what, why=why, hint=f"as root, or by hand: {by_hand}")
     if error.value == nvml.NVML_ERROR_NOT_SUPPORTED:
         why = "the GPU or its driver cannot lock them (Volta and newer can; a MIG slice cannot)"
     elif wanted.sm_mhz is None:

@@ -55,58 +55,42 @@ def _on_processor(run: Run) -> Iterator[Notice]:
         evidence = {"other_cores": other, "cores": cores, "unstable": unstable}
         yield Notice(code="W-LOAD", message=message, evidence=evidence)
     if loss.steal_pct is not None and loss.steal_pct >= STEAL_PCT:
-        yield Notice(
-            code="W-STEAL",
-            message=f"stolen CPU time: the hypervisor took {loss.steal_pct:.1f} %; use a machine "
-            "with dedicated cores",
-            evidence={"steal_pct": loss.steal_pct},
-        )
+        took = f"stolen CPU time: the hypervisor took {loss.steal_pct:.1f} %"
+        message = f"{took}; use a machine with dedicated cores"
+        yield Notice("W-STEAL", message, {"steal_pct": loss.steal_pct})
     if loss.throttled_periods:
         of = f" of {loss.periods:,}" if loss.periods else ""
         stopped = f", its threads for {loss.throttled_ms:,.0f} ms" if loss.throttled_ms else ""
-        yield Notice(
-            code="W-CPU-QUOTA",
-            message=f"the container was stopped by its CPU quota in {loss.throttled_periods:,}{of} "
-            f"periods{stopped}",
-            evidence={
-                name: getattr(loss, name)
-                for name in ("throttled_periods", "periods", "throttled_ms")
-            },
-        )
+        periods = f"{loss.throttled_periods:,}{of} periods"
+        message = f"the container was stopped by its CPU quota in {periods}{stopped}"
+        fields = ("throttled_periods", "periods", "throttled_ms")
+        yield Notice("W-CPU-QUOTA", message, {name: getattr(loss, name) for name in fields})
     shared = shared_cores(run.job.conditions.pinned_cores)
     if shared:
         groups = "; ".join(" and ".join(map(str, group)) for group in shared)
         message = f"pinned threads of one physical core ({groups}) share its units"
-        cores_shared = [list(group) for group in shared]
-        yield Notice(code="W-SMT-SIBLINGS", message=message, evidence={"groups": cores_shared})
+        yield Notice("W-SMT-SIBLINGS", message, {"groups": [list(group) for group in shared]})
 
 
 def _on_timing(run: Run) -> Iterator[Notice]:
     warmup, stop, rule = run.warmup, run.stop, run.job.workload.stop
     if warmup is not None and warmup.ended_by == "limit":
-        yield Notice(
-            code="W-WARMUP",
-            message=f"still not steady after {warmup.iterations:,} warm-up iterations "
-            f"({warmup.duration_ms / 1e3:.1f} s)",
-            evidence={"iterations": warmup.iterations, "duration_ms": warmup.duration_ms},
-        )
+        spent = f"{warmup.iterations:,} warm-up iterations ({warmup.duration_ms / 1e3:.1f} s)"
+        evidence = {"iterations": warmup.iterations, "duration_ms": warmup.duration_ms}
+        yield Notice("W-WARMUP", f"still not steady after {spent}", evidence)
     if stop is not None and stop.rule == "hard_limit":
-        yield Notice(
-            code="W-STOPPED-SHORT",
-            message=f"only {stop.iterations} of at least {rule.min_samples} samples in "
-            f"{stop.duration_ms / 1e3:.0f} s; a longer --max-time gives more",
-            evidence={"samples": stop.iterations, "wanted": rule.min_samples},
-        )
+        few = f"only {stop.iterations} of at least {rule.min_samples} samples"
+        message = f"{few} in {stop.duration_ms / 1e3:.0f} s; a longer --max-time gives more"
+        evidence = {"samples": stop.iterations, "wanted": rule.min_samples}
+        yield Notice("W-STOPPED-SHORT", message, evidence)
     if stop is not None and stop.rule == "max_time" and rule.precision_pct is not None:
         half = stop.half_width_pct
         reached = "not known" if half is None else f"±{half:.2g} %"
-        yield Notice(
-            code="I-SHORT-OF-GOAL",
-            message=f"stopped at --max-time after {stop.duration_ms / 1e3:.3g} s: the 95 % "
-            f"interval of the median is {reached}, the goal is ±{rule.precision_pct:g} %; "
-            "a longer --max-time narrows it",
-            evidence={"half_width_pct": half, "goal_pct": rule.precision_pct},
-        )
+        goal = f"{reached}, the goal is ±{rule.precision_pct:g} %; a longer --max-time narrows it"
+        ended = f"stopped at --max-time after {stop.duration_ms / 1e3:.3g} s"
+        message = f"{ended}: the 95 % interval of the median is {goal}"
+        goal_pct = rule.precision_pct
+        yield Notice("I-SHORT-OF-GOAL", message, {"half_width_pct": half, "goal_pct": goal_pct})
 
 
 def _on_load(run: Run) -> Iterator[Notice]:
@@ -117,41 +101,32 @@ def _on_load(run: Run) -> Iterator[Notice]:
         share = p99_ms / float(np.median(service.values_ms))
         part = f"{format_significant(share, 2)} ×" if share >= 1 else f"{100 * share:.0f} % of"
         if share > LATE_SHARE:
-            yield Notice(
-                code="W-LATE",
-                message="the load generator was late: 1 % of the queries started "
+            message = (
+                "the load generator was late: 1 % of the queries started "
                 f"{format_ms(p99_ms, 2)} or more after they could ({part} the median service "
-                "time); measure again on an idle machine, or with fewer workers",
-                evidence={"p99_ms": p99_ms, "share_pct": 100 * share},
+                "time); measure again on an idle machine, or with fewer workers"
             )
+            yield Notice("W-LATE", message, {"p99_ms": p99_ms, "share_pct": 100 * share})
     if outcome is None:
         return
     if service is not None and rule is not None and outcome.rate_per_s is not None:
         served_per_s = rule.workers * 1e3 / float(service.values_ms.mean())
         workers = "1 worker serves" if rule.workers == 1 else f"{rule.workers} workers serve"
         if outcome.rate_per_s >= served_per_s:
-            yield Notice(
-                code="W-OVERLOAD",
-                message=f"{format_significant(outcome.rate_per_s)} queries/s arrive and {workers} "
-                f"{format_significant(served_per_s)}/s: the queue grows, so latency depends on the "
-                "length of the test; lower --rate",
-                evidence={"rate_per_s": outcome.rate_per_s, "served_per_s": served_per_s},
-            )
+            arrive = f"{format_significant(outcome.rate_per_s)} queries/s arrive"
+            grows = "the queue grows, so latency depends on the length of the test; lower --rate"
+            message = f"{arrive} and {workers} {format_significant(served_per_s)}/s: {grows}"
+            evidence = {"rate_per_s": outcome.rate_per_s, "served_per_s": served_per_s}
+            yield Notice("W-OVERLOAD", message, evidence)
     if outcome.unserved:
-        yield Notice(
-            code="W-UNSERVED",
-            message=f"{outcome.unserved:,} of {outcome.planned:,} queries were still waiting when "
-            "the test ended; they count as slower than any limit, and the percentiles leave them "
-            "out",
-            evidence={"unserved": outcome.unserved, "planned": outcome.planned},
-        )
+        waiting = f"{outcome.unserved:,} of {outcome.planned:,} queries were still waiting"
+        slow = "they count as slower than any limit, and the percentiles leave them out"
+        evidence = {"unserved": outcome.unserved, "planned": outcome.planned}
+        yield Notice("W-UNSERVED", f"{waiting} when the test ended; {slow}", evidence)
     if outcome.failed:
-        yield Notice(
-            code="W-QUERIES-FAILED",
-            message=f"{outcome.failed:,} of {outcome.planned:,} queries failed, the first with: "
-            f"{outcome.error}",
-            evidence={"failed": outcome.failed, "planned": outcome.planned},
-        )
+        failed = f"{outcome.failed:,} of {outcome.planned:,} queries failed"
+        evidence = {"failed": outcome.failed, "planned": outcome.planned}
+        yield Notice("W-QUERIES-FAILED", f"{failed}, the first with: {outcome.error}", evidence)
 
 
 #: What a text of a backend is, by the end of its name.

@@ -24,23 +24,19 @@ from enginescope.probe.processes import SERVER_NAME
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
+from enginescope.runner import session
 from enginescope.runner.assemble import notices_of_run
 from enginescope.runner.isolate import Ended, kill_running, run_isolated
 from enginescope.runner.machine.gpu_condition import cool_down
-from enginescope.runner.session import (
-    Engine,
-    Sink,
-    dated,
-    engine_of,
-    measured_run,
-    now,
-    run_of_build,
-)
 from enginescope.runner.worker import FURTHER_JOBS, RESULT, WorkerResult
 
 
 def run_contenders(
-    jobs: Sequence[Job], sink: Sink, *, command: str | None = None, watcher: Watcher | None = None
+    jobs: Sequence[Job],
+    sink: session.Sink,
+    *,
+    command: str | None = None,
+    watcher: Watcher | None = None,
 ) -> tuple[Run, ...]:
     """Run `jobs` at the same time; their `Job.contention` names all of them.
 
@@ -54,9 +50,9 @@ def run_contenders(
     watch = watcher or Watcher()
     watch.started(0, jobs[0])
     with temporary_folder() as folder:
-        created = now()
+        created = session.now()
         runs = _together(jobs, folder, partial(watch.progressed, 0))
-        runs = tuple(dated(run, created, command) for run in runs)
+        runs = tuple(session.dated(run, created, command) for run in runs)
         for run in runs:
             sink(run)
     return runs
@@ -66,11 +62,11 @@ def _together(
     jobs: Sequence[Job], folder: Path, on_progress: Callable[[Progress], None]
 ) -> tuple[Run, ...]:
     own = [folder / str(number) for number in range(len(jobs))]
-    engines: list[Engine] = []
+    engines: list[session.Engine] = []
     for job, place in zip(jobs, own, strict=True):
-        engine = engine_of(job, place / "build", on_progress)
+        engine = session.engine_of(job, place / "build", on_progress)
         if engine.failed:
-            return (run_of_build(job, engine, place / "build"),)
+            return (session.run_of_build(job, engine, place / "build"),)
         engines.append(engine)
     cooled = cool_down(jobs[0], on_progress)
     rule = jobs[0].contention
@@ -88,7 +84,7 @@ def _together(
         relay = _Relay(len(jobs), jobs[0].workload.stop.duration_ms or 0.0)
         ended, pids = _in_processes(ready, own, relay, on_progress), frozenset(relay.pids)
     runs = [
-        measured_run(engine, end, place, cooled)
+        session.measured_run(engine, end, place, cooled)
         for engine, end, place in zip(engines, ended, own, strict=True)
     ]
     cores = [run.contention.cores if run.contention else None for run in runs]

@@ -24,6 +24,7 @@ from typing import IO, Literal, cast
 
 import msgspec
 
+from enginescope.backends import contention
 from enginescope.backends.base import (
     Answering,
     Backend,
@@ -34,16 +35,6 @@ from enginescope.backends.base import (
     Measured,
     Preparing,
     ProgressSink,
-)
-from enginescope.backends.contention import (
-    LOADED,
-    MEETING,
-    WARM,
-    Meeting,
-    Rendezvous,
-    Seat,
-    Window,
-    other_ended,
 )
 from enginescope.backends.registry import backend_of
 from enginescope.backends.varying_shapes import Changing
@@ -157,7 +148,7 @@ def execute_together(jobs: tuple[Job, ...], folder: Path) -> dict[Path, WorkerRe
     Returns:
         By the folder of each: the first one's is `folder`, the others' lie in it.
     """
-    rendezvous = Rendezvous(len(jobs), jobs[0].workload.stop.duration_ms or 0.0)
+    rendezvous = contention.Rendezvous(len(jobs), jobs[0].workload.stop.duration_ms or 0.0)
     places = [folder, *(folder / str(number) for number in range(1, len(jobs)))]
     results: dict[Path, WorkerResult] = {}
 
@@ -165,7 +156,9 @@ def execute_together(jobs: tuple[Job, ...], folder: Path) -> dict[Path, WorkerRe
         place = places[number]
         place.mkdir(exist_ok=True)
         try:
-            results[place] = execute(jobs[number], place, "measure", Seat(rendezvous, number))
+            results[place] = execute(
+                jobs[number], place, "measure", contention.Seat(rendezvous, number)
+            )
         finally:
             rendezvous.abort()
 
@@ -190,26 +183,26 @@ class ParentMeeting:
 
     def loaded(self) -> None:
         """Wait until all contenders have loaded."""
-        self._report(Progress(phase=LOADED))
+        self._report(Progress(phase=contention.LOADED))
         self._line()
 
-    def warm(self, typical_ms: float) -> Window | None:
+    def warm(self, typical_ms: float) -> contention.Window | None:
         """Say that this contender is warm; return the window once all are."""
-        self._report(Progress(phase=WARM, median_ms=typical_ms))
+        self._report(Progress(phase=contention.WARM, median_ms=typical_ms))
         if not select.select([self._lines], [], [], 0)[0]:
             return None
         begin, end = self._line().split()
-        return Window(int(begin), int(end))
+        return contention.Window(int(begin), int(end))
 
     def _line(self) -> bytes:
         line = self._lines.readline()
         if not line:
-            raise other_ended()
+            raise contention.other_ended()
         return line
 
 
 def execute(
-    job: Job, folder: Path, task: Task = "measure", meeting: Meeting | None = None
+    job: Job, folder: Path, task: Task = "measure", meeting: contention.Meeting | None = None
 ) -> WorkerResult:
     """Do `task` of `job` in this process and return the result, whatever became of it.
 
@@ -217,7 +210,7 @@ def execute(
         meeting: Where a contender meets the others.
     """
     if meeting is not None:
-        MEETING.set(meeting)
+        contention.MEETING.set(meeting)
     environment = probe_environment()
     report = partial(_write_progress, folder / PROGRESS)
     report(Progress(phase="imports"))

@@ -112,12 +112,9 @@ def check_token(token: str) -> str:
     """Return a token that cannot be guessed."""
     stripped = token.strip()
     if len(stripped) < LEAST_TOKEN_CHARACTERS or not stripped.isascii():
-        raise UsageError(
-            "the token",
-            why=f"it has {len(stripped)} characters, or some that no header can hold",
-            hint=f"at least {LEAST_TOKEN_CHARACTERS} letters and digits; "
-            "--token-file creates a missing file",
-        )
+        why = f"it has {len(stripped)} characters, or some that no header can hold"
+        least = f"at least {LEAST_TOKEN_CHARACTERS} letters and digits"
+        raise UsageError("the token", why=why, hint=f"{least}; --token-file creates a missing file")
     return stripped
 
 

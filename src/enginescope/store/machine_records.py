@@ -50,12 +50,9 @@ class MachineRecords(Generic[T]):
             return ()
         found = decode(read_stored(path), self._document, source=str(path))
         if found.schema_version > SCHEMA:
-            raise StoreError(
-                str(path),
-                why=f"it is of version {found.schema_version}, this enginescope knows up to "
-                f"{SCHEMA}",
-                hint="install a newer enginescope",
-            )
+            known = f"this enginescope knows up to {SCHEMA}"
+            why = f"it is of version {found.schema_version}, {known}"
+            raise StoreError(str(path), why=why, hint="install a newer enginescope")
         entries: tuple[T, ...] = getattr(found, self._field)
         return entries
 

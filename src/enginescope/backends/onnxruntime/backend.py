@@ -24,14 +24,7 @@ from enginescope.backends.onnxruntime.options import (
     fp16_way,
     session_options,
 )
-from enginescope.backends.onnxruntime.providers import providers
-from enginescope.backends.onnxruntime.providers.opening import (
-    Setup,
-    add_provider,
-    open_session,
-    reasons_of,
-    setup_of,
-)
+from enginescope.backends.onnxruntime.providers import opening, providers
 from enginescope.backends.onnxruntime.providers.placement import (
     probe_failure,
     require_work,
@@ -74,7 +67,7 @@ _MOST_MS = 10_000.0
 Start = tuple[tuple[Phase, ...], Notice]
 
 
-def compiled_start(ort: Any, job: Job, setup: Setup) -> Start:
+def compiled_start(ort: Any, job: Job, setup: opening.Setup) -> Start:
     """Compile a model, and time sessions from it and from the original, interleaved.
 
     The provider's caches are not used. Times are medians of three, or of fewer when they take
@@ -111,26 +104,26 @@ def compiled_start(ort: Any, job: Job, setup: Setup) -> Start:
     return phases, Notice("I-EP-CONTEXT", message, evidence)
 
 
-def _compile(ort: Any, job: Job, setup: Setup, target: str) -> float:
+def _compile(ort: Any, job: Job, setup: opening.Setup, target: str) -> float:
     """Write the EPContext model and return the time, ms."""
     if not hasattr(ort, "ModelCompiler"):
         raise UnsupportedError("ModelCompiler", why=f"ONNX Runtime {ort.__version__} has none")
     options = session_options(ort, job.backend.options, job.conditions.pinned_cores)
-    add_provider(ort, setup, options)
+    opening.add_provider(ort, setup, options)
     flag = int(ort.OrtCompileApiFlags.ERROR_IF_NO_NODES_COMPILED)
     begin = perf_counter_ns()
     ort.ModelCompiler(options, setup.model, flags=flag).compile_to_file(target)
     return (perf_counter_ns() - begin) / 1e6
 
 
-def _times_ms(ort: Any, job: Job, setups: tuple[Setup, ...]) -> list[list[float]]:
+def _times_ms(ort: Any, job: Job, setups: tuple[opening.Setup, ...]) -> list[list[float]]:
     """Return how long sessions take to create, per setup; each is dropped at once."""
     times: list[list[float]] = [[] for _ in setups]
     while len(times[0]) < _REPEATS and sum(map(sum, times)) < _MOST_MS:
         for setup, own in zip(setups, times, strict=True):
             options = session_options(ort, job.backend.options, job.conditions.pinned_cores)
             begin = perf_counter_ns()
-            open_session(ort, setup, options)
+            opening.open_session(ort, setup, options)
             own.append((perf_counter_ns() - begin) / 1e6)
     return times
 
@@ -158,7 +151,7 @@ class ProfilePass:
         plan: The executed graph; ``None`` where the session cannot write it.
     """
 
-    def __init__(self, ort: Any, setup: Setup) -> None:
+    def __init__(self, ort: Any, setup: opening.Setup) -> None:
         self._ort = ort
         option = setup.provider.graph_option
         if option is not None and option in setup.provider_options:
@@ -235,7 +228,7 @@ class ProfilePass:
         options = session_options(
             self._ort, job.backend.options, job.conditions.pinned_cores, severity=1
         )
-        return reasons_of(self._ort, self._setup, options, names)
+        return opening.reasons_of(self._ort, self._setup, options, names)
 
 
 _CONVERT = "enginescope[convert]"
@@ -312,13 +305,12 @@ class OrtBackend:
         return preparing.find(job, self.provider)
 
     def make_ready(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
-        self._must_be_onnx(job)
+        ort = self._runtime_for(job)
         with translated(f"making {job.subject.name} ready for {self.name}"):
-            return preparing.make_ready(self._runtime(), job, self.provider, feeds, progress)
+            return preparing.make_ready(ort, job, self.provider, feeds, progress)
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
-        self._must_be_onnx(job)
-        ort = self._runtime()
+        ort = self._runtime_for(job)
         with translated(f"running {job.subject.name} on {self.name}"):
             setup, found = self._setup(ort, job)
             profiling = ProfilePass(ort, setup)
@@ -348,27 +340,26 @@ class OrtBackend:
         )
 
     def open_for_answers(self, job: Job) -> OrtAnswers:
-        self._must_be_onnx(job)
-        ort = self._runtime()
+        ort = self._runtime_for(job)
         return OrtAnswers(ort, job, self._setup(ort, job)[0])
 
     def open_for_changes(self, job: Job) -> OrtChanges:
-        self._must_be_onnx(job)
-        ort = self._runtime()
+        ort = self._runtime_for(job)
         return OrtChanges(ort, job, self._setup(ort, job)[0])
 
-    def _setup(self, ort: Any, job: Job) -> tuple[Setup, Preparation | None]:
+    def _setup(self, ort: Any, job: Job) -> tuple[opening.Setup, Preparation | None]:
         found = preparing.read(Path(job.engine), job, self.provider) if job.engine else None
         if found is None and (job.engine or preparing.needs_another_model(job, self.provider)):
             what = f"{job.subject.name} is not made ready for {self.name}"
             why = f"{job.engine} is gone or not whole" if job.engine else "nothing was prepared"
             raise BackendError(what, why=why, hint="measure again with --rebuild")
-        return setup_of(ort, job, self.provider, found), found
+        return opening.setup_of(ort, job, self.provider, found), found
 
-    def _must_be_onnx(self, job: Job) -> None:
+    def _runtime_for(self, job: Job) -> Any:
         if job.subject.kind != "onnx":
             what = f"{self.name} cannot run {job.subject.name}"
             raise UnsupportedError(what, why="it is not an ONNX model")
+        return self._runtime()
 
     def _runtime(self) -> Any:
         install = self.provider.install if not self.provider.plugin else "enginescope[ort]"
@@ -376,7 +367,6 @@ class OrtBackend:
 
 
 def _complete(job: Job, measured: Measured, session: Any, recorder: Recorder) -> Measured:
-    """Add what only this kind of session knows."""
     return replace(
         measured,
         mode=session.mode,
@@ -393,21 +383,11 @@ def _must_be_installed(package: str, asker: str) -> None:
         raise MissingDependencyError(what, why=why, hint=f"pip install '{_CONVERT}'")
 
 
-def cpu() -> OrtBackend:
-    """Return the backend on the CPU provider, which is in every build."""
-    return OrtBackend(providers.CPU)
-
-
-def cuda() -> OrtBackend:
-    return OrtBackend(providers.CUDA)
-
-
-def tensorrt() -> OrtBackend:
-    return OrtBackend(providers.TENSORRT)
-
-
-def tensorrt_rtx() -> OrtBackend:
-    return OrtBackend(providers.TENSORRT_RTX)
+#: Makers of the backends with a name of their own, for the registry.
+cpu, cuda, tensorrt, tensorrt_rtx = (
+    partial(OrtBackend, provider)
+    for provider in (providers.CPU, providers.CUDA, providers.TENSORRT, providers.TENSORRT_RTX)
+)
 
 
 def any_provider(name: str) -> OrtBackend:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model, fp16_notice
@@ -232,40 +232,37 @@ def _ready(job: Job, key: str, made: list[MadeModel], **more: Any) -> Preparatio
     )
 
 
-class _Building:
+class _Building(NamedTuple):
     """A first session and a first request, caches empty."""
 
-    def __init__(
-        self, ort: Any, job: Job, provider: Provider, feeds: FeedSource, progress: ProgressSink
-    ) -> None:
-        self._ort = ort
-        self._job = job
-        self._provider = provider
-        self._feeds = feeds
-        self._progress = progress
+    ort: Any
+    job: Job
+    provider: Provider
+    feeds: FeedSource
+    progress: ProgressSink
 
     def run(self, part: Path, key: str, made: list[MadeModel]) -> Preparation:
         try:
             return self._built(part, key, made)
         except BackendError as error:
-            may_infer = self._job.backend.options.get("infer_shapes", "auto") == "auto"
+            may_infer = self.job.backend.options.get("infer_shapes", "auto") == "auto"
             is_inferred = any(one.kind == "shapes" for one in made)
             if ASKED_FOR not in str(error) or not may_infer or is_inferred:
                 raise
-        self._progress(Progress(phase="infer_shapes"))
-        source = Path(made[-1].path if made else self._job.subject.path or "")
-        made.append(inferred_model(source, Path(self._job.engine_cache or tempfile.gettempdir())))
+        self.progress(Progress(phase="infer_shapes"))
+        source = Path(made[-1].path if made else self.job.subject.path or "")
+        made.append(inferred_model(source, Path(self.job.engine_cache or tempfile.gettempdir())))
         return self._built(part, key, made)
 
     def _built(self, part: Path, key: str, made: list[MadeModel]) -> Preparation:
-        told = cache_options(part, self._provider)
-        so_far = _ready(self._job, key, made, provider_options=told)
-        setup = setup_of(self._ort, self._job, self._provider, so_far)
-        doing = f"{self._provider.name} builds what it needs"
-        with ticking(self._progress, "build", doing):
-            session, load_ms = clocked(lambda: OrtSession(self._ort, self._job, setup))
+        told = cache_options(part, self.provider)
+        so_far = _ready(self.job, key, made, provider_options=told)
+        setup = setup_of(self.ort, self.job, self.provider, so_far)
+        doing = f"{self.provider.name} builds what it needs"
+        with ticking(self.progress, "build", doing):
+            session, load_ms = clocked(lambda: OrtSession(self.ort, self.job, setup))
             try:
-                session.bind(self._feeds(session.input_specs))
+                session.bind(self.feeds(session.input_specs))
                 _, first_ms = clocked(session.step)
                 memory = session.device_memory()
             finally:
@@ -273,7 +270,7 @@ class _Building:
         del session  # some providers write their caches when they are released
         sizes = [one.stat().st_size for one in (part / _CACHES).rglob("*") if one.is_file()]
         return _ready(
-            self._job,
+            self.job,
             key,
             made,
             provider_options=told,
@@ -313,8 +310,6 @@ def _conversion_notice(made: MadeModel) -> Notice:
     kept = "inputs and outputs stay FP32" if ends == "1" else "inputs and outputs FP16 too"
     staying = made.details.get("nodes_in_fp32")
     of = f", {staying:,} of {made.details['nodes']:,} nodes in FP32" if staying else ""
-    return Notice(
-        "I-PRECISION",
-        f"fp16: the model was converted by {made.tool} ({versions}); {kept}{of}",
-        {"way": "autocast" if made.kind == "autocast" else "converter", **evidence},
-    )
+    message = f"fp16: the model was converted by {made.tool} ({versions}); {kept}{of}"
+    way = "autocast" if made.kind == "autocast" else "converter"
+    return Notice("I-PRECISION", message, {"way": way, **evidence})

@@ -8,30 +8,19 @@ from __future__ import annotations
 import math
 import os
 from array import array
+from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
 
+from enginescope.backends import loop
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.loop import (
-    MOST_BYTES,
-    OutputLook,
-    Recorder,
-    Step,
-    StepRecorder,
-    ThreadsRecorder,
-    TimedRecorder,
-)
 from enginescope.backends.native_loop import NativeSteps, Program, python_notice, require_native
 from enginescope.backends.onnxruntime.native import COST, NativeSession, NativeThreads
 from enginescope.backends.onnxruntime.options import dtype_of, session_options, write_graph
-from enginescope.backends.onnxruntime.providers.opening import (
-    Setup,
-    open_session,
-    raise_if_unsupported,
-)
+from enginescope.backends.onnxruntime.providers import opening
 from enginescope.backends.onnxruntime.providers.placement import (
     leftover_notices,
     read_placement,
@@ -58,7 +47,7 @@ from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import Tensor
 
 
-class PairedRecorder(TimedRecorder):
+class PairedRecorder(loop.TimedRecorder):
     """One request from host memory, then the same one in device memory, each timed.
 
     Args:
@@ -66,7 +55,7 @@ class PairedRecorder(TimedRecorder):
             are the same for both.
     """
 
-    def __init__(self, host: Step, device: Step) -> None:
+    def __init__(self, host: loop.Step, device: loop.Step) -> None:
         super().__init__()
         self._steps = (host, device)
         self._device = array("q")  # nanoseconds
@@ -112,15 +101,9 @@ class DeviceMemoryWatch:
 
     def __init__(self, index: int) -> None:
         self._index = index
-        self._peak = PeakDeviceMemory(index, _INTERVAL_S)
-        self._peak.__enter__()
-        self._is_sampling = True
-
-    def stop(self) -> None:
-        """End the sampling; once is enough."""
-        if self._is_sampling:
-            self._is_sampling = False
-            self._peak.__exit__(None, None, None)
+        sampling = ExitStack()
+        self._peak = sampling.enter_context(PeakDeviceMemory(index, _INTERVAL_S))
+        self.stop = sampling.close  # may be called again
 
     def read(self) -> DeviceMemory | None:
         """Return what the process holds now and held at its peak; ``None`` if neither is known."""
@@ -151,7 +134,7 @@ class OrtSession:
         self,
         ort: Any,
         job: Job,
-        setup: Setup,
+        setup: opening.Setup,
         *,
         profile_prefix: str | None = None,
         graph: Path | None = None,
@@ -171,7 +154,7 @@ class OrtSession:
         if graph is not None:
             write_graph(options, graph)
         self._notices: list[Notice] = []
-        self._session = open_session(ort, setup, options, self._notices)
+        self._session = opening.open_session(ort, setup, options, self._notices)
         self.placement = read_placement(self._session)
         require_provider(ort, self._session, provider, self.placement)
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
@@ -179,7 +162,7 @@ class OrtSession:
         self._types = {spec.name: spec.dtype for spec in self.input_specs}
         self._device: DeviceRequest | None = None
         self._host: Request | None = None
-        self._copies: Step | None = None
+        self._copies: loop.Step | None = None
         #: Of the requests that are in flight beside the first one.
         self._further: tuple[Request, ...] = ()
         self._job = job
@@ -187,8 +170,8 @@ class OrtSession:
         self._programs: list[Program] | None = None  # of the loop in C; empty: from Python
         #: Before the loop in C has a session of its own.
         self.peak_memory_bytes: int | None = None
-        self._look: OutputLook | None = None
-        self.step: Step = self._guarded
+        self._look: loop.OutputLook | None = None
+        self.step: loop.Step = self._guarded
 
     @property
     def session(self) -> Any:
@@ -259,7 +242,7 @@ class OrtSession:
                 if request is not None:
                     request.first()
             except Exception as error:  # its exceptions have no common base of their own
-                raise_if_unsupported(self._ort, self._setup.provider, error)
+                opening.raise_if_unsupported(self._ort, self._setup.provider, error)
                 raise
 
     def settle(self) -> None:
@@ -278,17 +261,16 @@ class OrtSession:
                 request.first()
                 request.settle()
         self.step = self._steps()[0]
-        self._look = OutputLook(self._small_outputs())
+        self._look = loop.OutputLook(self._small_outputs())
 
-    def _steps(self) -> list[Step]:
+    def _steps(self) -> list[loop.Step]:
         """Return what is timed: the step with copies, where there is one, first."""
         copies = self._copies or (self._host.step if self._host else None)
-        every = (copies, self._device.step if self._device else None)
-        if self._asked.transfers is True:
-            every = (copies, None)
+        is_device = self._device is not None and self._asked.transfers is not True
+        every = (copies, self._device.step if self._device and is_device else None)
         return [one for one in every if one is not None]
 
-    def recorder(self) -> Recorder:
+    def recorder(self) -> loop.Recorder:
         if self._programs is None:
             self._programs = self._native_programs()
         if self._programs:
@@ -296,8 +278,8 @@ class OrtSession:
             return NativeThreads(self._programs) if several else NativeSteps(self._programs[0])
         steps = self._steps()
         if self._further:
-            return ThreadsRecorder([steps[0], *(one.step for one in self._further)])
-        return PairedRecorder(*steps) if len(steps) == 2 else StepRecorder(steps[0])
+            return loop.ThreadsRecorder([steps[0], *(one.step for one in self._further)])
+        return PairedRecorder(*steps) if len(steps) == 2 else loop.StepRecorder(steps[0])
 
     def _native_programs(self) -> list[Program]:
         """Return the requests in flight for the loop in C; none, with a notice, if it cannot."""
@@ -340,7 +322,7 @@ class OrtSession:
             for output in outputs
             if output.dtype is not None and (known := output.shape) is not None
         ]
-        if len(sizes) < len(outputs) or sum(sizes) > MOST_BYTES:
+        if len(sizes) < len(outputs) or sum(sizes) > loop.MOST_BYTES:
             return {}
         with translated("reading the outputs"):
             pairs = zip(outputs, request.values(), strict=True)
@@ -378,7 +360,7 @@ def _spec(argument: Any) -> InputSpec:
 class OrtAnswers:
     """A session that answers samples of any shape."""
 
-    def __init__(self, ort: Any, job: Job, setup: Setup) -> None:
+    def __init__(self, ort: Any, job: Job, setup: opening.Setup) -> None:
         self._ort = ort
         self._opened = OrtSession(ort, job, setup)
         self._session = self._opened.session
@@ -399,10 +381,8 @@ class OrtAnswers:
             else:
                 given = host_values(self._ort, self.input_specs, feeds.arrays, feeds.shapes)
                 values = [one.numpy() for one in self._session.run_with_ort_values(None, given)]
-        flat = [
-            part for name, value in zip(names, values, strict=True) for part in _parts(name, value)
-        ]
-        return tuple(tensor_of(name, array) for name, array in flat)
+        pairs = zip(names, values, strict=True)
+        return tuple(tensor_of(*part) for name, value in pairs for part in _parts(name, value))
 
     def notices(self) -> tuple[Notice, ...]:
         """Nothing: nothing is timed."""

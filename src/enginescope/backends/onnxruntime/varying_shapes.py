@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from time import perf_counter_ns
 from typing import Any
 
+from enginescope.backends import varying_shapes
 from enginescope.backends.base import Feeds
 from enginescope.backends.loop import Recorder, StepRecorder
 from enginescope.backends.onnxruntime.options import dtype_of
@@ -16,14 +17,6 @@ from enginescope.backends.onnxruntime.providers.opening import Setup
 from enginescope.backends.onnxruntime.providers.providers import Provider, translated
 from enginescope.backends.onnxruntime.requests import Request, host_values, request_for
 from enginescope.backends.onnxruntime.session import OrtSession
-from enginescope.backends.varying_shapes import (
-    Choice,
-    DecodeLoop,
-    DecodeRecorder,
-    largest,
-    prompt_of,
-    require_presents,
-)
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
@@ -54,10 +47,10 @@ class OrtChanges:
         self._settled: set[int] = set()
         self._point = -1
 
-    def choice(self, feeds: Feeds) -> Choice:
+    def choice(self, feeds: Feeds) -> varying_shapes.Choice:
         """Return nothing: ONNX Runtime has no optimization profiles of its own."""
         del feeds
-        return Choice()
+        return varying_shapes.Choice()
 
     def change(self, point: int, feeds: Feeds) -> dict[str, float]:
         """Take the request of a shape; make it where it is new."""
@@ -118,9 +111,9 @@ class DecodeSession(OrtSession):
     def __init__(self, ort: Any, job: Job, setup: Setup) -> None:
         check_growing(setup.provider, job.backend.options)
         super().__init__(ort, job, setup)
-        self.loop = DecodeLoop(job.workload.mode.decode or 0, self._run)
+        self.loop = varying_shapes.DecodeLoop(job.workload.mode.decode or 0, self._run)
         self._outputs = {one.name: dtype_of(one.type) for one in self._session.get_outputs()}
-        self._presents, self._logits = require_presents(
+        self._presents, self._logits = varying_shapes.require_presents(
             job.subject.name, self._types, self._outputs
         )
         self._place = ("cuda", self._index) if setup.provider.on_cuda else ("cpu", 0)
@@ -144,7 +137,7 @@ class DecodeSession(OrtSession):
             )
         shapes = {name: values.shape for name, values in feeds.arrays.items()}
         integers = (name for name, values in feeds.arrays.items() if values.dtype.kind == "i")
-        self._prompt = prompt_of(shapes, integers)
+        self._prompt = varying_shapes.prompt_of(shapes, integers)
 
     def _guarded(self) -> None:
         with translated("generating the first tokens"):
@@ -164,15 +157,15 @@ class DecodeSession(OrtSession):
             binding.bind_output(name, *self._place)
         self._session.run_with_iobinding(binding)
         self._last = dict(zip(self._outputs, binding.get_outputs(), strict=True))
-        return largest(self._last[self._logits].numpy(), self._prompt.rows)
+        return varying_shapes.largest(self._last[self._logits].numpy(), self._prompt.rows)
 
     def settle(self) -> None:
         if self._memory is not None:
             self._memory.stop()
         self.step = self.loop.request
 
-    def recorder(self) -> DecodeRecorder:
-        return DecodeRecorder(self.loop)
+    def recorder(self) -> varying_shapes.DecodeRecorder:
+        return varying_shapes.DecodeRecorder(self.loop)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return the inputs of the prompt, and the outputs of the last token."""

@@ -164,19 +164,14 @@ def _write_mode(flags: Flags, asked: Mode) -> Mode:
     same as on ``trt`` and for every version, whatever its own defaults.
     """
     mode = _chosen(asked)
-    modern = flags.is_strongly_typed  # 11.0 turned the three defaults round
-    if mode.cuda_graph:
-        flags.add("useCudaGraph")
-    elif modern:
-        flags.add("noCudaGraph")
-    if mode.spin_wait:
-        flags.add("useSpinWait")
-    elif modern:
-        flags.add("noSpinWait")
-    if not mode.transfers:
-        flags.add("noDataTransfers")
-    elif modern:
-        flags.add("includeDataTransfers")
+    switches = (
+        (mode.cuda_graph, "useCudaGraph", "noCudaGraph"),
+        (mode.spin_wait, "useSpinWait", "noSpinWait"),
+        (not mode.transfers, "noDataTransfers", "includeDataTransfers"),
+    )
+    for is_on, flag, contrary in switches:
+        if is_on or flags.is_strongly_typed:  # 11.0 turned the three defaults round
+            flags.add(flag if is_on else contrary)
     if mode.in_flight == 1:
         flags.add("exposeDMA")
     flags.add("infStreams", mode.streams)

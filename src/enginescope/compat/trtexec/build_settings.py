@@ -8,17 +8,12 @@ from collections.abc import Callable
 from enginescope.compat.trtexec.arguments import Arguments, Given, decimal_number, whole_number
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.trtexec.trtexec_flags import (
-    MEMORY_POOLS,
-    PREVIEW_FEATURES,
-    Flag,
-    all_flags,
-)
+from enginescope.formats.trtexec import trtexec_flags
 
 _UNITS = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)(?:([BKMG]?)|([KMG])iB)$")
-_POOLS = {name: key for key, name in MEMORY_POOLS.items()}
-_PREVIEW = {name: key for key, name in PREVIEW_FEATURES.items()}
+_POOLS = {name: key for key, name in trtexec_flags.MEMORY_POOLS.items()}
+_PREVIEW = {name: key for key, name in trtexec_flags.PREVIEW_FEATURES.items()}
 _DEFAULTS = {"profiling_verbosity": "layer_names_only", "log_level": "info"}
 
 
@@ -26,7 +21,7 @@ def options_of(arguments: Arguments) -> dict[str, str]:
     """Return the backend's options that a command line means, shapes left out."""
     options = dict(_DEFAULTS)
     for given in arguments.given:
-        flag = all_flags()[given.name]
+        flag = trtexec_flags.all_flags()[given.name]
         is_librarys = given.value == flag.default == "-1"
         if flag.fixed:
             options[flag.key or ""] = flag.fixed
@@ -42,7 +37,7 @@ def options_of(arguments: Arguments) -> dict[str, str]:
     return options | _plugins(arguments) | _weights(arguments)
 
 
-def _value(flag: Flag, given: Given, arguments: Arguments) -> str:
+def _value(flag: trtexec_flags.Flag, given: Given, arguments: Arguments) -> str:
     """Return the value of a flag as the option has it."""
     if flag.value in _VALUES:
         return _VALUES[flag.value](given, arguments)
@@ -54,7 +49,7 @@ def _value(flag: Flag, given: Given, arguments: Arguments) -> str:
 
 def precision_of(arguments: Arguments) -> tuple[str | None, tuple[str, ...]]:
     """Return the precision asked for, and remarks on what is passed over."""
-    allowed = (all_flags()[given.name].precision for given in arguments.given)
+    allowed = (trtexec_flags.all_flags()[given.name].precision for given in arguments.given)
     parts = list(dict.fromkeys(filter(None, allowed)))
     if {"fp8", "int8"} <= set(parts):
         raise UsageError("--fp8 and --int8", why="TensorRT does not mix them")

@@ -22,12 +22,7 @@ from enginescope.core.jsonio import decode, encode, read_bytes, sha256_of, write
 from enginescope.core.packed_files import Member, copy_member, opened_zip, safe_members
 from enginescope.core.record import Record
 from enginescope.core.sidecar import SEAL, check_seal, sealed
-from enginescope.formats.importing.artifact_kinds import (
-    HEAD_BYTES,
-    ArtifactKind,
-    kind_of,
-    may_be_known,
-)
+from enginescope.formats.importing import artifact_kinds
 from enginescope.formats.plan.engine_file import is_engine_file
 from enginescope.records.environment import Device
 
@@ -134,7 +129,7 @@ def kind_by_name(name: str, head: bytes) -> str | None:
     suffix = path.suffix.lower()
     if suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix]
-    if may_be_known(head, path.name):
+    if artifact_kinds.may_be_known(head, path.name):
         return None
     if is_engine_file(head, suffix):
         return "engine"
@@ -143,11 +138,11 @@ def kind_by_name(name: str, head: bytes) -> str | None:
 
 def kind_in(file: IO[bytes], name: str, size_bytes: int) -> str:
     """Return what an open file is; ``other`` where that is not known."""
-    head = file.read(HEAD_BYTES)
+    head = file.read(artifact_kinds.HEAD_BYTES)
     kind = kind_by_name(name, head)
     if kind is None and size_bytes <= MOST_TEXT_BYTES:
-        known = kind_of(head + file.read(), PurePosixPath(name).name)
-        kind = None if known is ArtifactKind.UNKNOWN else known.value
+        known = artifact_kinds.kind_of(head + file.read(), PurePosixPath(name).name)
+        kind = None if known is artifact_kinds.ArtifactKind.UNKNOWN else known.value
     return kind or "other"
 
 

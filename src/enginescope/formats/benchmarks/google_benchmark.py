@@ -12,14 +12,7 @@ import msgspec
 import numpy as np
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.benchmarks.benchmark_series import (
-    BenchmarkResult,
-    ExportedSeries,
-    file_notice,
-    milliseconds,
-    origin,
-    readable_results,
-)
+from enginescope.formats.benchmarks import benchmark_series
 from enginescope.formats.lenient_json import Document, whole_number
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
@@ -44,14 +37,14 @@ def is_google_benchmark(value: Any) -> bool:
 _TIMES = frozenset({"real_time", "cpu_time", "real_coefficient"})
 
 
-def google_results(document: Document, _path: Path) -> tuple[BenchmarkResult, ...]:
+def google_results(document: Document, _path: Path) -> tuple[benchmark_series.BenchmarkResult, ...]:
     """Return the benchmarks of a file, repetitions and aggregates of each together."""
     context = document.value.get("context")
     groups: dict[str, list[dict[str, Any]]] = {}
     for entry in document.value["benchmarks"]:
         groups.setdefault(str(entry.get("run_name", entry["name"])), []).append(entry)
     stated = context if isinstance(context, dict) else {}
-    return readable_results(
+    return benchmark_series.readable_results(
         {name: partial(_result, name, some, stated, document) for name, some in groups.items()},
         document.source,
     )
@@ -59,7 +52,7 @@ def google_results(document: Document, _path: Path) -> tuple[BenchmarkResult, ..
 
 def _result(
     name: str, entries: Sequence[dict[str, Any]], context: dict[str, Any], document: Document
-) -> BenchmarkResult:
+) -> benchmark_series.BenchmarkResult:
     source = document.source
     errors = [entry for entry in entries if entry.get("error_occurred") or entry.get("skipped")]
     each = [entry for entry in entries if not _is_aggregate(entry) and entry not in errors]
@@ -71,7 +64,7 @@ def _result(
     messages = (entry.get("error_message") or entry.get("skip_message") for entry in errors)
     has_samples = len(values) > 1
     cores_logical = whole_number(context.get("num_cpus"))
-    return BenchmarkResult(
+    return benchmark_series.BenchmarkResult(
         name=name,
         samples=Samples(metric="latency", values_ms=frozen(values)) if has_samples else None,
         report=ToolReport(
@@ -105,7 +98,7 @@ def _text(value: Any) -> str | None:
 def _time_ms(entry: dict[str, Any], source: str) -> float:
     unit = entry.get("time_unit", "ns")
     factor = _UNITS.get(unit) if isinstance(unit, str) else None
-    value = milliseconds(entry.get("real_time"), factor or 0.0)
+    value = benchmark_series.milliseconds(entry.get("real_time"), factor or 0.0)
     if factor is None or value is None:
         expected = f"real_time, and time_unit as one of {', '.join(_UNITS)}"
         why, where = "it has no time in a known unit", str(entry["name"])[:80]
@@ -140,14 +133,14 @@ def _notices(each: Sequence[dict[str, Any]], source: str) -> tuple[Notice, ...]:
         )
     else:
         return ()
-    return (file_notice(text, source),)
+    return (benchmark_series.file_notice(text, source),)
 
 
 #: Readers need a number; no process measures it.
 _CPU_TIME = "not measured: cpu_time repeats real_time"
 
 
-def google_files(series: Sequence[ExportedSeries], name: str) -> dict[str, bytes]:
+def google_files(series: Sequence[benchmark_series.ExportedSeries], name: str) -> dict[str, bytes]:
     """Return repetitions, then aggregates, in ns.
 
     Of several processes each is a repetition, the mean of its samples; of one process each sample
@@ -163,7 +156,7 @@ def google_files(series: Sequence[ExportedSeries], name: str) -> dict[str, bytes
     return {name: msgspec.json.encode({"context": context, "benchmarks": entries})}
 
 
-def _exported(series: ExportedSeries, family: int) -> list[dict[str, Any]]:
+def _exported(series: benchmark_series.ExportedSeries, family: int) -> list[dict[str, Any]]:
     if len(series.processes_ms) > 1:
         values = np.array([process.mean() for process in series.processes_ms]) / _UNITS["ns"]
         iterations = [int(process.size) for process in series.processes_ms]
@@ -185,7 +178,7 @@ def _exported(series: ExportedSeries, family: int) -> list[dict[str, Any]]:
         entry(series.name, value, run_type="iteration", repetition_index=at, iterations=count)
         for at, (value, count) in enumerate(zip(values.tolist(), iterations, strict=True))
     ]
-    times[0]["enginescope"] = origin(series)
+    times[0]["enginescope"] = benchmark_series.origin(series)
     aggregates = {"mean": float(values.mean()), "median": float(np.median(values))}
     if values.size > 1:
         aggregates["stddev"] = float(values.std(ddof=1))

@@ -12,15 +12,7 @@ import numpy as np
 
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import encode
-from enginescope.formats.benchmarks.benchmark_series import (
-    BenchmarkResult,
-    ExportedSeries,
-    file_notice,
-    milliseconds,
-    origin,
-    readable_results,
-    reported,
-)
+from enginescope.formats.benchmarks import benchmark_series
 from enginescope.formats.lenient_json import Document
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.plan.build import LogMessage, ToolReport
@@ -42,7 +34,9 @@ def _is_result(value: Any) -> bool:
     )
 
 
-def hyperfine_results(document: Document, _path: Path) -> tuple[BenchmarkResult, ...]:
+def hyperfine_results(
+    document: Document, _path: Path
+) -> tuple[benchmark_series.BenchmarkResult, ...]:
     """Return the commands of a file."""
     results = document.value["results"]
     readers = {
@@ -51,22 +45,22 @@ def hyperfine_results(document: Document, _path: Path) -> tuple[BenchmarkResult,
         )
         for at, result in enumerate(results)
     }
-    return readable_results(readers, document.source)
+    return benchmark_series.readable_results(readers, document.source)
 
 
-def _result(result: dict[str, Any], document: Document) -> BenchmarkResult:
+def _result(result: dict[str, Any], document: Document) -> benchmark_series.BenchmarkResult:
     source = document.source
-    times = [milliseconds(value, _MS) for value in result.get("times") or ()]
+    times = [benchmark_series.milliseconds(value, _MS) for value in result.get("times") or ()]
     known = [value for value in times if value is not None]
-    summary = reported("latency", result, _MS)
+    summary = benchmark_series.reported("latency", result, _MS)
     if len(known) < len(times) or (not known and summary.mean_ms is None):
         why = f"no times of {result['command']}"
         raise FormatError(source, why=why, expected="hyperfine's JSON")
     text = f"hyperfine timed whole commands in {source}: the start of each process counts"
-    whole = file_notice(text, source)
+    whole = benchmark_series.file_notice(text, source)
     parameters = result.get("parameters")
     stated = parameters if isinstance(parameters, dict) else {}
-    return BenchmarkResult(
+    return benchmark_series.BenchmarkResult(
         name=result["command"],
         samples=Samples(metric="latency", values_ms=frozen(known)) if known else None,
         report=ToolReport(
@@ -91,12 +85,14 @@ def _failures(codes: Any) -> tuple[LogMessage, ...]:
     )
 
 
-def hyperfine_files(series: Sequence[ExportedSeries], name: str) -> dict[str, bytes]:
+def hyperfine_files(
+    series: Sequence[benchmark_series.ExportedSeries], name: str
+) -> dict[str, bytes]:
     """Return a result for each series, times in seconds; what is not known is left out."""
     return {name: encode({"results": [_exported(one) for one in series]})}
 
 
-def _exported(series: ExportedSeries) -> dict[str, Any]:
+def _exported(series: benchmark_series.ExportedSeries) -> dict[str, Any]:
     seconds = series.values_ms / _MS
     parameters = {"backend": series.backend}
     if series.batch is not None:
@@ -110,5 +106,5 @@ def _exported(series: ExportedSeries) -> dict[str, Any]:
         "max": float(seconds.max()),
         "times": seconds.tolist(),
         "parameters": parameters,
-        "enginescope": origin(series),
+        "enginescope": benchmark_series.origin(series),
     }

@@ -11,15 +11,7 @@ import numpy as np
 
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import encode
-from enginescope.formats.benchmarks.benchmark_series import (
-    BenchmarkResult,
-    ExportedSeries,
-    file_notice,
-    milliseconds,
-    origin,
-    readable_results,
-    reported,
-)
+from enginescope.formats.benchmarks import benchmark_series
 from enginescope.formats.lenient_json import Document, whole_number
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device
@@ -47,7 +39,7 @@ def is_nvbench(value: Any) -> bool:
     return any(states) and all(one is None or isinstance(one, list) for one in states)
 
 
-def nvbench_results(document: Document, path: Path) -> tuple[BenchmarkResult, ...]:
+def nvbench_results(document: Document, path: Path) -> tuple[benchmark_series.BenchmarkResult, ...]:
     """Return the states of a file; samples if the files of ``--jsonbin`` lie beside it."""
     root = document.value
     devices = {
@@ -64,12 +56,12 @@ def nvbench_results(document: Document, path: Path) -> tuple[BenchmarkResult, ..
         for state_at, state in enumerate(bench.get("states") or ())
         if isinstance(state, dict)
     }
-    return readable_results(readers, document.source)
+    return benchmark_series.readable_results(readers, document.source)
 
 
 def _device(device: dict[str, Any]) -> Device:
     version, clock = whole_number(device.get("sm_version")), device.get("sm_default_clock_rate")
-    clock_mhz = milliseconds(clock, 1e-6)  # from Hz
+    clock_mhz = benchmark_series.milliseconds(clock, 1e-6)  # from Hz
     return Device(
         name=str(device.get("name")),
         compute_capability=f"{version // 100}.{version % 100 // 10}" if version else None,
@@ -89,7 +81,7 @@ def _result(
     meta: dict[str, Any],
     document: Document,
     path: Path,
-) -> BenchmarkResult:
+) -> benchmark_series.BenchmarkResult:
     name = " ".join((str(bench.get("name")), *_axes(bench, state)))
     stated = {
         one["tag"]: {
@@ -110,8 +102,10 @@ def _result(
     device = devices.get(whole_number(state.get("device")))
     reason = LogMessage(level="error", text=str(state.get("skip_reason", "skipped")))
     text = f"{document.source} has no samples beside it, so its figures are printed ones"
-    lacks = (file_notice(f"{text}; nvbench --jsonbin stores samples", document.source),)
-    return BenchmarkResult(
+    lacks = benchmark_series.file_notice(
+        f"{text}; nvbench --jsonbin stores samples", document.source
+    )
+    return benchmark_series.BenchmarkResult(
         name=name,
         samples=None
         if values is None or kind is None
@@ -128,10 +122,10 @@ def _result(
                     if data.get("value") is not None
                 }
             },
-            summaries=(reported(kind, figures, _MS),) if kind else (),
+            summaries=(benchmark_series.reported(kind, figures, _MS),) if kind else (),
             messages=(reason,) if is_skipped else (),
         ),
-        notices=(*document.notices, *(lacks if values is None and kind else ())),
+        notices=(*document.notices, *((lacks,) if values is None and kind else ())),
         devices=(device,) if device is not None else (),
     )
 
@@ -170,7 +164,7 @@ def _samples(file: dict[str, Any] | None, path: Path) -> list[float] | None:
     return milliseconds_each
 
 
-def nvbench_files(series: Sequence[ExportedSeries], name: str) -> dict[str, bytes]:
+def nvbench_files(series: Sequence[benchmark_series.ExportedSeries], name: str) -> dict[str, bytes]:
     """Return the JSON and the files of samples, by their paths beside each other.
 
     Args:
@@ -211,7 +205,7 @@ def _exported_device(device: Device, number: int) -> dict[str, Any]:
 
 
 def _exported(
-    series: ExportedSeries, index: int, binary: str, device: int | None
+    series: benchmark_series.ExportedSeries, index: int, binary: str, device: int | None
 ) -> dict[str, Any]:
     beginning, time = _TAGS["gpu_compute" if series.metric == "gpu_compute" else "latency"]
     seconds = series.values_ms / _MS
@@ -257,7 +251,7 @@ def _exported(
                 "is_skipped": False,
             }
         ],
-        "enginescope": origin(series),
+        "enginescope": benchmark_series.origin(series),
     }
 
 

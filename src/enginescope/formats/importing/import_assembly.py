@@ -29,15 +29,8 @@ from enginescope.formats.plan.plan_json import plan_of
 from enginescope.formats.tensors.tensor_files import outputs_of
 from enginescope.formats.torch.torch_trace import torch_trace_of
 from enginescope.formats.trex.trex_metadata import metadata_of
+from enginescope.formats.trtexec import exported_times
 from enginescope.formats.trtexec.exported_profile import layer_latencies_of, profile_of
-from enginescope.formats.trtexec.exported_times import (
-    ExportedTimes,
-    profile_mismatch,
-    query_mismatch,
-    report_mismatches,
-    summary_mismatches,
-    times_of,
-)
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Environment
 from enginescope.records.plan.build import ToolReport
@@ -63,7 +56,7 @@ class EngineFacts(Record, frozen=True, kw_only=True, eq=False):
     versions: Mapping[str, str] = {}
     plan: Plan | None = None
     profile: Profile | None = None
-    times: ExportedTimes | None = None
+    times: exported_times.ExportedTimes | None = None
     report: ToolReport | None = None
     notices: tuple[Notice, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
@@ -159,7 +152,7 @@ class _Parts:
         self.reports: list[ToolReport] = []
         self.plan: Plan | None = None
         self.profile: Profile | None = None
-        self.times: ExportedTimes | None = None
+        self.times: exported_times.ExportedTimes | None = None
         self.answers: tuple[TensorValues, ...] | None = None
         self.notices: list[Notice] = []
         self.used: list[Item] = []
@@ -236,11 +229,9 @@ def _read_rest(group: Group, parts: _Parts, report: ToolReport | None) -> None:
         return parts.read(item, partial(parse, item.document)) if item else None
 
     parts.plan = read(ArtifactKind.PLAN, lambda document: plan_of(document, name=group.name))
-    warmup_queries, queries = _query_counts(group)
-    times = partial(
-        times_of, warmup_ms=warmup_ms(report), warmup_queries=warmup_queries, queries=queries
-    )
-    parts.times = read(ArtifactKind.TIMES, times)
+    warmup, queries = _query_counts(group)
+    counted = partial(exported_times.times_of, warmup_queries=warmup, queries=queries)
+    parts.times = read(ArtifactKind.TIMES, partial(counted, warmup_ms=warmup_ms(report)))
     parts.profile = read(ArtifactKind.PROFILE, profile_of)
     if parts.profile is None:
         parts.profile = read(ArtifactKind.LAYER_LATENCIES, layer_latencies_of)
@@ -272,15 +263,15 @@ def _query_counts(group: Group) -> tuple[int | None, int | None]:
 
 def _contradictions(group: Group, parts: _Parts, report: ToolReport | None) -> tuple[Notice, ...]:
     """Return what stands twice among the files and differs."""
-    notices = report_mismatches(parts.reports)
+    notices = exported_times.report_mismatches(parts.reports)
     if parts.times is not None and report is not None:
-        notices += summary_mismatches(parts.times, report.summaries)
-        notices += query_mismatch(parts.times, _query_counts(group)[1])
+        notices += exported_times.summary_mismatches(parts.times, report.summaries)
+        notices += exported_times.query_mismatch(parts.times, _query_counts(group)[1])
     printed = next(
         (item.log.profile for item in group.items if item.log and item.log.profile), None
     )
     if printed is not None and parts.profile is not None and parts.profile is not printed:
-        notices += profile_mismatch(parts.profile, printed)
+        notices += exported_times.profile_mismatch(parts.profile, printed)
     return notices
 
 

@@ -13,14 +13,7 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_precision import (
-    DATA_TYPES,
-    TYPE_NAMES,
-    inner_graphs,
-    load_without_weights,
-    node_name,
-    type_name,
-)
+from enginescope.formats.onnx import onnx_precision
 from enginescope.records.plan.plan import Plan
 from enginescope.records.tensor import DataType, Tensor
 
@@ -81,7 +74,7 @@ def read_onnx_flow(path: Path, input_shapes: Mapping[str, Sequence[int]] | None 
     Args:
         input_shapes: Shapes of inputs in place of the file's.
     """
-    model = load_without_weights(str(path))
+    model = onnx_precision.load_without_weights(str(path))
     weights = {one.name for one in model.graph.initializer}
     inputs = tuple(one.name for one in model.graph.input if one.name not in weights)
     graph = _with_shapes(model, input_shapes or {})
@@ -96,7 +89,7 @@ def read_onnx_flow(path: Path, input_shapes: Mapping[str, Sequence[int]] | None 
 def reads(node: Any) -> Iterator[str]:
     """Yield what a node reads, and what its branches and bodies read of the graph around them."""
     yield from (name for name in node.input if name)
-    for graph in inner_graphs(node):
+    for graph in onnx_precision.inner_graphs(node):
         own = {one.name for one in (*graph.input, *graph.initializer)}
         own |= {name for inner in graph.node for name in inner.output}
         wanted = [name for inner in graph.node for name in reads(inner)]
@@ -113,7 +106,7 @@ def _nodes(protos: Sequence[Any], inputs: Sequence[str]) -> Iterator[FlowNode]:
         if varies:
             varying.update(outputs)
         yield FlowNode(
-            name=node_name(proto),
+            name=onnx_precision.node_name(proto),
             own_name=proto.name or None,
             operator=proto.op_type,
             inputs=read,
@@ -163,7 +156,7 @@ def _tensors(graph: Any) -> Iterator[tuple[str, FlowTensor]]:
     for value in (*graph.input, *graph.output, *graph.value_info):
         if value.type.HasField("tensor_type"):
             tensor = value.type.tensor_type
-            dtype = DATA_TYPES.get(type_name(tensor.elem_type) or "")
+            dtype = onnx_precision.DATA_TYPES.get(onnx_precision.type_name(tensor.elem_type) or "")
             shape = tuple(map(_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
             yield value.name, FlowTensor(dtype=dtype, shape=shape)
         elif value.type.WhichOneof("value") is not None:
@@ -231,7 +224,7 @@ def read_onnx_graph(
     nodes = (
         OnnxNode(
             index=index,
-            name=node_name(proto),
+            name=onnx_precision.node_name(proto),
             op_type=proto.op_type,
             domain=proto.domain if proto.domain != "ai.onnx" else "",
             inputs=tuple(proto.input),
@@ -318,7 +311,7 @@ def _with_shapes(model: Any, input_shapes: Mapping[str, Sequence[int | None]]) -
 def _walk(graph: Any, depth: int) -> Iterator[tuple[Any, int]]:
     for node in graph.node:
         yield node, depth
-        for inner in inner_graphs(node):
+        for inner in onnx_precision.inner_graphs(node):
             yield from _walk(inner, depth + 1)
 
 
@@ -327,7 +320,7 @@ def _shapes(graph: Any) -> Iterator[tuple[str, tuple[int | None, ...]]]:
     for weight in graph.initializer:
         yield weight.name, tuple(weight.dims)
     for node in graph.node:
-        for inner in inner_graphs(node):
+        for inner in onnx_precision.inner_graphs(node):
             yield from _shapes(inner)
 
 
@@ -403,6 +396,8 @@ def viewer_model(graph: ViewerGraph) -> bytes:
 def _info(onnx: object, name: str, tensor: Tensor) -> object:
     proto = onnx.TensorProto  # type: ignore[attr-defined]
     kind = getattr(
-        proto, TYPE_NAMES[tensor.dtype] if tensor.dtype else "UNDEFINED", proto.UNDEFINED
+        proto,
+        onnx_precision.TYPE_NAMES[tensor.dtype] if tensor.dtype else "UNDEFINED",
+        proto.UNDEFINED,
     )
     return onnx.helper.make_tensor_value_info(name, kind, tensor.shape)  # type: ignore[attr-defined]

@@ -20,16 +20,9 @@ import numpy as np
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record, replace
 from enginescope.formats.lenient_json import Document, finite_number
+from enginescope.formats.onnx import onnx_precision
 from enginescope.formats.onnx.node_owners import with_onnx_nodes
 from enginescope.formats.onnx.onnx_graph import reads
-from enginescope.formats.onnx.onnx_precision import (
-    DATA_TYPES,
-    graphs_of,
-    inner_graphs,
-    load_without_weights,
-    node_name,
-    type_name,
-)
 from enginescope.formats.onnxruntime.ort_memory import SUFFIX, workspaces_of
 from enginescope.judge.notice import Notice, Notices
 from enginescope.records.plan.plan import (
@@ -123,12 +116,10 @@ def with_gpu_times(document: Document, trace: GpuTrace) -> NodeTimes:
         if provider_of(events[span.at]) in ASYNCHRONOUS:
             timed[span.at] = {**events[span.at], "dur": sums.get(span.at, 0.0)}
     share_pct = 100 * elsewhere_us / (total_us + elsewhere_us)
-    notice = Notice(
-        "I-GPU-NODE-TIMES",
-        "times of nodes on CUDA are the GPU's, of their kernels and copies; "
-        f"{share_pct:.2g} % of the GPU time is outside nodes",
-        {"nodes_us": total_us, "elsewhere_us": elsewhere_us},
-    )
+    outside = f"{share_pct:.2g} % of the GPU time is outside nodes"
+    message = f"times of nodes on CUDA are the GPU's, of their kernels and copies; {outside}"
+    evidence = {"nodes_us": total_us, "elsewhere_us": elsewhere_us}
+    notice = Notice("I-GPU-NODE-TIMES", message, evidence)
     return NodeTimes(replace(document, value=timed), "gpu", (notice,))
 
 
@@ -384,7 +375,7 @@ def executed_plan(
         shapes: Declared shapes that vary, as `varying_shapes` returns them.
         has_rules: Whether the rules of `workspaces_of` are those of the kernels that ran.
     """
-    graph = load_without_weights(str(model)).graph
+    graph = onnx_precision.load_without_weights(str(model)).graph
     weights = {one.name: _weight(one) for one in graph.initializer}
     events = [one for one in profile.value if isinstance(one, dict)]
     uses, names = _uses(events), _names(graph.node, events)
@@ -395,7 +386,7 @@ def executed_plan(
         for at, node in enumerate(graph.node)
     )
     readers = Counter(name for node in graph.node for name in reads(node))
-    called = [(at, node_name(one)) for at, one in enumerate(graph.node)]
+    called = [(at, onnx_precision.node_name(one)) for at, one in enumerate(graph.node)]
     # what a node may have been called before the optimizer renamed it, and its outputs
     originals = called + [
         (at, original)
@@ -441,11 +432,13 @@ def _names(nodes: Sequence[Any], events: Iterable[Any]) -> list[str]:
         kind == node.op_type and node.name in ("", name)
         for node, (_, kind, name) in zip(nodes, ran, strict=True)
     )
-    return [one[-1] for one in ran] if is_same else [node_name(node) for node in nodes]
+    return (
+        [one[-1] for one in ran] if is_same else [onnx_precision.node_name(node) for node in nodes]
+    )
 
 
 def _weight(initializer: Any) -> Tensor:
-    dtype = DATA_TYPES.get(type_name(initializer.data_type) or "")
+    dtype = onnx_precision.DATA_TYPES.get(onnx_precision.type_name(initializer.data_type) or "")
     return Tensor(name=initializer.name, shape=tuple(initializer.dims), dtype=dtype)
 
 
@@ -467,8 +460,8 @@ def _layer(
         tensors.setdefault(one.name, one)
     own = [
         _weight(one)
-        for inner in inner_graphs(node)
-        for graph in graphs_of(inner)
+        for inner in onnx_precision.inner_graphs(node)
+        for graph in onnx_precision.graphs_of(inner)
         for one in graph.initializer
     ]
     return Layer(
@@ -524,7 +517,7 @@ def _uses(events: Iterable[Any]) -> dict[str, _Uses]:
 def _typed(values: Any) -> list[Tensor]:
     """Return ``[{"float": [1, 3, 224, 224]}]`` as tensors without names."""
     return [
-        Tensor(name="", shape=tuple(shape), dtype=DATA_TYPES.get(kind.upper()))
+        Tensor(name="", shape=tuple(shape), dtype=onnx_precision.DATA_TYPES.get(kind.upper()))
         for one in values or ()
         for kind, shape in one.items()
     ]

@@ -77,8 +77,6 @@ def _number(text: str) -> float | None:
 def _unmatched(source: str, names: list[str], count: int, plan: Plan) -> Notice:
     some = ", ".join(names[:_MOST_NAMED])
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return Notice(
-        "W-OVERLAY",
-        f"{source}: {len(names):,} of {count:,} names are not layers of {plan.name}: {some}{more}",
-        {"file": source, "names": names},
-    )
+    unknown = f"{len(names):,} of {count:,} names are not layers of {plan.name}"
+    message = f"{source}: {unknown}: {some}{more}"
+    return Notice("W-OVERLAY", message, {"file": source, "names": names})

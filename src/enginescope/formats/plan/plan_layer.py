@@ -10,13 +10,7 @@ from typing import Any
 import msgspec
 
 from enginescope.formats.lenient_json import whole_number
-from enginescope.formats.plan.tensor_format import (
-    CONTROL,
-    TensorReader,
-    parse_dtype,
-    parse_tensor,
-    text_of,
-)
+from enginescope.formats.plan import tensor_format
 from enginescope.records.plan.plan import Layer, Weights
 from enginescope.records.tensor import DataType, Tensor
 
@@ -42,7 +36,7 @@ class LayerReader:
     def __init__(self) -> None:
         self.entries = 0
         self.names = 0
-        self.tensors = TensorReader()
+        self.tensors = tensor_format.TensorReader()
         self._kinds: dict[Any, Layer] = {}
 
     def read(self, raw: bytes | msgspec.Raw) -> Layer | None:
@@ -68,9 +62,9 @@ class LayerReader:
         kind = self._kinds.get(key) or self._kinds.setdefault(key, _kind(fields))
         attributes = kind.attributes
         if tensors.has_controls:
-            controls = [one.name for one in inputs if one.name.startswith(CONTROL)]
+            controls = [one.name for one in inputs if one.name.startswith(tensor_format.CONTROL)]
             # channels that TensorRT lists among the inputs to steer the L2 cache
-            inputs = tuple(one for one in inputs if not one.name.startswith(CONTROL))
+            inputs = tuple(one for one in inputs if not one.name.startswith(tensor_format.CONTROL))
             attributes = {**attributes, CONTROLS: controls} if controls else attributes
         named = (
             (name, *[one.name for one in (*inputs, *outputs)]) if tensors.has_profiles else (name,)
@@ -96,15 +90,15 @@ class LayerReader:
 def _kind(fields: dict[str, msgspec.Raw]) -> Layer:
     """Return a layer with what those of its kind share."""
     raw = {name: _VALUE.decode(value) for name, value in fields.items()}
-    subtype = text_of(raw.get("LayerType"))
+    subtype = tensor_format.text_of(raw.get("LayerType"))
     weights, attributes = _weights_and_rest(raw)
     return Layer(
         index=-1,
         name="",
-        type=_type(text_of(raw.get("ParameterType")), subtype),
+        type=_type(tensor_format.text_of(raw.get("ParameterType")), subtype),
         subtype=subtype,
-        tactic_name=text_of(raw.get("TacticName")),
-        tactic_value=text_of(raw.get("TacticValue")),
+        tactic_name=tensor_format.text_of(raw.get("TacticName")),
+        tactic_value=tensor_format.text_of(raw.get("TacticValue")),
         weights=weights,
         stream=whole_number(raw.get("StreamId")),
         attributes=attributes,
@@ -144,12 +138,12 @@ def _weights_and_rest(raw: dict[str, Any]) -> tuple[tuple[Weights, ...], dict[st
     for key, value in raw.items():
         if type(value) is dict and "Count" in value and "Type" in value:
             count = whole_number(value["Count"])
-            weights.append(_carried(key, text_of(value["Type"]), count))
+            weights.append(_carried(key, tensor_format.text_of(value["Type"]), count))
         elif key not in _KIND:
             rest[key] = value
     constants = raw.get("Constants")
     for item in constants if isinstance(constants, list) else ():
-        if (tensor := parse_tensor(item)) is not None:
+        if (tensor := tensor_format.parse_tensor(item)) is not None:
             weights.append(Weights(role="Constants", dtype=tensor.dtype, count=tensor.elements))
             rest.pop("Constants", None)
     return tuple(weights), rest
@@ -158,7 +152,7 @@ def _weights_and_rest(raw: dict[str, Any]) -> tuple[tuple[Weights, ...], dict[st
 @lru_cache(maxsize=4096)
 def _carried(role: str, dtype_text: str | None, count: int | None) -> Weights:
     known = count if count is not None and count >= 0 else None
-    return Weights(role=role, dtype=parse_dtype(dtype_text), count=known)
+    return Weights(role=role, dtype=tensor_format.parse_dtype(dtype_text), count=known)
 
 
 #: How the inspector spells the types of what a layer carries.

@@ -13,14 +13,7 @@ from typing import Any, NamedTuple
 
 from enginescope.core.errors import FormatError
 from enginescope.core.process_control import gc_paused
-from enginescope.formats.lenient_json import (
-    MAX_INT,
-    Document,
-    finite_number,
-    lists_within,
-    read_json,
-    whole_number,
-)
+from enginescope.formats import lenient_json
 from enginescope.formats.trtexec.time_columns import split_unit
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
@@ -63,10 +56,10 @@ def parse_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]
             total over the iterations, ``averageMs`` the time of one.
     """
     with gc_paused():
-        return profile_of(read_json(data, source))
+        return profile_of(lenient_json.read_json(data, source))
 
 
-def profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
+def profile_of(document: lenient_json.Document) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the layer times in a file already read; see `parse_profile`."""
     if (items := _records(document.value)) is None:
         why = "no layer times in it"
@@ -105,7 +98,7 @@ def is_profile(value: Any) -> bool:
 
 
 def _records(value: Any) -> list[Any] | None:
-    found = (items for _, _, items in lists_within(value))
+    found = (items for _, _, items in lenient_json.lists_within(value))
     rows = (items for items in found if any(_row_columns(item) is not None for item in items))
     return next(rows, None)
 
@@ -138,7 +131,7 @@ def _iterations(value: Any, others: list[Any]) -> int | None:
     counts = [other["count"] for other in others if _is_count(other)]
     if isinstance(value, dict):
         counts += [value.get("count"), value.get("iterations")]
-    known = (whole_number(count) for count in counts)
+    known = (lenient_json.whole_number(count) for count in counts)
     return next((one for one in known if one is not None and one > 0), None)
 
 
@@ -172,7 +165,7 @@ def _figure(
         if type(value) is not float:  # mostly it is: half a million times in a large plan
             if type(value) is not int:
                 continue
-            value = float(max(-MAX_INT, min(value, MAX_INT)))
+            value = float(max(-lenient_json.MAX_INT, min(value, lenient_json.MAX_INT)))
         if 0 <= value * factor < _LONGEST_MS:
             return value * factor
         if not math.isnan(value):
@@ -199,7 +192,7 @@ def is_layer_latencies(value: Any) -> bool:
     return all(map(_is_time, values))
 
 
-def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
+def layer_latencies_of(document: lenient_json.Document) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the layers in the file's order; figures of several inferences per layer, else one."""
     if not is_layer_latencies(document.value):
         raise FormatError(document.source, why="no times by layer", expected='{"layer": [ms, …]}')
@@ -208,12 +201,9 @@ def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]
         for name, value in document.value.items()
     }
     counts = {len(values) for values in times.values()}
-    notice = Notice(
-        "I-UNIT-ASSUMED",
-        f"{document.source} states no unit; its layer times count as milliseconds, as "
-        "TensorRT's IProfiler reports them",
-        {"file": document.source},
-    )
+    counted = "its layer times count as milliseconds, as TensorRT's IProfiler reports them"
+    message = f"{document.source} states no unit; {counted}"
+    notice = Notice("I-UNIT-ASSUMED", message, {"file": document.source})
     layers = tuple(
         LayerTiming(
             index=index,
@@ -230,5 +220,5 @@ def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]
 
 
 def _is_time(value: Any) -> bool:
-    number = finite_number(value)
+    number = lenient_json.finite_number(value)
     return number is not None and number >= 0

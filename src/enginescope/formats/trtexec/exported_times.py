@@ -386,9 +386,6 @@ def profile_mismatch(exported: Profile, printed: Profile) -> Notices:
 def _contradiction(what: str, differing: Mapping[str, object]) -> Notice:
     shown = list(differing)[:3]
     more = f" and {len(differing) - len(shown)} more" if len(differing) > len(shown) else ""
-    return Notice(
-        "W-CONTRADICTION",
-        f"two files of this run contradict each other in {what} "
-        f"({', '.join(shown)}{more}); check that they are of one run",
-        {"differing": {name: differing[name] for name in shown}},
-    )
+    told = f"two files of this run contradict each other in {what} ({', '.join(shown)}{more})"
+    message = f"{told}; check that they are of one run"
+    return Notice("W-CONTRADICTION", message, {"differing": {one: differing[one] for one in shown}})

@@ -113,12 +113,9 @@ def _processes(text: str, source: str) -> list[tuple[int, str]]:
     parts = [text[at:end] for at, end in pairwise(cuts)]
     ends_twice = len(parts) > 1 and any(len(_ENDED.findall(part)) > 1 for part in parts)
     if len(starts) > most or ends_twice or any(part.count(_DEVICES) > 1 for part in parts):
-        raise FormatError(
-            source,
-            why="several processes of trtexec wrote this log at the same time, so their lines "
-            "are mixed",
-            hint="give each process its own log",
-        )
+        processes = "several processes of trtexec wrote this log at the same time"
+        why, hint = f"{processes}, so their lines are mixed", "give each process its own log"
+        raise FormatError(source, why=why, hint=hint)
     places = [place for at, end in pairwise(cuts) for place in _summaries_from(text, at, end)]
     return parts_at(text, places)
 

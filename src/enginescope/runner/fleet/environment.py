@@ -15,14 +15,7 @@ from enginescope.core.errors import BackendError, FormatError, UsageError
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.fleet.machines import (
-    REMOTE_CELL,
-    CellTaskResult,
-    Lost,
-    longest_s,
-    packed_task,
-    unpacked_returned,
-)
+from enginescope.runner.fleet import machines
 from enginescope.runner.isolate import killed_after
 
 #: Prints versions and hardware; started with ``-m`` in other Pythons and containers.
@@ -105,22 +98,24 @@ class Environment:
 
     def do(
         self, cell: Cell, command: str | None, references: str | None = None
-    ) -> CellTaskResult | Lost:
+    ) -> machines.CellTaskResult | machines.Lost:
         """Do a cell there and wait for its end; it dies with this process.
 
         Args:
             command: The command line to record.
             references: Folder of the session's reference outputs.
         """
-        task = packed_task(cell, command, is_placed=False, references=references)
+        task = machines.packed_task(cell, command, is_placed=False, references=references)
         try:
-            returned = unpacked_returned(self.exchange(REMOTE_CELL, task, longest_s(cell)))
+            returned = machines.unpacked_returned(
+                self.exchange(machines.REMOTE_CELL, task, machines.longest_s(cell))
+            )
         except NotStartedError as error:
-            return Lost(cell=cell, reason=str(error), is_fault=False, hint=_A_PYTHON)
+            return machines.Lost(cell=cell, reason=str(error), is_fault=False, hint=_A_PYTHON)
         except BackendError as error:
-            return Lost(cell=cell, reason=str(error))
+            return machines.Lost(cell=cell, reason=str(error))
         except FormatError as error:
-            return Lost(cell=cell, reason=str(error), hint=self._install())
+            return machines.Lost(cell=cell, reason=str(error), hint=self._install())
         hint = returned.row.hint
         if hint is not None and hint.startswith("pip install "):
             hint = f"{self._python} -m {hint}"

@@ -138,7 +138,9 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
             that has no array form here (a sequence, a map).
     """
     _check_names(specs, workload)
-    from_set = _data_set_arrays(specs, workload)
+    from_set: dict[str, Any] = {}
+    if workload.data_set is not None:
+        from_set = load_data_set(Path(workload.data_set), [spec.name for spec in specs])
     files = {file.name: file.path for file in workload.files}
     opened: dict[Path, Any] = {}
     ranges = {one.name: one for one in workload.ranges}
@@ -242,13 +244,16 @@ def _check_batch(
             raise UsageError(f"batch {workload.batch}", why=why, hint=hint)
 
 
+def names_in(workload: Workload) -> tuple[str, ...]:
+    """Return the inputs that shapes, files and ranges name, each once."""
+    shapes, files, ranges = workload.shapes, workload.files, workload.ranges
+    names = (*(shape.name for shape in shapes), *(file.name for file in files))
+    return tuple(dict.fromkeys((*names, *(one.name for one in ranges))))
+
+
 def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
     known = [spec.name for spec in specs]
-    for name in (
-        *(shape.name for shape in workload.shapes),
-        *(file.name for file in workload.files),
-        *(one.name for one in workload.ranges),
-    ):
+    for name in names_in(workload):
         if name not in known:
             hint = did_you_mean(name, known)
             raise UsageError(f"the model has no input called {name!r}", hint=hint)
@@ -292,12 +297,6 @@ def _from_file(
         why = f"its file holds {'x'.join(map(str, array.shape)) or 'a scalar'}"
         raise UsageError(what, why=why, hint="omit --shape, or pass a file of that shape")
     return array
-
-
-def _data_set_arrays(specs: tuple[InputSpec, ...], workload: Workload) -> dict[str, Any]:
-    if workload.data_set is None:
-        return {}
-    return load_data_set(Path(workload.data_set), [spec.name for spec in specs])
 
 
 def _as_wanted(spec: InputSpec, array: Any) -> Any:
@@ -354,26 +353,20 @@ def _assumed_notice(
     more = len(texts) - _MOST_SHAPES
     inputs = ", ".join([*texts[:_MOST_SHAPES], *([f"{more} more"] if more > 0 else [])])
     is_batch = all(one.axes == (0,) for one in assumed)
-    yield Notice(
-        code="I-DYNAMIC-SHAPE" if is_batch else "W-DYNAMIC-SHAPE",
-        message=f"using size 1 for the dynamic dimension{'s' if len(names) > 1 else ''} "
-        f"{', '.join(names)} ({inputs}); to set a size: {' '.join(flags)}",
-        evidence={
-            "dimensions": list(names),
-            "shapes": {one.input: list(shapes[one.input]) for one in assumed},
-        },
-    )
+    dims = f"dynamic dimension{'s' if len(names) > 1 else ''} {', '.join(names)} ({inputs})"
+    message = f"using size 1 for the {dims}; to set a size: {' '.join(flags)}"
+    used = {one.input: list(shapes[one.input]) for one in assumed}
+    code = "I-DYNAMIC-SHAPE" if is_batch else "W-DYNAMIC-SHAPE"
+    yield Notice(code, message, {"dimensions": list(names), "shapes": used})
 
 
 def _index_notice(indices: Sequence[InputRange]) -> Iterator[Notice]:
     ranges = ", ".join(f"{index.name} {index.low} … {index.high}" for index in indices)
     if indices:
-        yield Notice(
-            code="I-INDEX-RANGE",
-            message=f"random indices lie within the model's tables: {ranges}; "
-            f"to set a range: --range {indices[0].name}:LOW:HIGH",
-            evidence={"ranges": {index.name: [index.low, index.high] for index in indices}},
-        )
+        within = f"random indices lie within the model's tables: {ranges}"
+        message = f"{within}; to set a range: --range {indices[0].name}:LOW:HIGH"
+        evidence = {"ranges": {index.name: [index.low, index.high] for index in indices}}
+        yield Notice("I-INDEX-RANGE", message, evidence)
 
 
 def _filled_notice(

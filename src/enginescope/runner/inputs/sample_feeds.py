@@ -17,7 +17,7 @@ from enginescope.formats.onnx.onnx_graph import onnx_input_names
 from enginescope.records.run.job import InputFile, InputShape, Job, Subject, Workload
 from enginescope.records.run.sample_set import Preprocessing, Sample, SampleFile, SampleShape
 from enginescope.runner.inputs.images import IMAGE_SUFFIXES, image_input
-from enginescope.runner.inputs.inputs import make_feeds
+from enginescope.runner.inputs.inputs import make_feeds, names_in
 
 _TENSOR_SUFFIXES = frozenset({".npy", ".npz", ".pb", ".raw", ".bin", ".dat"})
 _NUMBERS = re.compile(r"(\d+)")
@@ -219,7 +219,7 @@ def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str
 
 def check_input_names(subject: Subject, workload: Workload) -> None:
     """Raise where a shape, a file or a range is of an input that a model does not have."""
-    names = _with_names(workload)
+    names = names_in(workload)
     known = declared_inputs(subject) if names else None
     if known is not None:
         _check(names, known, subject.name)
@@ -258,7 +258,7 @@ def declared_inputs(subject: Subject) -> tuple[str, ...] | None:
 
 
 def _named_by(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[str, ...]:
-    of_all = (name for job in jobs for name in _with_names(job.workload))
+    of_all = (name for job in jobs for name in names_in(job.workload))
     of_one = (shape.input for sample in samples for shape in sample.shapes)
     return tuple(dict.fromkeys((*of_all, *of_one)))
 
@@ -266,12 +266,6 @@ def _named_by(jobs: Sequence[Job], samples: Sequence[Sample]) -> tuple[str, ...]
 def _pictured(samples: Sequence[Sample]) -> set[str]:
     every = (image.input for sample in samples for image in sample.images)
     return {name for name in every if name is not None}
-
-
-def _with_names(workload: Workload) -> tuple[str, ...]:
-    shapes, files, ranges = workload.shapes, workload.files, workload.ranges
-    names = (*(shape.name for shape in shapes), *(file.name for file in files))
-    return tuple(dict.fromkeys((*names, *(one.name for one in ranges))))
 
 
 def _check(names: Iterable[str], known: Collection[str], model: str) -> None:

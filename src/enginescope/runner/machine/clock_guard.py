@@ -18,15 +18,8 @@ import msgspec
 
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record
+from enginescope.probe import nvml
 from enginescope.probe.clock import Holding, Taken, holding_of, take
-from enginescope.probe.nvml import (
-    SmClock,
-    is_limited_by_setting,
-    lock_clocks,
-    planned_lock,
-    reset_clocks,
-    reset_command,
-)
 from enginescope.probe.processes import ancestors
 from enginescope.records.environment import ClockLock
 
@@ -39,7 +32,7 @@ class GuardTask(Record, frozen=True, kw_only=True):
     """
 
     gpus: tuple[str, ...]
-    sm: SmClock
+    sm: nvml.SmClock
     owner_pid: int
     command: str
 
@@ -72,7 +65,7 @@ class ClockHold:
 
     def lock(self) -> GuardAnswer:
         """Lock them all, or none."""
-        wanted = {gpu: planned_lock(gpu, self._task.sm) for gpu in self._task.gpus}
+        wanted = {gpu: nvml.planned_lock(gpu, self._task.sm) for gpu in self._task.gpus}
         try:
             for gpu, lock in wanted.items():
                 self._lock_one(gpu, lock)
@@ -104,7 +97,7 @@ class ClockHold:
                 f"GPU {gpu} was left locked ({before.lock}) by process {before.owner_pid}, which "
                 f"is gone ({before.command}); it is set free at the end"
             )
-        elif is_limited_by_setting(gpu):
+        elif nvml.is_limited_by_setting(gpu):
             self._remarks.append(
                 f"another setting limited the clocks of GPU {gpu} before; NVML does not report it, "
                 "and the reset removes it"
@@ -113,7 +106,7 @@ class ClockHold:
         self._taken[gpu], self._locks[gpu] = taken, wanted
         try:
             self._write(taken, gpu, wanted)
-            self._locks[gpu] = lock_clocks(gpu, wanted)
+            self._locks[gpu] = nvml.lock_clocks(gpu, wanted)
         except UsageError:
             if taken.left_behind is None:  # nothing was locked, so nothing is to be reset
                 del self._taken[gpu]
@@ -146,12 +139,12 @@ class ClockHold:
 
 def set_free(gpu: str, lock: ClockLock, taken: Taken) -> list[str]:
     """Reset a GPU's clocks; where that fails, return what to do, and keep its entry."""
-    why = reset_clocks(gpu, lock)
+    why = nvml.reset_clocks(gpu, lock)
     if why is None:
         taken.clear()
         return []
     taken.leave()
-    return [f"GPU {gpu} is still locked ({lock}): {why}; {reset_command(gpu, lock)}"]
+    return [f"GPU {gpu} is still locked ({lock}): {why}; {nvml.reset_command(gpu, lock)}"]
 
 
 def main(arguments: list[str]) -> int:

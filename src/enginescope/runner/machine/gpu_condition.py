@@ -38,25 +38,19 @@ def gpu_notices(run: Run) -> Iterator[Notice]:
         yield from _on_series(run.gpu)
     said = any(notice.code == "W-NO-TELEMETRY" for notice in run.notices)
     if run.job.telemetry.depth == "full" and run.gpu is None and run.samples and not said:
-        yield Notice(
-            code="W-NO-TELEMETRY",
-            message=f"no telemetry of a GPU: {run.job.backend.name} measures by itself, without a "
-            "separate telemetry pass",
-        )
+        alone = f"{run.job.backend.name} measures by itself, without a separate telemetry pass"
+        yield Notice("W-NO-TELEMETRY", f"no telemetry of a GPU: {alone}")
 
 
 def _on_clock(gpu: GpuTelemetry) -> Iterator[Notice]:
     found = clock_around(gpu.timed)
     if found is not None and found.drop_pct > CLOCK_DROP_PCT:
-        yield Notice(
-            code="W-CLOCK-DROP",
-            message=f"the SM clock fell by {found.drop_pct:.0f} %: {found.before_mhz:,.0f} MHz "
-            f"before the timed loop, {found.during_mhz:,.0f} during, {found.after_mhz:,.0f} after",
-            evidence={
-                name: getattr(found, name)
-                for name in ("before_mhz", "during_mhz", "after_mhz", "drop_pct")
-            },
+        message = (
+            f"the SM clock fell by {found.drop_pct:.0f} %: {found.before_mhz:,.0f} MHz "
+            f"before the timed loop, {found.during_mhz:,.0f} during, {found.after_mhz:,.0f} after"
         )
+        fields = ("before_mhz", "during_mhz", "after_mhz", "drop_pct")
+        yield Notice("W-CLOCK-DROP", message, {name: getattr(found, name) for name in fields})
     held = held_by(gpu.timed)
     timed = [one for one in held if one.reason.slows]
     span = gpu.span("load")  # in which the model worked in the pass that repeats the timed loop
@@ -64,10 +58,8 @@ def _on_clock(gpu: GpuTelemetry) -> Iterator[Notice]:
     load = [one for one in held_by(series) if one.reason.slows and one.share_pct >= _PASS_SHARE_PCT]
     if timed or load:
         where = "in the timed loop" if timed else "in the telemetry pass"
-        named = ", ".join(
-            f"{one.reason.meaning} in {one.share_pct:.0f} % of the readings"
-            for one in timed or load
-        )
+        shares = (f"{held.reason.meaning} in {held.share_pct:.0f} %" for held in timed or load)
+        named = ", ".join(f"{share} of the readings" for share in shares)
         message = f"the GPU throttled its clock {where}: {named}"
         evidence = {"timed": _shares(timed), "pass": _shares(load)}
         yield Notice(code="W-THROTTLED", message=message, evidence=evidence)
@@ -86,16 +78,10 @@ def _on_others(gpu: GpuTelemetry) -> Iterator[Notice]:
         memory = f", {format_bytes(one.memory_bytes)}" if one.memory_bytes else ""
         texts.append(f"PID {one.pid} ({one.name or 'name not known'}{memory})")
     if texts:
-        yield Notice(
-            code="W-GPU-SHARED",
-            message=f"other processes were on the GPU: {', '.join(texts)}",
-            evidence={
-                "processes": [
-                    {"pid": other.pid, "name": other.name, "memory_bytes": other.memory_bytes}
-                    for other in gpu.others
-                ]
-            },
-        )
+        fields = ("pid", "name", "memory_bytes")
+        others = [{name: getattr(other, name) for name in fields} for other in gpu.others]
+        message = f"other processes were on the GPU: {', '.join(texts)}"
+        yield Notice("W-GPU-SHARED", message, {"processes": others})
 
 
 def _on_series(gpu: GpuTelemetry) -> Iterator[Notice]:
@@ -108,12 +94,9 @@ def _on_series(gpu: GpuTelemetry) -> Iterator[Notice]:
         silent = np.atleast_1d(np.isnan(values).all(axis=0))
         if silent[-1] and not silent.all():
             last = float(series.time_ms[np.flatnonzero(~silent)[-1]])
-            yield Notice(
-                code="W-GPU-SILENT",
-                message=f"the GPU stopped reporting {last / 1e3:.1f} s after the start; later "
-                "values are unknown",
-                evidence={"last_ms": last},
-            )
+            silent_from = f"the GPU stopped reporting {last / 1e3:.1f} s after the start"
+            message = f"{silent_from}; later values are unknown"
+            yield Notice("W-GPU-SILENT", message, {"last_ms": last})
     if not {channel.name for channel in series.channels} & {ENERGY, POWER}:
         message = "the GPU reports neither power nor energy"
         if gpu.gpu.is_mig:
@@ -173,9 +156,8 @@ def cool_down(job: Job, on_progress: Callable[[Progress], None]) -> Cooled | Non
     gpus = gpus_of((job,))
     while True:
         elapsed_s = time.monotonic() - begin
-        warmest = max(
-            (one for gpu in gpus if (one := gpu_temperature_c(gpu)) is not None), default=None
-        )
+        known = (one for gpu in gpus if (one := gpu_temperature_c(gpu)) is not None)
+        warmest = max(known, default=None)
         if warmest is None or warmest <= rule.temperature_c or elapsed_s >= rule.limit_s:
             break
         on_progress(

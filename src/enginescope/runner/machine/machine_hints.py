@@ -31,23 +31,19 @@ def _of_gpus(environment: Environment) -> Iterator[Hint]:
         if device.uuid is None:
             continue
         if device.clock_lock is not None and is_left_behind(device.uuid):
-            yield Hint(
-                code="H-CLOCKS-LEFT",
-                message=f"{device.name} is still locked ({device.clock_lock}): a run and its "
-                "guard were killed",
-                command=reset_command(device.uuid, device.clock_lock),
-            )
+            locked = f"{device.name} is still locked ({device.clock_lock})"
+            message = f"{locked}: a run and its guard were killed"
+            command = reset_command(device.uuid, device.clock_lock)
+            yield Hint(code="H-CLOCKS-LEFT", message=message, command=command)
         elif device.clock_lock is None:
             right = "" if os.geteuid() == 0 else ", as root"
             message = f"{device.name} changes its clocks with heat and power: lock them{right}"
             yield Hint(code="H-CLOCKS", message=message, command="enginescope bench --lock-clocks")
         if persistence_enabled(device.uuid) is False:
-            yield Hint(
-                code="H-PERSISTENCE",
-                message=f"{device.name} has persistence mode off: without a client the driver "
-                "unloads, and the next load is slower",
-                command=f"sudo nvidia-smi -i {device.uuid} -pm 1",
-            )
+            unloads = "without a client the driver unloads, and the next load is slower"
+            message = f"{device.name} has persistence mode off: {unloads}"
+            command = f"sudo nvidia-smi -i {device.uuid} -pm 1"
+            yield Hint(code="H-PERSISTENCE", message=message, command=command)
 
 
 def _of_processor(host: Host) -> Iterator[Hint]:
@@ -65,12 +61,10 @@ def _of_processor(host: Host) -> Iterator[Hint]:
     quotas = (quota for file in quota_files() if (quota := read_quota(file)) and quota.periods)
     stopped_pct = max((100 * one.throttled_periods / one.periods for one in quotas), default=0.0)
     if stopped_pct >= _THROTTLED_PCT:
-        yield Hint(
-            code="H-CPU-QUOTA",
-            message=f"the container's CPU quota stopped it in {stopped_pct:.0f} % of its periods: "
-            "give it whole cores without a quota",
-            command="docker run --cpuset-cpus 0-3 instead of --cpus 4",
-        )
+        stopped = f"the container's CPU quota stopped it in {stopped_pct:.0f} % of its periods"
+        message = f"{stopped}: give it whole cores without a quota"
+        command = "docker run --cpuset-cpus 0-3 instead of --cpus 4"
+        yield Hint(code="H-CPU-QUOTA", message=message, command=command)
     if host.boost:
         message = "CPU boost is on: clocks depend on heat and on what other cores do"
         yield Hint(code="H-BOOST", message=message, command=_BOOST_OFF)

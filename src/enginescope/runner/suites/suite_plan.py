@@ -76,12 +76,9 @@ def models_named(word: str, base: Path, *, samples: Path) -> tuple[FoundModel, .
     else:
         found = _named([path])
     if not found or not all(Path(one.path).is_file() for one in found):
-        hint = closest(word, (LIGHT, SAMPLES))
-        raise UsageError(
-            f"models {word}",
-            why=f"no model at {path}",
-            hint=f"did you mean {hint}?" if hint else f"a file, a folder, a pattern, or {LIGHT}",
-        )
+        near = closest(word, (LIGHT, SAMPLES))
+        hint = f"did you mean {near}?" if near else f"a file, a folder, a pattern, or {LIGHT}"
+        raise UsageError(f"models {word}", why=f"no model at {path}", hint=hint)
     return found
 
 
@@ -303,11 +300,8 @@ def _check_models(models: tuple[SuiteModel, ...], found: int) -> None:
     names = [model.name for model in models]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise UsageError(
-            f"model {twice[0]}",
-            why=f"{names.count(twice[0])} models have that name",
-            hint="name = … in [[model]]",
-        )
+        why = f"{names.count(twice[0])} models have that name"
+        raise UsageError(f"model {twice[0]}", why=why, hint="name = … in [[model]]")
     for model in models:
         if any(batch is not None and batch < 1 for batch in model.batches):
             raise UsageError(f"batches of {model.name}", why="a batch is 1 or more")

@@ -164,11 +164,9 @@ class Database:
                 None if isinstance(url, str) else error
             )
         except ModuleNotFoundError as error:
-            raise MissingDependencyError(
-                f"Python package {error.name} is not available",
-                why=f"{self.what} needs it",
-                hint="pip install 'enginescope[postgres]'",
-            ) from error
+            what, why = f"Python package {error.name} is not available", f"{self.what} needs it"
+            hint = "pip install 'enginescope[postgres]'"
+            raise MissingDependencyError(what, why=why, hint=hint) from error
         weakref.finalize(self, deferred_signals()(self._engine.dispose))
 
     @contextmanager

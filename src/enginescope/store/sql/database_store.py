@@ -20,6 +20,7 @@ from enginescope.core.jsonio import decode, encode, write_atomic
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.notice import Notice
 from enginescope.records.suite.suite import CellRow, Lease, SuiteChange, SuitePlan
+from enginescope.store import suite_folder
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter, RunRow, row_of
 from enginescope.store.run_names import PART, check_id, locked
@@ -35,14 +36,6 @@ from enginescope.store.sql.database import (
 )
 from enginescope.store.sql.migrations import HEAD
 from enginescope.store.sql.sqlite_file import NewerIndexError, is_there
-from enginescope.store.suite_folder import (
-    SuiteFolder,
-    SuiteRunsError,
-    next_lease,
-    rows_in,
-    suite_at,
-    unknown_suite,
-)
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
@@ -59,11 +52,11 @@ def put_suite(connection: sa.Connection, name: str, change: SuiteChange) -> None
         connection.exec_driver_sql("LOCK TABLE suites IN EXCLUSIVE MODE")
     stored = connection.execute(sa.select(SUITES.c.number).where(SUITES.c.name == name)).scalar()
     if stored is None and change.plan is None:
-        raise unknown_suite(name)
+        raise suite_folder.unknown_suite(name)
     now = _clock(connection)
     values: dict[str, object] = {}
     if change.claim is not None:
-        lease = next_lease(suite_lease(connection, name), change.claim, now, name)
+        lease = suite_folder.next_lease(suite_lease(connection, name), change.claim, now, name)
         values |= msgspec.structs.asdict(lease)
     if change.plan is not None or change.rows:
         # a suite that was deleted and begun again has another number than before
@@ -93,13 +86,16 @@ def suite_ended(connection: sa.Connection, name: str) -> dict[str, str]:
 def fetch_suites(connection: sa.Connection, home: Path) -> None:
     """Bring ``home/suites`` up to what the database has; rows that only it has stay."""
     for name, number in connection.execute(sa.select(SUITES.c.name, SUITES.c.number)).all():
-        folder = suite_at(home, name)
+        folder = suite_folder.suite_at(home, name)
         if number != _fetched(folder):
-            with suppress(SuiteRunsError), folder.held():  # one that runs here is up to date
+            with (
+                suppress(suite_folder.SuiteRunsError),
+                folder.held(),
+            ):  # one that runs here is up to date
                 _fetch(connection, folder, name)
 
 
-def _fetch(connection: sa.Connection, folder: SuiteFolder, name: str) -> None:
+def _fetch(connection: sa.Connection, folder: suite_folder.SuiteFolder, name: str) -> None:
     query = sa.select(SUITES.c.plan, SUITES.c.number).where(SUITES.c.name == name)
     plan, number = connection.execute(query).one()
     rows = sa.select(SUITE_ROWS.c.data).where(
@@ -107,14 +103,14 @@ def _fetch(connection: sa.Connection, folder: SuiteFolder, name: str) -> None:
     )
     lines = b"\n".join(connection.execute(rows.order_by(SUITE_ROWS.c.number)).scalars())
     stored = decode(plan, SuitePlan, source=f"suite {name}")
-    folder.put(SuiteChange(plan=stored, rows=tuple(rows_in(lines))))
+    folder.put(SuiteChange(plan=stored, rows=tuple(suite_folder.rows_in(lines))))
     try:
         write_atomic(folder.path / _FETCHED, str(number).encode())
     except OSError as error:
         raise StoreError(f"cannot write {folder.path}", why=str(error)) from error
 
 
-def _fetched(folder: SuiteFolder) -> int:
+def _fetched(folder: suite_folder.SuiteFolder) -> int:
     try:
         return int((folder.path / _FETCHED).read_text()) if folder.exists else 0
     except (OSError, ValueError):

@@ -12,25 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from enginescope.backends.onnxruntime.convert.fp16_repair import (
-    constants_as_initializers,
-    list_outputs,
-    list_weights,
-    name_apart,
-    repaired,
-    take_out_listed_weights,
-    take_out_repeated_outputs,
-)
-from enginescope.backends.onnxruntime.convert.model_files import (
-    MadeModel,
-    blocking_hint,
-    kept,
-    key_of,
-    lacking_operators,
-    read_model,
-    state_types,
-    write_model,
-)
+from enginescope.backends.onnxruntime.convert import fp16_repair, model_files
 from enginescope.backends.onnxruntime.options import fp16_way, session_options, write_graph
 from enginescope.backends.onnxruntime.providers.opening import Setup, open_session
 from enginescope.core.errors import (
@@ -120,7 +102,9 @@ class Fp16Options(Record, frozen=True, kw_only=True):
         }
 
 
-def fp16_model(model: Path, folder: Path, options: Fp16Options | None = None) -> MadeModel:
+def fp16_model(
+    model: Path, folder: Path, options: Fp16Options | None = None
+) -> model_files.MadeModel:
     """Return `model` converted to FP16: the kept one, or made now.
 
     Args:
@@ -136,17 +120,17 @@ def fp16_model(model: Path, folder: Path, options: Fp16Options | None = None) ->
     asked = options or Fp16Options()
     require("onnx_ir", purpose=_PURPOSE, install="enginescope[convert]")
     versions = versions_of("onnxruntime", "onnxruntime-gpu", "onnx", "onnx-ir")
-    made = MadeModel(
+    made = model_files.MadeModel(
         path="",
         kind="fp16",
         tool=TOOL,
-        key=key_of(digest_of(str(model)), asked, versions, _REVISION),
+        key=model_files.key_of(digest_of(str(model)), asked, versions, _REVISION),
         versions=versions,
         options=asked.as_text(),
-        notices=lacking_operators(model, asked.op_block_list),
+        notices=model_files.lacking_operators(model, asked.op_block_list),
     )
     name = f"{model.stem}.fp16.onnx"
-    return kept(folder, made, name, lambda target: convert(model, target, asked))
+    return model_files.kept(folder, made, name, lambda target: convert(model, target, asked))
 
 
 def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
@@ -156,12 +140,12 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
         ``nodes``, ``nodes_in_fp32`` (those asked for and those without an FP16 form) and ``casts``
         (added).
     """
-    source = read_model(model)
-    state_types(source, model)
+    source = model_files.read_model(model)
+    model_files.state_types(source, model)
     name_nodes(source)
-    name_apart(source)
+    fp16_repair.name_apart(source)
     operators, nodes = _staying(source, options, model)
-    constants_as_initializers(source)
+    fp16_repair.constants_as_initializers(source)
     every = [node for graph in graphs_of(source.graph) for node in graph.node]
     in_fp32 = sum(node.op_type in operators or node.name in nodes for node in every)
     counts = {"nodes": len(every), "nodes_in_fp32": in_fp32}
@@ -171,7 +155,7 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
         raise UnsupportedError(what, why=why, hint="measure it as it is, without :fp16")
     casts_before = _cast_count(source)
     made = _converted(source, operators, nodes, options, model)
-    write_model(made, target, like=model)
+    model_files.write_model(made, target, like=model)
     return {**counts, "casts": _cast_count(made) - casts_before}
 
 
@@ -181,7 +165,8 @@ def _converted(
     """Convert `source`, which is used up: a copy of the weights may be more than fits."""
     float16 = require(TOOL, purpose=_PURPOSE, install="onnxruntime")
     header = type(source)(ir_version=source.ir_version, opset_import=source.opset_import)
-    listed, outputs = take_out_listed_weights(source), take_out_repeated_outputs(source)
+    listed = fp16_repair.take_out_listed_weights(source)
+    outputs = fp16_repair.take_out_repeated_outputs(source)
     kinds = {node.op_type for graph in graphs_of(source.graph) for node in graph.node}
     try:
         made = float16.convert_float_to_float16(
@@ -191,15 +176,15 @@ def _converted(
             op_block_list=operators,
             node_block_list=nodes,
         )
-        list_weights(made, listed)
-        made = repaired(made, header)
-        list_outputs(made, outputs)
+        fp16_repair.list_weights(made, listed)
+        made = fp16_repair.repaired(made, header)
+        fp16_repair.list_outputs(made, outputs)
         return made
     except (EnginescopeError, MemoryError):
         raise
     except Exception as error:  # the converter asserts, and raises whatever it runs into
         what, why = f"{model.name} cannot be converted to fp16", innermost_reason(error, TOOL)
-        raise BackendError(what, why=why, hint=blocking_hint(why, kinds)) from error
+        raise BackendError(what, why=why, hint=model_files.blocking_hint(why, kinds)) from error
 
 
 def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str], list[str]]:
@@ -223,7 +208,7 @@ def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str],
 
 def operators_in_fp32(model: Path) -> frozenset[str]:
     """Return the operators that a conversion leaves in FP32."""
-    return frozenset(_staying(read_model(model), Fp16Options(), model)[0])
+    return frozenset(_staying(model_files.read_model(model), Fp16Options(), model)[0])
 
 
 def name_nodes(source: Any) -> None:

@@ -86,11 +86,8 @@ def _cast(model: Path, target: Path, python: str, options: Fp16Options) -> dict[
     ended = _run(command, _TIMEOUT_S)
     if ended.returncode != 0 or not target.is_file():
         said = [one for one in (ended.stderr or ended.stdout).splitlines() if one.strip()]
-        raise BackendError(
-            f"AutoCast failed on {model.name}",
-            why="; ".join(said[-_TAIL_LINES:]) or f"it ended with status {ended.returncode}",
-            hint="fp16_by=converter",
-        )
+        why = "; ".join(said[-_TAIL_LINES:]) or f"it ended with status {ended.returncode}"
+        raise BackendError(f"AutoCast failed on {model.name}", why=why, hint="fp16_by=converter")
     return {}
 
 

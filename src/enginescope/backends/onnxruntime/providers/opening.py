@@ -65,12 +65,9 @@ def lowered_model(path: str, error: Exception, options: Any) -> tuple[bytes, Not
     stated, newest = int(match[1]), int(match[2])
     model.ir_version = newest
     options.add_session_config_entry(_FOLDER, str(file.parent.resolve()))
-    notice = Notice(
-        "I-IR-LOWERED",
-        f"{file.name} has IR version {stated}; this onnxruntime reads up to {newest}, so "
-        f"enginescope loads the model as {newest}",
-        {"ir_version": stated, "newest": newest},
-    )
+    reads = f"this onnxruntime reads up to {newest}, so enginescope loads the model as {newest}"
+    message = f"{file.name} has IR version {stated}; {reads}"
+    notice = Notice("I-IR-LOWERED", message, {"ir_version": stated, "newest": newest})
     return model.SerializeToString(), notice
 
 

@@ -20,18 +20,10 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from enginescope.backends.onnxruntime.providers import providers
 from enginescope.backends.onnxruntime.providers.opening import Setup, preload
-from enginescope.backends.onnxruntime.providers.providers import (
-    Provider,
-    devices_of,
-    did_not_start,
-    library_of,
-    provider_called,
-    translated,
-    unknown,
-)
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.optional import require
 from enginescope.core.record import replace
@@ -88,11 +80,13 @@ def with_reasons(placement: Placement, provider: str, reasons: Mapping[str, str]
     )
 
 
-def require_provider(ort: Any, session: Any, provider: Provider, placement: Placement) -> None:
+def require_provider(
+    ort: Any, session: Any, provider: providers.Provider, placement: Placement
+) -> None:
     """Raise `UnsupportedError` unless `provider` is in the session and took at least one node."""
     active = tuple(session.get_providers())
     if provider.name not in active:
-        raise did_not_start(
+        raise providers.did_not_start(
             ort, provider, f"ONNX Runtime fell back to {', '.join(active) or 'nothing'}"
         )
     if placement and not any(share.provider == provider.name for share in placement):
@@ -100,7 +94,7 @@ def require_provider(ort: Any, session: Any, provider: Provider, placement: Plac
         raise _took_nothing(provider, f"nodes were placed on: {took}")
 
 
-def require_work(provider: Provider, placement: Placement, profile: Profile) -> None:
+def require_work(provider: providers.Provider, placement: Placement, profile: Profile) -> None:
     """Raise `UnsupportedError` if the profile knows no node of `provider`.
 
     For an ONNX Runtime that keeps no node assignment.
@@ -112,35 +106,25 @@ def require_work(provider: Provider, placement: Placement, profile: Profile) -> 
     raise _took_nothing(provider, f"kernels ran on: {took}")
 
 
-def _took_nothing(provider: Provider, why: str) -> UnsupportedError:
+def _took_nothing(provider: providers.Provider, why: str) -> UnsupportedError:
     hint = f"measure it with the backend that runs it, such as --on {CPU_BACKEND}"
     return UnsupportedError(f"{provider.name} took no node of this model", why=why, hint=hint)
 
 
 def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...]:
     """Return what is to be said of providers and options that are not as asked."""
-    found = [
-        Notice(
-            "W-LEFTOVER-ON-CPU",
-            f"{name} did not start: the CPU runs nodes that {setup.provider.name} leaves",
-            {"provider": name},
-        )
-        for name in setup.leftover
-        if name not in active
-    ]
-    if setup.provider.is_cpu:
+    provider, found = setup.provider, []
+    for name in setup.leftover:
+        if name not in active:
+            message = f"{name} did not start: the CPU runs nodes that {provider.name} leaves"
+            found.append(Notice("W-LEFTOVER-ON-CPU", message, {"provider": name}))
+    if provider.is_cpu:
         return tuple(found)
-    for key, near in unknown(setup.provider_options, setup.provider.options).items():
-        guess = f"; did you mean {near}?" if near else ""
-        found.append(
-            Notice(
-                "W-UNKNOWN-OPTION",
-                f"{setup.provider.backend}: {key} is an unknown option; enginescope "
-                f"passes it on unchanged{guess}",
-                {"option": key},
-                level="warning" if near else "info",
-            )
-        )
+    for key, near in providers.unknown(setup.provider_options, provider.options).items():
+        passed = f"passes it on unchanged{f'; did you mean {near}?' if near else ''}"
+        message = f"{provider.backend}: {key} is an unknown option; enginescope {passed}"
+        level: Literal["warning", "info"] = "warning" if near else "info"
+        found.append(Notice("W-UNKNOWN-OPTION", message, {"option": key}, level=level))
     return tuple(found)
 
 
@@ -175,17 +159,17 @@ def probe_failure(provider: str) -> str | None:
 
 def start(ort: Any, provider: str) -> None:
     """Open a one-node model on `provider`; of a separate library, find its devices."""
-    options, meant = ort.SessionOptions(), provider_called(provider)
+    options, meant = ort.SessionOptions(), providers.provider_called(provider)
     if meant.on_cuda:
         with redirect_stdout(sys.stderr):  # it says on standard output what it cannot load
             preload(ort)
     library = None
     if provider not in ort.get_available_providers():
-        library = library_of(meant, None)
+        library = providers.library_of(meant, None)
     if library is not None:
-        devices_of(ort, meant, library)
+        providers.devices_of(ort, meant, library)
         return
-    with translated(f"starting {provider}"):
+    with providers.translated(f"starting {provider}"):
         session = ort.InferenceSession(
             _one_node_model(), options, providers=[provider], enable_fallback=0
         )

@@ -124,11 +124,9 @@ def _span(
     for bound in (span.low, span.opt, span.high):
         _check_shape(one, bound)
     if not is_in_order((span.low, span.opt, span.high)):
-        raise UsageError(
-            f"shapes of {one.name}",
-            why=f"min {dims_text(span.low)}, opt {dims_text(span.opt)}, max {dims_text(span.high)} "
-            "are not in ascending order",
-        )
+        least, best, most = map(dims_text, (span.low, span.opt, span.high))
+        why = f"min {least}, opt {best}, max {most} are not in ascending order"
+        raise UsageError(f"shapes of {one.name}", why=why)
     return span
 
 

@@ -159,15 +159,11 @@ def input_spec(engine: Any, tensor: EngineTensor, profile: int) -> InputSpec:
 
 def _optimal_values(engine: Any, tensor: EngineTensor, profile: int) -> tuple[int, ...] | None:
     """Return the values of a shape tensor that its profile is built for; they are dimensions."""
-    ask = getattr(engine, "get_tensor_profile_values", None)  # from TensorRT 10 on
-    if ask is not None:
-        spans = ask(profile, tensor.name)
-        return tuple(int(one) for one in spans[1]) if spans else None
-    ask = getattr(engine, "get_profile_shape_input", None)
-    index = getattr(engine, "get_binding_index", None)
-    if ask is None or index is None:
-        return None
-    spans = ask(profile, index(tensor.name))
+    spans = None
+    if hasattr(engine, "get_tensor_profile_values"):  # from TensorRT 10 on
+        spans = engine.get_tensor_profile_values(profile, tensor.name)
+    elif hasattr(engine, "get_profile_shape_input") and hasattr(engine, "get_binding_index"):
+        spans = engine.get_profile_shape_input(profile, engine.get_binding_index(tensor.name))
     return tuple(int(one) for one in spans[1]) if spans else None
 
 
@@ -221,12 +217,10 @@ class Buffer:
         if not self._copies or self.nbytes == 0:
             return None
         rt, host = self._cuda.runtime, int(self.host.ctypes.data)
-        kinds = rt.cudaMemcpyKind
-        if self.tensor.is_input:
-            kind = kinds.cudaMemcpyHostToDevice
-            return partial(rt.cudaMemcpyAsync, self.device, host, self.nbytes, kind, stream)
-        kind = kinds.cudaMemcpyDeviceToHost
-        return partial(rt.cudaMemcpyAsync, host, self.device, self.nbytes, kind, stream)
+        to, source, kind = self.device, host, rt.cudaMemcpyKind.cudaMemcpyHostToDevice
+        if not self.tensor.is_input:
+            to, source, kind = host, self.device, rt.cudaMemcpyKind.cudaMemcpyDeviceToHost
+        return partial(rt.cudaMemcpyAsync, to, source, self.nbytes, kind, stream)
 
 
 def values_of(tensor: EngineTensor, shape: tuple[int, ...], data: Array) -> TensorValues:
@@ -329,12 +323,10 @@ def make_context(libraries: Libraries, engine: Any, log: Log, allocation: str | 
         words = {"static": "STATIC", "profile": "ON_PROFILE_CHANGE", "runtime": "USER_MANAGED"}
         kinds = getattr(libraries.trt, "ExecutionContextAllocationStrategy", None)
         if kinds is None or allocation == "runtime":
-            raise UnsupportedError(
-                f"allocation={allocation}",
-                why="memory that the user manages is not offered here"
-                if kinds is not None
-                else f"TensorRT {libraries.trt.__version__} allocates statically",
-            )
+            why = "memory that the user manages is not offered here"
+            if kinds is None:
+                why = f"TensorRT {libraries.trt.__version__} allocates statically"
+            raise UnsupportedError(f"allocation={allocation}", why=why)
         context = engine.create_execution_context(member(kinds, words[allocation], allocation))
     if context is not None:
         return context

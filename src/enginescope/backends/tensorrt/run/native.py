@@ -14,12 +14,8 @@ import numpy as np
 from enginescope.backends.loop import extend
 from enginescope.backends.native_loop import Call, Kind, Program, Turn, milliseconds
 from enginescope.backends.tensorrt.cuda import Cuda
+from enginescope.backends.tensorrt.run import request_loops
 from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, Origin
-from enginescope.backends.tensorrt.run.request_loops import (
-    PIPELINE_FILL,
-    LatencyRecorder,
-    ThroughputRecorder,
-)
 from enginescope.judge.samples import Array
 from enginescope.records.run.job import Mode
 
@@ -47,7 +43,7 @@ def _error_name(cuda: Cuda) -> Callable[[int], str]:
     return lambda number: cuda.error_name(cuda.runtime.cudaError_t(number))
 
 
-class NativeThroughput(ThroughputRecorder):
+class NativeThroughput(request_loops.ThroughputRecorder):
     """Takes queries that are enqueued ahead, in C."""
 
     def __init__(
@@ -115,8 +111,8 @@ class NativeThroughput(ThroughputRecorder):
     def run(self, count: int, untimed: int = 0) -> None:  # noqa: ARG002 - of the protocol
         """Take `count` queries in one chunk, after `PIPELINE_FILL` untimed ones on each stream."""
         lanes = len(self._lanes)
-        self.issued += count + PIPELINE_FILL * lanes
-        rows = self._program.run(count, PIPELINE_FILL)
+        self.issued += count + request_loops.PIPELINE_FILL * lanes
+        rows = self._program.run(count, request_loops.PIPELINE_FILL)
         extend(self._enqueue_starts, rows[:, 0])
         extend(self._enqueue_ends, rows[:, 1])
         extend(self._compute, rows[:, 2])
@@ -126,7 +122,7 @@ class NativeThroughput(ThroughputRecorder):
         begin = len(self._trace["stream"])
         if self._stamps:
             self._keep_stamps(rows)
-        last = PIPELINE_FILL * lanes + count - 1
+        last = request_loops.PIPELINE_FILL * lanes + count - 1
         slot = self._slots[last % lanes][last // lanes % self._depth]
         self._close_gap(slot.d2h_end if self._mode.transfers else slot.compute_end, begin)
 
@@ -151,7 +147,7 @@ class NativeThroughput(ThroughputRecorder):
         return None
 
 
-class NativeLatency(LatencyRecorder):
+class NativeLatency(request_loops.LatencyRecorder):
     """Takes round trips of one lane, in C.
 
     Attributes:

@@ -11,6 +11,7 @@ import numpy as np
 
 from enginescope.compat.trtexec.arguments import Version
 from enginescope.compat.trtexec.files import KeptTexts
+from enginescope.compat.trtexec.log import outputs
 from enginescope.compat.trtexec.log.log import (
     Level,
     Line,
@@ -19,14 +20,6 @@ from enginescope.compat.trtexec.log.log import (
     number,
     on_one_line,
     warning,
-)
-from enginescope.compat.trtexec.log.outputs import (
-    binding_lines,
-    engine_lines,
-    graph_lines,
-    inspector_values,
-    output_lines,
-    parsing_lines,
 )
 from enginescope.compat.trtexec.settings import Settings, dims_text
 from enginescope.core.errors import EnginescopeError
@@ -292,9 +285,9 @@ def run_lines(run: Run, settings: Settings, texts: KeptTexts) -> tuple[Line, ...
     is_repeated = run.phase_ms("load") is None and settings.skip_inference and texts.build_log
     engine = (
         *info("Loading standard plugins"),
-        *parsing_lines(run),
+        *outputs.parsing_lines(run),
         *library_lines(texts.build_log, verbose=verbose),
-        *engine_lines(run, settings),
+        *outputs.engine_lines(run, settings),
         *library_lines("" if is_repeated else texts.run_log, verbose=verbose),
     )
     if run.outcome.kind is not OutcomeKind.OK:
@@ -309,13 +302,13 @@ def run_lines(run: Run, settings: Settings, texts: KeptTexts) -> tuple[Line, ...
     notices = (f"* {one.message} ({one.code})" for one in run.notices if one.level == "warning")
     return (
         *engine,
-        *graph_lines(run, settings),
-        *binding_lines(run, settings),
+        *outputs.graph_lines(run, settings),
+        *outputs.binding_lines(run, settings),
         *layers,
         *info("Starting inference"),
         *performance_lines(run, settings),
         *warning(*map(on_one_line, notices)),
-        *(output_lines(run.answers) if has("--dumpOutput") else ()),
+        *(outputs.output_lines(run.answers) if has("--dumpOutput") else ()),
         *(profile_lines(run.profile) if has("--dumpProfile") and run.profile else ()),
     )
 
@@ -324,7 +317,7 @@ def _layers(run: Run, settings: Settings, inspector: str | None) -> tuple[Line, 
     lines: tuple[Line, ...] = ()
     if settings.arguments.has("--dumpLayerInfo"):
         try:
-            lines += layer_info_lines(inspector_values(inspector))
+            lines += layer_info_lines(outputs.inspector_values(inspector))
         except EnginescopeError as problem:
             lines += warning(str(problem))
     if settings.arguments.has("--dumpOptimizationProfile"):
