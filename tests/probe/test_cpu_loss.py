@@ -25,9 +25,7 @@ def groups(folder, line: str):
 def meter_of(folder, own, monkeypatch, *times) -> CpuLossMeter:
     queue = list(times)
     monkeypatch.setattr(host, "_stolen_and_busy_s", lambda: queue.pop(0))
-    meter = CpuLossMeter(folder, own)
-    meter.start()
-    return meter
+    return CpuLossMeter(folder, own)
 
 
 def test_stolen_time_is_a_share_of_the_time_asked_for(tmp_path, monkeypatch) -> None:
@@ -91,9 +89,7 @@ def test_since_the_start_of_the_machine(monkeypatch) -> None:
 
 
 def test_real_readings() -> None:
-    meter = CpuLossMeter()
-    meter.start()
-    loss = meter.loss()
+    loss = CpuLossMeter().loss()
     assert loss.steal_pct is None or 0 <= loss.steal_pct <= 100
     assert read_quota is not None
     assert all(isinstance(read_quota(one), (CpuQuota, type(None))) for one in quota_files())

@@ -7,9 +7,7 @@ from enginescope.probe.host import LoadMeter
 def readings(monkeypatch, *values: tuple[float, float, float]) -> LoadMeter:
     queue = list(values)
     monkeypatch.setattr(host, "_reading", lambda: queue.pop(0))
-    meter = LoadMeter()
-    meter.start()
-    return meter
+    return LoadMeter()
 
 
 def test_own_work_is_not_other_load(monkeypatch) -> None:

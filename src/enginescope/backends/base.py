@@ -16,17 +16,9 @@ from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation, ToolReport
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.progress import Progress
+from enginescope.records.run import run
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.load_and_contention import ContentionOutcome, LoadOutcome
-from enginescope.records.run.run import (
-    ArenaUse,
-    Phase,
-    ProviderShare,
-    ShapeOutcome,
-    StopReport,
-    TensorValues,
-    WarmUpReport,
-)
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry
 from enginescope.records.samples import QueryTrace
 from enginescope.records.tensor import DataType, Tensor
@@ -92,19 +84,19 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
         files: Texts to keep with the run, by file name: an inspector's JSON, a tool's log.
     """
 
-    phases: tuple[Phase, ...] = ()
+    phases: tuple[run.Phase, ...] = ()
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
     batch: int | None = None
     samples: tuple[Samples, ...] = ()
-    warmup: WarmUpReport | None = None
-    stop: StopReport | None = None
+    warmup: run.WarmUpReport | None = None
+    stop: run.StopReport | None = None
     profile: Profile | None = None
     peak_memory_bytes: int | None = None
     other_load_cores: float | None = None
     cpu_loss: CpuLoss | None = None
     providers: tuple[str, ...] = ()
-    placement: tuple[ProviderShare, ...] = ()
+    placement: tuple[run.ProviderShare, ...] = ()
     notices: tuple[Notice, ...] = ()
     mode: Mode | None = None
     wall_ms: float | None = None
@@ -112,16 +104,16 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     trace: QueryTrace | None = None
     build: BuildReport | None = None
     preparation: Preparation | None = None
-    arenas: tuple[ArenaUse, ...] = ()
+    arenas: tuple[run.ArenaUse, ...] = ()
     device_memory: DeviceMemory | None = None
     tool: ToolReport | None = None
     plan: Plan | None = None
-    answers: tuple[TensorValues, ...] = ()
+    answers: tuple[run.TensorValues, ...] = ()
     devices: tuple[Device, ...] = ()
     gpu: GpuTelemetry | None = None
     files: Mapping[str, str] = {}
     load: LoadOutcome | None = None
-    shapes: ShapeOutcome | None = None
+    shapes: run.ShapeOutcome | None = None
     contention: ContentionOutcome | None = None
 
 
@@ -249,7 +241,7 @@ class AnsweringSession(LoadedModel, Protocol):
     def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs as the model declares them, dynamic dimensions ``None``."""
 
-    def answer(self, feeds: Feeds) -> tuple[TensorValues, ...]:
+    def answer(self, feeds: Feeds) -> tuple[run.TensorValues, ...]:
         """Return the outputs for these inputs; a sequence's or map's parts as tensors each.
 
         Raises:

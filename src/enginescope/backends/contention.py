@@ -138,7 +138,6 @@ def shared_loop(
 ) -> Measured:
     """Issue requests until the window of all contenders is over; return those wholly within it."""
     load = LoadMeter()
-    load.start()
     window: Window | None = None
     begin = perf_counter_ns()
     with gc_paused():

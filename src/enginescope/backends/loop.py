@@ -266,8 +266,6 @@ def timed_loop(
 
 
 class _StopWatch:
-    """Applies a stop rule to a growing series."""
-
     def __init__(self, rule: StopRule) -> None:
         self.rule = rule
         self.half_width_pct: float | None = None

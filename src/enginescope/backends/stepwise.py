@@ -72,7 +72,6 @@ class GpuLook:
         return series_of(self._times_ms, [dict(reading) for reading in self._readings])
 
     def _note_others(self) -> None:
-        """Keep the processes on the GPU that are not ours."""
         if self._sampler is not None:
             others = others_among(self._sampler.processes(), self._before)
             self._others.update({other.pid: other for other in others})
@@ -306,8 +305,6 @@ def _over_session(
     watch.attach(session)
     warmup_report = warm_up(warming, job.workload.warmup, progress)
     meter, losses = LoadMeter(), CpuLossMeter()
-    meter.start()
-    losses.start()
     watch.begin()
     recorder, timed = _timed_loop(job, watched, warming, meeting, progress)
     watch.end()

@@ -108,11 +108,9 @@ def measure_changes(
     why = [choice.why for choice in choices]
     visits: list[ShapeVisit] = []
     order = visit_order(len(fed), rule)
-    meter, losses = LoadMeter(), CpuLossMeter()
     seen: dict[int, None] = {}
     gc.collect()
-    meter.start()
-    losses.start()
+    meter, losses = LoadMeter(), CpuLossMeter()
     with gc_paused():
         # the first inference of a process is slow whatever its shape: it is no visit
         for at, point in enumerate((order[len(fed) - 1], *order)):

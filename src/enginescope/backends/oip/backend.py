@@ -57,20 +57,13 @@ class EndpointSession:
 
     def notices(self) -> tuple[Notice, ...]:
         """Say what the times include, and how tensors travel."""
-        connection = self._connection
-        encoding = "JSON" if connection.encoding == "json" else connection.encoding
-        return (
-            Notice(
-                "I-ENDPOINT",
-                f"service times include the network, {connection.protocol} with {encoding} "
-                "tensors and the server's own queue; the machine described is the client's",
-                {
-                    "protocol": connection.protocol,
-                    "encoding": connection.encoding,
-                    "platform": connection.metadata.get("platform"),
-                },
-            ),
-        )
+        protocol, encoding = self._connection.protocol, self._connection.encoding
+        tensors = f"{protocol} with {'JSON' if encoding == 'json' else encoding} tensors"
+        times = f"service times include the network, {tensors} and the server's own queue"
+        message = f"{times}; the machine described is the client's"
+        evidence = {"protocol": protocol, "encoding": encoding}
+        platform = self._connection.metadata.get("platform")
+        return (Notice("I-ENDPOINT", message, {**evidence, "platform": platform}),)
 
     def close(self) -> None:
         self._connection.close()

@@ -96,10 +96,9 @@ def compiled_start(ort: Any, job: Job, setup: opening.Setup) -> Start:
         Phase(name="session_from_model", duration_ms=whole),
         Phase(name="session_from_compiled", duration_ms=short),
     )
-    message = (
-        f"session creation on {name}: {whole:,.4g} ms from the model, {short:,.4g} ms from the "
-        f"compiled one (medians of {len(times[0])}, interleaved, caches off)"
-    )
+    figures = f"{whole:,.4g} ms from the model, {short:,.4g} ms from the compiled one"
+    how = f"medians of {len(times[0])}, interleaved, caches off"
+    message = f"session creation on {name}: {figures} ({how})"
     evidence = {"from_model_ms": times[0], "from_compiled_ms": times[1], "compile_ms": compile_ms}
     return phases, Notice("I-EP-CONTEXT", message, evidence)
 

@@ -18,17 +18,9 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
+from enginescope.backends.onnxruntime.convert import model_files
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model, fp16_notice
 from enginescope.backends.onnxruntime.convert.mixed_precision import autocast_model
-from enginescope.backends.onnxruntime.convert.model_files import (
-    ASKED_FOR,
-    inferred_model,
-    is_sound,
-    key_of,
-    lookup,
-    new_entry,
-    optimized_model,
-)
 from enginescope.backends.onnxruntime.convert.model_files import FOLDER as CONVERTED
 from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
 from enginescope.backends.onnxruntime.providers.opening import setup_of
@@ -87,7 +79,7 @@ def preparation_key(job: Job, provider: Provider) -> str:
     workload, options = job.workload, job.backend.options
     device = probe_device(int(options.get("device_id", "0"))) if provider.on_cuda else None
     path = job.subject.path or ""
-    return key_of(
+    return model_files.key_of(
         _REVISION,
         digest_of(path),
         Path(path).name,  # TensorRT's provider calls its engines by it
@@ -113,7 +105,8 @@ def find(job: Job, provider: Provider) -> Preparation | None:
     except (BackendError, OSError):  # making it says what is wrong with the model
         return None
     found = read(entry / RECORD, job, provider)
-    if found is None or not all(map(is_sound, found.made[-1:])):  # the last is what is loaded
+    # The last one made is what is loaded.
+    if found is None or not all(map(model_files.is_sound, found.made[-1:])):
         return None
     return replace(found, from_cache=True)
 
@@ -132,7 +125,7 @@ def read(record: Path, job: Job, provider: Provider) -> Preparation | None:
         replace(one, path=str(cache / one.key / Path(one.path).name)) for one in found.made
     )
     model = made[-1].path if made else job.subject.path or ""
-    if not Path(model).is_file() or (made and lookup(Path(model).parent) is None):
+    if not Path(model).is_file() or (made and model_files.lookup(Path(model).parent) is None):
         return None
     told = cache_options(record.parent, provider) if found.provider_options else {}
     return replace(found, model=model, made=made, provider_options=told, record=str(record))
@@ -182,9 +175,9 @@ def make_ready(
     if job.backend.options.get(STORED_GRAPH) == "1":
         progress(Progress(phase="convert"))
         setup = setup_of(ort, job, provider, _ready(job, key, made))
-        made.append(optimized_model(ort, job, setup))
+        made.append(model_files.optimized_model(ort, job, setup))
     entry = record_of(job, key).parent
-    with new_entry(entry, lambda: find(job, provider) is not None) as part:
+    with model_files.new_entry(entry, lambda: find(job, provider) is not None) as part:
         (part / _CACHES).mkdir()
         if builds_engines(job, provider):
             ready = _Building(ort, job, provider, feeds, progress).run(part, key, made)
@@ -221,7 +214,7 @@ def _conversions(job: Job, provider: Provider, progress: ProgressSink) -> list[M
             made.append(fp16_model(model, folder, asked))
     if job.backend.options.get("infer_shapes") == "always":
         progress(Progress(phase="infer_shapes"))
-        made.append(inferred_model(Path(made[-1].path if made else model), folder))
+        made.append(model_files.inferred_model(Path(made[-1].path if made else model), folder))
     return made
 
 
@@ -247,11 +240,13 @@ class _Building(NamedTuple):
         except BackendError as error:
             may_infer = self.job.backend.options.get("infer_shapes", "auto") == "auto"
             is_inferred = any(one.kind == "shapes" for one in made)
-            if ASKED_FOR not in str(error) or not may_infer or is_inferred:
+            if model_files.ASKED_FOR not in str(error) or not may_infer or is_inferred:
                 raise
         self.progress(Progress(phase="infer_shapes"))
         source = Path(made[-1].path if made else self.job.subject.path or "")
-        made.append(inferred_model(source, Path(self.job.engine_cache or tempfile.gettempdir())))
+        made.append(
+            model_files.inferred_model(source, Path(self.job.engine_cache or tempfile.gettempdir()))
+        )
         return self._built(part, key, made)
 
     def _built(self, part: Path, key: str, made: list[MadeModel]) -> Preparation:
@@ -290,12 +285,10 @@ def precision_notices(job: Job, provider: Provider, found: Preparation | None) -
     said = [notice for one in made for notice in (_conversion_notice(one), *one.notices)]
     precision = job.backend.precision or ""
     if fp16_way(job.backend, provider) == "switch":
-        options = " ".join(f"{k}={v}" for k, v in provider.switches[precision].items())
-        message = (
-            f"{precision}: by {provider.name}'s own switch ({options}); the model is as it was"
-        )
-        evidence = {"way": "switch", "options": dict(provider.switches[precision])}
-        said.append(Notice("I-PRECISION", message, evidence))
+        options = dict(provider.switches[precision])
+        switch = f"switch ({' '.join(f'{k}={v}' for k, v in options.items())})"
+        message = f"{precision}: by {provider.name}'s own {switch}; the model is as it was"
+        said.append(Notice("I-PRECISION", message, {"way": "switch", "options": options}))
     return (*said, *(found.notices if found else ()))
 
 

@@ -180,8 +180,6 @@ def profile_of(
 def _parallel(engine: Any) -> Notices:
     if not (streams := getattr(engine, "num_aux_streams", 0)):
         return ()
-    message = (
-        f"the engine uses {streams} auxiliary streams: layers may run at the same "
-        "time, and their times then add up to more than the whole"
-    )
+    together = "layers may run at the same time, and their times then add up to more than the whole"
+    message = f"the engine uses {streams} auxiliary streams: {together}"
     return (Notice("W-PARALLEL-LAYERS", message, {"aux_streams": streams}),)

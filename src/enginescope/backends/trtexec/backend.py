@@ -14,15 +14,9 @@ from enginescope.backends.base import (
 )
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.backends.stepwise import GpuLook
+from enginescope.backends.trtexec import process
 from enginescope.backends.trtexec.command import check_options, command_for
 from enginescope.backends.trtexec.outcome import measured_from
-from enginescope.backends.trtexec.process import (
-    dotted,
-    find_binary,
-    peak_of_children_bytes,
-    run,
-    version_of,
-)
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.core.process_control import PeriodicThread
 from enginescope.core.record import replace
@@ -49,18 +43,20 @@ class TrtexecBackend:
     def require(self, spec: BackendSpec) -> None:
         """Say that there is no trtexec, or not where the specification has it, or a file is not."""
         check_named_files(spec, one=("refit_from",), several=("plugins", "serialize_plugins"))
-        find_binary(spec.options.get("binary"))
+        process.find_binary(spec.options.get("binary"))
 
     def availability(self) -> Availability:
         """Say which trtexec is there, asking it for its version alone."""
         try:
-            binary = find_binary()
-            version = version_of(binary)
+            binary = process.find_binary()
+            version = process.version_of(binary)
         except EnginescopeError as error:
             return Availability(usable=False, detail=str(error), hint=error.hint)
         newer = newer_release_text(version)
         more = f"; {newer}" if newer else ""
-        return Availability(usable=True, detail=f"TensorRT {dotted(version)}: {binary}{more}")
+        return Availability(
+            usable=True, detail=f"TensorRT {process.dotted(version)}: {binary}{more}"
+        )
 
     def prepare(self) -> None:
         """Nothing to import; the binary depends on the job."""
@@ -70,15 +66,15 @@ class TrtexecBackend:
         if job.subject.kind not in ("onnx", "engine") or job.subject.path is None:
             what = f"trtexec cannot run {job.subject.name}"
             raise UnsupportedError(what, why="it is neither an ONNX model nor an engine")
-        binary = find_binary(job.backend.options.get("binary"))
-        version = version_of(binary)
+        binary = process.find_binary(job.backend.options.get("binary"))
+        version = process.version_of(binary)
         with temporary_folder() as folder:
             command = command_for(binary, version, job, feeds, folder)
             named = [one for one in command.arguments if one.startswith("--device=")]
             # in CUDA's count
             device = named[-1].partition("=")[2] if named else "0"
             with GpuBeside(job.telemetry, device) as gpu:
-                ended = run(
+                ended = process.run(
                     command.arguments,
                     command.expected_ms,
                     progress,
@@ -92,7 +88,7 @@ class TrtexecBackend:
         seen = gpu.result()
         notices = (*measured.notices, *gpu.notices)
         return replace(
-            measured, peak_memory_bytes=peak_of_children_bytes(), gpu=seen, notices=notices
+            measured, peak_memory_bytes=process.peak_of_children_bytes(), gpu=seen, notices=notices
         )
 
 
@@ -168,10 +164,8 @@ class GpuBeside(GpuLook):
         begun_ms = max(self._begun_ms, self._ended_ms - lasted_ms)
         around = self._series().between(begun_ms - _AROUND_MS, self._ended_ms + _AROUND_MS)
         if self._is_full:
-            message = (
-                "the GPU was sampled during the timed loop, because trtexec runs it "
-                "once; the idle power is unknown"
-            )
+            sampled = "the GPU was sampled during the timed loop, because trtexec runs it once"
+            message = f"{sampled}; the idle power is unknown"
             evidence = {"interval_ms": self._rule.interval_ms}
             self.notices.append(Notice("I-SAMPLED-BESIDE", message, evidence))
         kinds: tuple[SpanKind, ...] = ("timed", "load") if self._is_full else ("timed",)

@@ -77,12 +77,10 @@ def _write_precision(flags: Flags, spec: BackendSpec) -> None:
     if not spec.precision:
         return
     if flags.is_strongly_typed:
-        raise UnsupportedError(
-            f"trtexec:{spec.precision}",
-            why="TensorRT 11 computes in the precision the model carries; "
-            f"--{spec.precision.split('+')[0]} is gone",
-            hint="python -m modelopt.onnx.autocast --onnx_path MODEL converts it (ModelOpt)",
-        )
+        gone = f"--{spec.precision.split('+')[0]} is gone"
+        why = f"TensorRT 11 computes in the precision the model carries; {gone}"
+        hint = "python -m modelopt.onnx.autocast --onnx_path MODEL converts it (ModelOpt)"
+        raise UnsupportedError(f"trtexec:{spec.precision}", why=why, hint=hint)
     for part in spec.precision.split("+"):
         flags.add(part)
 
@@ -228,22 +226,16 @@ def _notices(version: Version, job: Job) -> Iterator[Notice]:
     if newer := newer_release_text(version):
         yield Notice("W-NEWER-TRTEXEC", newer)
     if stop.iterations is None and stop.duration_ms is None and stop.precision_pct is not None:
-        text = (
-            f"trtexec cannot stop at a precision: it ran for at least "
-            f"{_plain(min(stop.max_time_ms, DEFAULT_MS))} ms and {stop.min_samples} queries"
-        )
+        ran = f"{_plain(min(stop.max_time_ms, DEFAULT_MS))} ms and {stop.min_samples} queries"
+        text = f"trtexec cannot stop at a precision: it ran for at least {ran}"
         yield Notice("I-STOP-RULE", text, level="info")
     if warmup.iterations > WarmUp().iterations:
-        text = (
-            f"trtexec warms up by time alone: {_plain(warmup.time_ms)} ms, not "
-            f"{warmup.iterations} queries"
-        )
+        spent = f"{_plain(warmup.time_ms)} ms, not {warmup.iterations} queries"
+        text = f"trtexec warms up by time alone: {spent}"
         yield Notice("I-WARMUP-RULE", text, level="info")
     if warmup.time_ms == 0 and version >= (11, 1):
-        text = (
-            "without warm-up the first query of trtexec 11.1 and later reloads its "
-            "inputs inside the timed span"
-        )
+        first = "the first query of trtexec 11.1 and later reloads its inputs inside the timed span"
+        text = f"without warm-up {first}"
         yield Notice("W-FIRST-QUERY", text)
     if job.keep_outputs:
         text = "outputs are not kept from trtexec; --on trt does"

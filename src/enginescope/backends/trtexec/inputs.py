@@ -15,7 +15,7 @@ from enginescope.backends.base import FeedSource, InputSpec
 from enginescope.backends.trtexec.options import Flags
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import read_bytes
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.formats.onnx.onnx_inputs import dim_of
 from enginescope.formats.onnx.onnx_precision import DATA_TYPES, load_without_weights, type_name
 from enginescope.formats.tensors.tensor_files import load_tensor
@@ -106,12 +106,7 @@ def write_inputs(flags: Flags, job: Job, feeds: FeedSource, folder: Path) -> Fed
     tensors = tuple(
         Tensor(name=spec.name, dtype=spec.dtype, shape=fed.shapes[spec.name]) for spec in specs
     )
-    return Fed(
-        tensors=tensors,
-        batch=fed.batch,
-        random_integers=fed.random_integers,
-        notices=tuple(notices),
-    )
+    return copied(Fed, fed, tensors=tensors, notices=tuple(notices))
 
 
 def _raw(spec: InputSpec, array: Any, flags: Flags) -> bytes:

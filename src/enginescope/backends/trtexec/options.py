@@ -205,7 +205,6 @@ def _write_switch(flags: Flags, rows: Iterable[Flag], text: str) -> None:
 
 
 def _spelled(flag: Flag, text: str) -> str:
-    """Return a value as trtexec spells it."""
     value = OPTIONS[flag.key or ""].read(text)
     if flag.value == "pools":  # in MiB: 8.6 reads every number so, whatever unit follows
         return ",".join(f"{MEMORY_POOLS[name]}:{size / 2**20:.12g}" for name, size in value)

@@ -9,16 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from enginescope.backends.base import Measured
+from enginescope.backends.trtexec import process
 from enginescope.backends.trtexec.command import GRAPH, PROFILE, TIMES, Command
-from enginescope.backends.trtexec.process import (
-    Ended,
-    Version,
-    bindings,
-    last_line,
-    mode_notices,
-    printed_mode,
-    warm_up_report,
-)
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.record import replace
 from enginescope.formats.log_facts import build_failure_hint
@@ -41,20 +33,22 @@ from enginescope.records.tensor import Tensor
 _SHOWN = 3
 
 
-def read_log(ended: Ended, source: str) -> tuple[TrtexecLog, Notices]:
+def read_log(ended: process.Ended, source: str) -> tuple[TrtexecLog, Notices]:
     """Return the log of a run that ended well."""
     try:
         log, notices = parse_trtexec_log(ended.log.encode(), source)
     except FormatError as error:
-        raise BackendError(_end(ended), why=last_line(ended.log, "it printed nothing")) from error
+        raise BackendError(
+            _end(ended), why=process.last_line(ended.log, "it printed nothing")
+        ) from error
     if ended.status != 0 or log.report.passed is False:
         errors = [one.text for one in log.report.messages if one.level != "warning"]
-        why = "; ".join(errors[:_SHOWN]) or last_line(ended.log, "it printed nothing")
+        why = "; ".join(errors[:_SHOWN]) or process.last_line(ended.log, "it printed nothing")
         raise BackendError(_end(ended), why=why, hint=_hint(log.report))
     return log, notices
 
 
-def _end(ended: Ended) -> str:
+def _end(ended: process.Ended) -> str:
     if ended.status < 0:
         try:
             return f"trtexec died of {signal.Signals(-ended.status).name}"
@@ -77,7 +71,7 @@ _KEPT = {TIMES: "timing.json", PROFILE: "profile.json", GRAPH: "graph.json"}
 
 
 def measured_from(
-    ended: Ended, command: Command, job: Job, version: Version, folder: Path
+    ended: process.Ended, command: Command, job: Job, version: process.Version, folder: Path
 ) -> Measured:
     """Return what trtexec measured."""
     stem = Path(job.subject.path or job.subject.name).stem
@@ -98,11 +92,11 @@ def measured_from(
         outputs=outputs,
         batch=command.fed.batch or (firsts.pop() if len(firsts) == 1 else None),
         samples=times.samples,
-        warmup=warm_up_report(ended.log),
+        warmup=process.warm_up_report(ended.log),
         stop=_stop(times, command, report),
         profile=profile,
         plan=plan,
-        mode=printed_mode(report),
+        mode=process.printed_mode(report),
         wall_ms=times.wall_ms,
         trace=times.trace,
         device_memory=None if context is None else DeviceMemory(activation_bytes=context),
@@ -111,7 +105,7 @@ def measured_from(
         notices=(
             *command.fed.notices,
             *command.notices,
-            *mode_notices(report, command.mode),
+            *process.mode_notices(report, command.mode),
             *told,
             *files.notices,
             *summary_mismatches(times, report.summaries),
@@ -183,7 +177,7 @@ def _tensors(
     log: str, command: Command, plan: Plan | None
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Inputs and outputs with the shapes of this run; types the log does not say from elsewhere."""
-    inputs, outputs = bindings(log)
+    inputs, outputs = process.bindings(log)
     inputs = inputs or command.fed.tensors
     known = {one.tensor.name: one.tensor.dtype for one in plan.io} if plan else {}
     known |= {one.name: one.dtype for one in command.fed.tensors if known.get(one.name) is None}
@@ -195,13 +189,13 @@ def _tensors(
 
 
 def _phases(
-    report: ToolReport, version: Version, times: ExportedTimes, log: str
+    report: ToolReport, version: process.Version, times: ExportedTimes, log: str
 ) -> tuple[Phase, ...]:
     build_s = report.build_s
     if build_s is not None and report.parse_s is not None and version < (9, 0):
         build_s -= report.parse_s  # up to 8.6 the build's time covers the parsing
     loads = [one for one in (report.load_s, report.deserialize_s) if one is not None]
-    warm_up = warm_up_report(log)
+    warm_up = process.warm_up_report(log)
     found = {
         "parse": _milliseconds(report.parse_s),
         "build": _milliseconds(build_s),

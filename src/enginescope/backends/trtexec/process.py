@@ -51,12 +51,10 @@ def find_binary(asked: str | None = None) -> Path:
         return Path(found)
     if _is_executable(USUAL):
         return USUAL
-    raise MissingDependencyError(
-        "trtexec is not on this machine",
-        why=f"neither ${VARIABLE}, PATH nor {USUAL} has it, and TensorRT's wheels lack it",
-        hint="NVIDIA's TensorRT container, its .deb (libnvinfer-bin) or its tar package has it; "
-        "or measure without it: --on trt",
-    )
+    why = f"neither ${VARIABLE}, PATH nor {USUAL} has it, and TensorRT's wheels lack it"
+    has = "NVIDIA's TensorRT container, its .deb (libnvinfer-bin) or its tar package has it"
+    hint = f"{has}; or measure without it: --on trt"
+    raise MissingDependencyError("trtexec is not on this machine", why=why, hint=hint)
 
 
 def _given(text: str, source: str) -> Path:
@@ -232,11 +230,8 @@ class _Log:
 
 
 class _Reporter:
-    """Tells the phase from what trtexec says."""
-
     def __init__(self, expected_ms: float, progress: ProgressSink, *, profiles: bool) -> None:
-        self._expected_ms = expected_ms
-        self._progress = progress
+        self._expected_ms, self._progress = expected_ms, progress
         self._profiles = profiles
         self._begin = perf_counter()
         self._tell("load")
@@ -247,14 +242,10 @@ class _Reporter:
             self._tell(phase)
 
     def _tell(self, phase: str) -> None:
-        self._progress(
-            Progress(
-                phase=phase,
-                elapsed_ms=(perf_counter() - self._begin) * 1e3,
-                limit_ms=self._expected_ms if phase == "steady_state" else None,
-                detail="trtexec",
-            )
-        )
+        elapsed_ms = (perf_counter() - self._begin) * 1e3
+        limit_ms = self._expected_ms if phase == "steady_state" else None
+        state = Progress(phase=phase, elapsed_ms=elapsed_ms, limit_ms=limit_ms, detail="trtexec")
+        self._progress(state)
         self._begin = perf_counter()
 
 

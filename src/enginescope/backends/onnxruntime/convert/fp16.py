@@ -188,7 +188,6 @@ def _converted(
 
 
 def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str], list[str]]:
-    """Return operators and nodes that stay in FP32."""
     float16 = require(TOOL, purpose=_PURPOSE, install="onnxruntime")
     present = {node.name for graph in graphs_of(source.graph) for node in graph.node}
     for name in options.node_block_list:
@@ -259,10 +258,9 @@ def fp16_notice(ort: Any, job: Job, setup: Setup) -> tuple[Notice, ...]:
         except BackendError:  # the session that is measured says what is wrong
             return ()
     name = setup.provider.name
-    message = (
-        f"not FP16: {name} runs none of the {nodes} nodes that compute in FP16; the "
-        "weights are rounded to FP16, the computation is FP32; measure without :fp16"
-    )
+    none = f"{name} runs none of the {nodes} nodes that compute in FP16"
+    rounded = "the weights are rounded to FP16, the computation is FP32"
+    message = f"not FP16: {none}; {rounded}; measure without :fp16"
     return () if left else (Notice(NOT_FP16, message, {"nodes": nodes, "provider": name}),)
 
 

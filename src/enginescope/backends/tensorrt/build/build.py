@@ -81,20 +81,13 @@ def make_monitor(trt: Any, sink: ProgressSink) -> Any | None:
             now = time.monotonic()
             if now - self._last >= _INTERVAL_S:
                 self._last = now
-                sink(self._state(phase_name, now))
+                done, total = self._phases.get(self._outermost, (0, 0))
+                ms, part = (now - self._begin) * 1e3, done / total if total else None
+                sink(Progress(phase="build", elapsed_ms=ms, detail=phase_name, fraction=part))
             return True
 
         def phase_finish(self, phase_name: str) -> None:
             self._phases.pop(phase_name, None)
-
-        def _state(self, phase_name: str, now: float) -> Progress:
-            done, steps = self._phases.get(self._outermost, (0, 0))
-            return Progress(
-                phase="build",
-                elapsed_ms=(now - self._begin) * 1e3,
-                detail=phase_name,
-                fraction=done / steps if steps else None,
-            )
 
     return Monitor()
 
@@ -141,10 +134,8 @@ def _best(libraries: Libraries, device: str) -> tuple[str, ...]:
     if libraries.version < (10,):
         return ("FP16", "INT8")
     capability = tuple(int(one) for one in device.split("."))
-    flags = ["FP16"]
-    flags += ["BF16"] if capability >= (8, 0) else []
-    flags += ["INT8"] if capability != (10, 3) else []
-    return tuple(flags)
+    flags = {"FP16": True, "BF16": capability >= (8, 0), "INT8": capability != (10, 3)}
+    return tuple(flag for flag, is_fast in flags.items() if is_fast)
 
 
 #: Options that make an engine refittable.
@@ -182,8 +173,6 @@ def _gpu(libraries: Libraries, device: int) -> Cuda | None:
 
 
 class _Building:
-    """One build: parse, configure, build, keep."""
-
     def __init__(
         self,
         libraries: Libraries,
@@ -192,11 +181,8 @@ class _Building:
         options: dict[str, Any],
         progress: ProgressSink,
     ) -> None:
-        self._libraries = libraries
-        self._cuda = cuda
-        self._job = job
-        self._options = options
-        self._progress = progress
+        self._libraries, self._cuda, self._job = libraries, cuda, job
+        self._options, self._progress = options, progress
         self._device: Device | None = cuda.described(cuda.device) if cuda is not None else None
         self._log = Log()
         self._logger = make_logger(libraries.trt, self._log, options.get("log_level", "info"))
@@ -287,7 +273,6 @@ class _Building:
         return self._device.compute_capability if self._device else None
 
     def _timing_cache(self, config: Any) -> Path | None:
-        """Load the timing cache; return where it lies."""
         libraries, asked = self._libraries, self._options.get("timing_cache")
         if libraries.is_rtx:  # it times no tactics
             return None

@@ -186,9 +186,7 @@ class Buffer:
         pageable: bool = False,
         address: int | None = None,
     ) -> None:
-        self._cuda = cuda
-        self.tensor = tensor
-        self.shape = shape
+        self._cuda, self.tensor, self.shape = cuda, tensor, shape
         self.nbytes = tensor.nbytes(shape)
         if managed and not tensor.on_host:
             self.device = cuda.device_buffer(self.nbytes, managed=True)

@@ -15,17 +15,7 @@ from enginescope.backends.tensorrt.build.build import stripped_notice
 from enginescope.backends.tensorrt.build.network import load_plugins
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries, Log, make_logger
-from enginescope.backends.tensorrt.run.engine import (
-    activation_bytes,
-    choose_profile,
-    input_spec,
-    is_known,
-    load_engine,
-    make_context,
-    refit_from_onnx,
-    set_weight_budget,
-    tensors_of,
-)
+from enginescope.backends.tensorrt.run import engine
 from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, LaneParts, Origin
 from enginescope.backends.tensorrt.run.native import NativeLatency, NativeThroughput
 from enginescope.backends.tensorrt.run.request_loops import LatencyRecorder, ThroughputRecorder
@@ -124,14 +114,18 @@ class TrtSession:
         load_plugins(self.libraries, logger, options.get("plugins", ()))
         free = [self.cuda.free_bytes()]
         path = job.engine or job.subject.path or ""
-        self._runtime, self.engine = load_engine(self.libraries, logger, self.log, path, options)
+        self._runtime, self.engine = engine.load_engine(
+            self.libraries, logger, self.log, path, options
+        )
         if "refit_from" in options:
-            refit_from_onnx(self.libraries, logger, self.engine, options["refit_from"], self.log)
+            engine.refit_from_onnx(
+                self.libraries, logger, self.engine, options["refit_from"], self.log
+            )
         if "weight_streaming_budget" in options:
-            set_weight_budget(self.engine, options["weight_streaming_budget"])
+            engine.set_weight_budget(self.engine, options["weight_streaming_budget"])
         free.append(self.cuda.free_bytes())
         self._profile = options.get("profile_index", 0)
-        self._tensors = tensors_of(self.libraries.trt, self.engine)
+        self._tensors = engine.tensors_of(self.libraries.trt, self.engine)
         parts = LaneParts(
             trt=self.libraries.trt,
             cuda=self.cuda,
@@ -145,14 +139,14 @@ class TrtSession:
             self.contexts.append(context)
             self.lanes.append(InferenceStream(parts, context))
         for lane, context in zip(self.lanes, self.contexts, strict=True):
-            choose_profile(self.engine, context, self._profile, int(lane.compute_stream))
+            engine.choose_profile(self.engine, context, self._profile, int(lane.compute_stream))
             self.cuda.wait(lane.compute_stream, "choosing the optimization profile")
         free.append(self.cuda.free_bytes())
         self._taken = [before - after for before, after in pairwise(free)]
         self._name = Path(path).name
 
     def _context(self, options: dict[str, Any]) -> Any:
-        made = make_context(self.libraries, self.engine, self.log, options.get("allocation"))
+        made = engine.make_context(self.libraries, self.engine, self.log, options.get("allocation"))
         if ratio := options.get("persistent_cache_ratio", 0.0):
             rt = self.cuda.runtime
             kind = rt.cudaDeviceAttr.cudaDevAttrMaxPersistingL2CacheSize
@@ -168,7 +162,7 @@ class TrtSession:
     @property
     def input_specs(self) -> tuple[InputSpec, ...]:
         inputs = (one for one in self._tensors if one.is_input)
-        return tuple(input_spec(self.engine, one, self._profile) for one in inputs)
+        return tuple(engine.input_spec(self.engine, one, self._profile) for one in inputs)
 
     def bind(self, feeds: Feeds) -> None:
         """Allocate everything once and copy the inputs to the device."""
@@ -193,7 +187,6 @@ class TrtSession:
         self._choose_loop()
 
     def _choose_loop(self) -> None:
-        """Let the loop in C make the calls, or say why it cannot."""
         wanted = self.mode.loop
         try:
             require_native(wanted, None if self.mode.cuda_graph else _ENQUEUE)
@@ -258,7 +251,7 @@ class TrtSession:
         return DeviceMemory(
             engine_bytes=max(self._taken[0], 0),
             context_bytes=max(self._taken[1], 0),
-            activation_bytes=activation_bytes(self.engine),
+            activation_bytes=engine.activation_bytes(self.engine),
             buffer_bytes=sum(lane.nbytes for lane in self.lanes),
             process_bytes=process_memory_bytes(self.device.uuid, os.getpid()),
             streamable_weights_bytes=streamable or None,
@@ -271,7 +264,7 @@ class TrtSession:
             message = f"measured without a CUDA graph: {self.why_no_graph}"
             found.append(Notice(f"{level}-NO-CUDA-GRAPH", message, {"asked": self.asked_for_graph}))
         found += [self._python_notice] if self._python_notice else []
-        if strange := [one for one in self._tensors if not is_known(one.layout)]:
+        if strange := [one for one in self._tensors if not engine.is_known(one.layout)]:
             names = ", ".join(one.name for one in strange)
             message = (
                 f"{names}: values are passed to and from the engine's memory format "
