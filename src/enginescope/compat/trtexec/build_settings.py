@@ -38,7 +38,6 @@ def options_of(arguments: Arguments) -> dict[str, str]:
 
 
 def _value(flag: trtexec_flags.Flag, given: Given, arguments: Arguments) -> str:
-    """Return the value of a flag as the option has it."""
     if flag.value in _VALUES:
         return _VALUES[flag.value](given, arguments)
     words = {theirs.lower(): ours for ours, theirs in flag.words if theirs}

@@ -18,20 +18,9 @@ from enginescope.compat.trtexec.build_settings import options_of, precision_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, copied
 from enginescope.formats.trtexec.trtexec_flags import newer_release_text
-from enginescope.records.run.job import (
-    BackendSpec,
-    InputFile,
-    InputShape,
-    Job,
-    Limits,
-    Mode,
-    StopRule,
-    Subject,
-    WarmUp,
-    Workload,
-)
+from enginescope.records.run import job
 
-Shapes = tuple[InputShape, ...]
+Shapes = tuple[job.InputShape, ...]
 
 _ROLES = {"--minShapes": "min", "--optShapes": "opt", "--maxShapes": "max"}
 _DIMS = re.compile(r"^\d+(x\d+)*$")
@@ -136,7 +125,7 @@ def _filled(index: int, roles: dict[str, Shapes]) -> tuple[ProfileSpec | None, t
     return profile, remarks
 
 
-def _shape(flag: str, part: str) -> InputShape:
+def _shape(flag: str, part: str) -> job.InputShape:
     name, colon, dims = part.rpartition(":")
     name = name[1:-1] if len(name) > 1 and name[0] == name[-1] == "'" else name
     if not colon or not name:
@@ -147,11 +136,11 @@ def _shape(flag: str, part: str) -> InputShape:
     if "," in name or ";" in name:
         raise UsageError(f"{flag}: {name!r}", why="a name with , or ; cannot be passed on")
     if dims in ("", "scalar"):
-        return InputShape(name=name, dims=())
+        return job.InputShape(name=name, dims=())
     sizes = tuple(int(one) for one in dims.split("x")) if _DIMS.match(dims) else ()
     if not sizes or max(sizes) > _MOST:
         raise UsageError(f"{flag}: {part!r} is not NAME:DIMS", hint="as in image:1x3x224x224")
-    return InputShape(name=name, dims=sizes)
+    return job.InputShape(name=name, dims=sizes)
 
 
 #: Hours that no build and no measurement takes: trtexec has no limit of its own.
@@ -193,7 +182,7 @@ class Settings(Record, frozen=True, kw_only=True):
     version_only: bool = False
     profiles: tuple[ProfileSpec, ...] = ()
     shapes: Shapes = ()
-    files: tuple[InputFile, ...] = ()
+    files: tuple[job.InputFile, ...] = ()
     precision: str | None = None
     options: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
     timing: Timing = Timing()
@@ -233,7 +222,7 @@ def settings_of(arguments: Arguments) -> Settings:
         version_only=arguments.has("--getPlanVersionOnly"),
         profiles=profiles,
         shapes=shapes,
-        files=tuple(InputFile(name=name, path=path) for name, path in files),
+        files=tuple(job.InputFile(name=name, path=path) for name, path in files),
         precision=precision,
         options={**options_of(arguments), **_shape_options(profiles)},
         timing=_timing(arguments),
@@ -320,7 +309,7 @@ def _percentiles(text: str) -> tuple[float, ...]:
 NO_TIMEOUT_S = 7 * 86_400.0
 
 
-def job_of(settings: Settings, subject: Subject) -> Job:
+def job_of(settings: Settings, subject: job.Subject) -> job.Job:
     """Return the job.
 
     The warm-up lasts exactly its time, and comes before the duration. The loop ends when both the
@@ -333,28 +322,28 @@ def job_of(settings: Settings, subject: Subject) -> Job:
     timing, has = settings.timing, settings.arguments.has
     min_iterations = timing.iterations * timing.streams
     duration_ms = timing.duration_s * 1e3
-    stop = StopRule(duration_ms=duration_ms, min_iterations=min_iterations, precision_pct=None)
+    stop = job.StopRule(duration_ms=duration_ms, min_iterations=min_iterations, precision_pct=None)
     if settings.skip_inference:  # an engine is only loaded, and run once to be sure of it
-        stop = StopRule(iterations=1, precision_pct=None)
+        stop = job.StopRule(iterations=1, precision_pct=None)
     wants_layers = has("--dumpProfile") or has("--exportProfile")
-    warmup = WarmUp(time_ms=timing.warm_up_ms, iterations=0, limit_ms=timing.warm_up_ms)
+    warmup = job.WarmUp(time_ms=timing.warm_up_ms, iterations=0, limit_ms=timing.warm_up_ms)
     in_flight = 1 if timing.expose_dma else 2
     idle_ms = timing.idle_ms or None
-    return Job(
+    return job.Job(
         subject=subject,
-        backend=BackendSpec(name="trt", precision=settings.precision, options=settings.options),
-        workload=Workload(
+        backend=job.BackendSpec(name="trt", precision=settings.precision, options=settings.options),
+        workload=job.Workload(
             shapes=run_shapes(settings),
             files=tuple(
-                InputFile(name=file.name, path=str(Path(file.path).resolve()))
+                job.InputFile(name=file.name, path=str(Path(file.path).resolve()))
                 for file in settings.files
             ),
             warmup=warmup,
             stop=stop,
-            mode=copied(Mode, timing, kind="throughput", in_flight=in_flight, idle_ms=idle_ms),
+            mode=copied(job.Mode, timing, kind="throughput", in_flight=in_flight, idle_ms=idle_ms),
         ),
         layer_profile=wants_layers and not settings.skip_inference,
         profile_mode="trtexec",
-        limits=Limits(timeout_s=NO_TIMEOUT_S),
+        limits=job.Limits(timeout_s=NO_TIMEOUT_S),
         keep_outputs=any(map(has, ("--dumpOutput", "--dumpRawBindingsToFile", "--exportOutput"))),
     )

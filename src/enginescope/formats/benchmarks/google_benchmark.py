@@ -127,10 +127,9 @@ def _notices(each: Sequence[dict[str, Any]], source: str) -> tuple[Notice, ...]:
     if len(each) < 2:
         text = f"{source} has no repetitions, so its mean is a printed figure without an interval"
     elif max(iterations) > 1:
-        text = (
-            f"a sample of {source} is a repetition, the mean of up to {max(iterations):,} "
-            "iterations: its percentiles are not those of single requests"
-        )
+        mean = f"the mean of up to {max(iterations):,} iterations"
+        alone = "its percentiles are not those of single requests"
+        text = f"a sample of {source} is a repetition, {mean}: {alone}"
     else:
         return ()
     return (benchmark_series.file_notice(text, source),)

@@ -62,16 +62,11 @@ class StageReader:
         self._cache: dict[str, int] = {}
 
     def take_memory(self, text: str, line: int) -> bool:
-        if (match := _CHANGE.match(text)) is not None:
+        if (match := _CHANGE.match(text) or _SNAPSHOT.match(text)) is not None:
             names = ("host_change_bytes", "device_change_bytes", "host_bytes", "device_bytes")
-            sizes = (int(group) * _MIB for group in match.groups()[1:])
-            stage = MemoryStage(name=match[1], line=line, **dict(zip(names, sizes, strict=True)))
-            self.memory.append(stage)
-            return True
-        if (match := _SNAPSHOT.match(text)) is not None:
-            host, device = int(match[2]) * _MIB, int(match[3]) * _MIB
-            stage = MemoryStage(name=match[1], host_bytes=host, device_bytes=device, line=line)
-            self.memory.append(stage)
+            sizes = [int(group) * _MIB for group in match.groups()[1:]]  # a snapshot: the last two
+            sized = dict(zip(names[-len(sizes) :], sizes, strict=True))
+            self.memory.append(MemoryStage(name=match[1], line=line, **sized))
             return True
         totals = log_facts.memory(text)
         self.totals.update(totals)
@@ -80,16 +75,9 @@ class StageReader:
     def layer(self, text: str, line: int) -> bool:
         if (match := _LAYER.match(text)) is None:
             return False
-        host, device, scratch = (int(group) for group in match.groups()[1:])
-        self.layer_memory.append(
-            LayerMemory(
-                name=match[1],
-                host_persistent_bytes=host,
-                device_persistent_bytes=device,
-                scratch_bytes=scratch,
-                line=line,
-            )
-        )
+        names = ("host_persistent_bytes", "device_persistent_bytes", "scratch_bytes")
+        sized = dict(zip(names, map(int, match.groups()[1:]), strict=True))
+        self.layer_memory.append(LayerMemory(name=match[1], line=line, **sized))
         return True
 
     def stage(self, text: str, line: int) -> bool:
@@ -137,9 +125,8 @@ class GraphReader:
         """Take the number of layers after a step; whether the line was one."""
         if (match := _STEP.match(text)) is None:
             return False
-        self.steps.append(
-            OptimisationStep(name=match[1] or match[2], layers=int(match[3]), line=line)
-        )
+        name, layers = match[1] or match[2], int(match[3])
+        self.steps.append(OptimisationStep(name=name, layers=layers, line=line))
         return True
 
     def rule(self, text: str, line: int) -> bool:  # noqa: ARG002 - one signature for all
@@ -279,9 +266,8 @@ class TuningReader:
             self._kind, self._line = "layer", line
         if time_ms is not None and time_ms < 0:
             time_ms = None
-        self._trials.append(
-            TacticTrial(runner=self._runner, tactic=tactic, name=name, time_ms=time_ms)
-        )
+        trial = TacticTrial(runner=self._runner, tactic=tactic, name=name, time_ms=time_ms)
+        self._trials.append(trial)
         return True
 
     def chose(self, text: str, line: int) -> bool:  # noqa: ARG002
@@ -331,11 +317,8 @@ class TuningReader:
         """End the open block."""
         self._close_combination()
         if self._line is not None and (self._done or self._name is not None):
-            tried = tuple(self._done)
-            layer = TunedLayer(
-                kind=self._kind, name=self._name, combinations=tried, line=self._line
-            )
-            self.tuned.append(layer)
+            kind, name, tried = self._kind, self._name, tuple(self._done)
+            self.tuned.append(TunedLayer(kind=kind, name=name, combinations=tried, line=self._line))
         self._done, self._name, self._line, self._runner = [], None, None, None
         self._kernel, self._is_named = None, False
 

@@ -33,14 +33,9 @@ from enginescope.formats.tensors.output_diff_file import is_output_diff
 from enginescope.formats.tensors.tensor_files import is_outputs
 from enginescope.formats.torch.torch_trace import is_torch_trace
 from enginescope.formats.trex.trex_metadata import is_trex_metadata
+from enginescope.formats.trtexec import trtexec_log
 from enginescope.formats.trtexec.exported_profile import is_layer_latencies, is_profile
 from enginescope.formats.trtexec.time_columns import is_times
-from enginescope.formats.trtexec.trtexec_log import (
-    TrtexecLog,
-    is_script_log,
-    parse_script_logs,
-    parse_trtexec_logs,
-)
 from enginescope.judge.notice import Notices
 
 #: Where a value may begin: at the start of a line, or right behind the value before.
@@ -170,13 +165,15 @@ _JSON_KINDS: tuple[tuple[ArtifactKind, Callable[[Any], bool]], ...] = (
 _LOG_KINDS: tuple[tuple[ArtifactKind, Callable[[str], Any]], ...] = (
     (ArtifactKind.TRTEXEC_LOG, IS_LOG.search),
     (ArtifactKind.POLYGRAPHY_LOG, IS_POLYGRAPHY_LOG.search),
-    (ArtifactKind.SCRIPT_LOG, is_script_log),
+    (ArtifactKind.SCRIPT_LOG, trtexec_log.is_script_log),
 )
 #: Kind -> reader of a log; it returns the facts of each process with their notices.
-LOG_READERS: dict[ArtifactKind, Callable[[bytes, str], tuple[tuple[TrtexecLog, Notices], ...]]] = {
-    ArtifactKind.TRTEXEC_LOG: parse_trtexec_logs,
+LOG_READERS: dict[
+    ArtifactKind, Callable[[bytes, str], tuple[tuple[trtexec_log.TrtexecLog, Notices], ...]]
+] = {
+    ArtifactKind.TRTEXEC_LOG: trtexec_log.parse_trtexec_logs,
     ArtifactKind.POLYGRAPHY_LOG: parse_polygraphy_logs,
-    ArtifactKind.SCRIPT_LOG: parse_script_logs,
+    ArtifactKind.SCRIPT_LOG: trtexec_log.parse_script_logs,
 }
 #: Kind -> reader of a file of benchmarks, each of which is a run.
 BENCHMARK_READERS: dict[ArtifactKind, Callable[[Document, Path], tuple[BenchmarkResult, ...]]] = {
@@ -332,7 +329,7 @@ class Item(Record, frozen=True, kw_only=True):
     sha256: str
     size_bytes: int
     document: Document | None = None
-    log: TrtexecLog | None = None
+    log: trtexec_log.TrtexecLog | None = None
     benchmark: BenchmarkResult | None = None
     reader: str | None = None
     notices: Notices = ()

@@ -146,8 +146,6 @@ class Damaged(Record, frozen=True, kw_only=True):
 
 
 class _Parts:
-    """What has been read of a group so far."""
-
     def __init__(self) -> None:
         self.reports: list[ToolReport] = []
         self.plan: Plan | None = None
@@ -248,10 +246,8 @@ def _take_printed(group: Group, parts: _Parts) -> None:
             parts.plan = parts.read(item, partial(plan_of, document, name=group.name))
         if log is not None and log.profile is not None and parts.profile is None:
             parts.profile = log.profile
-            message = (
-                f"layer times are those printed in {item.path.name}: rounded, and without layers "
-                "that took no time"
-            )
+            printed = f"layer times are those printed in {item.path.name}"
+            message = f"{printed}: rounded, and without layers that took no time"
             parts.notices.append(Notice("I-PRINTED-PROFILE", message, {"file": item.path.name}))
 
 
@@ -262,7 +258,6 @@ def _query_counts(group: Group) -> tuple[int | None, int | None]:
 
 
 def _contradictions(group: Group, parts: _Parts, report: ToolReport | None) -> tuple[Notice, ...]:
-    """Return what stands twice among the files and differs."""
     notices = exported_times.report_mismatches(parts.reports)
     if parts.times is not None and report is not None:
         notices += exported_times.summary_mismatches(parts.times, report.summaries)
@@ -276,7 +271,6 @@ def _contradictions(group: Group, parts: _Parts, report: ToolReport | None) -> t
 
 
 def _benchmark_run(group: Group, benchmark: BenchmarkResult) -> Run:
-    """Return the run of one result in a benchmark tool's file."""
     report = benchmark.report
     version = {report.tool: report.tool_version} if report.tool_version else {}
     return Run(

@@ -61,11 +61,9 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
     if not data:
         return UsageError(f"{path} is empty", hint="give what trtexec --exportLayerInfo writes")
     if path.suffix.lower() == ".onnx":
-        return UsageError(
-            f"{path} is a model, not a plan",
-            hint=f"enginescope explore {path} measures it, shows its layers, and stores the run; "
-            "enginescope build makes an engine and its plan; with a plan, use --onnx",
-        )
+        shows = f"enginescope explore {path} measures it, shows its layers, and stores the run"
+        builds = "enginescope build makes an engine and its plan; with a plan, use --onnx"
+        return UsageError(f"{path} is a model, not a plan", hint=f"{shows}; {builds}")
     if (known := _FOREIGN_KINDS.get(kind_of(data, path.name))) is None:
         return None
     return UsageError(f"{path} is not a plan", why=f"it holds {known[0]}", hint=known[1])
@@ -216,8 +214,6 @@ def read_beside_engine(engine: Path, given: PlanFiles) -> ReadBeside:
 
 
 class _Reader:
-    """Reads files and gathers what is to be said of them."""
-
     def __init__(self, plan: Path) -> None:
         self._plan = plan
         self.notices: list[Notice] = []

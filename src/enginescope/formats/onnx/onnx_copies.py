@@ -188,16 +188,14 @@ def asking_onnx(path: Path, folder: Path) -> tuple[Path, tuple[tuple[str, str], 
             body = _graph(node, "body")
             counter = f"{name}::round"
             body.node.append(onnx.helper.make_node("Identity", [body.input[0].name], [counter]))
-            body.output.append(
-                onnx.helper.make_tensor_value_info(counter, onnx.TensorProto.INT64, [])
-            )
+            number_type = onnx.TensorProto.INT64
+            body.output.append(onnx.helper.make_tensor_value_info(counter, number_type, []))
             node.output.extend([""] * (len(body.output) - 2 - len(node.output)))
             node.output.append(source)
         model.graph.node.append(onnx.helper.make_node(operator, [source], [name]))
         model.graph.output.append(onnx.ValueInfoProto(name=name))
-    return write_copy(model, path, folder), tuple(
-        (node_name(node), node.op_type) for node in deciding
-    )
+    names = tuple((node_name(node), node.op_type) for node in deciding)
+    return write_copy(model, path, folder), names
 
 
 def unfolded_onnx(path: Path, values: Mapping[int, int], folder: Path) -> Path:

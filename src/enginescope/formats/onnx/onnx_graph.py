@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -299,7 +300,6 @@ def load_onnx(path: Path) -> Any:
 
 
 def _with_shapes(model: Any, input_shapes: Mapping[str, Sequence[int | None]]) -> Any:
-    """Return the graph of a model, with shapes of inputs set and the others inferred from them."""
     for value in model.graph.input:
         dims, shape = value.type.tensor_type.shape.dim, input_shapes.get(value.name, ())
         for dim, size in zip(dims, shape, strict=False) if len(dims) == len(shape) else ():
@@ -366,26 +366,16 @@ def viewer_model(graph: ViewerGraph) -> bytes:
     """Return an ONNX file of the graph, without weights: for viewers, not to be run."""
     onnx = require("onnx", purpose="writing a file for Netron", install="onnx")
     helper = onnx.helper
+    make = partial(helper.make_node, domain=DOMAIN)
     nodes = [
-        helper.make_node(
-            *(node.type, node.inputs, node.outputs),
-            name=node.name,
-            domain=DOMAIN,
-            **node.attributes,
-        )
+        make(node.type, node.inputs, node.outputs, name=node.name, **node.attributes)
         for node in graph.nodes
     ]
     infos = {name: _info(onnx, name, tensor) for name, tensor in graph.values.items()}
-    ends = {*graph.inputs, *graph.outputs}
-    proto = helper.make_graph(
-        nodes,
-        graph.name,
-        *(
-            [infos[name] for name in names if name in infos]
-            for names in (graph.inputs, graph.outputs)
-        ),
-        value_info=[info for name, info in infos.items() if name not in ends],
-    )
+    ends = (graph.inputs, graph.outputs)
+    fed, given = ([infos[name] for name in names if name in infos] for names in ends)
+    inner = [info for name, info in infos.items() if name not in {*graph.inputs, *graph.outputs}]
+    proto = helper.make_graph(nodes, graph.name, fed, given, value_info=inner)
     domains = [helper.make_opsetid(DOMAIN, 1)]
     model = helper.make_model(proto, opset_imports=domains, producer_name="enginescope")
     model.ir_version = _IR_VERSION
@@ -393,11 +383,8 @@ def viewer_model(graph: ViewerGraph) -> bytes:
     return data
 
 
-def _info(onnx: object, name: str, tensor: Tensor) -> object:
-    proto = onnx.TensorProto  # type: ignore[attr-defined]
-    kind = getattr(
-        proto,
-        onnx_precision.TYPE_NAMES[tensor.dtype] if tensor.dtype else "UNDEFINED",
-        proto.UNDEFINED,
-    )
-    return onnx.helper.make_tensor_value_info(name, kind, tensor.shape)  # type: ignore[attr-defined]
+def _info(onnx: Any, name: str, tensor: Tensor) -> Any:
+    kinds = onnx.TensorProto
+    word = onnx_precision.TYPE_NAMES[tensor.dtype] if tensor.dtype else "UNDEFINED"
+    kind = getattr(kinds, word, kinds.UNDEFINED)
+    return onnx.helper.make_tensor_value_info(name, kind, tensor.shape)

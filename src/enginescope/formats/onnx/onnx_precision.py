@@ -100,9 +100,8 @@ def external_data(tensor: Any, path: str) -> Any:
     try:
         place = ExternalDataInfo(tensor)
         numbers = (("offset", place.offset), ("length", place.length))
-        wrong = next(
-            (f"its {key} is {value}" for key, value in numbers if int(value or 0) < 0), None
-        )
+        negative = (f"its {key} is {value}" for key, value in numbers if int(value or 0) < 0)
+        wrong = next(negative, None)
     except (TypeError, ValueError) as error:  # newer versions check keys and numbers themselves
         wrong = str(error)
     if wrong is not None:

@@ -263,8 +263,6 @@ def _types(graph: Any) -> Iterator[tuple[str, _Type]]:
 
 
 class _Rounding:
-    """Puts rounding nodes into a graph and those within it."""
-
     def __init__(
         self, row: str, nodes: RoundingNodes, types: dict[str, _Type], *, rounds_sums: bool
     ) -> None:

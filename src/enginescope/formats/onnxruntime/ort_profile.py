@@ -25,19 +25,7 @@ from enginescope.formats.onnx.node_owners import with_onnx_nodes
 from enginescope.formats.onnx.onnx_graph import reads
 from enginescope.formats.onnxruntime.ort_memory import SUFFIX, workspaces_of
 from enginescope.judge.notice import Notice, Notices
-from enginescope.records.plan.plan import (
-    EXECUTED,
-    PACKED,
-    SHAPES,
-    WORKSPACES,
-    IOTensor,
-    Layer,
-    LayerTiming,
-    Plan,
-    Profile,
-    Weights,
-    batch_sums,
-)
+from enginescope.records.plan import plan
 from enginescope.records.tensor import Tensor
 
 #: Providers whose nodes return before the GPU has run them.
@@ -105,10 +93,8 @@ def with_gpu_times(document: Document, trace: GpuTrace) -> NodeTimes:
     if why is None and not total_us:
         why = "no kernel was traced within a node"
     if why is not None:
-        message = (
-            "times of nodes on CUDA are the host's, which only enqueues them; the GPU's are not "
-            f"known: {why}"
-        )
+        host = "times of nodes on CUDA are the host's, which only enqueues them"
+        message = f"{host}; the GPU's are not known: {why}"
         notice = Notice("W-HOST-NODE-TIMES", message, {"why": why})
         return NodeTimes(document, "host", (notice,))
     timed = list(events)
@@ -181,7 +167,9 @@ class _Run(NamedTuple):
     unplaced: set[_Node]
 
 
-def ort_profile_of(document: Document, trace: GpuTrace | None = None) -> tuple[Profile, Notices]:
+def ort_profile_of(
+    document: Document, trace: GpuTrace | None = None
+) -> tuple[plan.Profile, Notices]:
     """Return the time of each node in a profile.
 
     Times are summed within a run, since a node in the body of a loop runs several times; mean and
@@ -217,7 +205,7 @@ def ort_profile_of(document: Document, trace: GpuTrace | None = None) -> tuple[P
         node: np.array([run.sums_ms.get(node, 0.0) for run in kept]) for node in _in_order(kept)
     }
     layers = tuple(
-        LayerTiming(
+        plan.LayerTiming(
             index=index,
             name=node.name,
             mean_ms=float(values.mean()),
@@ -233,13 +221,13 @@ def ort_profile_of(document: Document, trace: GpuTrace | None = None) -> tuple[P
     own = [values for node, values in columns.items() if node.kind not in CONTAINERS]
     # ONNX Runtime truncates the host's times to microseconds
     host = sum(times.mode != "gpu" or layer.provider not in ASYNCHRONOUS for layer in layers)
-    profile = Profile(
+    profile = plan.Profile(
         source="onnxruntime",
         layers=layers,
         iterations=len(kept),
         whole_ms=float(np.mean([run.whole_ms for run in kept])),
         mode=times.mode,
-        batch_sums_ms=batch_sums(np.array(own).reshape(len(own), len(kept)).T),
+        batch_sums_ms=plan.batch_sums(np.array(own).reshape(len(own), len(kept)).T),
         resolution_ms=(0.0, _MS_PER_US * host / max(len(layers), 1)),
     )
     return profile, (*notices, *gpu)
@@ -323,10 +311,9 @@ def _gpu_time(document: Document) -> list[Notice]:
     for name, duration in kernels:
         sums[name] = sums.get(name, 0.0) + duration * _MS_PER_US / len(spans)
     total, longest = sum(sums.values()), max(sums, key=sums.__getitem__)
-    message = (
-        f"GPU time {total:.4g} ms a run in {len(kernels) / len(spans):.4g} kernels, most in "
-        f"{longest} ({sums[longest]:.4g} ms); times of nodes are the host's"
-    )
+    spent = f"GPU time {total:.4g} ms a run in {len(kernels) / len(spans):.4g} kernels"
+    most = f"most in {longest} ({sums[longest]:.4g} ms)"
+    message = f"{spent}, {most}; times of nodes are the host's"
     evidence = {"gpu_ms": total, "runs": len(spans), "kernels_ms": sums}
     return [Notice("I-GPU-EVENTS", message, evidence)]
 
@@ -365,7 +352,7 @@ def executed_plan(
     shapes: Mapping[str, Sequence[int | str | None] | None] = MappingProxyType({}),
     *,
     has_rules: bool = False,
-) -> Plan:
+) -> plan.Plan:
     """Return the nodes as layers, with the tensors that flow between them.
 
     Args:
@@ -397,20 +384,20 @@ def executed_plan(
         )
     ]
     ends = (("input", graph.input), ("output", graph.output))
-    return Plan(
+    return plan.Plan(
         name=name,
         layers=with_onnx_nodes(layers, originals, original),
         io=tuple(
-            IOTensor(tensor=tensors.get(one.name) or Tensor(name=one.name), mode=mode)
+            plan.IOTensor(tensor=tensors.get(one.name) or Tensor(name=one.name), mode=mode)
             for mode, values in ends
             for one in values
             if one.name not in weights
         ),
-        source_schema=EXECUTED,
+        source_schema=plan.EXECUTED,
         extra={
-            SHAPES: dict(shapes),
-            PACKED: sorted(name for name, count in packed.items() if count == readers[name]),
-            WORKSPACES: workspaces_of(graph, names, tensors) if has_rules else {},
+            plan.SHAPES: dict(shapes),
+            plan.PACKED: sorted(name for name, count in packed.items() if count == readers[name]),
+            plan.WORKSPACES: workspaces_of(graph, names, tensors) if has_rules else {},
         },
     )
 
@@ -450,7 +437,7 @@ def _layer(
     uses: _Uses | None,
     tensors: dict[str, Tensor],
     packed: Counter[str],
-) -> Layer:
+) -> plan.Layer:
     names = [one for one in node.input if one]
     results = [one for one in node.output if one]
     read = _named(names, uses[0] if uses else (), weights, packed if uses else None)
@@ -464,14 +451,14 @@ def _layer(
         for graph in onnx_precision.graphs_of(inner)
         for one in graph.initializer
     ]
-    return Layer(
+    return plan.Layer(
         index=index,
         name=name,
         type=node.op_type,
         inputs=tuple(one for one in (*read, *inside) if one.name not in weights),
         outputs=tuple(written),
         weights=tuple(
-            Weights(role=one.name, dtype=one.dtype, count=one.elements)
+            plan.Weights(role=one.name, dtype=one.dtype, count=one.elements)
             for one in (*(use for use in read if use.name in weights), *own)
         ),
     )

@@ -247,10 +247,8 @@ def _notices(source: str, reader: LayerReader, plan: Plan, *, is_deduced: bool) 
         text = "has unknown tensor formats, so their size is unknown"
         yield notice("W-UNKNOWN-FORMAT", text, formats=unknown)
     if is_deduced:
-        text = (
-            "does not list the engine's inputs and outputs; enginescope "
-            "derived them from the tensors that are only read or only written"
-        )
+        derived = "enginescope derived them from the tensors that are only read or only written"
+        text = f"does not list the engine's inputs and outputs; {derived}"
         ends = {"inputs": len(plan.inputs), "outputs": len(plan.outputs)}
         yield notice("I-IO-DEDUCED", text, **ends)
 

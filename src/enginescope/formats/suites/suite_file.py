@@ -160,17 +160,14 @@ def _check_names(held: Any, source: str) -> None:
     """Raise for an environment that names no Python: msgspec does not say which one it is."""
     for name, python in held.items() if isinstance(held, dict) else ():
         if not isinstance(python, str) or not python.strip():
-            error = FormatError(source, where=f"{_OF_NAMES}.{name}", why="it names no Python")
-            error.hint = f'{name} = "FOLDER/bin/python"'
-            raise error
+            where, hint = f"{_OF_NAMES}.{name}", f'{name} = "FOLDER/bin/python"'
+            raise FormatError(source, where=where, why="it names no Python", hint=hint)
 
 
 def _check_key(key: str, known: Any, kind: str, source: str, where: str | None = None) -> None:
-    if key in known:
-        return
-    error = FormatError(source, where=where, why=f"there is no {kind} {key!r}")
-    error.hint = did_you_mean(key, known)
-    raise error
+    if key not in known:
+        why, hint = f"there is no {kind} {key!r}", did_you_mean(key, known)
+        raise FormatError(source, where=where, why=why, hint=hint)
 
 
 def _check_finite(held: Any, source: str) -> None:

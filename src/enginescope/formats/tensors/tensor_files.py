@@ -178,10 +178,8 @@ def outputs_of(document: Document) -> tuple[tuple[TensorValues, ...], tuple[Noti
     lost = sum(one["values"].count(None) for one in document.value if "nonFinite" not in one)
     notices = document.notices
     if lost:
-        message = (
-            f"{document.source} has {lost:,} values that are not numbers; "
-            "enginescope reads them as NaN"
-        )
+        odd = f"{document.source} has {lost:,} values that are not numbers"
+        message = f"{odd}; enginescope reads them as NaN"
         evidence = {"file": document.source, "count": lost}
         notices += (Notice("W-OUTPUTS-NOT-FINITE", message, evidence),)
     return tuple(sorted(found, key=lambda one: one.name)), notices

@@ -71,9 +71,8 @@ def metadata_of(document: Document) -> tuple[ToolReport, tuple[Notice, ...]]:
     if not odd:
         return report, document.notices
     source = document.source
-    message = (
-        f"{source} has statistics without the names of the percentiles; enginescope skips them"
-    )
+    lacks = f"{source} has statistics without the names of the percentiles"
+    message = f"{lacks}; enginescope skips them"
     notice = Notice("W-PERCENTILES-UNNAMED", message, {"file": source, "lengths": odd})
     return report, (*document.notices, notice)
 

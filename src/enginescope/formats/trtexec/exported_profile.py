@@ -80,9 +80,8 @@ def profile_of(document: lenient_json.Document) -> tuple[Profile, tuple[Notice, 
         notices.append(Notice("W-RECORDS", message, {"file": file, "left_out": left_out}))
     for code, names in doubts.items():
         figures = "1 figure" if len(names) == 1 else f"{len(names):,} figures"
-        message = (
-            f"{file} has {figures} {_DOUBTS[code]}, the first of {names[0]!r}; read as not known"
-        )
+        doubted = f"{figures} {_DOUBTS[code]}, the first of {names[0]!r}"
+        message = f"{file} has {doubted}; read as not known"
         evidence = {"file": file, "figures": len(names), "first": names[0]}
         notices.append(Notice(code, message, evidence))
     # Torch-TensorRT writes a bare list without a count and without medians

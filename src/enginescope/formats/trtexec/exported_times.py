@@ -117,10 +117,8 @@ def resolution_notices(
         latest = float(np.max(np.abs(enqueue_start_ms)))
         if latest >= 1.0:
             step_ms = stamp_step_ms(latest)
-            message = (
-                f"enqueue times in {source} are differences of time stamps with six digits, "
-                f"so they are only good to {step_ms * 1e3:.3g} µs"
-            )
+            stamps = f"enqueue times in {source} are differences of time stamps with six digits"
+            message = f"{stamps}, so they are only good to {step_ms * 1e3:.3g} µs"
             evidence = {"metric": "enqueue", "step_ms": step_ms, "latest_ms": latest}
             notices.append(Notice("I-ENQUEUE-RESOLUTION", message, {"file": source, **evidence}))
     return step, tuple(notices)
@@ -300,10 +298,8 @@ def summary_mismatches(times: ExportedTimes, printed: Sequence[ReportedSummary])
             continue
         step = times.enqueue_step_ms if one.metric == "enqueue" else None
         if differing := dict(_differences(series, one, 2.01 * (step or 0.0))):
-            message = (
-                f"the printed {one.metric} summary is not that of the exported times "
-                f"({', '.join(differing)} differ)"
-            )
+            summary = f"the printed {one.metric} summary is not that of the exported times"
+            message = f"{summary} ({', '.join(differing)} differ)"
             evidence = {"metric": one.metric, "samples": len(series), "differing": differing}
             found.append(Notice("W-SUMMARY-MISMATCH", message, evidence))
     return tuple(found)

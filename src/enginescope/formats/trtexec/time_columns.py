@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -140,19 +141,23 @@ def _from_records(items: list[Any], beside: float | None) -> tuple[dict[str, Arr
     if not chosen:
         return {}, 0
     rows = [[finite_number(one.get(key)) for key, _ in chosen.values()] for one in flat]
+    return _columns(chosen, rows)
+
+
+def _columns(
+    chosen: dict[str, tuple[str, float]], rows: Sequence[Sequence[float | None]]
+) -> tuple[dict[str, Array], int]:
+    """Return milliseconds by what is chosen, and how many rows are not whole."""
     whole = [row for row in rows if None not in row]
-    table = np.array(whole, dtype=np.float64).reshape(len(whole), len(chosen))
     if not whole:
         return {}, 0
-    found = {
-        name: table[:, column] * factor for column, (name, (_, factor)) in enumerate(chosen.items())
-    }
-    return found, len(rows) - len(whole)
+    factors = (factor for _, factor in chosen.values())
+    columns = zip(chosen, np.array(whole, dtype=np.float64).T, factors, strict=True)
+    return {name: column * factor for name, column, factor in columns}, len(rows) - len(whole)
 
 
 def _from_lists(key: str, parent: dict[str, Any], items: list[Any]) -> tuple[dict[str, Array], int]:
     """The list under `key`, and its neighbors of the same length."""
-    found: dict[str, Array] = {}
     fields = {
         name: meaning
         for name, values in (parent or {key: items}).items()
@@ -163,13 +168,9 @@ def _from_lists(key: str, parent: dict[str, Any], items: list[Any]) -> tuple[dic
     chosen = _choose(fields)
     if not any(name == key for name, _ in chosen.values()):
         return {}, 0
-    columns = {name: (parent or {key: items})[one] for name, (one, _) in chosen.items()}
-    numbers = ([finite_number(value) for value in one] for one in columns.values())
-    rows = list(zip(*numbers, strict=True))
-    whole = [row for row in rows if None not in row]
-    for column, (name, (_, factor)) in enumerate(chosen.items()):
-        found[name] = np.array([row[column] for row in whole], dtype=np.float64) * factor
-    return (found, len(rows) - len(whole)) if whole else ({}, 0)
+    columns = ((parent or {key: items})[name] for name, _ in chosen.values())
+    numbers = ([finite_number(value) for value in column] for column in columns)
+    return _columns(chosen, list(zip(*numbers, strict=True)))
 
 
 def _meaning(key: str, beside: float | None) -> tuple[str, float] | None:

@@ -259,10 +259,8 @@ class _LogReader:
             message = f"{source} ends before trtexec prints PASSED or FAILED"
             yield Notice("W-LOG-UNFINISHED", message, {"file": source})
         if self.table is not None and self.table.layers and not self.table.is_complete:
-            message = (
-                f"{source}: the table of layer times ends before its total; layers are "
-                "missing, and the last name may be cut off"
-            )
+            ends = f"{source}: the table of layer times ends before its total"
+            message = f"{ends}; layers are missing, and the last name may be cut off"
             evidence = {"file": source, "layers": len(self.table.layers)}
             yield Notice("W-TRUNCATED", message, evidence)
         if lines := [line for line in self.unread if not self.summaries or "min = " in line.text]:
