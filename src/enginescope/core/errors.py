@@ -90,9 +90,7 @@ class FormatError(EnginescopeError):
         place = f"{path} at {where}" if where else path
         steps = (f"expected {expected}" if expected else None, hint)
         super().__init__(place, why=why, hint="; ".join(filter(None, steps)) or None)
-        self.path = path
-        self.where = where
-        self.expected = expected
+        self.path, self.where, self.expected = path, where, expected
 
     def with_hint(self, hint: str) -> FormatError:
         """Return this error with a next step, for who knows more of the file than its reader."""

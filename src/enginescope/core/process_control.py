@@ -93,9 +93,7 @@ class PeriodicThread:
     def __init__(
         self, do: Callable[[], None], interval_s: float, *, waits_first: bool = False
     ) -> None:
-        self._do = do
-        self._interval_s = interval_s
-        self._waits_first = waits_first
+        self._do, self._interval_s, self._waits_first = do, interval_s, waits_first
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 

@@ -115,31 +115,27 @@ _LEAST_S = 0.1
 
 
 class LoadMeter:
-    """Cores kept busy by other processes between `start` and `other_cores`.
+    """Cores kept busy by other processes since it was made.
 
     Busy time of the whole machine, less this process's own processor time, over wall time.
     Time stolen by a hypervisor is not a process's: `CpuLossMeter` counts it.
     """
 
     def __init__(self) -> None:
-        self._wall = self._busy = self._own = 0.0
-
-    def start(self) -> None:
-        self._wall, self._busy, self._own = _reading()
+        self._start = _reading()
 
     def own_cores(self) -> float | None:
-        """Return the mean cores that this process kept busy since `start`; ``None``: < 100 ms."""
+        """Return the mean cores that this process kept busy; ``None``: < 100 ms."""
         elapsed, _, own = self._since_start()
         return own / elapsed if elapsed >= _LEAST_S else None
 
     def other_cores(self) -> float | None:
-        """Return the mean cores that others kept busy since `start`; ``None``: < 100 ms."""
+        """Return the mean cores that others kept busy; ``None``: < 100 ms."""
         elapsed, busy, own = self._since_start()
         return max(0.0, busy - own) / elapsed if elapsed >= _LEAST_S else None
 
     def _since_start(self) -> tuple[float, ...]:
-        pairs = zip(_reading(), (self._wall, self._busy, self._own), strict=True)
-        return tuple(now - before for now, before in pairs)
+        return tuple(now - then for now, then in zip(_reading(), self._start, strict=True))
 
 
 def _reading() -> tuple[float, float, float]:
@@ -251,15 +247,11 @@ class CpuLossMeter:
 
     def __init__(self, cgroup: Path = _CGROUP, own_groups: Path = _OWN_GROUPS) -> None:
         self._files = quota_files(cgroup, own_groups)
-        self._times = (0.0, 0.0)
-        self._quotas: tuple[CpuQuota | None, ...] = ()
-
-    def start(self) -> None:
         self._times = _stolen_and_busy_s()
         self._quotas = tuple(map(read_quota, self._files))
 
     def loss(self) -> CpuLoss:
-        """Return what was lost since `start`."""
+        """Return what was lost since the meter was made."""
         now = _stolen_and_busy_s()
         stolen, busy = now[0] - self._times[0], now[1] - self._times[1]
         demand = stolen + busy

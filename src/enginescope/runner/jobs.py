@@ -223,10 +223,8 @@ def _data_set(model: Path, data: str, workload: Workload) -> str | None:
     if data == "auto" and workload.data_set is not None:
         return workload.data_set
     if data == "auto":
-        found = sorted(
-            one for one in model.resolve().parent.glob("test_data_set_*") if one.is_dir()
-        )
-        return str(found[0]) if found else None
+        beside = model.resolve().parent.glob("test_data_set_*")
+        return min((str(folder) for folder in beside if folder.is_dir()), default=None)
     folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path's raises where there is no such user
     if not folder.is_dir():
         raise UsageError(f"data set {data}", why="no such folder")

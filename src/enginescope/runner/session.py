@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from enginescope.backends.base import Builder, Preparing
+from enginescope.backends.base import Builder, Measured, Preparing
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import MAKE_SPACE, is_disk_full, reason_of
 from enginescope.core.record import Record, replace
@@ -23,6 +23,7 @@ from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
 from enginescope.runner.assemble import assemble, build_artifacts
 from enginescope.runner.isolate import Ended, run_isolated
 from enginescope.runner.machine.gpu_condition import Cooled, cool_down
+from enginescope.runner.worker import Task
 
 
 class Engine(Record, frozen=True, kw_only=True, eq=False):
@@ -61,31 +62,26 @@ def engine_of(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
         folder: For the building process, and for the engine where the job names no cache.
     """
     backend = load_backend(job.backend.name)
+    made: BuildReport | Preparation | None
     if isinstance(backend, Preparing) and backend.needs_preparation(job):
-        return _made_ready(backend, job, folder, on_progress)
-    if not isinstance(backend, Builder) or not backend.needs_build(job):
+        task: Task = "make_ready"
+        made = None if job.rebuild else backend.prepared_for(job)
+    elif isinstance(backend, Builder) and backend.needs_build(job):
+        task = "build"
+        made = None if job.rebuild else backend.engine_for(job)
+    else:
         return Engine(job=job)
-    report, ended = None if job.rebuild else backend.engine_for(job), None
-    if report is None:
-        folder.mkdir(parents=True, exist_ok=True)
-        building = replace(job, engine_cache=job.engine_cache or str(folder / "cache"))
-        ended = run_isolated(building, folder, on_progress, "build")
-        report = ended.result.measured.build if ended.result else None
-    ready = replace(job, engine=report.engine) if report else job
-    return Engine(job=ready, report=report, ended=ended)
-
-
-def _made_ready(
-    backend: Preparing, job: Job, folder: Path, on_progress: Callable[[Progress], None]
-) -> Engine:
-    found, ended = None if job.rebuild else backend.prepared_for(job), None
-    if found is None:
+    ended = None
+    if made is None:
         folder.mkdir(parents=True, exist_ok=True)
         making = replace(job, engine_cache=job.engine_cache or str(folder / "cache"))
-        ended = run_isolated(making, folder, on_progress, "make_ready")
-        found = ended.result.measured.preparation if ended.result else None
-    ready = replace(job, engine=found.record) if found else job
-    return Engine(job=ready, preparation=found, ended=ended)
+        ended = run_isolated(making, folder, on_progress, task)
+        measured = ended.result.measured if ended.result else Measured()
+        made = measured.build if task == "build" else measured.preparation
+    if isinstance(made, Preparation):
+        return Engine(job=replace(job, engine=made.record), preparation=made, ended=ended)
+    ready = replace(job, engine=made.engine) if made else job
+    return Engine(job=ready, report=made, ended=ended)
 
 
 Sink = Callable[[Run], None]

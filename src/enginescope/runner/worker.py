@@ -24,18 +24,7 @@ from typing import IO, Literal, cast
 
 import msgspec
 
-from enginescope.backends import contention
-from enginescope.backends.base import (
-    Answering,
-    Backend,
-    Builder,
-    Feeds,
-    InputSpec,
-    Inspecting,
-    Measured,
-    Preparing,
-    ProgressSink,
-)
+from enginescope.backends import base, contention
 from enginescope.backends.registry import backend_of
 from enginescope.backends.varying_shapes import Changing
 from enginescope.core.errors import EnginescopeError, UnsupportedError
@@ -92,7 +81,7 @@ class WorkerResult(Record, frozen=True, kw_only=True, eq=False):
 
     outcome: Outcome
     environment: Environment = Environment()
-    measured: Measured = Measured()
+    measured: base.Measured = base.Measured()
     phases: tuple[Phase, ...] = ()
     peak_memory_bytes: int | None = None
     timer_resolution_ms: float | None = None
@@ -178,7 +167,7 @@ class ParentMeeting:
             contender ended.
     """
 
-    def __init__(self, lines: IO[bytes], report: ProgressSink) -> None:
+    def __init__(self, lines: IO[bytes], report: base.ProgressSink) -> None:
         self._lines, self._report = lines, report
 
     def loaded(self) -> None:
@@ -231,18 +220,18 @@ def execute(
     )
 
 
-def _do(task: Task, backend: Backend, job: Job, report: ProgressSink) -> Measured:
-    def feeds(specs: tuple[InputSpec, ...]) -> Feeds:
+def _do(task: Task, backend: base.Backend, job: Job, report: base.ProgressSink) -> base.Measured:
+    def feeds(specs: tuple[base.InputSpec, ...]) -> base.Feeds:
         return make_feeds(specs, job.workload)
 
     if task == "build":
-        return cast("Builder", backend).build(job, report)
+        return cast("base.Builder", backend).build(job, report)
     if task == "make_ready":
-        return cast("Preparing", backend).make_ready(job, feeds, report)
+        return cast("base.Preparing", backend).make_ready(job, feeds, report)
     if task == "inspect":
-        return cast("Inspecting", backend).inspect(job, report)
+        return cast("base.Inspecting", backend).inspect(job, report)
     if task == "answer":
-        return answer_samples(cast("Answering", backend), job, report)
+        return answer_samples(cast("base.Answering", backend), job, report)
     if job.shapes is not None:
         return change_shapes(cast("Changing", backend), job, job.shapes, report)
     return backend.execute(job, feeds, report)

@@ -69,8 +69,6 @@ class GateResult(Record, frozen=True, kw_only=True, eq=False):
 
 
 class _Collector(PlanObserver):
-    """Keeps warnings."""
-
     def __init__(self) -> None:
         self.warnings: list[str] = []
 

@@ -396,10 +396,8 @@ def _question_line(question: Question) -> QuestionLine:
 
 def _medians(rows: Sequence[RunRow]) -> str:
     medians = sorted(row.median_ms for row in rows if row.median_ms is not None)
-    if not medians:
-        return ""
-    if len(medians) == 1:
-        return f"median {format_ms(medians[0])}"
+    if len(medians) < 2:
+        return f"median {format_ms(medians[0])}" if medians else ""
     return f"medians {range_text(medians[0], medians[-1], 3)} ms"
 
 

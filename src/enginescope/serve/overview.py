@@ -23,15 +23,10 @@ from enginescope.records.verdict.history import JobHistory, Standing
 from enginescope.render.base.facts import Facts, machine_facts
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
+from enginescope.serve import result_pages
 from enginescope.serve.gates import GateResult, KeptGates
 from enginescope.serve.kept_pages import KeptRows
 from enginescope.serve.kept_runs import KeptFigures, KeptRuns, Warnings, warnings_of
-from enginescope.serve.result_pages import (
-    MOST_HISTORY_RUNS,
-    comparison_of_tag,
-    histories_in,
-    suite_folder,
-)
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.suite_folder import suite_folders
 
@@ -129,7 +124,9 @@ class Overview:
         by_model: dict[str, list[RunRow]] = {}
         for row in rows:
             by_model.setdefault(row.model, []).append(row)
-        wanted = {model: tuple(own[:MOST_HISTORY_RUNS]) for model, own in by_model.items()}
+        wanted = {
+            model: tuple(own[: result_pages.MOST_HISTORY_RUNS]) for model, own in by_model.items()
+        }
         for model in self._jobs.keys() - wanted.keys():
             del self._jobs[model]
         changed = [one for one, own in wanted.items() if self._jobs.get(one, ((),))[0] != own]
@@ -148,7 +145,7 @@ class Overview:
         runs = {figure.run.id: figure.run for figure in read.figures}
         jobs = [
             self._job(history, runs[history.points[-1].runs[-1]])
-            for history in histories_in(read.figures, HEADLINE)
+            for history in result_pages.histories_in(read.figures, HEADLINE)
         ]
         # The process of a ladder or a lottery is a job only once there are sessions to compare.
         return tuple(
@@ -208,8 +205,8 @@ class Overview:
 
     def _answer(self, tag: str, *, is_suite: bool) -> str | None:
         if is_suite:
-            return suite_answer(suite_folder(self._runs.store, tag).result()).fastest
-        measured = comparison_of_tag(tag, self._runs).measured
+            return suite_answer(result_pages.suite_folder(self._runs.store, tag).result()).fastest
+        measured = result_pages.comparison_of_tag(tag, self._runs).measured
         if measured is None:
             return None
         first, *others = measured.pairs

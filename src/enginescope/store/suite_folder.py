@@ -12,11 +12,10 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -269,19 +268,15 @@ def suite_named(name: str, store: Path) -> SuiteFolder | None:
     return stored if name and Path(name).name == name and stored.exists else None
 
 
-class _Spoilt(NamedTuple):
-    """A line that cannot be read, counted from 1, and why."""
+def _read(data: bytes) -> tuple[list[CellRow], dict[int, str]]:
+    """Return rows, and why lines, counted from 1, cannot be read.
 
-    line: int
-    why: str
-
-
-def _read(data: bytes) -> tuple[list[CellRow], list[_Spoilt]]:
-    """Read lines; the last one may be cut off by a kill, which is not a fault of the file."""
+    The last line may be cut off by a kill, which is not a fault of the file.
+    """
     decoder = msgspec.json.Decoder(prepared(CellRow))
     lines = data.split(b"\n")
     rows: list[CellRow] = []
-    spoilt: list[_Spoilt] = []
+    spoilt: dict[int, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -289,7 +284,7 @@ def _read(data: bytes) -> tuple[list[CellRow], list[_Spoilt]]:
             rows.append(decoder.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             if number < len(lines) or not _is_begun(line):
-                spoilt.append(_Spoilt(number, str(error)))
+                spoilt[number] = str(error)
     return rows, spoilt
 
 
@@ -302,17 +297,14 @@ def _by_key(rows: Iterable[CellRow]) -> dict[str, CellRow]:
     return {row.cell.key: row for row in rows}
 
 
-def _notices(file: Path, spoilt: Sequence[_Spoilt]) -> tuple[Notice, ...]:
+def _notices(file: Path, spoilt: Mapping[int, str]) -> tuple[Notice, ...]:
     if not spoilt:
         return ()
-    first = spoilt[0]
+    line, why = next(iter(spoilt.items()))
     more = f", and {len(spoilt) - 1:,} more" if len(spoilt) > 1 else ""
-    message = (
-        f"line {first.line} of {file} cannot be read ({first.why}){more}: a cell without another "
-        "line counts as not done, and the same suite command does it"
-    )
-    evidence = {"file": str(file), "lines": [one.line for one in spoilt]}
-    return (Notice(code="W-SUITE-LINE", message=message, evidence=evidence),)
+    left = "a cell without another line counts as not done, and the same suite command does it"
+    message = f"line {line} of {file} cannot be read ({why}){more}: {left}"
+    return (Notice("W-SUITE-LINE", message, {"file": str(file), "lines": list(spoilt)}),)
 
 
 def _end_last_line(file: Path) -> None:

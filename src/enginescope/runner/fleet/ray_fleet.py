@@ -287,9 +287,8 @@ def _check_answers(address: str) -> None:
 def _connect(ray: Any, address: str, folder: Path | None) -> None:
     """Connect; a head that serves clients is asked again, since it starts a process for each."""
     own = {"_temp_dir": str(folder), "include_dashboard": False} if folder else {}
-    left = _CLIENT_TRIES if address.startswith("ray://") else 1
-    while left:
-        left -= 1
+    tries = _CLIENT_TRIES if address.startswith("ray://") else 1
+    for left in reversed(range(tries)):
         try:
             ray.init(
                 address=address,

@@ -16,6 +16,7 @@ from enginescope.backends.base import (
     ProgressSink,
 )
 from enginescope.backends.profile_bounds import with_range_hint
+from enginescope.backends.stepwise import clocked
 from enginescope.backends.varying_shapes import Changing, measure_changes
 from enginescope.core.errors import (
     BackendError,
@@ -49,9 +50,8 @@ def answer_samples(backend: Answering, job: Job, report: ProgressSink) -> Measur
     if request is None:
         raise UsageError("no samples to run")
     report(Progress(phase="load"))
-    begin = perf_counter()
-    session = backend.open_for_answers(job)
-    loaded = Phase(name="load", duration_ms=1e3 * (perf_counter() - begin))
+    session, load_ms = clocked(lambda: backend.open_for_answers(job))
+    loaded = Phase(name="load", duration_ms=load_ms)
     notices: dict[tuple[str, str], Notice] = {}
     skipped: list[SkippedSample] = []
     try:
@@ -107,10 +107,9 @@ def _keep(
     if request.inputs_folder is None:
         return
     types = {spec.name: spec.dtype or DataType.UINT8 for spec in specs}
+    shapes = {name: array.shape for name, array in fed.arrays.items()} | dict(fed.shapes)
     tensors = [
-        TensorValues(
-            name=name, dtype=types[name], shape=fed.shapes.get(name, array.shape), data=array
-        )
+        TensorValues(name=name, dtype=types[name], shape=shapes[name], data=array)
         for name, array in fed.arrays.items()
     ]
     _write(Path(request.inputs_folder), number, tensors)
@@ -159,9 +158,8 @@ def _to_disk(folder: Path) -> Iterator[Path]:
 def change_shapes(backend: Changing, job: Job, rule: ShapeRule, report: ProgressSink) -> Measured:
     """Load the model, make the inputs of every shape, and change between the shapes."""
     report(Progress(phase="load"))
-    begin = perf_counter()
-    session = backend.open_for_changes(job)
-    loaded = Phase(name="load", duration_ms=1e3 * (perf_counter() - begin))
+    session, load_ms = clocked(lambda: backend.open_for_changes(job))
+    loaded = Phase(name="load", duration_ms=load_ms)
     try:
         fed = [make_feeds(session.input_specs, point.workload) for point in rule.points]
         measured = measure_changes(rule, session, fed, report)

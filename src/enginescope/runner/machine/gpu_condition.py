@@ -13,16 +13,9 @@ from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import gpu_temperature_c, probe_device
 from enginescope.records.progress import Progress
+from enginescope.records.run import telemetry
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, Run
-from enginescope.records.run.telemetry import (
-    ENERGY,
-    POWER,
-    GpuTelemetry,
-    Held,
-    clock_around,
-    held_by,
-)
 
 #: A lower clock than this share of the one before the loop is said.
 CLOCK_DROP_PCT = 5.0
@@ -42,8 +35,8 @@ def gpu_notices(run: Run) -> Iterator[Notice]:
         yield Notice("W-NO-TELEMETRY", f"no telemetry of a GPU: {alone}")
 
 
-def _on_clock(gpu: GpuTelemetry) -> Iterator[Notice]:
-    found = clock_around(gpu.timed)
+def _on_clock(gpu: telemetry.GpuTelemetry) -> Iterator[Notice]:
+    found = telemetry.clock_around(gpu.timed)
     if found is not None and found.drop_pct > CLOCK_DROP_PCT:
         message = (
             f"the SM clock fell by {found.drop_pct:.0f} %: {found.before_mhz:,.0f} MHz "
@@ -51,11 +44,15 @@ def _on_clock(gpu: GpuTelemetry) -> Iterator[Notice]:
         )
         fields = ("before_mhz", "during_mhz", "after_mhz", "drop_pct")
         yield Notice("W-CLOCK-DROP", message, {name: getattr(found, name) for name in fields})
-    held = held_by(gpu.timed)
+    held = telemetry.held_by(gpu.timed)
     timed = [one for one in held if one.reason.slows]
     span = gpu.span("load")  # in which the model worked in the pass that repeats the timed loop
     series = gpu.series.between(span.from_ms, span.to_ms) if span and gpu.series else None
-    load = [one for one in held_by(series) if one.reason.slows and one.share_pct >= _PASS_SHARE_PCT]
+    load = [
+        one
+        for one in telemetry.held_by(series)
+        if one.reason.slows and one.share_pct >= _PASS_SHARE_PCT
+    ]
     if timed or load:
         where = "in the timed loop" if timed else "in the telemetry pass"
         shares = (f"{held.reason.meaning} in {held.share_pct:.0f} %" for held in timed or load)
@@ -68,11 +65,11 @@ def _on_clock(gpu: GpuTelemetry) -> Iterator[Notice]:
         yield Notice(code="I-CLOCKS-SET", message=message, evidence={"timed": _shares(held)})
 
 
-def _shares(held: Sequence[Held]) -> dict[str, float]:
+def _shares(held: Sequence[telemetry.Held]) -> dict[str, float]:
     return {one.reason.name: one.share_pct for one in held}
 
 
-def _on_others(gpu: GpuTelemetry) -> Iterator[Notice]:
+def _on_others(gpu: telemetry.GpuTelemetry) -> Iterator[Notice]:
     texts = []
     for one in gpu.others:
         memory = f", {format_bytes(one.memory_bytes)}" if one.memory_bytes else ""
@@ -84,7 +81,7 @@ def _on_others(gpu: GpuTelemetry) -> Iterator[Notice]:
         yield Notice("W-GPU-SHARED", message, {"processes": others})
 
 
-def _on_series(gpu: GpuTelemetry) -> Iterator[Notice]:
+def _on_series(gpu: telemetry.GpuTelemetry) -> Iterator[Notice]:
     """Yield that the GPU stopped reporting in the pass, and why a pass gives no energy."""
     series = gpu.series
     if series is None:
@@ -97,7 +94,7 @@ def _on_series(gpu: GpuTelemetry) -> Iterator[Notice]:
             silent_from = f"the GPU stopped reporting {last / 1e3:.1f} s after the start"
             message = f"{silent_from}; later values are unknown"
             yield Notice("W-GPU-SILENT", message, {"last_ms": last})
-    if not {channel.name for channel in series.channels} & {ENERGY, POWER}:
+    if not {channel.name for channel in series.channels} & {telemetry.ENERGY, telemetry.POWER}:
         message = "the GPU reports neither power nor energy"
         if gpu.gpu.is_mig:
             message = "NVML reports power and energy of the whole GPU, not of a MIG instance"
@@ -160,14 +157,9 @@ def cool_down(job: Job, on_progress: Callable[[Progress], None]) -> Cooled | Non
         warmest = max(known, default=None)
         if warmest is None or warmest <= rule.temperature_c or elapsed_s >= rule.limit_s:
             break
-        on_progress(
-            Progress(
-                phase="cooldown",
-                elapsed_ms=1e3 * elapsed_s,
-                limit_ms=1e3 * rule.limit_s,
-                detail=f"{warmest:.0f} °C, waiting for {rule.temperature_c:g} °C",
-            )
-        )
+        waiting = f"{warmest:.0f} °C, waiting for {rule.temperature_c:g} °C"
+        ms, most_ms = 1e3 * elapsed_s, 1e3 * rule.limit_s
+        on_progress(Progress(phase="cooldown", elapsed_ms=ms, limit_ms=most_ms, detail=waiting))
         time.sleep(min(LOOK_S, rule.limit_s - elapsed_s))
     phase = Phase(name="cooldown", duration_ms=1e3 * elapsed_s)
     if warmest is not None and warmest <= rule.temperature_c:

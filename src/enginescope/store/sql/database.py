@@ -26,16 +26,9 @@ from enginescope.core.process_control import deferred_signals
 from enginescope.store.location import without_password
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.run_names import locked
+from enginescope.store.sql import sqlite_file
 from enginescope.store.sql.migrations import HEAD, upgrade
 from enginescope.store.sql.quick_rows import CHUNK, POSTGRES, SQLITE, find_rows, row_values
-from enginescope.store.sql.sqlite_file import (
-    FILE,
-    DamagedIndexError,
-    NewerIndexError,
-    companions,
-    is_there,
-    move_away,
-)
 
 METADATA = MetaData()
 #: PostgreSQL would compare texts by the rules of a language.
@@ -190,7 +183,7 @@ class Database:
 
     def version(self) -> str | None:
         """Return the newest migration that was run, if any."""
-        if self.file is not None and not is_there(self.file):
+        if self.file is not None and not sqlite_file.is_there(self.file):
             return None  # asking would create it
         with self.read() as connection:
             return self._version_in(connection)
@@ -224,7 +217,7 @@ class Database:
         if found is not None and found > HEAD:
             why = f"it is of version {found}, this enginescope knows up to {HEAD}"
             hint = "install a newer enginescope, or make it again: enginescope runs reindex"
-            raise NewerIndexError(self.what, why=why, hint=hint)
+            raise sqlite_file.NewerIndexError(self.what, why=why, hint=hint)
         return found
 
     def is_sound(self) -> bool:
@@ -235,7 +228,7 @@ class Database:
                 connection.execute(TAGS.select()).all()
                 checked = connection.exec_driver_sql("PRAGMA quick_check").scalar()
             return self.version() == HEAD and checked == "ok"
-        except (DamagedIndexError, NewerIndexError):
+        except (sqlite_file.DamagedIndexError, sqlite_file.NewerIndexError):
             return False
 
     @deferred_signals()
@@ -249,13 +242,15 @@ class Database:
         except DatabaseError as error:
             message = without_password(str(error.orig).strip())
             is_damage = self.file is not None and not any(part in message for part in _SURROUNDINGS)
-            kind = DamagedIndexError if is_damage else StoreError
+            kind = sqlite_file.DamagedIndexError if is_damage else StoreError
             raise kind(self.what, why=message) from error
         except (SQLAlchemyError, LookupError, TypeError, ValueError) as error:
             # a text that is not UTF-8, a value of another type, two rows of one id
             if self.file is None:
                 raise
-            raise DamagedIndexError(self.what, why=str(error).partition("\n")[0]) from error
+            raise sqlite_file.DamagedIndexError(
+                self.what, why=str(error).partition("\n")[0]
+            ) from error
 
 
 def all_ids(connection: sa.Connection) -> set[str]:
@@ -311,13 +306,13 @@ class Index:
     @classmethod
     def in_folder(cls, folder: Path) -> Index:
         """Return the SQLite index beside the runs."""
-        return cls(sa.URL.create("sqlite", database=str(folder / FILE)))
+        return cls(sa.URL.create("sqlite", database=str(folder / sqlite_file.FILE)))
 
     def prepare(self) -> None:
         """Create the tables, or bring older ones up, empty; quick when there is nothing to do."""
         file = self._database.file
         if file is not None and file.exists() and not file.is_file():
-            raise DamagedIndexError(_WHAT, why=f"{file} is not a file")
+            raise sqlite_file.DamagedIndexError(_WHAT, why=f"{file} is not a file")
         if self._database.version() == HEAD:
             return
         if file is None:
@@ -326,7 +321,7 @@ class Index:
         with locked(file.parent, "index"):
             if self._database.version() == HEAD:  # another process was first
                 return
-            if is_there(file):
+            if sqlite_file.is_there(file):
                 _migrate(self._database)
             else:
                 _create(file)
@@ -343,7 +338,7 @@ class Index:
             return
         with locked(file.parent, "index"):
             if in_any_case or not self._database.is_sound():
-                move_away(file)
+                sqlite_file.move_away(file)
 
     def add(self, rows: Iterable[RunRow]) -> None:
         """Insert the rows of runs that have none; one that is there may be newer, and stays."""
@@ -390,12 +385,14 @@ def _create(file: Path) -> None:
     try:
         fresh.write_ahead()
         _migrate(fresh)
-        for stray in companions(file):  # of a database that is gone: SQLite would replay it
+        for stray in sqlite_file.companions(
+            file
+        ):  # of a database that is gone: SQLite would replay it
             stray.unlink(missing_ok=True)
         part.replace(file)
     except OSError as error:
         raise StoreError(_WHAT, why=str(error)) from error
     finally:
         fresh.close()
-        for left in (part, *companions(part)):
+        for left in (part, *sqlite_file.companions(part)):
             left.unlink(missing_ok=True)

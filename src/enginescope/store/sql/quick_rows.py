@@ -140,9 +140,8 @@ def quick_add(file: Path, row: RunRow) -> bool:
         Whether it is there now; not if the index is missing, another version's, damaged or locked.
     """
     values = row_values(row)
-    query = (
-        f"INSERT OR IGNORE INTO runs ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"  # noqa: S608 - no value in it
-    )
+    names, marks = ", ".join(values), ", ".join("?" * len(values))
+    query = f"INSERT OR IGNORE INTO runs ({names}) VALUES ({marks})"  # noqa: S608 - no value in it
     try:
         with closing(_opened(file, "BEGIN IMMEDIATE")) as connection:
             if not _is_current(connection):
