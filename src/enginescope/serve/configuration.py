@@ -91,10 +91,9 @@ def read_configuration(file: Path) -> Configuration:
     except (TOMLDecodeError, UnicodeDecodeError) as error:
         raise FormatError(source, why=f"not valid TOML ({error})") from None
     except msgspec.ValidationError as error:
-        why, _, where = str(error).partition(" - at ")
-        raise FormatError(source, where=where.strip("`").removeprefix("$.") or None, why=why) from (
-            None
-        )
+        why, _, place = str(error).partition(" - at ")
+        where = place.strip("`").removeprefix("$.") or None
+        raise FormatError(source, where=where, why=why) from None
     _check_names((gate.name for gate in read.gate), "gate", source)
     _check_names((hook.name for hook in read.webhook), "webhook", source)
     for gate in read.gate:

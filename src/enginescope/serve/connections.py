@@ -177,15 +177,6 @@ def server(
         more: Of `uvicorn.Config`.
     """
     settings: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 3} | more
-    config = uvicorn.Config(
-        app,
-        http=Connection,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
-        **settings,
-    )
-    return uvicorn.Server(config)
+    settings |= {"http": Connection, "ws": "none", "ssl_certfile": certificate, "ssl_keyfile": key}
+    settings |= dict.fromkeys(("access_log", "server_header", "proxy_headers"), False)
+    return uvicorn.Server(uvicorn.Config(app, **settings))

@@ -228,10 +228,8 @@ class KeptFigures:
                     if key is not None:
                         computed[key] = figure
             except (FormatError, StoreError) as error:
-                message = f"run {row.id} is skipped: {error}"
-                if error.hint:
-                    message += f"; {error.hint}"
-                notices.append(Notice(code="W-BROKEN-RUN", message=message))
+                hint = f"; {error.hint}" if error.hint else ""
+                notices.append(Notice("W-BROKEN-RUN", f"run {row.id} is skipped: {error}{hint}"))
             else:
                 with self._lock:
                     known[row], size = self._shared(figure)

@@ -333,15 +333,13 @@ def places(
     path: str, query: Sequence[tuple[str, str]], number: int, *, has_more: bool
 ) -> dict[str, Any]:
     """Return the addresses of a page of a list, of the one before and of the one after."""
-    here, before, after = (
-        f"{path}?{urlencode([*query, ('page', str(at))])}"
-        for at in (number, number - 1, number + 1)
-    )
-    return {
-        "address": here,
-        "before": before if number > 1 else None,
-        "after": after if has_more else None,
-    }
+
+    def address(at: int) -> str:
+        return f"{path}?{urlencode([*query, ('page', str(at))])}"
+
+    before = address(number - 1) if number > 1 else None
+    after = address(number + 1) if has_more else None
+    return {"address": address(number), "before": before, "after": after}
 
 
 def asked_of(request: Request, *names: str) -> dict[str, str]:

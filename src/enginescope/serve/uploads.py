@@ -97,19 +97,18 @@ def recorded(
     """Write what became of a pushed run or suite, and return the answer, or that of a full disk."""
     holder = getattr(request.state, "holder", None)
     result = msgspec.json.decode(bytes(answer.body))
+    push = Push(
+        at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        token=holder.name if holder else "",
+        address=request.client.host if request.client else "",
+        run=name,
+        status=answer.status_code,
+        result=result.get("error") or next(iter(result)),
+        is_suite=is_suite,
+    )
     log: PushLog = request.app.state.pushes
     try:
-        log.add(
-            Push(
-                at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
-                token=holder.name if holder else "",
-                address=request.client.host if request.client else "",
-                run=name,
-                status=answer.status_code,
-                result=result.get("error") or next(iter(result)),
-                is_suite=is_suite,
-            )
-        )
+        log.add(push)
     except StoreError as error:  # a push that nobody can trace is not acknowledged
         return JSONResponse({"error": str(error)}, status_code=500)
     return answer
@@ -158,13 +157,8 @@ class TooLarge(Exception):  # noqa: N818 - an answer, no error of ours
 
 def about(request: Request) -> Response:
     """Answer with what this server is, and takes."""
-    return JSONResponse(
-        {
-            "enginescope": __version__,
-            "accepts_runs": request.app.state.accepts,
-            "most_bytes": request.app.state.most_bytes,
-        }
-    )
+    takes = {"accepts_runs": request.app.state.accepts, "most_bytes": request.app.state.most_bytes}
+    return JSONResponse({"enginescope": __version__, **takes})
 
 
 async def missing(request: Request) -> Response:

@@ -191,8 +191,7 @@ class Webhook:
             self._memory = replace(self._memory, told=told)
             if is_wanted:
                 write_memory(self._file, self._memory)
-        seen = {**self._memory.seen, place: state}
-        self._memory = replace(self._memory, seen=seen)
+        self._memory = replace(self._memory, seen={**self._memory.seen, place: state})
         write_memory(self._file, self._memory)
         return True
 
@@ -215,15 +214,10 @@ class Webhook:
                 "X-Enginescope-Signature": signature(secret, body, int(time.time())),
             }
             with http_pool(self._part.url) as pool:
-                answer = pool.request(
-                    "POST",
-                    self._part.url,
-                    body=body,
-                    headers=headers,
-                    timeout=_TIMEOUT_S,
-                    retries=False,
-                    preload_content=False,  # nothing of it is needed, however long it is
-                )
+                # nothing of the answer is needed, however long it is
+                how: dict[str, Any] = {"retries": False, "preload_content": False}
+                how |= {"headers": headers, "timeout": _TIMEOUT_S}
+                answer = pool.request("POST", self._part.url, body=body, **how)
                 answer.close()
         except OSError as error:
             why = error.strerror or "its secret cannot be read"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from enginescope.core.errors import FormatError, foreign
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.importing.artifact_kinds import OPERATOR_KINDS, ArtifactKind, Group, Item
 from enginescope.formats.importing.import_options import (
@@ -72,7 +72,9 @@ def run_of_engine(facts: EngineFacts) -> Run:
     devices = (report.device,) if report and report.device else ()
     version = report.tool_version if report and report.tool in _TENSORRT_TOOLS else None
     stated = {"tensorrt": version} if version else {}
-    return Run(
+    return copied(
+        Run,
+        facts,
         **new_identity(),
         job=Job(
             subject=Subject(name=facts.name, kind="engine", path=engine_path(report)),
@@ -90,12 +92,7 @@ def run_of_engine(facts: EngineFacts) -> Run:
         samples=times.samples if times else (),
         timer_resolution_ms=times.clock_step_ms if times else None,
         trace=times.trace if times else None,
-        profile=facts.profile,
-        plan=plan,
         tool=report,
-        notices=facts.notices,
-        artifacts=facts.artifacts,
-        answers=facts.answers,
     )
 
 
@@ -273,7 +270,9 @@ def _contradictions(group: Group, parts: _Parts, report: ToolReport | None) -> t
 def _benchmark_run(group: Group, benchmark: BenchmarkResult) -> Run:
     report = benchmark.report
     version = {report.tool: report.tool_version} if report.tool_version else {}
-    return Run(
+    return copied(
+        Run,
+        benchmark,
         **new_identity(),
         job=Job(
             subject=Subject(name=group.name, kind="unknown"),
@@ -285,9 +284,7 @@ def _benchmark_run(group: Group, benchmark: BenchmarkResult) -> Run:
         environment=Environment(host=benchmark.host, devices=benchmark.devices, versions=version),
         command=report.command,
         samples=(benchmark.samples,) if benchmark.samples is not None else (),
-        profile=benchmark.profile,
         tool=report,
-        notices=benchmark.notices,
         artifacts=_artifacts(group.items),
     )
 
@@ -335,11 +332,6 @@ def _by_time(profile: Profile) -> tuple[str, ...]:
 
 def _artifacts(items: Sequence[Item]) -> tuple[Artifact, ...]:
     return tuple(
-        Artifact(
-            kind=item.kind_name,
-            path=str(item.path.absolute()),
-            sha256=item.sha256,
-            size_bytes=item.size_bytes,
-        )
+        copied(Artifact, item, kind=item.kind_name, path=str(item.path.absolute()))
         for item in {item.path: item for item in items}.values()
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from enginescope.core.record import replace
 from enginescope.formats.lenient_json import whole_number
 from enginescope.formats.plan import tensor_format
 from enginescope.records.plan.plan import Layer, Weights
@@ -69,19 +70,14 @@ class LayerReader:
         named = (
             (name, *[one.name for one in (*inputs, *outputs)]) if tensors.has_profiles else (name,)
         )
-        return Layer(
+        return replace(
+            kind,
             index=index,
             name=name,
-            type=kind.type,
-            subtype=kind.subtype,
             inputs=inputs,
             outputs=outputs,
-            tactic_name=kind.tactic_name,
-            tactic_value=kind.tactic_value,
-            weights=kind.weights,
             metadata=metadata if isinstance(metadata, str) else None,
             onnx_nodes=onnx_nodes(metadata),
-            stream=kind.stream,
             profile_index=profile_suffix(named),
             attributes=attributes,
         )

@@ -12,7 +12,6 @@ import contextlib
 import os
 import signal
 import sys
-from typing import Any, NoReturn
 
 import msgspec
 
@@ -153,7 +152,7 @@ def main(arguments: list[str]) -> int:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     hold = ClockHold(msgspec.json.decode(arguments[0], type=GuardTask))
     try:
-        signal.signal(signal.SIGTERM, _leave)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         _say(_locked(hold))
         sys.stdin.buffer.read()
     finally:
@@ -170,10 +169,6 @@ def _locked(hold: ClockHold) -> GuardAnswer:
     except Exception as error:  # noqa: BLE001 - the border: the other process shows it
         why = f"{type(error).__name__}: {error}"
         return GuardAnswer(what="`clock`: the process that locks clocks failed", why=why)
-
-
-def _leave(_number: int, _frame: Any) -> NoReturn:
-    raise SystemExit(0)
 
 
 def _say(answer: GuardAnswer) -> None:

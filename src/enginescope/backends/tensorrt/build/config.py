@@ -257,14 +257,6 @@ def _dla(target: Target, core: int) -> None:
     target.config.DLA_core = core
 
 
-def _threads(target: Target, count: int) -> None:
-    target.builder.max_threads = count
-
-
-def _serialize(target: Target, paths: tuple[str, ...]) -> None:
-    target.config.plugins_to_serialize = list(paths)
-
-
 _SETTERS: dict[str, Callable[[Target, Any], None]] = {
     "workspace": lambda target, size: _memory_pools(target, (("WORKSPACE", size),)),
     "memory_pools": _memory_pools,
@@ -281,6 +273,8 @@ _SETTERS: dict[str, Callable[[Target, Any], None]] = {
     "keep_fp32": _keep_fp32,
     "layer_device_types": _layer_devices,
     "dla_core": _dla,
-    "max_threads": _threads,
-    "serialize_plugins": _serialize,
+    "max_threads": lambda target, count: setattr(target.builder, "max_threads", count),
+    "serialize_plugins": lambda target, paths: setattr(
+        target.config, "plugins_to_serialize", list(paths)
+    ),
 }
