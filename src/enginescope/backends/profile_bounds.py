@@ -5,7 +5,8 @@ The next step where a model rejects random integers: bounds for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 from enginescope.core.errors import BackendError, UsageError
@@ -62,20 +63,25 @@ def _check_order(name: str, bounds: Sequence[tuple[int, ...] | None], keys: Sequ
         raise UsageError(f"shapes of {name}", why=f"{told} are not in ascending order")
 
 
-def with_range_hint(
-    error: BackendError, random_integers: tuple[str, ...], notices: Sequence[Notice] = ()
-) -> BackendError:
-    """Name what to suspect first in a failure: unbounded random integers, and sizes of 1.
+@contextmanager
+def hinting_at_inputs(
+    random_integers: tuple[str, ...], notices: Sequence[Notice] = ()
+) -> Iterator[None]:
+    """In this block, a failure names what to suspect first: unbounded integers, and sizes of 1.
 
     Args:
         notices: On the inputs.
     """
-    hints = [notice.message for notice in notices if notice.code == "W-DYNAMIC-SHAPE"]
-    if random_integers:
-        hints.append(
-            f"{', '.join(random_integers)} has random integers; if they index a table, "
-            f"set bounds: --range {random_integers[0]}:0:99, or ranges of a suite's [[model]]"
-        )
-    if error.hint or not hints:
-        return error
-    return BackendError(error.what, why=error.why, hint="; ".join(hints))
+    try:
+        yield
+    except BackendError as error:
+        hints = [notice.message for notice in notices if notice.code == "W-DYNAMIC-SHAPE"]
+        if random_integers:
+            names, bounds = ", ".join(random_integers), f"--range {random_integers[0]}:0:99"
+            hints.append(
+                f"{names} has random integers; if they index a table, set bounds: {bounds}, or "
+                "ranges of a suite's [[model]]"
+            )
+        if error.hint or not hints:
+            raise
+        raise BackendError(error.what, why=error.why, hint="; ".join(hints)) from error

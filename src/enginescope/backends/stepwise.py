@@ -16,8 +16,8 @@ from enginescope.backends.base import Feeds, FeedSource, LoadedModel, Measured, 
 from enginescope.backends.contention import MEETING, Meeting, shared_loop
 from enginescope.backends.loop import CHUNK_MS, Recorder, Step, timed_loop, warm_up, with_warm_up
 from enginescope.backends.open_loop import LoadRecorder
-from enginescope.backends.profile_bounds import with_range_hint
-from enginescope.core.errors import BackendError, EnginescopeError
+from enginescope.backends.profile_bounds import hinting_at_inputs
+from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.probe.host import CpuLossMeter, LoadMeter, peak_rss_bytes
@@ -291,7 +291,8 @@ def _over_session(
     fed = feeds(session.input_specs)
     session.bind(fed)
     progress(Progress(phase="first_inference"))
-    _, first_ms = clocked(partial(_first_step, session, fed))
+    with hinting_at_inputs(fed.random_integers, fed.notices):
+        _, first_ms = clocked(session.step)
     session.settle()
     for other in further:
         other.bind(fed)
@@ -391,11 +392,3 @@ def clocked(work: Callable[[], T]) -> tuple[T, float]:
     """Return what `work` returns, and its time in ms."""
     begin = perf_counter_ns()
     return work(), (perf_counter_ns() - begin) / 1e6
-
-
-def _first_step(session: Session, fed: Feeds) -> None:
-    """Run the first request; if it fails on random integers or sizes of 1, say how to set them."""
-    try:
-        session.step()
-    except BackendError as error:
-        raise with_range_hint(error, fed.random_integers, fed.notices) from error

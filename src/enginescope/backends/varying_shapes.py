@@ -20,7 +20,7 @@ import numpy as np
 
 from enginescope.backends.base import Arrays, Feeds, InputSpec, LoadedModel, Measured, ProgressSink
 from enginescope.backends.loop import Recorder, TimedRecorder
-from enginescope.backends.profile_bounds import with_range_hint
+from enginescope.backends.profile_bounds import hinting_at_inputs
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, replace
@@ -165,10 +165,8 @@ def _visit(
     """Change to a shape and issue its requests; the last one follows a pause like the first."""
     pause()
     parts = session.change(point, fed)
-    try:
+    with hinting_at_inputs(fed.random_integers):
         first_ms = session.first()
-    except BackendError as error:
-        raise with_range_hint(error, fed.random_integers) from error
     parts = {**parts, **session.settle()}
     recorder = session.recorder()
     begin = perf_counter()

@@ -13,13 +13,13 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
 
-from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.errors import FormatError, StoreError, os_errors_as
 from enginescope.core.jsonio import decode, encode, prepared, read_stored, write_atomic
 from enginescope.judge.notice import Notice
 from enginescope.records.suite.suite import (
@@ -126,15 +126,16 @@ class SuiteFolder:
         if not rows:
             return
         try:
-            _end_last_line(self.path / ROWS)
-            with (self.path / ROWS).open("ab") as file:
-                file.writelines(msgspec.json.encode(row) + b"\n" for row in rows)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
+            with self._writing():
+                _end_last_line(self.path / ROWS)
+                with (self.path / ROWS).open("ab") as file:
+                    file.writelines(msgspec.json.encode(row) + b"\n" for row in rows)
+                    file.flush()
+                    os.fsync(file.fileno())
+        except StoreError:
             for row in rows:
                 self.hold(row)
-            raise self._unwritable(error) from error
+            raise
         for row in rows:
             self.row_stored(row)
 
@@ -180,11 +181,9 @@ class SuiteFolder:
         return file.read_text(encoding="utf-8")
 
     def _write(self, name: str, data: bytes) -> None:
-        try:
+        with self._writing():
             self.path.mkdir(parents=True, exist_ok=True)
             write_atomic(self.path / name, data)
-        except OSError as error:
-            raise self._unwritable(error) from error
 
     def result(self) -> SuiteResult:
         """Return the plan with the rows of its cells."""
@@ -202,11 +201,9 @@ class SuiteFolder:
         """
         import fcntl  # not on Windows, where suites can still be read
 
-        try:
+        with self._writing():
             self.path.mkdir(parents=True, exist_ok=True)
             file = (self.path / ".lock").open("w")
-        except OSError as error:
-            raise self._unwritable(error) from error
         with file:
             end = time.monotonic() + wait_s
             while True:
@@ -226,9 +223,8 @@ class SuiteFolder:
         file = self.path / ROWS
         return read_stored(file) if file.is_file() else b""
 
-    def _unwritable(self, error: OSError) -> StoreError:
-        why = error.strerror or str(error)
-        return StoreError(f"cannot write to the suite's folder {self.path}", why=why)
+    def _writing(self) -> AbstractContextManager[None]:
+        return os_errors_as(StoreError, f"cannot write to the suite's folder {self.path}")
 
 
 def rows_in(data: bytes) -> Iterator[CellRow]:

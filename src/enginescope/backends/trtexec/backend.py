@@ -12,12 +12,12 @@ from enginescope.backends.base import (
     ProgressSink,
     check_named_files,
 )
-from enginescope.backends.profile_bounds import with_range_hint
+from enginescope.backends.profile_bounds import hinting_at_inputs
 from enginescope.backends.stepwise import GpuLook
 from enginescope.backends.trtexec import process
 from enginescope.backends.trtexec.command import check_options, command_for
 from enginescope.backends.trtexec.outcome import measured_from
-from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
+from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.process_control import PeriodicThread
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -81,10 +81,8 @@ class TrtexecBackend:
                     profiles=job.layer_profile,
                     beside=gpu,
                 )
-            try:
+            with hinting_at_inputs(command.fed.random_integers):
                 measured = measured_from(ended, command, job, version, folder)
-            except BackendError as error:
-                raise with_range_hint(error, command.fed.random_integers) from error
         seen = gpu.result()
         notices = (*measured.notices, *gpu.notices)
         return replace(

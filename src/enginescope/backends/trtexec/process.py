@@ -16,7 +16,12 @@ from time import perf_counter
 from typing import NamedTuple, Protocol, TypeAlias
 
 from enginescope.backends.base import ProgressSink
-from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
+from enginescope.core.errors import (
+    MissingDependencyError,
+    UnsupportedError,
+    UsageError,
+    os_errors_as,
+)
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_options import inference_options, workload_of
 from enginescope.formats.log_facts import status
@@ -179,7 +184,7 @@ def run(
     """
     log = _Log()
     report = _Reporter(expected_ms, progress, profiles=profiles)
-    try:
+    with os_errors_as(UnsupportedError, f"{arguments[0]} does not start"):
         process = subprocess.Popen(
             list(arguments),
             stdin=subprocess.DEVNULL,
@@ -188,9 +193,6 @@ def run(
             encoding="utf-8",
             errors="replace",
         )
-    except OSError as error:
-        what = f"{arguments[0]} does not start"
-        raise UnsupportedError(what, why=error.strerror or str(error)) from error
     with process:
         try:
             assert process.stdout is not None

@@ -7,15 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
-from enginescope.backends.base import (
-    Answering,
-    AnsweringSession,
-    Feeds,
-    InputSpec,
-    Measured,
-    ProgressSink,
-)
-from enginescope.backends.profile_bounds import with_range_hint
+from enginescope.backends.base import Answering, Feeds, InputSpec, Measured, ProgressSink
+from enginescope.backends.profile_bounds import hinting_at_inputs
 from enginescope.backends.stepwise import clocked
 from enginescope.backends.varying_shapes import Changing, measure_changes
 from enginescope.core.errors import (
@@ -70,7 +63,8 @@ def answer_samples(backend: Answering, job: Job, report: ProgressSink) -> Measur
                 except FormatError as error:
                     skipped.append(_skipped(error, number, request, len(skipped)))
                     continue
-                answers = _answered(session, fed)
+                with hinting_at_inputs(fed.random_integers, fed.notices):
+                    answers = session.answer(fed)
                 _keep(answers, fed, session.input_specs, request, number)
             for notice in fed.notices:
                 notices.setdefault((notice.code, notice.message), notice)
@@ -86,14 +80,6 @@ def answer_samples(backend: Answering, job: Job, report: ProgressSink) -> Measur
         providers=session.providers,
         notices=(*notices.values(), *said),
     )
-
-
-def _answered(session: AnsweringSession, fed: Feeds) -> tuple[TensorValues, ...]:
-    """Return the outputs; where random integers may be the cause of none, say how to bound them."""
-    try:
-        return session.answer(fed)
-    except BackendError as error:
-        raise with_range_hint(error, fed.random_integers, fed.notices) from error
 
 
 def _keep(

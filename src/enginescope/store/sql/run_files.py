@@ -179,51 +179,42 @@ class ArtifactRoot:
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file, whole or not at all where the storage can."""
-        try:
-            if not self.is_url:
-                path = Path(self.where) / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomic(path, data)
-                return
-            files, path_text = self._files(name)
-            files.makedirs(path_text.rpartition("/")[0], exist_ok=True)
-            files.pipe_file(path_text, data)
-        except Exception as error:  # each kind of storage has errors of its own
-            raise self._failed("write", name, error) from error
+        with self._reached("write", name) as (files, path):
+            if files is not None:
+                files.makedirs(path.rpartition("/")[0], exist_ok=True)
+                files.pipe_file(path, data)
+            else:
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(Path(path), data)
 
     def read(self, name: str) -> bytes:
-        try:
-            if not self.is_url:
-                return (Path(self.where) / name).read_bytes()
-            files, path = self._files(name)
-            data: bytes = files.cat_file(path)
-            return data
-        except Exception as error:
-            raise self._failed("read", name, error) from error
+        with self._reached("read", name) as (files, path):
+            data: bytes = Path(path).read_bytes() if files is None else files.cat_file(path)
+        return data
 
     def remove(self, folder: str) -> None:
         """Remove the files below a folder; one that is not there is no error."""
         import shutil
 
-        try:
-            if not self.is_url:
-                shutil.rmtree(Path(self.where) / folder, ignore_errors=True)
-                return
-            files, path = self._files(folder)
-            if files.exists(path):
+        with self._reached("remove", folder) as (files, path):
+            if files is None:
+                shutil.rmtree(path, ignore_errors=True)
+            elif files.exists(path):
                 files.rm(path, recursive=True)
-        except Exception as error:
-            raise self._failed("remove", folder, error) from error
 
-    def _files(self, name: str) -> tuple[Any, str]:
-        fsspec = optional.require(
-            "fsspec", purpose=f"artifacts in {self.where}", install="enginescope[storage]"
-        )
-        files, path = fsspec.core.url_to_fs(self.where)
-        return files, f"{path}/{name}"
-
-    def _failed(self, what: str, name: str, error: Exception) -> Exception:
-        if isinstance(error, EnginescopeError):
-            return error
-        why = without_password(str(error)) or type(error).__name__
-        return StoreError(f"cannot {what} {name} in {self.where}", why=why)
+    @contextmanager
+    def _reached(self, what: str, name: str) -> Iterator[tuple[Any | None, str]]:
+        """Yield the storage of a URL, ``None`` for a folder, and a file's path in either."""
+        try:
+            if self.is_url:
+                purpose, install = f"artifacts in {self.where}", "enginescope[storage]"
+                fsspec = optional.require("fsspec", purpose=purpose, install=install)
+                files, path = fsspec.core.url_to_fs(self.where)
+                yield files, f"{path}/{name}"
+            else:
+                yield None, str(Path(self.where) / name)
+        except EnginescopeError:
+            raise
+        except Exception as error:  # each kind of storage has errors of its own
+            why = without_password(str(error)) or type(error).__name__
+            raise StoreError(f"cannot {what} {name} in {self.where}", why=why) from error

@@ -28,6 +28,7 @@ from enginescope.core.errors import (
     EnginescopeError,
     MissingDependencyError,
     innermost_reason,
+    os_errors_as,
 )
 from enginescope.core.optional import require
 from enginescope.formats.onnx.onnx_precision import digest_of, graphs_of, load_without_weights
@@ -66,11 +67,8 @@ def autocast_model(model: Path, folder: Path, python: str, options: Fp16Options)
 
 def _version(python: str) -> str:
     what = f"AutoCast behind {python}"
-    try:
+    with os_errors_as(MissingDependencyError, what, hint="autocast_python=…/bin/python"):
         ended = _run([python, "-c", _ASK_VERSION], _VERSION_TIMEOUT_S)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise MissingDependencyError(what, why=why, hint="autocast_python=…/bin/python") from error
     if ended.returncode != 0:
         hint = f"{python} -m pip install 'nvidia-modelopt[onnx]'"
         raise MissingDependencyError(what, why="nvidia-modelopt is not installed there", hint=hint)

@@ -31,7 +31,13 @@ import msgspec
 
 from enginescope.backends.onnxruntime.options import STORED_GRAPH, session_options, write_graph
 from enginescope.backends.onnxruntime.providers.opening import Setup, open_session
-from enginescope.core.errors import BackendError, FormatError, UsageError, innermost_reason
+from enginescope.core.errors import (
+    BackendError,
+    FormatError,
+    UsageError,
+    innermost_reason,
+    os_errors_as,
+)
 from enginescope.core.jsonio import decode, encode, read_bytes, sha256_of, write_atomic
 from enginescope.core.optional import require, versions_of
 from enginescope.core.record import replace
@@ -73,22 +79,19 @@ def kept(
     entry = folder.expanduser().absolute() / FOLDER / made.key
     if _is_whole(entry) and (found := lookup(entry)) is not None:
         return found
-    try:
-        with new_entry(entry, lambda: _is_whole(entry)) as part:
-            begin = perf_counter_ns()
-            details = make(part / name)
-            done = replace(
-                made,
-                path=name,
-                details=dict(details),
-                made_ms=(perf_counter_ns() - begin) / 1e6,
-                size_bytes=sum(one.stat().st_size for one in part.iterdir()),
-                digests={one.name: sha256_of(one) for one in sorted(part.iterdir())},
-            )
-            write_atomic(part / _RECORD, encode(done))
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise BackendError(f"converted models in {entry.parent}", why=why) from error
+    writing = os_errors_as(BackendError, f"converted models in {entry.parent}")
+    with writing, new_entry(entry, lambda: _is_whole(entry)) as part:
+        begin = perf_counter_ns()
+        details = make(part / name)
+        done = replace(
+            made,
+            path=name,
+            details=dict(details),
+            made_ms=(perf_counter_ns() - begin) / 1e6,
+            size_bytes=sum(one.stat().st_size for one in part.iterdir()),
+            digests={one.name: sha256_of(one) for one in sorted(part.iterdir())},
+        )
+        write_atomic(part / _RECORD, encode(done))
     return replace(done, path=str(entry / name))
 
 
