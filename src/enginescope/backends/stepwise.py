@@ -144,7 +144,10 @@ class GpuWatch(GpuLook):
         try:
             recorder = make_recorder()
             with Sampling(address, rule.interval_ms) as self._sampling:
-                self._idle()
+                time.sleep(rule.settle_ms / 1e3)
+                idle_ms = now_ms()
+                time.sleep(rule.idle_ms / 1e3)
+                self._spans.append(Span(kind="idle", from_ms=idle_ms, to_ms=now_ms()))
                 whole_from_ms = now_ms() - rule.settle_ms - rule.idle_ms
                 issue = partial(_issue, recorder, progress, rule, whole_from_ms)
                 issue(rule.settle_ms)
@@ -172,12 +175,6 @@ class GpuWatch(GpuLook):
             interval_ms=self._rule.interval_ms if self._sampling else None,
             others=tuple(self._others.values()),
         )
-
-    def _idle(self) -> None:
-        time.sleep(self._rule.settle_ms / 1e3)
-        begun_ms = now_ms()
-        time.sleep(self._rule.idle_ms / 1e3)
-        self._spans.append(Span(kind="idle", from_ms=begun_ms, to_ms=now_ms()))
 
     def _read(self) -> None:
         if self._sampler is not None:

@@ -68,9 +68,13 @@ def parse_onnx(
     """Fill `network` from the model at `path`, external weights beside it included."""
     trt = libraries.trt
     parser = trt.OnnxParser(network, logger)
-    for key, flag in _PARSER_FLAGS.items():
+    for key, name in _PARSER_FLAGS.items():
         if key in options:
-            _set_flag(trt, parser, key, flag, on=options[key])
+            flag = getattr(getattr(trt, "OnnxParserFlag", None), name, None)
+            if flag is None:
+                why = f"TensorRT {trt.__version__} has no such parser flag"
+                raise UnsupportedError(f"{key}={int(options[key])}", why=why)
+            (parser.set_flag if options[key] else parser.clear_flag)(flag)
     if parser.parse_from_file(path):
         return
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
@@ -80,14 +84,6 @@ def parse_onnx(
     )
     kind = UnsupportedError if lacks else BackendError
     raise kind(f"{libraries.title} cannot parse {path}", why="\n".join(lines))
-
-
-def _set_flag(trt: Any, parser: Any, key: str, name: str, *, on: bool) -> None:
-    flag = getattr(getattr(trt, "OnnxParserFlag", None), name, None)
-    if flag is None:
-        what = f"{key}={int(on)}"
-        raise UnsupportedError(what, why=f"TensorRT {trt.__version__} has no such parser flag")
-    (parser.set_flag if on else parser.clear_flag)(flag)
 
 
 def _error_line(error: Any, path: str) -> str:

@@ -183,18 +183,14 @@ class TrtSession:
             for lane in self.lanes:  # all the same way, or the figures mix two
                 lane.launch_eagerly()
         self.asked_for_graph = self.mode.cuda_graph
-        self.mode = replace(self.mode, cuda_graph=captured)
-        self._choose_loop()
-
-    def _choose_loop(self) -> None:
         wanted = self.mode.loop
         try:
-            require_native(wanted, None if self.mode.cuda_graph else _ENQUEUE)
+            require_native(wanted, None if captured else _ENQUEUE)
             self._context_number = cuda_context()
         except UnsupportedError as error:
             self._python_notice = python_notice(error, _COST, wanted)
         chosen = "python" if self._context_number is None else "native"
-        self.mode = replace(self.mode, loop=chosen)
+        self.mode = replace(self.mode, cuda_graph=captured, loop=chosen)
 
     @property
     def why_no_graph(self) -> str | None:

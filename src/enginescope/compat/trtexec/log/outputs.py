@@ -22,7 +22,6 @@ from enginescope.core.jsonio import encode
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.trtexec.exported_times import STAMPS
 from enginescope.judge.samples import Array
-from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.samples import QueryTrace
 from enginescope.records.tensor import DataType, Tensor
@@ -269,8 +268,11 @@ def times_json(run: Run) -> bytes:
         for name, values in columns.items()
     }
     lists["streamIndex"] = [int(one) for one in trace.stream[order].tolist()]
-    mode = _mode_fields(run.job.workload.mode)
-    rows = (dict(zip(lists, row, strict=True)) | mode for row in zip(*lists.values(), strict=True))
+    mode = run.job.workload.mode
+    known = {"inFlight": mode.in_flight, "transfers": mode.transfers}
+    known |= {"cudaGraph": mode.cuda_graph, "spinWait": mode.spin_wait}
+    same = {name: int(value) for name, value in known.items() if value is not None}
+    rows = (dict(zip(lists, row, strict=True)) | same for row in zip(*lists.values(), strict=True))
     return b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n"
 
 
@@ -315,13 +317,3 @@ def _span(run: Run, trace: QueryTrace, metric: str, start: str, end: str) -> Arr
     if series is not None and len(series) == len(trace):
         return series.values_ms
     return np.asarray(getattr(trace, end) - getattr(trace, start))
-
-
-def _mode_fields(mode: Mode) -> dict[str, int]:
-    known = {
-        "inFlight": mode.in_flight,
-        "transfers": mode.transfers,
-        "cudaGraph": mode.cuda_graph,
-        "spinWait": mode.spin_wait,
-    }
-    return {name: int(value) for name, value in known.items() if value is not None}
