@@ -23,7 +23,6 @@ from enginescope.judge.samples import Array
 _VERSION = 1
 #: The library of this package; a name that ends with ``.so`` would be that of a Python module.
 LIBRARY = Path(__file__).with_name(f"libloop.so.{_VERSION}")
-_DRIVER = "libcuda.so.1"
 
 
 class Kind(IntEnum):
@@ -130,7 +129,7 @@ def python_notice(why: UnsupportedError, cost: str, wanted: str | None) -> Notic
     return Notice("I-PYTHON-LOOP", message, {"why": why.why})
 
 
-def cuda_context(driver: str = _DRIVER) -> int:
+def cuda_context(driver: str = "libcuda.so.1") -> int:
     """Find the CUDA driver; return the context that is current in this thread."""
     if (why := library().loop_driver(driver.encode())) is not None:
         raise UnsupportedError("no native loop", why=f"the CUDA driver: {why.decode()}")

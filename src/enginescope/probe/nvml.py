@@ -17,8 +17,6 @@ from enginescope.core.process_control import PeriodicThread
 from enginescope.probe.clock import holding_of
 from enginescope.records.environment import ClockLock, Device
 
-_LIBRARY = "libcuda.so.1"
-
 
 def cuda_uuid(index: int, driver: Any = None) -> str | None:
     """Return the UUID of the GPU, or MIG instance, that CUDA calls `index` in this process.
@@ -33,7 +31,7 @@ def cuda_uuid(index: int, driver: Any = None) -> str | None:
         ``None`` where there is no driver or no such GPU. It takes no memory of the GPU.
     """
     try:
-        cuda = driver or ctypes.CDLL(_LIBRARY)
+        cuda = driver or ctypes.CDLL("libcuda.so.1")
     except OSError:
         return None
     device = ctypes.c_int()

@@ -46,7 +46,6 @@ DEFAULT_MEMORY_SHARE = 0.9
 _TAIL_LINES = 12
 #: How long the log is waited for after its worker's end: a process that outlives it may hold it.
 _LAST_WORDS_S = 2.0
-_FATAL = "Fatal Python error"
 #: Workers of all threads, for the one that is told to end.
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 
@@ -279,6 +278,6 @@ def _tail(path: Path) -> str | None:
     except OSError:
         return None
     lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() if line.strip()]
-    fatal = [number for number, line in enumerate(lines) if line.startswith(_FATAL)]
+    fatal = [number for number, line in enumerate(lines) if line.startswith("Fatal Python error")]
     shown = lines[fatal[-1] :][:_TAIL_LINES] if fatal else lines[-_TAIL_LINES:]
     return "\n".join(shown) or None

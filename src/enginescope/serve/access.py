@@ -38,7 +38,6 @@ PAGE_POLICY = (
 )
 #: Who pushed what, from where.
 ADMIN_PATH = "/pushes"
-_FOR_PROGRAMS = (".json", ".svg")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -166,7 +165,7 @@ class Guard:
             request.state.holder = holder
             needed: TokenScope = "admin" if path == ADMIN_PATH else "read"
             return None if is_api or holder.allows(needed) else lacks(holder, needed)
-        if is_api or path.endswith(_FOR_PROGRAMS):
+        if is_api or path.endswith((".json", ".svg")):
             headers = {"WWW-Authenticate": "Bearer"}
             return JSONResponse({"error": "a token is needed"}, status_code=401, headers=headers)
         return RedirectResponse(LOGIN, status_code=303)

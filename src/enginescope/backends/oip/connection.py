@@ -116,7 +116,6 @@ def raw(array: Any, dtype: DataType | None) -> bytes:
     return plain.astype(plain.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-_BINARY = "binary_tensor_data"
 #: Length of the JSON at the beginning of a body with binary tensors.
 LENGTH_HEADER = "Inference-Header-Content-Length"
 #: JSON has no numbers of these types that every server reads alike.
@@ -132,7 +131,7 @@ class Message(Record, frozen=True, kw_only=True):
 
 def takes_binary(server: Mapping[str, Any]) -> bool:
     """Whether a server's metadata lists the extension for binary tensors."""
-    return _BINARY in (server.get("extensions") or ())
+    return "binary_tensor_data" in (server.get("extensions") or ())
 
 
 def encoded(specs: tuple[InputSpec, ...], feeds: Feeds, *, binary: bool) -> Message:
@@ -198,9 +197,6 @@ def reason_in(body: bytes) -> str:
     return body[:200].decode("utf-8", "replace").strip() or "no reason given"
 
 
-_OK = 200
-
-
 class HttpConnection:
     """A model behind HTTP.
 
@@ -254,7 +250,7 @@ class HttpConnection:
         except HTTPError as error:
             why = reason_of_http(error)
             raise BackendError(f"endpoint {url}", why=why, hint=REACH) from error
-        if response.status != _OK:
+        if response.status != 200:
             why = f"HTTP {response.status}: {reason_in(response.data)}"
             raise BackendError(f"endpoint {url}", why=why)
         return response

@@ -230,9 +230,6 @@ class ProfilePass:
         return opening.reasons_of(self._ort, self._setup, options, names)
 
 
-_CONVERT = "enginescope[convert]"
-
-
 class OrtBackend:
     """ONNX Runtime with one execution provider asked for.
 
@@ -379,7 +376,7 @@ def _complete(job: Job, measured: Measured, session: Any, recorder: Recorder) ->
 def _must_be_installed(package: str, asker: str) -> None:
     if not is_installed(package.replace("-", "_")):
         what, why = f"Python package {package} is not available", f"{asker} needs it"
-        raise MissingDependencyError(what, why=why, hint=f"pip install '{_CONVERT}'")
+        raise MissingDependencyError(what, why=why, hint="pip install 'enginescope[convert]'")
 
 
 #: Makers of the backends with a name of their own, for the registry.

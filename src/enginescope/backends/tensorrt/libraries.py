@@ -56,7 +56,6 @@ _INSTALL = {
     "rtx": "tensorrt-rtx-cu13-libs tensorrt-rtx-cu13-bindings",
 }
 _CUDA = "cuda.bindings"
-_NUMBER = re.compile(r"\d+")
 
 
 class Libraries(Record, frozen=True, kw_only=True, eq=False):
@@ -91,7 +90,7 @@ class Libraries(Record, frozen=True, kw_only=True, eq=False):
 
 def version_numbers(text: str) -> tuple[int, ...]:
     """Return the numbers of a version: ``10.16.1.11`` as (10, 16, 1, 11)."""
-    return tuple(int(one) for one in _NUMBER.findall(text))
+    return tuple(int(one) for one in re.findall(r"\d+", text))
 
 
 def installed_version(runtime: str | None = None) -> str | None:
@@ -199,7 +198,6 @@ _ORDER = tuple(_LETTERS)
 LEVELS = {"error": "ERROR", "warning": "WARNING", "info": "INFO", "verbose": "VERBOSE"}
 
 
-_LAYERS = "Layers:\n"
 #: How TensorRT and CUDA say that memory is exhausted.
 _MEMORY = ("outofmemory", "out of memory", "out_of_memory")
 
@@ -263,7 +261,7 @@ def make_logger(trt: Any, log: Log, level: str = "info") -> Any:
             letter = _LETTERS.get(name, "I")
             if letter in "FEW":
                 log.lines.append(LogLine(level=letter, text=message.strip()))
-            if message.startswith(_LAYERS):
+            if message.startswith("Layers:\n"):
                 log.layers = message
             if name in shown:
                 stamp = time.strftime("%m/%d/%Y-%H:%M:%S")

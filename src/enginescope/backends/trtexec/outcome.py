@@ -30,8 +30,6 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, StopReport
 from enginescope.records.tensor import Tensor
 
-_SHOWN = 3
-
 
 def read_log(ended: process.Ended, source: str) -> tuple[TrtexecLog, Notices]:
     """Return the log of a run that ended well."""
@@ -43,7 +41,7 @@ def read_log(ended: process.Ended, source: str) -> tuple[TrtexecLog, Notices]:
         ) from error
     if ended.status != 0 or log.report.passed is False:
         errors = [one.text for one in log.report.messages if one.level != "warning"]
-        why = "; ".join(errors[:_SHOWN]) or process.last_line(ended.log, "it printed nothing")
+        why = "; ".join(errors[:3]) or process.last_line(ended.log, "it printed nothing")
         raise BackendError(_end(ended), why=why, hint=_hint(log.report))
     return log, notices
 

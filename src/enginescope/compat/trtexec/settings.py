@@ -23,8 +23,6 @@ from enginescope.records.run import job
 Shapes = tuple[job.InputShape, ...]
 
 _ROLES = {"--minShapes": "min", "--optShapes": "opt", "--maxShapes": "max"}
-_DIMS = re.compile(r"^\d+(x\d+)*$")
-_MOST = 2**31 - 1
 
 
 class ProfileSpec(Record, frozen=True, kw_only=True):
@@ -137,8 +135,8 @@ def _shape(flag: str, part: str) -> job.InputShape:
         raise UsageError(f"{flag}: {name!r}", why="a name with , or ; cannot be passed on")
     if dims in ("", "scalar"):
         return job.InputShape(name=name, dims=())
-    sizes = tuple(int(one) for one in dims.split("x")) if _DIMS.match(dims) else ()
-    if not sizes or max(sizes) > _MOST:
+    sizes = tuple(int(one) for one in dims.split("x")) if re.match(r"^\d+(x\d+)*$", dims) else ()
+    if not sizes or max(sizes) > 2**31 - 1:
         raise UsageError(f"{flag}: {part!r} is not NAME:DIMS", hint="as in image:1x3x224x224")
     return job.InputShape(name=name, dims=sizes)
 

@@ -192,7 +192,6 @@ _CHOSE = re.compile(r"^>+ Chose Runner Type: (.+) Tactic: (\S+)$")
 _COMPLETED = re.compile(r" profiling completed in (\S+) seconds\.")
 _PRUNED = re.compile(r": (\d{1,9}) available tactics, .*?(\d{1,9}) pruned, ")
 _NOTHING = re.compile(r"^(\S+) has no valid tactics for this config|^Skipping (\S+): No valid ")
-_ADDED = "Adding reformat layer: "
 _SEPARATOR = re.compile(r"(?<=\)), ")
 
 
@@ -303,7 +302,7 @@ class TuningReader:
 
     def added(self, text: str, line: int) -> bool:
         """Take a conversion that was put in."""
-        what, is_from, formats = text.partition(_ADDED)[2].rpartition(" from ")
+        what, is_from, formats = text.partition("Adding reformat layer: ")[2].rpartition(" from ")
         name, is_of, tensor = what.rpartition(" (")
         source, is_to, target = formats.partition(" to ")
         if not (is_from and is_of and is_to and tensor.endswith(")")):

@@ -31,7 +31,6 @@ from enginescope.records.tensor import DataType
 
 #: Put behind the name of a tensor whose values are given from outside.
 GIVEN = "::given"
-_MODEL = "model.onnx"
 _ELEMENT_TYPES = {
     DataType.FP64: "DOUBLE",
     DataType.FP32: "FLOAT",
@@ -131,7 +130,7 @@ def write_copy(model: Any, path: Path, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for location in external_files(str(path)):
         _bring(path, location, folder)
-    target = folder / _MODEL
+    target = folder / "model.onnx"
     target.write_bytes(model.SerializeToString())
     return target
 

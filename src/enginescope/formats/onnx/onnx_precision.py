@@ -48,7 +48,6 @@ DATA_TYPES = {
 }
 #: The same from type to name, the first of several.
 TYPE_NAMES = {dtype: name for name, dtype in reversed(DATA_TYPES.items())}
-_FOUR_BITS = frozenset({"FLOAT4E2M1"})
 _FP8 = frozenset({"FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"})
 
 
@@ -67,7 +66,7 @@ def onnx_precision(path: Path) -> str:
         numbers |= {one.t.data_type for one in node.attribute if one.HasField("t")}
         numbers |= {one.i for one in node.attribute if node.op_type == "Cast" and one.name == "to"}
     types = set(map(type_name, numbers))
-    if types & _FOUR_BITS:
+    if "FLOAT4E2M1" in types:
         return "fp4"
     if operators & _QUANTISED:
         return "fp8" if types & _FP8 and not types & {"INT8", "UINT8"} else "int8"

@@ -258,7 +258,6 @@ IS_LAYER = re.compile(r"^Name: .+, LayerType: ", re.MULTILINE)
 #: Values may hold commas: a new field begins with a capital and has a colon.
 _FIELD = re.compile(r", (?=[A-Z][\w/ ]{0,40}:(?: |$))")
 _JSON = re.compile(r'^\{\s*"Layers"\s*:', re.MULTILINE)
-_BINDINGS = "Bindings:"
 
 
 def inspected_plan(text: str) -> dict[str, Any] | None:
@@ -282,7 +281,7 @@ def inspected_plan(text: str) -> dict[str, Any] | None:
     lines = text.split("\n")
     layers = [layer for line in lines if (layer := _layer(line)) is not None]
     # names stand below ``Bindings:``, up to an empty line or a log's next line
-    below = list(dropwhile(lambda line: line.rstrip() != _BINDINGS, lines))[1:]
+    below = list(dropwhile(lambda line: line.rstrip() != "Bindings:", lines))[1:]
     names = takewhile(lambda line: line.strip() and line[0] != "[", below)
     return {"Layers": layers, "Bindings": [name.strip() for name in names]} if layers else None
 

@@ -160,7 +160,6 @@ _SPELLED = {
     "INT64": "Int64",
     "BOOL": "Bool",
 }
-_SPLIT = "trt11"
 #: Fields that every layer has.
 _OF_ANY = {"StreamId"}
 
@@ -206,7 +205,7 @@ def _tensor(tensor: Tensor, schema: str) -> dict[str, Any]:
     dims = tensor.shape and [-1 if dim is None else dim for dim in tensor.shape]
     form = tensor.layout.text if tensor.layout else None
     dtype = tensor.dtype and _spelled(tensor.dtype)
-    formats = {"Format": form, "Datatype": dtype} if schema == _SPLIT else None
+    formats = {"Format": form, "Datatype": dtype} if schema == "trt11" else None
     fields: dict[str, Any] = {"Name": tensor.name}
     if tensor.location is not None:
         fields["Location"] = tensor.location

@@ -34,8 +34,6 @@ from enginescope.records.tensor import NUMPY, DataType
 
 Array: TypeAlias = Any
 
-_NPY = b"\x93NUMPY"
-_ZIP = b"PK"
 _NUMBERED = re.compile(r"^(input|output)_(\d{1,6})\.pb$")
 
 
@@ -65,7 +63,7 @@ def load_tensor(
     if opened is not None and path in opened:
         return _member(path, opened[path], name)
     data = read_bytes(path)
-    if data.startswith((_NPY, _ZIP)):
+    if data.startswith((b"\x93NUMPY", b"PK")):
         with _numpy_errors(path):
             loaded = np.load(io.BytesIO(data), allow_pickle=False)
         if isinstance(loaded, np.ndarray):

@@ -24,7 +24,6 @@ FINGERPRINT = "enginescope.runner.environment_fingerprint"
 _ANSWER_S = 120.0
 #: Of this Python: they would send the other one to modules that are not its own.
 _OURS = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")
-_LOG_LINES = 12
 _A_PYTHON = "name its bin/python, or a script that becomes it"
 
 
@@ -138,7 +137,7 @@ class Environment:
             try:
                 return (work / "returned").read_bytes()
             except FileNotFoundError:
-                said = _tail((work / "log").read_bytes(), _LOG_LINES)
+                said = _tail((work / "log").read_bytes(), 12)
                 raise BackendError(self._reason(_end(ended, limit_s), said)) from None
 
     def _run(self, module: str, work: Path, limit_s: float) -> int | None:

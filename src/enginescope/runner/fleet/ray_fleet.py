@@ -46,7 +46,6 @@ _TOO_LATE = 5
 _LOOK_S = 1.0
 #: So long is waited for a machine when none is left.
 PATIENCE_S = 60.0
-_KIND = "accelerator_type:"
 #: Names of custom resources that tell a kind of GPU, as ``ray start --resources`` gives them.
 _CUSTOM = ("gpu_type:", "gpu:")
 
@@ -193,7 +192,7 @@ def machines_of(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Machine]:
         kinds = {
             name.removeprefix(prefix)
             for name in resources
-            for prefix in (_KIND, *_CUSTOM)
+            for prefix in ("accelerator_type:", *_CUSTOM)
             if name.startswith(prefix)
         }
         yield Machine(

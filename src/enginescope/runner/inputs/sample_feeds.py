@@ -20,7 +20,6 @@ from enginescope.runner.inputs.images import IMAGE_SUFFIXES, image_input
 from enginescope.runner.inputs.inputs import make_feeds, names_in
 
 _TENSOR_SUFFIXES = frozenset({".npy", ".npz", ".pb", ".raw", ".bin", ".dat"})
-_NUMBERS = re.compile(r"(\d+)")
 #: Member of our own files that is not an input.
 _OURS = "enginescope.tensors"
 
@@ -147,7 +146,7 @@ def _is_data_set(folder: Path) -> bool:
 
 def _order(path: Path) -> list[Any]:
     """Order ``a10`` behind ``a9``."""
-    parts = _NUMBERS.split(path.name)
+    parts = re.split(r"(\d+)", path.name)
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
 
 

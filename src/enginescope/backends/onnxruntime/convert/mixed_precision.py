@@ -37,7 +37,6 @@ AUTOCAST_TOOL = "modelopt.onnx.autocast"
 _ASK_VERSION = "import importlib.metadata as m; print(m.version('nvidia-modelopt'))"
 _VERSION_TIMEOUT_S = 120
 _TIMEOUT_S = 3_600
-_TAIL_LINES = 6
 
 
 def autocast_model(model: Path, folder: Path, python: str, options: Fp16Options) -> MadeModel:
@@ -84,7 +83,7 @@ def _cast(model: Path, target: Path, python: str, options: Fp16Options) -> dict[
     ended = _run(command, _TIMEOUT_S)
     if ended.returncode != 0 or not target.is_file():
         said = [one for one in (ended.stderr or ended.stdout).splitlines() if one.strip()]
-        why = "; ".join(said[-_TAIL_LINES:]) or f"it ended with status {ended.returncode}"
+        why = "; ".join(said[-6:]) or f"it ended with status {ended.returncode}"
         raise BackendError(f"AutoCast failed on {model.name}", why=why, hint="fp16_by=converter")
     return {}
 
@@ -105,7 +104,6 @@ def _run(command: list[str], timeout_s: float) -> subprocess.CompletedProcess[st
 
 
 QUANTIZE_TOOL = "onnxruntime.quantization"
-_PURPOSE = "quantizing a model"
 _NAMED = "named.onnx"
 
 
@@ -123,7 +121,7 @@ def quantize(
     Returns:
         Number of QuantizeLinear and DequantizeLinear nodes: 0 where no node has an INT8 form.
     """
-    quantization = require(QUANTIZE_TOOL, purpose=_PURPOSE, install="onnxruntime")
+    quantization = require(QUANTIZE_TOOL, purpose="quantizing a model", install="onnxruntime")
 
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:

@@ -392,7 +392,6 @@ SHAPE_TOOL = "onnxruntime.tools.symbolic_shape_infer"
 #: What ONNX Runtime says when a provider needs shapes that the model does not state.
 ASKED_FOR = "shape inference"
 _PURPOSE = "inferring shapes"
-_LARGEST = 2**31 - 1
 
 
 def inferred_model(model: Path, folder: Path) -> MadeModel:
@@ -414,7 +413,7 @@ def _infer(model: Path, target: Path) -> dict[str, int]:
     before = len(source.graph.value_info)
     try:
         made = tool.SymbolicShapeInference.infer_shapes(
-            source, int_max=_LARGEST, auto_merge=True, guess_output_rank=False, verbose=0
+            source, int_max=2**31 - 1, auto_merge=True, guess_output_rank=False, verbose=0
         )
     except Exception as error:  # it raises whatever it runs into
         what = f"the shapes in {model.name} cannot be inferred"

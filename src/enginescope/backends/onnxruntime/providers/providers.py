@@ -204,7 +204,6 @@ def provider_called(name: str) -> Provider:
     return NAMED.get(name) or Provider(backend=f"ort:{name}", name=name, install=install)
 
 
-_PLUGIN_WHEELS = "onnxruntime-ep-"
 #: Registered once in a process: a second registration is refused.
 _registered: dict[str, str] = {}
 
@@ -279,7 +278,7 @@ def incompatibilities(ort: Any, name: str) -> tuple[str, ...]:
 
 def _module_of(distribution: metadata.Distribution) -> str | None:
     name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
-    if not name.startswith(_PLUGIN_WHEELS):
+    if not name.startswith("onnxruntime-ep-"):
         return None
     for variant in ("-cu12", "-cu13"):
         name = name.removesuffix(variant)

@@ -178,9 +178,6 @@ def _small_floats(mantissa_bits: int) -> Array:
     return values.astype(np.float32)
 
 
-_SAFE = frozenset("._-,")
-
-
 def output_lines(answers: Sequence[TensorValues]) -> tuple[Line, ...]:
     """Return ``--dumpOutput``: name and shape, then the values of each output."""
     parts = []
@@ -205,7 +202,7 @@ def output_json(answers: Sequence[TensorValues]) -> bytes:
 
 def raw_file_name(tensor: TensorValues, role: str) -> str:
     """Return the name trtexec gives a raw file: ``name.output.1.1000.fp32.raw``."""
-    name = "".join(one if one.isalnum() or one in _SAFE else "_" for one in tensor.name)
+    name = "".join(one if one.isalnum() or one in "._-," else "_" for one in tensor.name)
     dims = ".".join(str(one) for one in tensor.shape)
     return f"{name}.{role}.{dims}.{type_name(tensor.dtype)}.raw"
 
