@@ -254,8 +254,7 @@ def measure(
     mode = job.workload.mode
     if job.load is not None and mode.transfers is None:
         # a query brings its inputs and takes its outputs: a session then has one step
-        workload = replace(job.workload, mode=replace(mode, transfers=True))
-        job = replace(job, workload=workload)
+        job = replace(job, workload=replace(job.workload, mode=replace(mode, transfers=True)))
     session, load_ms = clocked(lambda: open_session(job))
     watched = _Watched(session, watch, [])
     try:
@@ -268,8 +267,7 @@ def measure(
         session.close()
         while watched.further:
             watched.further.pop().close()
-    loaded = Phase(name="load", duration_ms=load_ms)
-    measured = replace(measured, phases=(loaded, *measured.phases))
+    measured = replace(measured, phases=(Phase(name="load", duration_ms=load_ms), *measured.phases))
     if profile_pass is None or not job.layer_profile:
         return measured
     del session, watched  # the pass opens one of its own: two at a time may be more than fits
@@ -330,8 +328,7 @@ def _over_session(
     if complete is not None:
         measured = complete(measured, session, recorder)
     if timed.load is not None and measured.mode is not None:  # queries overlap
-        mode = replace(measured.mode, in_flight=None)
-        measured = replace(measured, mode=mode)
+        measured = replace(measured, mode=replace(measured.mode, in_flight=None))
     return measured, fed
 
 

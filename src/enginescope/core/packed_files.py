@@ -153,8 +153,7 @@ def _check_growth(packed: zipfile.ZipFile, total: int, source: str) -> None:
 def _path(info: zipfile.ZipInfo, source: str) -> PurePosixPath:
     name = info.filename
     path = PurePosixPath(name)
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    is_plain = kind in (0, stat.S_IFREG, stat.S_IFDIR)
+    is_plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR)
     leads_out = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name[:2]
     if leads_out or not is_plain or not path.parts:
         why = "a link or a path that may lead out of its folder"

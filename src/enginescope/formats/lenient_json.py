@@ -39,8 +39,7 @@ def decode_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
         text = data.decode(encoding, errors="replace")
         message = f"{source} has bytes that are not {encoding}; they were replaced"
         evidence = {"file": source, "first_byte": error.start, "count": text.count("\ufffd")}
-        notice = Notice("I-ENCODING", message, evidence)
-        return text, (notice,)
+        return text, (Notice("I-ENCODING", message, evidence),)
 
 
 # A string as far as it goes: unterminated ones end with the text, so that a scan stays linear.

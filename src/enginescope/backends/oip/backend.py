@@ -85,8 +85,7 @@ class OipBackend:
             if key != "format":
                 raise UsageError(f"oip has no option {key!r}", hint="format")
             if value not in _FORMATS:
-                hint = did_you_mean(value, _FORMATS)
-                raise UsageError(f"oip has no format {value!r}", hint=hint)
+                raise UsageError(f"oip has no format {value!r}", hint=did_you_mean(value, _FORMATS))
 
     def availability(self) -> Availability:
         """Available everywhere: HTTP needs no package of its own, gRPC does."""

@@ -209,8 +209,7 @@ class ProfilePass:
     def _run(self, session: OrtSession, stop: StopRule) -> None:
         """Run no more often and no longer than the timed loop was asked to."""
         nodes = sum(share.nodes for share in session.placement) or 300
-        most = stop.iterations or _MAX_RUNS
-        runs = max(_MIN_RUNS, min(most, _MAX_RUNS, _MAX_EVENTS // nodes))
+        runs = max(_MIN_RUNS, min(stop.iterations or _MAX_RUNS, _MAX_RUNS, _MAX_EVENTS // nodes))
         limit_ms = min(stop.max_time_ms, stop.duration_ms or stop.max_time_ms)
         deadline = perf_counter() + min(_MAX_S, limit_ms / 1e3)
         for done in range(runs):

@@ -150,8 +150,7 @@ def ticking(progress: ProgressSink, phase: str, doing: str) -> Iterator[None]:
     begun = monotonic()
 
     def beat() -> None:
-        detail = f"{doing}, {monotonic() - begun:.0f} s so far"
-        progress(Progress(phase=phase, detail=detail))
+        progress(Progress(phase=phase, detail=f"{doing}, {monotonic() - begun:.0f} s so far"))
 
     progress(Progress(phase=phase, detail=doing))
     beats = PeriodicThread(beat, _INTERVAL_S, waits_first=True)
@@ -186,8 +185,7 @@ def make_ready(
             lost = fp16_notice(ort, job, setup_of(ort, job, provider, ready))
             ready = replace(ready, notices=lost)
         write_atomic(part / RECORD, encode(ready))  # last, so that an entry without it is none
-    found = read(record_of(job, key), job, provider)
-    return Measured(preparation=found or ready)
+    return Measured(preparation=read(record_of(job, key), job, provider) or ready)
 
 
 def options_of_conversion(job: Job) -> Fp16Options:
@@ -253,8 +251,7 @@ class _Building(NamedTuple):
         told = cache_options(part, self.provider)
         so_far = _ready(self.job, key, made, provider_options=told)
         setup = setup_of(self.ort, self.job, self.provider, so_far)
-        doing = f"{self.provider.name} builds what it needs"
-        with ticking(self.progress, "build", doing):
+        with ticking(self.progress, "build", f"{self.provider.name} builds what it needs"):
             session, load_ms = clocked(lambda: OrtSession(self.ort, self.job, setup))
             try:
                 session.bind(self.feeds(session.input_specs))

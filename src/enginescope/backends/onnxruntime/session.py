@@ -228,8 +228,7 @@ class OrtSession:
             if self._asked.transfers is False or self._is_graph:
                 what = "tensors cannot lie in device memory"
                 raise UnsupportedError(what, why=str(error), hint="--transfers") from error
-            message = f"only timed with copies: {error}"
-            self._notices.append(Notice("W-NO-DEVICE-TENSORS", message))
+            self._notices.append(Notice("W-NO-DEVICE-TENSORS", f"only timed with copies: {error}"))
             return None
 
     def _guarded(self) -> None:

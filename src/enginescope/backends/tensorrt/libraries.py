@@ -179,8 +179,7 @@ def inspect(
     if (inspector := engine.create_engine_inspector()) is None:
         return None, None, (_silent(f"TensorRT has no inspector for this plan, {_COMPATIBLE}"),)
     inspector.execution_context = context
-    kind = libraries.trt.LayerInformationFormat.JSON
-    if not (text := inspector.get_engine_information(kind)):
+    if not (text := inspector.get_engine_information(libraries.trt.LayerInformationFormat.JSON)):
         return None, None, (_silent(f"TensorRT cannot read this plan, {_COMPATIBLE}"),)
     try:
         plan, notices = plan_of(read_json(text.encode(), f"{name}.graph.json"), name=name)

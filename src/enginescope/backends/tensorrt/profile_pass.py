@@ -54,8 +54,7 @@ def profile_layers(libraries: Libraries, job: Job, feeds: Feeds) -> tuple[Profil
                 return _gated(session, profiler), notices
             except UnsupportedError as error:
                 cause = "layer times include time in which the GPU waited for the host"
-                ungated = Notice("W-UNGATED", f"{cause}: {error}", {"why": str(error)})
-                notices = (*notices, ungated)
+                notices = (*notices, Notice("W-UNGATED", f"{cause}: {error}", {"why": str(error)}))
         return profile_of(*_collect(session, profiler)), notices
     finally:
         session.close()

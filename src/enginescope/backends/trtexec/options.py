@@ -133,8 +133,7 @@ def with_arguments(jobs: Sequence[Job], arguments: Sequence[str]) -> tuple[Job, 
 
 def _with(job: Job, arguments: Sequence[str]) -> Job:
     options = dict(job.backend.options)
-    before = split_arguments(options.get(OPTION, ""))
-    options[OPTION] = shlex.join((*before, *arguments))
+    options[OPTION] = shlex.join((*split_arguments(options.get(OPTION, "")), *arguments))
     spec = BackendSpec(name=NAME, precision=job.backend.precision, options=options)
     return replace(job, backend=spec)
 

@@ -309,8 +309,7 @@ def mode_notices(report: ToolReport, meant: Mode | None) -> list[Notice]:
         if seen is None or seen == wanted or (field == "cuda_graph" and capture_failed(report)):
             continue
         message = f"trtexec ran with {field} {seen}, not {wanted} as its flags say"
-        evidence = {"field": field, "asked": wanted, "printed": seen}
-        found.append(Notice("W-MODE", message, evidence))
+        found.append(Notice("W-MODE", message, {"field": field, "asked": wanted, "printed": seen}))
     return found
 
 

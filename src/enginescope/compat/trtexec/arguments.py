@@ -433,8 +433,7 @@ def _renamed(argument: str, version: Version) -> Iterator[str]:
         if _has(all_flags()[other], version):
             yield f"{other}{equals}{value}"
             return
-    word = (flag.instead or "").partition(" ")[0]
-    base, _, pattern = word.partition("=")
+    base, _, pattern = (flag.instead or "").partition(" ")[0].partition("=")
     is_gone = flag.last is not None and flag.last < version.release
     if is_gone and base in all_flags() and _has(all_flags()[base], version):
         filled = pattern.replace(":N", f":{value}") if ":N" in pattern else pattern or value

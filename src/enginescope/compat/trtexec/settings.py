@@ -276,8 +276,7 @@ def _shape_options(profiles: tuple[ProfileSpec, ...]) -> dict[str, str]:
 
 
 def _timing(arguments: Arguments) -> Timing:
-    text = arguments.text("--duration", "3")
-    if decimal_number("--duration", text) == -1:
+    if decimal_number("--duration", arguments.text("--duration", "3")) == -1:
         raise UsageError("--duration=-1 is not supported", why="an endless run never reports")
     duration, warm_up = arguments.number("--duration", 3), arguments.number("--warmUp", 200)
     if duration + warm_up / 1e3 > _LONGEST_S:

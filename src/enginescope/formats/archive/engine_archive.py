@@ -207,8 +207,7 @@ def extract_tea(
         FormatError: As `read_tea`; or a file is not what the manifest says.
         UsageError: A file of the name is there already, or there is no space.
     """
-    contents = read_tea(file)
-    chosen = {entry.name: entry for entry in contents.entries if wanted(entry)}
+    chosen = {entry.name: entry for entry in read_tea(file).entries if wanted(entry)}
     with opened_zip(file, expected=EXPECTED) as packed:
         members = [
             member for member in safe_members(packed, str(file)) if member.path.as_posix() in chosen
@@ -225,8 +224,7 @@ def extract_tea(
 
 def check_tea(file: Path) -> tuple[str, ...]:
     """Return the files of an archive that are not what its manifest says; reads all of it."""
-    contents = read_tea(file)
-    listed = {entry.name: entry.sha256 for entry in contents.entries}
+    listed = {entry.name: entry.sha256 for entry in read_tea(file).entries}
     with opened_zip(file, expected=EXPECTED) as packed:
         return tuple(
             name
@@ -335,8 +333,7 @@ def _check_names(files: Sequence[TeaFile]) -> None:
 
 def _add(packed: zipfile.ZipFile, file: TeaFile) -> TeaEntry:
     info = zipfile.ZipInfo.from_file(file.path, file.name, strict_timestamps=False)
-    is_dense = file.kind in OPAQUE
-    info.compress_type = zipfile.ZIP_STORED if is_dense else zipfile.ZIP_DEFLATED
+    info.compress_type = zipfile.ZIP_STORED if file.kind in OPAQUE else zipfile.ZIP_DEFLATED
     digest, size = hashlib.sha256(), 0
     with file.path.open("rb") as source, packed.open(info, "w") as out:
         while block := source.read(_BLOCK_BYTES):

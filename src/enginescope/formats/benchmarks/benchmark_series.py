@@ -125,6 +125,5 @@ def readable_results(
     names = ", ".join(list(refused)[:3]) + (" …" if len(refused) > 3 else "")
     why = next(iter(refused.values())).why
     message = f"{source} has {benchmarks} that enginescope skips ({names}): {why}"
-    evidence = {"file": source, "benchmarks": list(refused)}
-    notice = Notice("I-BENCHMARKS-SKIPPED", message, evidence)
+    notice = Notice("I-BENCHMARKS-SKIPPED", message, {"file": source, "benchmarks": list(refused)})
     return tuple(replace(result, notices=(*result.notices, notice)) for result in results)

@@ -104,8 +104,7 @@ def _long_tensors(text: str) -> tuple[ChosenTensor, ...]:
         head, is_sized, rest = part.strip().rpartition(", Dimensions: [")
         dims, is_typed, kind = rest.partition("], Format/Datatype: ")
         if is_sized and is_typed:
-            name = _LOCATION.sub("", head.partition("Name: ")[2])
-            found.append(_tensor(name, kind, kind, dims))
+            found.append(_tensor(_LOCATION.sub("", head.partition("Name: ")[2]), kind, kind, dims))
     return tuple(found)
 
 

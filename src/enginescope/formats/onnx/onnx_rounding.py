@@ -86,8 +86,7 @@ class RoundingNodes:
         nearest = self.mantissa(source, "", bits)  # one step less where that is farther from 0
         less = self._add("Mul", nearest, self._constant("less", 1 - 0.75 * 2.0**-bits))
         is_beyond = self._add("Less", self._add("Abs", source), self._add("Abs", nearest))
-        below = self.mantissa(less, "", bits)
-        return self._add("Where", is_beyond, below, nearest, target=target)
+        return self._add("Where", is_beyond, self.mantissa(less, "", bits), nearest, target=target)
 
     def mantissa(self, source: str, target: str, bits: int) -> str:
         """Round to so many explicit bits of the mantissa: Veltkamp's splitting.
@@ -140,8 +139,7 @@ class RoundingNodes:
 
             self._names[name] = full = f"enginescope::{name}"
             tensor = self._onnx.numpy_helper.from_array(np.array(value, dtype=dtype), full)
-            make = self._onnx.helper.make_node
-            self.constants.append(make("Constant", [], [full], value=tensor))
+            self.constants.append(self._onnx.helper.make_node("Constant", [], [full], value=tensor))
         return self._names[name]
 
     def _add(self, operator: str, *inputs: str, target: str = "", **attributes: Any) -> str:
@@ -291,8 +289,7 @@ class _Rounding:
         made: list[Any] = []
         weights: dict[tuple[str, int | None], str] = {}
         for node in graph.node:
-            read = set(reads(node))
-            if node.op_type in _OF_SHAPES or read <= static:
+            if node.op_type in _OF_SHAPES or set(reads(node)) <= static:
                 static.update(name for name in node.output if name)
                 made.append(node)
                 continue

@@ -181,8 +181,7 @@ def layer_json(layer: Layer, schema: str = "trt8-10") -> dict[str, Any] | str:
     own = {name: value for name, value in layer.attributes.items() if name != CONTROLS}
     # TensorRT writes the type of parameters only where there are some.
     if layer.type != layer.subtype or layer.weights or own.keys() - _OF_ANY:
-        is_turned = layer.type == "Deconvolution"
-        fields["ParameterType"] = "Convolution" if is_turned else layer.type
+        fields["ParameterType"] = "Convolution" if layer.type == "Deconvolution" else layer.type
     constants = []
     for weights in layer.weights:
         carried = {"Type": weights.dtype and _spelled(weights.dtype), "Count": weights.count}

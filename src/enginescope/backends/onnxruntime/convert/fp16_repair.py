@@ -133,8 +133,7 @@ def _as_initializers(graph: Any, names: set[str]) -> None:
         graph.initializer.append(tensor)
     refill(graph.node, kept)
     weights = {one.name for one in graph.initializer}
-    described = [copy_of(one) for one in graph.value_info if one.name not in weights]
-    refill(graph.value_info, described)
+    refill(graph.value_info, [copy_of(one) for one in graph.value_info if one.name not in weights])
 
 
 def _in_order(model: Any) -> Any:

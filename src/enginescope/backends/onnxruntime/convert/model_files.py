@@ -159,8 +159,7 @@ def lacking_operators(model: Path, operators: Sequence[str]) -> tuple[Notice, ..
     onnx = require("onnx", purpose="asking for operators", install="onnx")
     for name in missing:
         near = closest(name, sorted(present))
-        is_known = any(one.name == name for one in onnx.defs.get_all_schemas())
-        if near is not None and not is_known:
+        if near is not None and not any(one.name == name for one in onnx.defs.get_all_schemas()):
             raise UsageError(f"{model.name} has no operator {name!r}", hint=f"did you mean {near}?")
     return _notice(model, "op_block_list", "operator", missing, sorted(present))
 

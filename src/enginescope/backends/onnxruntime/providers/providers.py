@@ -359,8 +359,7 @@ def missing_library(ort: Any, provider: Provider) -> str | None:
 def library_hint(library: str, cuda: int | None) -> str:
     for pattern, command in _SOURCES:
         if pattern.search(library):
-            made = command.format(cuda=cuda or 13)
-            return f"{made}, or add its folder to LD_LIBRARY_PATH"
+            return f"{command.format(cuda=cuda or 13)}, or add its folder to LD_LIBRARY_PATH"
     return f"install {library}, or add its folder to LD_LIBRARY_PATH"
 
 

@@ -108,8 +108,7 @@ def set_precision(libraries: Libraries, config: Any, parts: tuple[str, ...], dev
 
 
 def _flag(libraries: Libraries, name: str, part: str) -> Any:
-    flags = libraries.trt.BuilderFlag
-    if (found := getattr(flags, name, None)) is not None:
+    if (found := getattr(libraries.trt.BuilderFlag, name, None)) is not None:
         return found
     if libraries.version >= STRONGLY_TYPED_ONLY:
         why = "it builds strongly typed networks only: the model must carry its precision"

@@ -35,8 +35,7 @@ from enginescope.records.samples import QueryTrace
 def flusher(cuda: Cuda, stream: Any) -> Callable[[], Any]:
     """Return a call that enqueues a write of twice the L2 cache's size on `stream`."""
     nbytes = 2 * cuda.l2_bytes(cuda.device)
-    address = cuda.device_buffer(nbytes)
-    return partial(cuda.runtime.cudaMemsetAsync, address, 0, nbytes, stream)
+    return partial(cuda.runtime.cudaMemsetAsync, cuda.device_buffer(nbytes), 0, nbytes, stream)
 
 
 _PARTS = ("h2d", "gpu_compute", "d2h")
@@ -315,8 +314,7 @@ class ThroughputRecorder:
         for number in range(PIPELINE_FILL + rounds):
             if number == PIPELINE_FILL:
                 rt, stream = self._cuda.runtime, self._lanes[0].compute_stream
-                marked = rt.cudaEventRecord(self._wall_start, stream)
-                self._cuda.check(marked, "recording an event")
+                self._cuda.check(rt.cudaEventRecord(self._wall_start, stream), "recording an event")
             turn = number % turns
             wanted = count - (number - PIPELINE_FILL) * len(lanes)  # the last round may need fewer
             pending += [(lane, turn, issue[lane][turn]()) for lane in lanes[: max(wanted, 0)]]

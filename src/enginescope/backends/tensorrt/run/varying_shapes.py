@@ -52,8 +52,7 @@ class TrtChanges:
     def __init__(self, libraries: Libraries, job: Job) -> None:
         asked = job.workload.mode
         self._is_graph = asked.cuda_graph is not False
-        eager = replace(asked, kind="latency", cuda_graph=False)
-        self._session = TrtSession(libraries, job, eager)
+        self._session = TrtSession(libraries, job, replace(asked, kind="latency", cuda_graph=False))
         self._lane, self._context = self._session.lanes[0], self._session.contexts[0]
         self._only = job.backend.profile_index
         self._active = self._only or 0
@@ -110,8 +109,7 @@ class TrtChanges:
             self._active = profile
             parts["profile"] = (perf_counter_ns() - begin) / 1e6
             begin = perf_counter_ns()
-        memory = self._memory.get(point)
-        self._memory[point] = self._lane.bind(feeds.arrays, feeds.shapes, memory)
+        self._memory[point] = self._lane.bind(feeds.arrays, feeds.shapes, self._memory.get(point))
         return {**parts, "bind": (perf_counter_ns() - begin) / 1e6}
 
     def first(self) -> float:

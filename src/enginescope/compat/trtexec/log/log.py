@@ -279,8 +279,7 @@ def _inference(settings: Settings) -> Iterator[str]:
     for shape in shapes:
         yield f"Input inference shape : {shape.name}={dims_text(shape.dims)}"
     yield f"Iterations: {timing.iterations}"
-    warm_up = number(timing.warm_up_ms)
-    yield f"Duration: {number(timing.duration_s)}s (+ {warm_up}ms warm up)"
+    yield f"Duration: {number(timing.duration_s)}s (+ {number(timing.warm_up_ms)}ms warm up)"
     yield "Sleep time: 0ms"
     yield f"Idle time: {number(timing.idle_ms)}ms"
     yield f"Inference Streams: {timing.streams}"

@@ -52,8 +52,7 @@ def performance_lines(run: Run, settings: Settings) -> tuple[Line, ...]:
     series = {one.metric: one for one in run.samples if one.metric in HEADINGS and len(one)}
     for metric in _COPIES:
         if not settings.timing.transfers and metric not in series:
-            nothing = frozen(np.zeros(len(compute)))
-            series[metric] = Samples(metric=metric, values_ms=nothing)
+            series[metric] = Samples(metric=metric, values_ms=frozen(np.zeros(len(compute))))
     # trtexec adds up 32-bit floats, which is wrong in the sixth digit it prints; a mean of ours is
     # true to that digit
     statistics = {
@@ -296,8 +295,7 @@ def run_lines(run: Run, settings: Settings, texts: KeptTexts) -> tuple[Line, ...
         return (*engine, *error(message, *hint))
     layers = _layers(run, settings, texts.inspector)
     if settings.skip_inference:
-        skipped = info("Skipped inference phase since --skipInference is added.")
-        return (*engine, *layers, *skipped)
+        return (*engine, *layers, *info("Skipped inference phase since --skipInference is added."))
     # trtexec prints no notices on its figures
     notices = (f"* {one.message} ({one.code})" for one in run.notices if one.level == "warning")
     return (
