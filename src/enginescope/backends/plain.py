@@ -84,8 +84,7 @@ class PlainSession(ABC):
         """Nothing to release."""
 
     def _named(self) -> dict[str, Any]:
-        names = (one.name for one in self.output_specs)
-        return dict(zip(names, self.values, strict=True))
+        return dict(zip((one.name for one in self.output_specs), self.values, strict=True))
 
 
 def _declared(spec: InputSpec) -> Tensor:

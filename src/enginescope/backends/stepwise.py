@@ -191,8 +191,7 @@ def _issue(
         recorder.run(count)
         each_ms = max((now_ms() - begun_ms) / count, 1e-4)
         count = max(1, int(min(CHUNK_MS, left_ms) / each_ms))
-        elapsed_ms = now_ms() - from_ms
-        progress(Progress(phase="telemetry", elapsed_ms=elapsed_ms, limit_ms=rule.whole_ms))
+        progress(Progress(phase="telemetry", elapsed_ms=now_ms() - from_ms, limit_ms=rule.whole_ms))
 
 
 T = TypeVar("T")

@@ -32,8 +32,7 @@ def read_trace(
         if not text:
             continue
         if (value := parse(text)) is None:
-            where = f"line {at}"
-            raise FormatError(str(path), where=where, why=f"{text!r}", expected=expected)
+            raise FormatError(str(path), where=f"line {at}", why=f"{text!r}", expected=expected)
         values.append(value)
     if not values:
         why = f"it has no {noun.split()[0]}s"

@@ -260,8 +260,7 @@ def build_failure_hint(messages: Iterable[str]) -> str | None:
     memory goes first, and a workspace that is too small for every tactic is a limit of its own.
     """
     texts = list(messages)
-    names = (match[1] for text in texts if (match := _NO_IMPLEMENTATION.search(text)))
-    node = next(names, None)
+    node = next((match[1] for text in texts if (match := _NO_IMPLEMENTATION.search(text))), None)
     if any(map(_NO_MEMORY.search, texts)):
         behind = f" ('no implementation for {node}' follows from it)" if node else ""
         return f"the GPU's memory was too small{behind}: {_LESS_MEMORY}"

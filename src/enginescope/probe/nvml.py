@@ -117,8 +117,7 @@ def process_memory_bytes(uuid: str | None, pid: int) -> int | None:
             return None
         handle = answer_of(nvml, nvml.nvmlDeviceGetHandleByUUID, uuid)
         processes = answer_of(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
-        found = (process.usedGpuMemory for process in processes if process.pid == pid)
-        used = next(found, None)
+        used = next((process.usedGpuMemory for process in processes if process.pid == pid), None)
         return int(used) if used else None
 
 

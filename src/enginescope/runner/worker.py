@@ -126,8 +126,7 @@ def _results(job: Job, folder: Path, task: Task) -> dict[Path, WorkerResult]:
         return execute_together((job, *jobs), folder)
     meeting = None
     if job.contention is not None:
-        report = partial(_write_progress, folder / PROGRESS)
-        meeting = ParentMeeting(sys.stdin.buffer, report)
+        meeting = ParentMeeting(sys.stdin.buffer, partial(_write_progress, folder / PROGRESS))
     return {folder: execute(job, folder, task, meeting)}
 
 

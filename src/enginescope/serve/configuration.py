@@ -98,8 +98,7 @@ def read_configuration(file: Path) -> Configuration:
     _check_names((hook.name for hook in read.webhook), "webhook", source)
     for gate in read.gate:
         _check_gate(gate, source)
-    hooks = tuple(_checked_webhook(hook, file) for hook in read.webhook)
-    return replace(read, webhook=hooks)
+    return replace(read, webhook=tuple(_checked_webhook(hook, file) for hook in read.webhook))
 
 
 def _check_names(names: Iterable[str], kind: str, source: str) -> None:

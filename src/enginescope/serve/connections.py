@@ -57,8 +57,7 @@ class Connection(H11Protocol):
             first = min(waiting, key=lambda one: (one.is_half_sent, one._since), default=None)
             (transport if first is None else first.transport).abort()
         # otherwise the end of each answer waits for the client's acknowledgment of its beginning
-        own = transport.get_extra_info("socket")
-        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
         self._watch()
 

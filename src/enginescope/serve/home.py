@@ -123,7 +123,6 @@ def home(request: Request) -> Response:
     sizes = [abs(line.change_pct[1]) for line in shown if line.change_pct]
     broken: list[str] = []
     running = running_suites(store)
-    apart = jobs_apart([f"{line.model} · {line.name}" for line in shown])
     return page(
         request,
         "home",
@@ -142,7 +141,7 @@ def home(request: Request) -> Response:
         devices=sorted({line.place for line in every if line.place}),
         states=_STATES,
         lines=shown,
-        apart=apart,
+        apart=jobs_apart([f"{line.model} · {line.name}" for line in shown]),
         picked=picked,
         chosen=next((one for one in every_line if one.key == picked), shown[0] if shown else None),
         folded=len(every_line) - len(lines),

@@ -227,5 +227,4 @@ def _of_suite(store: Store, folder: SuiteFolder) -> Hashable | None:
     if state is None or lease is None:
         return None if state is None else (folder.path.name, state)
     is_running = lease.expires > time.time()
-    since = None if is_running else lease.renewed
-    return (folder.path.name, state, lease.owner, is_running, since)
+    return (folder.path.name, state, lease.owner, is_running, None if is_running else lease.renewed)

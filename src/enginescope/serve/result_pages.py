@@ -224,8 +224,7 @@ def suite(request: Request) -> Response:
 def progress(request: Request) -> Response:
     """Answer with the line on a suite that runs; a page that shows other rows is loaded again."""
     store: Store = request.app.state.kept.store
-    folder = suite_folder(store, request.path_params["name"])
-    live = _live_line(store, folder)
+    live = _live_line(store, suite_folder(store, request.path_params["name"]))
     if live is None or live.seen != request.query_params.get("seen"):
         return Response(headers={"HX-Refresh": "true"})
     return page(request, "live", live=live)

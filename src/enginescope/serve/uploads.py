@@ -183,8 +183,7 @@ async def suite_rows(request: Request) -> Response:
     name: str = request.path_params["name"]
     if not _is_suite(name):
         return _error(400, "not the name of a suite")
-    ended = await asyncio.to_thread(store.suites.suite_ended, name)
-    return JSONResponse({"ended": ended})
+    return JSONResponse({"ended": await asyncio.to_thread(store.suites.suite_ended, name)})
 
 
 async def put_suite(request: Request) -> Response:

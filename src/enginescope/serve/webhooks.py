@@ -78,8 +78,7 @@ def history_key(run: Run, metric: str) -> str:
     """Return what tells the history of a run from others, whatever others there are."""
     where = run.environment
     place = [device.name for device in where.devices] or [where.host.cpu_model or ""]
-    data = msgspec.json.encode((identity_of(run), place, metric))
-    return hashlib.sha256(data).hexdigest()[:32]
+    return hashlib.sha256(msgspec.json.encode((identity_of(run), place, metric))).hexdigest()[:32]
 
 
 def as_told(history: JobHistory, change: LevelChange) -> ToldChange:
@@ -130,8 +129,7 @@ class Webhook:
 
     def start(self) -> None:
         """Begin to look; the thread does not keep the process from ending."""
-        name = f"webhook {self._part.name}"
-        threading.Thread(target=self._run, name=name, daemon=True).start()
+        threading.Thread(target=self._run, name=f"webhook {self._part.name}", daemon=True).start()
 
     def stop(self) -> None:
         """Look no more."""

@@ -124,8 +124,7 @@ class FolderStore:
 
         folder = self.runs / run_id
         with locked(self._store, "runs"):  # two that read before either writes would lose a tag
-            tags = changed_tags(read_named(folder).tags, add, drop)
-            run = rewrite(folder, tags=tags)
+            run = rewrite(folder, tags=changed_tags(read_named(folder).tags, add, drop))
             self._index.put(run)
         return run
 

@@ -62,8 +62,7 @@ class RemoteStore:
 
     def check(self) -> None:
         """Raise `StoreError` unless the server takes runs from who has this token."""
-        answer = self._ask("GET", "/api")
-        if not answer.get("accepts_runs"):
+        if not self._ask("GET", "/api").get("accepts_runs"):
             hint = "start it with enginescope serve --accept-push"
             raise StoreError(f"server {self}", why="it accepts no runs", hint=hint)
 
@@ -72,8 +71,7 @@ class RemoteStore:
         found: list[str] = []
         for start in range(0, len(ids), _MOST_IDS):
             body = json.dumps({"ids": list(ids[start : start + _MOST_IDS])}).encode()
-            answer = self._ask("POST", "/api/missing", body)
-            wanted = answer.get("missing")
+            wanted = self._ask("POST", "/api/missing", body).get("missing")
             if not isinstance(wanted, list):
                 raise StoreError(f"server {self}", why="the response is not a list of runs")
             found += [one for one in wanted if isinstance(one, str)]

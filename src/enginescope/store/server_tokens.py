@@ -124,8 +124,7 @@ class ServerTokens:
                 hint = "enginescope serve tokens create makes one"
                 hint = did_you_mean(name, names) if names else hint
                 raise UsageError(f"there is no token {name!r}", hint=hint)
-            rest = tuple(token for token in tokens if token.name != name)
-            self._write(rest, document.cookie_key)
+            self._write(tuple(token for token in tokens if token.name != name), document.cookie_key)
 
     def _read(self) -> _Document | None:
         try:

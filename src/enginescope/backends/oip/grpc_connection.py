@@ -188,8 +188,7 @@ class GrpcConnection:
             return self._grpc.insecure_channel(address, options=_OPTIONS)
         # HTTP trusts the machine's certificates; without a file of them gRPC uses its own
         file = ssl.get_default_verify_paths().cafile
-        roots = Path(file).read_bytes() if file else None
-        credentials = self._grpc.ssl_channel_credentials(roots)
+        credentials = self._grpc.ssl_channel_credentials(Path(file).read_bytes() if file else None)
         return self._grpc.secure_channel(address, credentials, options=_OPTIONS)
 
     def _described(self) -> dict[str, Any]:

@@ -324,10 +324,9 @@ class OrtBackend:
         if job.backend.options.get("ep_context") == "1":
             more, notice = compiled_start(ort, job, setup)
             phases, said = (*phases, *more), (*said, notice)
-        placement = with_reasons(measured.placement, self.provider.name, profiling.reasons)
         return replace(
             measured,
-            placement=placement,
+            placement=with_reasons(measured.placement, self.provider.name, profiling.reasons),
             arenas=profiling.arenas,
             plan=profiling.plan,
             phases=phases,

@@ -140,8 +140,7 @@ class BoundRequest:
 
     def bound_values(self) -> BoundValues | None:
         """Return inputs and outputs; ``None`` if an output is allocated in every request."""
-        names = (name for name, _ in self._outputs)
-        outputs = dict(zip(names, self._results(), strict=True))
+        outputs = dict(zip((name for name, _ in self._outputs), self._results(), strict=True))
         return None if self._unbound else (self._inputs, outputs)
 
     def notices(self) -> tuple[Notice, ...]:

@@ -204,9 +204,8 @@ class OrtSession:
         self._further = tuple(self._in_host_memory(feeds) for _ in range(further))
 
     def _in_host_memory(self, feeds: Feeds) -> Request:
-        call = self._asked.call
         return request_for(
-            self._ort, self._session, self.input_specs, feeds.arrays, call, feeds.shapes
+            self._ort, self._session, self.input_specs, feeds.arrays, self._asked.call, feeds.shapes
         )
 
     @property

@@ -95,8 +95,7 @@ def version_numbers(text: str) -> tuple[int, ...]:
 
 def installed_version(runtime: str | None = None) -> str | None:
     """Return the version of TensorRT that `load` would take, without importing it."""
-    wanted = (runtime,) if runtime else _USUAL
-    for name in wanted:
+    for name in (runtime,) if runtime else _USUAL:
         modules, distributions = _RUNTIMES[name]
         if not any(is_installed(module) for module in modules):
             continue

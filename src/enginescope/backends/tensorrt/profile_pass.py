@@ -78,8 +78,7 @@ def _gated(session: TrtSession, profiler: Any) -> Profile:
     times = _inferences(session, gate, lambda: None)
     rows, wholes = ([], []) if gate.was_late else _collect(session, profiler, gate)
     gate.check()
-    without = Whole(float(np.median(times)), quantile_interval(times, 0.5))
-    return profile_of(rows, wholes, without)
+    return profile_of(rows, wholes, Whole(float(np.median(times)), quantile_interval(times, 0.5)))
 
 
 def _collect(

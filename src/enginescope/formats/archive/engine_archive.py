@@ -299,8 +299,7 @@ def write_tea(
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with zipfile.ZipFile(part, "x") as packed:
-            entries = tuple(_add(packed, file) for file in files)
-            manifest = _manifest_of(entries, subjects)
+            manifest = _manifest_of(tuple(_add(packed, file) for file in files), subjects)
             packed.writestr(MANIFEST, encode(manifest), zipfile.ZIP_DEFLATED)
         part.replace(target)
     except OSError as error:

@@ -106,10 +106,9 @@ def _tool_of(facts: EngineFacts) -> str:
 
 def new_identity() -> dict[str, Any]:
     """Return what an imported run is known by."""
-    now = datetime.now(timezone.utc)
     return {
         "id": secrets.token_hex(6),
-        "created": now.isoformat(timespec="microseconds"),
+        "created": datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         "origin": "imported",
     }
 

@@ -221,8 +221,7 @@ def rounded_onnx(path: Path, row: str, folder: Path, order: str = "nearest") -> 
         model = inliner.inline_local_functions(model)
     model = inferred(model)
     nodes = RoundingNodes(row, opset, order)
-    sums = order == "partial sums"
-    rounding = _Rounding(row, nodes, dict(_types(model.graph)), rounds_sums=sums)
+    rounding = _Rounding(row, nodes, dict(_types(model.graph)), rounds_sums=order == "partial sums")
     rounding.whole(model.graph)
     if not rounding.count:
         why = "it holds no FP32 tensor whose type is known"

@@ -102,13 +102,12 @@ class NvmlSampler:
     def _facts(self) -> SampledGpu:
         limit_mw = None if self._is_mig else self._ask("nvmlDeviceGetEnforcedPowerLimit")
         memory = self._ask("nvmlDeviceGetMemoryInfo")
-        fastest = self._ask_whole("nvmlDeviceGetMaxClockInfo", "NVML_CLOCK_SM")
         return SampledGpu(
             source="nvml",
             name=str(self._ask("nvmlDeviceGetName") or "GPU"),
             uuid=self._ask("nvmlDeviceGetUUID"),
             is_mig=self._is_mig,
-            max_sm_clock_mhz=fastest,
+            max_sm_clock_mhz=self._ask_whole("nvmlDeviceGetMaxClockInfo", "NVML_CLOCK_SM"),
             power_limit_w=limit_mw / 1e3 if limit_mw else None,
             memory_bytes=int(memory.total) if memory is not None else None,
             power_is_instant=None if self._is_mig else self._power_is_instant(),

@@ -50,8 +50,7 @@ class Sampling:
         """
         self._file = self._folder.enter_context(temporary_folder()) / "samples.jsonl"
         self._file.touch()
-        safe = ["-P"] if getattr(sys.flags, "safe_path", False) else []  # modules found as here
-        worker = [sys.executable, *safe, "-m", "enginescope.probe.telemetry.worker"]
+        worker = [*_python(), "-m", "enginescope.probe.telemetry.worker"]
         self._process = subprocess.Popen(
             [*worker, *self._arguments, str(self._file)],
             stdin=subprocess.PIPE,
@@ -120,3 +119,8 @@ def _lines(file: Path) -> list[Line]:
         with contextlib.suppress(msgspec.MsgspecError):
             found.append(msgspec.json.decode(text, type=Line))
     return found
+
+
+def _python() -> list[str]:
+    """Return how to start an interpreter that finds modules as this one does."""
+    return [sys.executable, *(["-P"] if getattr(sys.flags, "safe_path", False) else [])]

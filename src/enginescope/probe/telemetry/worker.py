@@ -58,8 +58,7 @@ def _sample_until_told(sampler: Sampler, pid: int, interval_s: float, file: Bina
     due = time.monotonic()
     told, ready = False, False
     while True:
-        at_ns = time.monotonic_ns()
-        _write(file, Line(at_ns=at_ns, values=dict(sampler.sample(pid))))
+        _write(file, Line(at_ns=time.monotonic_ns(), values=dict(sampler.sample(pid))))
         if told:  # the last sample is after the end of what is looked at
             return
         if not ready:

@@ -286,8 +286,7 @@ def _check_answers(address: str) -> None:
 def _connect(ray: Any, address: str, folder: Path | None) -> None:
     """Connect; a head that serves clients is asked again, since it starts a process for each."""
     own = {"_temp_dir": str(folder), "include_dashboard": False} if folder else {}
-    tries = _CLIENT_TRIES if address.startswith("ray://") else 1
-    for left in reversed(range(tries)):
+    for left in reversed(range(_CLIENT_TRIES if address.startswith("ray://") else 1)):
         try:
             ray.init(
                 address=address,

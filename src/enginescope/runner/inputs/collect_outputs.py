@@ -85,8 +85,7 @@ def inspect_engine(
     job = Job(subject=subject, backend=spec, workload=Workload(mode=Mode(kind="latency")))
     on_started()
     with temporary_folder() as folder:
-        ended = run_isolated(job, folder, lambda _: None, "inspect")
-        run = assemble(job, ended, folder)
+        run = assemble(job, run_isolated(job, folder, lambda _: None, "inspect"), folder)
     raise_unless_ok(run.outcome, f"{path} cannot be inspected")
     # the memory of a process that only asked is not a figure of the engine, and its files are gone
     return replace(run, created=now(), telemetry=None, peak_memory_bytes=None, artifacts=())

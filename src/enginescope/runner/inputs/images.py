@@ -140,8 +140,7 @@ def _with_channels(values: Any, channels: int) -> Any:
     """Return height × width × channels; gray is repeated, and an alpha channel is opaque."""
     if values.ndim == 3 and values.shape[2] == channels:
         return values
-    gray = values.reshape(*values.shape[:2], 1)
-    repeated = np.repeat(gray, channels, axis=2)
+    repeated = np.repeat(values.reshape(*values.shape[:2], 1), channels, axis=2)
     if channels == 4:
         repeated[:, :, -1] = 255
     return repeated

@@ -170,8 +170,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
                 indices.append(ranges[spec.name])
             if spec.dtype in (DataType.INT64, DataType.INT32) and spec.name not in ranges:
                 unbounded.append(spec.name)
-        packed = spec.dtype in PACKED
-        shapes[spec.name] = shape if packed else tuple(arrays[spec.name].shape)
+        shapes[spec.name] = shape if spec.dtype in PACKED else tuple(arrays[spec.name].shape)
     _check_batch(specs, shapes, workload)
     notices = [*_assumed_notice(assumed, shapes), *_index_notice(indices)]
     notices += _filled_notice(workload.filled, shapes)
@@ -208,8 +207,7 @@ def resolve_shape(spec: InputSpec, workload: Workload) -> tuple[tuple[int, ...],
 
 def _filled(spec: InputSpec, shape: tuple[int, ...], how: FilledInput) -> Any:
     """Return the values that the name of an input decides, the same in each row."""
-    last = shape[-1] if shape else 1
-    row = how.first + how.step * np.arange(last)
+    row = how.first + how.step * np.arange(shape[-1] if shape else 1)
     kind = NUMPY_TYPES[spec.dtype or DataType.INT64]
     return np.ascontiguousarray(np.broadcast_to(row if shape else row[0], shape), dtype=kind)
 

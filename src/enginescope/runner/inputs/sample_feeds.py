@@ -121,8 +121,7 @@ def _named_files(folder: Path) -> tuple[SampleFile, ...]:
 def _from_file(path: Path, image_input: str | None) -> list[Sample]:
     suffix = path.suffix.lower()
     if suffix in IMAGE_SUFFIXES:
-        picture = SampleFile(input=image_input, path=str(path))
-        return [Sample(name=path.name, images=(picture,))]
+        return [Sample(name=path.name, images=(SampleFile(input=image_input, path=str(path)),))]
     if suffix == ".npz":
         files = tuple(SampleFile(input=name, path=str(path)) for name in _members(path))
         return [Sample(name=path.name, files=files)]

@@ -57,11 +57,8 @@ class _Graph:
                 for name, shape in table.items()
             ]
 
-        graph = helper.make_graph(
-            self.nodes, self.name, infos(inputs), infos(outputs), self.weights
-        )
         model = helper.make_model(
-            graph,
+            helper.make_graph(self.nodes, self.name, infos(inputs), infos(outputs), self.weights),
             producer_name="enginescope",
             ir_version=_IR_VERSION,
             opset_imports=[helper.make_opsetid("", _OPSET)],

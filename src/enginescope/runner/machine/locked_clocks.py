@@ -38,8 +38,7 @@ def locked_clocks(
     Yields:
         What each is held at.
     """
-    task = GuardTask(gpus=gpus, sm=sm, owner_pid=os.getpid(), command=command)
-    guard = _start(task)
+    guard = _start(GuardTask(gpus=gpus, sm=sm, owner_pid=os.getpid(), command=command))
     locks: dict[str, ClockLock] = {}
     try:
         answer = _answer(guard)

@@ -299,8 +299,7 @@ def refusal_of(cell: Cell) -> Outcome | None:
         names = [device.name for device in probe_devices()]
         if not any(is_kind(wanted, name) for name in names):
             here = ", ".join(names) or "none that is seen"
-            message = f"it asks for a GPU called {wanted}; here is {here}"
-            return Outcome(kind=kind, message=message)
+            return Outcome(kind=kind, message=f"it asks for a GPU called {wanted}; here is {here}")
     try:
         check_demands(cell.job.backend, cell.job.workload.mode)
         check_subject(cell.job.backend, cell.job.subject)

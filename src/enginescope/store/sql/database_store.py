@@ -152,8 +152,7 @@ class DatabaseStore:
 
     def __init__(self, url: DatabaseUrl, local: Path) -> None:
         self._url = url
-        digest = hashlib.sha256(str(url).encode()).hexdigest()[:12]
-        self._copies = local / _COPIES / digest
+        self._copies = local / _COPIES / hashlib.sha256(str(url).encode()).hexdigest()[:12]
         self._database = Database(url.secret_url, what=f"the store {url}")
         self._is_ready = False
         self._notices: dict[str, Notice] = {}

@@ -88,8 +88,7 @@ class RepairedIndex:
         if self._url is not None:
             return None
         index = self._store / FILE
-        log = index.with_name(f"{FILE}-wal")
-        return changed_at(self._runs, index, log, self._store / _STALE)
+        return changed_at(self._runs, index, index.with_name(f"{FILE}-wal"), self._store / _STALE)
 
     def rebuild(self) -> ReindexReport:
         """Make the index again from the folders; damaged runs are named and left out.

@@ -215,7 +215,6 @@ def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
 
     model = Path(setup.model)
     options = {key: value for key, value in job.backend.options.items() if key != STORED_GRAPH}
-    versions = versions_of("onnxruntime", "onnxruntime-gpu")
     optimized = MadeModel(
         path="",
         kind="optimized",
@@ -223,7 +222,7 @@ def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
         key=key_of(
             digest_of(setup.model), OPTIMIZE_TOOL, setup.provider.name, sorted(options.items())
         ),
-        versions=versions,
+        versions=versions_of("onnxruntime", "onnxruntime-gpu"),
         options=options,
     )
     return kept(Path(job.engine_cache or "."), optimized, f"{model.stem}.optimized.onnx", write)

@@ -76,8 +76,7 @@ def make_monitor(trt: Any, sink: ProgressSink) -> Any | None:
             self._phases[phase_name] = (0, num_steps)
 
         def step_complete(self, phase_name: str, step: int) -> bool:
-            steps = self._phases.get(phase_name, (0, 0))[1]
-            self._phases[phase_name] = (step + 1, steps)
+            self._phases[phase_name] = (step + 1, self._phases.get(phase_name, (0, 0))[1])
             now = time.monotonic()
             if now - self._last >= _INTERVAL_S:
                 self._last = now

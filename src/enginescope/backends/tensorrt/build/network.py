@@ -171,8 +171,7 @@ def set_calibrator(
         raise UnsupportedError("calibration", why=f"TensorRT {trt.__version__} does not calibrate")
     with os_errors_as(UsageError, f"calibration cache {cache}"):
         data = Path(cache).read_bytes() if cache else None
-    batches = [] if data else [_random_inputs(cuda, network, spans)]
-    made = _calibrator(base, data, batches)
+    made = _calibrator(base, data, [] if data else [_random_inputs(cuda, network, spans)])
     config.int8_calibrator = made
     message = (
         "INT8 ranges come from one random batch: times are valid, "

@@ -192,8 +192,7 @@ class Buffer:
             self.device = cuda.device_buffer(self.nbytes, managed=True)
             self.host: Array = host_view(self.device, self.nbytes)
         else:
-            is_pageable = pageable and not tensor.on_host
-            locked = None if is_pageable else cuda.host_buffer(self.nbytes)
+            locked = None if pageable and not tensor.on_host else cuda.host_buffer(self.nbytes)
             self.host = np.zeros(self.nbytes, np.uint8) if locked is None else locked
             self.device = address or (0 if tensor.on_host else cuda.device_buffer(self.nbytes))
         self._copies = not (managed or tensor.on_host)

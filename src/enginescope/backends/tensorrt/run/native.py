@@ -59,9 +59,8 @@ class NativeThroughput(request_loops.ThroughputRecorder):
         super().__init__(cuda, lanes, mode, origin, stamps=stamps)
         self._depth = mode.in_flight or 2
         periods = self._depth * len(lanes[0].launches)
-        turns = [[self._turn(lane, turn) for lane in range(len(lanes))] for turn in range(periods)]
         self._program = Program(
-            turns,
+            [[self._turn(lane, turn) for lane in range(len(lanes))] for turn in range(periods)],
             columns=8 if stamps else 5,
             depth=self._depth,
             mark=(Kind.RECORD, int(self._wall_start), int(lanes[0].compute_stream)),

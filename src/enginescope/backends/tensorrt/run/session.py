@@ -243,14 +243,13 @@ class TrtSession:
 
     def device_memory(self) -> DeviceMemory:
         """Return what the engine, its contexts and its buffers take."""
-        streamable = getattr(self.engine, "streamable_weights_size", None)
         return DeviceMemory(
             engine_bytes=max(self._taken[0], 0),
             context_bytes=max(self._taken[1], 0),
             activation_bytes=engine.activation_bytes(self.engine),
             buffer_bytes=sum(lane.nbytes for lane in self.lanes),
             process_bytes=process_memory_bytes(self.device.uuid, os.getpid()),
-            streamable_weights_bytes=streamable or None,
+            streamable_weights_bytes=getattr(self.engine, "streamable_weights_size", None) or None,
         )
 
     def notices(self) -> tuple[Notice, ...]:
@@ -271,8 +270,7 @@ class TrtSession:
         stripped = stripped_notice(self.libraries.trt, self.engine, self._options)
         if stripped is not None:
             found.append(stripped)
-        said = (Notice("W-TENSORRT", one.rstrip(".")) for one in self.log.warnings)
-        return (*found, *said)
+        return (*found, *(Notice("W-TENSORRT", one.rstrip(".")) for one in self.log.warnings))
 
     def close(self) -> None:
         """Release everything, the contexts before the engine."""

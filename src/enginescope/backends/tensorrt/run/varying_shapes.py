@@ -314,8 +314,7 @@ class TrtDecodeSession(TrtSession):
         taken = super().device_memory()
         buffers = (*self._inputs.values(), *self._outputs.values())
         held = sum(buffer.nbytes for buffer in buffers if buffer.device)
-        whole = held + sum(past.nbytes for past in self._past)
-        return replace(taken, buffer_bytes=whole)
+        return replace(taken, buffer_bytes=held + sum(past.nbytes for past in self._past))
 
     def notices(self) -> tuple[Notice, ...]:
         return (*super().notices(), self._prompt.notice(self.loop.tokens))

@@ -136,8 +136,7 @@ def _summary(
 def _warnings(
     statistics: dict[str, ReportedSummary], compute: Samples, settings: Settings
 ) -> Iterator[Line]:
-    is_newer = settings.arguments.version.major >= 11
-    launches, copies, clocks = _HINTS_FROM_11 if is_newer else _HINTS
+    launches, copies, clocks = _HINTS_FROM_11 if settings.arguments.version.major >= 11 else _HINTS
     median = statistics["gpu_compute"].median_ms or 0.0
     medians = {metric: one.median_ms or 0.0 for metric, one in statistics.items()}
     may_be = "Throughput may be bound by"

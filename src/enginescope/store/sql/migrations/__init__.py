@@ -21,8 +21,7 @@ def upgrade(connection: Connection) -> None:
     from alembic.util import CommandError
 
     config = Config()
-    folder = str(Path(__file__).parent)
-    config.set_main_option("script_location", folder.replace("%", "%%"))
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
     try:
         command.upgrade(config, "head")
