@@ -186,10 +186,9 @@ class ProfilePass:
             document = read_json(read_bytes(path), path.name)
             if graph is not None:
                 shapes = varying_shapes(self._ort, graph)
-                name = job.subject.name
                 release = tuple(map(int, self._ort.__version__.split(".")[:2]))
                 self.plan = executed_plan(
-                    graph, document, name, self._setup.model, shapes,
+                    graph, document, job.subject.name, self._setup.model, shapes,
                     has_rules=self._setup.provider.is_cpu and release >= RULES_FROM
                     and platform.machine() in ("x86_64", "AMD64"),
                 )  # fmt: skip

@@ -150,11 +150,10 @@ class Cuda(Driver):
     def device_buffer(self, nbytes: int, *, managed: bool = False) -> int:
         """Return the address of new device memory, at least one byte."""
         rt, size = self.runtime, max(nbytes, 1)
-        doing = f"allocating {size:,} bytes on GPU {self.device}"
         made = (
             rt.cudaMallocManaged(size, rt.cudaMemAttachGlobal) if managed else rt.cudaMalloc(size)
         )
-        address = self.check(made, doing)
+        address = self.check(made, f"allocating {size:,} bytes on GPU {self.device}")
         self.own(rt.cudaFree, address)
         return int(address)
 

@@ -242,11 +242,9 @@ def settings_of(arguments: Arguments) -> Settings:
 
 def run_shapes(settings: Settings) -> Shapes:
     """Return the shapes to run with: those given, else the optimum of the profile in use."""
-    if settings.shapes:
+    if settings.shapes or not settings.profiles:
         return settings.shapes
-    if settings.profiles:
-        return settings.profiles[settings.profile_index].optimum
-    return ()
+    return settings.profiles[settings.profile_index].optimum
 
 
 def _check_model(arguments: Arguments, onnx: str | None, load: str | None) -> None:

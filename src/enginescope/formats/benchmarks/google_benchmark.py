@@ -62,11 +62,10 @@ def _result(
         why = "it has no time"
         raise FormatError(source, where=name, why=why, expected="real_time of a run or of a mean")
     messages = (entry.get("error_message") or entry.get("skip_message") for entry in errors)
-    has_samples = len(values) > 1
     cores_logical = whole_number(context.get("num_cpus"))
     return benchmark_series.BenchmarkResult(
         name=name,
-        samples=Samples(metric="latency", values_ms=frozen(values)) if has_samples else None,
+        samples=Samples(metric="latency", values_ms=frozen(values)) if len(values) > 1 else None,
         report=ToolReport(
             tool="google-benchmark",
             tool_version=_text(context.get("library_version")),

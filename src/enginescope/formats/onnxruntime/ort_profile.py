@@ -313,9 +313,8 @@ def _gpu_time(document: Document) -> list[Notice]:
     total, longest = sum(sums.values()), max(sums, key=sums.__getitem__)
     spent = f"GPU time {total:.4g} ms a run in {len(kernels) / len(spans):.4g} kernels"
     most = f"most in {longest} ({sums[longest]:.4g} ms)"
-    message = f"{spent}, {most}; times of nodes are the host's"
     evidence = {"gpu_ms": total, "runs": len(spans), "kernels_ms": sums}
-    return [Notice("I-GPU-EVENTS", message, evidence)]
+    return [Notice("I-GPU-EVENTS", f"{spent}, {most}; times of nodes are the host's", evidence)]
 
 
 def _in_order(kept: list[_Run]) -> list[_Node]:

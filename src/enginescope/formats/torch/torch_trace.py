@@ -72,14 +72,13 @@ def torch_trace_of(document: Document) -> tuple[TorchTrace, tuple[Notice, ...]]:
     span = "" if steps else "; it has no ProfilerStep, so the times are of the whole trace"
     message = f"{source} is a trace of PyTorch: {where}, by operator; not layers of an engine{span}"
     evidence = {"file": source, "steps": len(steps), "kernels": len(on_gpu)}
-    notice = Notice("I-TORCH-OPERATORS", message, evidence)
     used = {_argument(event, "device") for event in on_gpu}
     trace = TorchTrace(
         profile=Profile(source="torch", part="operator", layers=layers, iterations=count),
         devices=tuple(_devices(root.get("deviceProperties"), used)),
         versions=_versions(root),
     )
-    return trace, (*document.notices, notice)
+    return trace, (*document.notices, Notice("I-TORCH-OPERATORS", message, evidence))
 
 
 def _category(event: Any) -> Any:

@@ -134,9 +134,7 @@ def setup_of(ort: Any, job: Job, provider: Provider, prepared: Preparation | Non
 def _leftover(ort: Any, job: Job, provider: Provider) -> tuple[str, ...]:
     """CUDA takes what another provider on its memory leaves, unless it is told not to."""
     wanted = job.backend.options.get("leftover")
-    if provider.name == CUDA_NAME or wanted == "cpu":
-        return ()
-    if wanted is None and not provider.on_cuda:
+    if provider.name == CUDA_NAME or wanted == "cpu" or (wanted is None and not provider.on_cuda):
         return ()
     there = CUDA_NAME in ort.get_available_providers()
     if wanted == "cuda" and not there:

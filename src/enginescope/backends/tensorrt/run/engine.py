@@ -149,9 +149,8 @@ def _layout(trt: Any, engine: Any, name: str) -> str:
 
 def input_spec(engine: Any, tensor: EngineTensor, profile: int) -> InputSpec:
     """Return what to ask the feeds for; what is dynamic defaults to the profile's optimum."""
-    dynamic = None in tensor.shape
     optimum = None
-    if dynamic and not tensor.on_host:
+    if None in tensor.shape and not tensor.on_host:
         optimum = tuple(engine.get_tensor_profile_shape(tensor.name, profile)[1])
     values = _optimal_values(engine, tensor, profile) if tensor.on_host else None
     return copied(InputSpec, tensor, default_shape=optimum, default_values=values)
