@@ -161,7 +161,7 @@ def test_session_options_reach_the_session(convnet) -> None:
         enable_mem_pattern="0",
     )
     session = opened(job)
-    options = session._session.get_session_options()
+    options = session.session.get_session_options()
     assert options.intra_op_num_threads == 1
     assert options.graph_optimization_level.name == "ORT_DISABLE_ALL"
     assert options.enable_mem_pattern is False
@@ -172,9 +172,9 @@ def test_threads_of_a_pinned_job_stay_on_its_cores(convnet, given, threads) -> N
     """Left to itself the runtime pins a thread to each physical core of the whole machine."""
     pinned = replace(job_for(convnet, **given), conditions=Conditions(pinned_cores=(0, 1)))
     session = opened(pinned)
-    assert session._session.get_session_options().intra_op_num_threads == threads
+    assert session.session.get_session_options().intra_op_num_threads == threads
     free = opened(job_for(convnet))
-    assert free._session.get_session_options().intra_op_num_threads == 0
+    assert free.session.get_session_options().intra_op_num_threads == 0
 
 
 def test_data_dependent_outputs(tmp_path) -> None:

@@ -154,11 +154,11 @@ class OrtSession:
         if graph is not None:
             write_graph(options, graph)
         self._notices: list[Notice] = []
-        self._session = opening.open_session(ort, setup, options, self._notices)
-        self.placement = read_placement(self._session)
-        require_provider(ort, self._session, provider, self.placement)
-        self.providers: tuple[str, ...] = tuple(self._session.get_providers())
-        self.input_specs = tuple(_spec(one) for one in self._session.get_inputs())
+        self.session = opening.open_session(ort, setup, options, self._notices)
+        self.placement = read_placement(self.session)
+        require_provider(ort, self.session, provider, self.placement)
+        self.providers: tuple[str, ...] = tuple(self.session.get_providers())
+        self.input_specs = tuple(_spec(one) for one in self.session.get_inputs())
         self._types = {spec.name: spec.dtype for spec in self.input_specs}
         self._device: DeviceRequest | None = None
         self._host: Request | None = None
@@ -172,10 +172,6 @@ class OrtSession:
         self.peak_memory_bytes: int | None = None
         self._look: loop.OutputLook | None = None
         self.step: loop.Step = self._guarded
-
-    @property
-    def session(self) -> Any:
-        return self._session
 
     @property
     def _in_flight(self) -> int:
@@ -205,7 +201,7 @@ class OrtSession:
 
     def _in_host_memory(self, feeds: Feeds) -> Request:
         return request_for(
-            self._ort, self._session, self.input_specs, feeds.arrays, self._asked.call, feeds.shapes
+            self._ort, self.session, self.input_specs, feeds.arrays, self._asked.call, feeds.shapes
         )
 
     @property
@@ -217,7 +213,7 @@ class OrtSession:
         try:
             return DeviceRequest(
                 self._ort,
-                self._session,
+                self.session,
                 self.input_specs,
                 feeds.arrays,
                 self._index,
@@ -330,7 +326,7 @@ class OrtSession:
 
     def answers(self) -> tuple[TensorValues, ...]:
         request = self._device if self._is_graph else self._host or self._device
-        names = [one.name for one in self._session.get_outputs()]
+        names = [one.name for one in self.session.get_outputs()]
         with translated("reading the outputs"):
             values = request.values() if request else ()
         pairs = zip(names, values, strict=True)
@@ -344,7 +340,7 @@ class OrtSession:
             self._memory.stop()
 
     def end_profiling(self) -> str:
-        return str(self._session.end_profiling())
+        return str(self.session.end_profiling())
 
 
 def _spec(argument: Any) -> InputSpec:

@@ -112,7 +112,7 @@ class DecodeSession(OrtSession):
         check_growing(setup.provider, job.backend.options)
         super().__init__(ort, job, setup)
         self.loop = varying_shapes.DecodeLoop(job.workload.mode.decode or 0, self._run)
-        self._outputs = {one.name: dtype_of(one.type) for one in self._session.get_outputs()}
+        self._outputs = {one.name: dtype_of(one.type) for one in self.session.get_outputs()}
         self._presents, self._logits = varying_shapes.require_presents(
             job.subject.name, self._types, self._outputs
         )
@@ -150,12 +150,12 @@ class DecodeSession(OrtSession):
             make = self._ort.OrtValue.ortvalue_from_numpy
             past = {name: self._last[present] for name, present in self._presents.items()}
             fed = {**fed, **past, **{name: make(one) for name, one in values.items()}}
-        binding = self._session.io_binding()
+        binding = self.session.io_binding()
         for name, value in fed.items():
             binding.bind_ortvalue_input(name, value)
         for name in self._outputs:
             binding.bind_output(name, *self._place)
-        self._session.run_with_iobinding(binding)
+        self.session.run_with_iobinding(binding)
         self._last = dict(zip(self._outputs, binding.get_outputs(), strict=True))
         return varying_shapes.largest(self._last[self._logits].numpy(), self._prompt.rows)
 
