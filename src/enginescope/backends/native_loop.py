@@ -87,12 +87,10 @@ class Turn(NamedTuple):
 def library() -> Any:
     """Return the library."""
     if not LIBRARY.exists():
-        raise UnsupportedError(
-            "no native loop",
-            why="this installation has no compiled part",
-            hint="install a wheel for this platform, or have `cc` or `pip install ziglang` at hand "
-            "and install again",
-        )
+        compiler = "have `cc` or `pip install ziglang` at hand and install again"
+        hint = f"install a wheel for this platform, or {compiler}"
+        why = "this installation has no compiled part"
+        raise UnsupportedError("no native loop", why=why, hint=hint)
     try:
         loaded = ctypes.CDLL(str(LIBRARY))
         version = loaded.loop_version()

@@ -93,12 +93,10 @@ def check_growing(provider: Provider, options: Mapping[str, str]) -> None:
     """Raise for a provider that would build an engine anew for each length of the past."""
     if provider.cache_options and not any(key.endswith("profile_max_shapes") for key in options):
         start = next(iter(provider.cache_options)).partition("_")[0]
-        raise UnsupportedError(
-            f"{provider.name} would build an engine for each token",
-            why="no option gives the range of lengths",
-            hint=f"{start}_profile_min_shapes, {start}_profile_opt_shapes and "
-            f"{start}_profile_max_shapes",
-        )
+        low, usual, high = (f"{start}_profile_{end}_shapes" for end in ("min", "opt", "max"))
+        what = f"{provider.name} would build an engine for each token"
+        why = "no option gives the range of lengths"
+        raise UnsupportedError(what, why=why, hint=f"{low}, {usual} and {high}")
 
 
 class DecodeSession(OrtSession):

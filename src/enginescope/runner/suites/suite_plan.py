@@ -325,13 +325,10 @@ def _check_environments(models: tuple[SuiteModel, ...], known: dict[str, str]) -
     named = {read_spec(text).environment: text for model in models for text in model.backends}
     for name, text in named.items():
         if name is not None and name not in known:
-            raise UsageError(
-                f"backend {text!r}",
-                why=f"no environment is called {name!r}",
-                hint=did_you_mean(name, known)
-                if known
-                else f'[environments] with {name} = "FOLDER/bin/python", or --environment',
-            )
+            table = f'[environments] with {name} = "FOLDER/bin/python", or --environment'
+            hint = did_you_mean(name, known) if known else table
+            why = f"no environment is called {name!r}"
+            raise UsageError(f"backend {text!r}", why=why, hint=hint)
 
 
 def _warmup(timing: TimingPart) -> WarmUp:

@@ -70,14 +70,12 @@ def read_placement(session: Any) -> Placement:
 
 def with_reasons(placement: Placement, provider: str, reasons: Mapping[str, str]) -> Placement:
     """Return the shares of the other providers with what is known of why."""
-    return tuple(
-        share
-        if share.provider == provider
-        else replace(
-            share, reasons={op: why for op, why in reasons.items() if op in share.operators}
-        )
-        for share in placement
-    )
+
+    def explained(share: ProviderShare) -> ProviderShare:
+        known = {op: why for op, why in reasons.items() if op in share.operators}
+        return share if share.provider == provider else replace(share, reasons=known)
+
+    return tuple(map(explained, placement))
 
 
 def require_provider(
