@@ -51,8 +51,7 @@ class GatePart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """What the gate is checked against."""
         limits = self.max_regression
         by_metric = limits if isinstance(limits, dict) else {"latency": limits}
-        pairs = by_metric.items()
-        terms = tuple(Limit(metric=name, regression_pct=pct) for name, pct in pairs)
+        terms = tuple(Limit(metric=name, regression_pct=pct) for name, pct in by_metric.items())
         return copied(GateTerms, self, limits=terms)
 
 

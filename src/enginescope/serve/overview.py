@@ -175,8 +175,7 @@ class Overview:
 
     def _groups(self, rows: Sequence[RunRow]) -> list[Question]:
         """Return the newest runs by what asked for them: a tag of one question, else a command."""
-        home = self._runs.store.suite_home()
-        suites = {folder.path.name for folder in suite_folders(home)}
+        suites = {folder.path.name for folder in suite_folders(self._runs.store.suite_home())}
         known = self._figures.read(rows[:_FEED_RUNS], HEADLINE).figures
         commands = {figure.run.id: figure.run.command for figure in known}
         groups: dict[str, Question] = {}

@@ -174,8 +174,7 @@ class Webhook:
         return all(results)
 
     def _look_at(self, rows: Sequence[RunRow], metric: str) -> bool:
-        model = rows[0].model
-        place, ids = f"{metric} {model}", "\n".join(row.id for row in rows)
+        place, ids = f"{metric} {rows[0].model}", "\n".join(row.id for row in rows)
         state = hashlib.sha256(ids.encode()).hexdigest()[:32]
         before = self._memory.seen.get(place)
         if before == state:

@@ -196,8 +196,7 @@ class OrtSession:
             self._device = self._on_device(feeds)
         if self._device is None or (self._asked.transfers is not False and not self._is_graph):
             self._host = self._in_host_memory(feeds)
-        further = self._in_flight - 1
-        self._further = tuple(self._in_host_memory(feeds) for _ in range(further))
+        self._further = tuple(self._in_host_memory(feeds) for _ in range(self._in_flight - 1))
 
     def _in_host_memory(self, feeds: Feeds) -> Request:
         return request_for(

@@ -38,12 +38,11 @@ def hyperfine_results(
     document: Document, _path: Path
 ) -> tuple[benchmark_series.BenchmarkResult, ...]:
     """Return the commands of a file."""
-    results = document.value["results"]
     readers = {
         f"{result['command']} ({at})" if at else result["command"]: partial(
             _result, result, document
         )
-        for at, result in enumerate(results)
+        for at, result in enumerate(document.value["results"])
     }
     return benchmark_series.readable_results(readers, document.source)
 
@@ -78,10 +77,9 @@ def _result(result: dict[str, Any], document: Document) -> benchmark_series.Benc
 def _failures(codes: Any) -> tuple[LogMessage, ...]:
     if not isinstance(codes, list):
         return ()
-    failed = Counter(str(code) for code in codes if code != 0)
     return tuple(
         LogMessage(level="warning", text=f"{count} of {len(codes)} runs ended with {code}")
-        for code, count in failed.items()
+        for code, count in Counter(str(code) for code in codes if code != 0).items()
     )
 
 

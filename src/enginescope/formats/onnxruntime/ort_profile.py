@@ -382,13 +382,12 @@ def executed_plan(
             *(one.name for one in layers[at].outputs),
         )
     ]
-    ends = (("input", graph.input), ("output", graph.output))
     return plan.Plan(
         name=name,
         layers=with_onnx_nodes(layers, originals, original),
         io=tuple(
             plan.IOTensor(tensor=tensors.get(one.name) or Tensor(name=one.name), mode=mode)
-            for mode, values in ends
+            for mode, values in (("input", graph.input), ("output", graph.output))
             for one in values
             if one.name not in weights
         ),

@@ -266,10 +266,9 @@ def read_answers(path: Path) -> tuple[TensorValues, ...]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             if _INDEX not in held.files:
                 return tuple(tensor_of(name, held[name]) for name in held.files)
-            index = msgspec.json.decode(held[_INDEX].tobytes(), type=tuple[_Entry, ...])
             return tuple(
                 TensorValues(name=one.name, dtype=one.dtype, shape=one.shape, data=held[one.name])
-                for one in index
+                for one in msgspec.json.decode(held[_INDEX].tobytes(), type=tuple[_Entry, ...])
             )
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, msgspec.MsgspecError) as error:
         raise FormatError(str(path), why=f"cannot be read ({error})") from None

@@ -92,8 +92,7 @@ class JetsonSampler:
 
 
 def _gpu_name(board: Any) -> str | None:
-    gpus = dict(board.gpu or {})
-    kinds = ((name, _dig(one, "type")) for name, one in gpus.items())
+    kinds = ((name, _dig(one, "type")) for name, one in dict(board.gpu or {}).items())
     return next((name for name, kind in kinds if kind in (None, "integrated")), None)
 
 

@@ -86,14 +86,13 @@ class NvmlSampler:
         }
 
     def processes(self) -> tuple[GpuProcess, ...]:
-        listed = self._ask("nvmlDeviceGetComputeRunningProcesses") or ()
         return tuple(
             GpuProcess(
                 pid=int(one.pid),
                 name=process_name(int(one.pid)) or self._name_of(int(one.pid)),
                 memory_bytes=int(one.usedGpuMemory) if one.usedGpuMemory else None,
             )
-            for one in listed
+            for one in self._ask("nvmlDeviceGetComputeRunningProcesses") or ()
         )
 
     def close(self) -> None:

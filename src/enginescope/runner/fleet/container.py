@@ -91,8 +91,7 @@ def mounts_of_job(job: Job, read: Iterable[str] = ()) -> tuple[Mount, ...]:
         for place in (path, path.resolve())  # a link, and that to which it leads
     }
     outputs = (answering.folder, answering.inputs_folder) if answering else ()
-    written = filter(None, (job.engine_cache, *outputs))
-    writable = {Path(path).absolute() for path in written}
+    writable = {Path(path).absolute() for path in filter(None, (job.engine_cache, *outputs))}
     readable = {
         folder
         for folder in folders - writable

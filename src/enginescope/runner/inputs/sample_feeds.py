@@ -110,10 +110,9 @@ def _from_folder(
 
 
 def _named_files(folder: Path) -> tuple[SampleFile, ...]:
-    files = sorted((one for one in folder.iterdir() if one.is_file()), key=_order)
     return tuple(
         SampleFile(input=file.stem, path=str(file))
-        for file in files
+        for file in sorted((one for one in folder.iterdir() if one.is_file()), key=_order)
         if file.suffix.lower() in _TENSOR_SUFFIXES
     )
 

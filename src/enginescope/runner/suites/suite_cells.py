@@ -61,10 +61,9 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
     for model in suite.models:
         subject = subject_of(Path(model.path))
         weights = _weights_beside(Path(model.path))
-        sets = model.data_sets if suite.input == "dataset" else ()
         digests = [
             [(file.name, sha256_of(file)) for file in sorted(Path(folder).glob("*.pb"))]
-            for folder in sets
+            for folder in (model.data_sets if suite.input == "dataset" else ())
         ]
         for spec, refusal in map(_spec, model.backends):
             for cell in _of_backend(suite, model, _job(suite, subject, spec, engine_cache)):

@@ -159,7 +159,6 @@ def save_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(file, bytes(memoryview(cache.serialize())))
     except OSError as error:
-        why = error.strerror or str(error)
-        message = f"the timing cache {file} could not be written: {why}"
+        message = f"the timing cache {file} could not be written: {error.strerror or str(error)}"
         return (Notice("W-TIMING-CACHE", message, {"file": str(file)}),)
     return ()
