@@ -163,7 +163,8 @@ class SuiteFolder:
 
     def _newer(self, rows: Sequence[CellRow]) -> list[CellRow]:
         stored = self.rows() if rows else {}
-        return [row for row in rows if is_newer(row, stored.get(row.cell.key))]
+        there = ((row, stored.get(row.cell.key)) for row in rows)
+        return [row for row, old in there if not old or (row.ended >= old.ended and row != old)]
 
     def lease(self) -> Lease | None:
         """Return the lease; ``None``: there was none, or it cannot be read."""
@@ -230,11 +231,6 @@ class SuiteFolder:
 def rows_in(data: bytes) -> Iterator[CellRow]:
     """Yield the rows in lines; those that cannot be read are left out."""
     yield from _read(data)[0]
-
-
-def is_newer(row: CellRow, stored: CellRow | None) -> bool:
-    """Whether a row replaces the stored one of its cell: that of the later end does."""
-    return stored is None or (row.ended >= stored.ended and row != stored)
 
 
 def unknown_suite(name: str) -> StoreError:

@@ -129,11 +129,6 @@ class Message(Record, frozen=True, kw_only=True):
     headers: dict[str, str]
 
 
-def takes_binary(server: Mapping[str, Any]) -> bool:
-    """Whether a server's metadata lists the extension for binary tensors."""
-    return "binary_tensor_data" in (server.get("extensions") or ())
-
-
 def encoded(specs: tuple[InputSpec, ...], feeds: Feeds, *, binary: bool) -> Message:
     """Return the request with these inputs."""
     tensors, tail = [], b""
@@ -211,7 +206,9 @@ class HttpConnection:
         self._url = url
         self._pool = http_pool(url)
         self.metadata = self._described("")
-        is_binary = form == "binary" or (form == "auto" and takes_binary(self._server()))
+        is_binary = form == "binary"
+        if form == "auto":
+            is_binary = "binary_tensor_data" in (self._server().get("extensions") or ())
         self.encoding = "binary" if is_binary else "json"
         self._message = Message(body=b"", headers={})
         self._answer: BaseHTTPResponse | None = None

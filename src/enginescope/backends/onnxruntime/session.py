@@ -22,9 +22,9 @@ from enginescope.backends.onnxruntime.native import COST, NativeSession, NativeT
 from enginescope.backends.onnxruntime.options import dtype_of, session_options, write_graph
 from enginescope.backends.onnxruntime.providers import opening
 from enginescope.backends.onnxruntime.providers.placement import (
+    RECORD_ASSIGNMENT,
     leftover_notices,
     read_placement,
-    request_assignment,
     require_provider,
 )
 from enginescope.backends.onnxruntime.providers.providers import translated
@@ -147,7 +147,7 @@ class OrtSession:
         self.gpu = str(self._index) if provider.on_cuda else None
         self._memory = DeviceMemoryWatch(self._index) if provider.on_cuda else None
         options = session_options(ort, job.backend.options, job.conditions.pinned_cores)
-        request_assignment(options)
+        options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
         if profile_prefix is not None:
             options.enable_profiling = True
             options.profile_file_prefix = profile_prefix

@@ -47,11 +47,6 @@ _STARTS = ("{", "[", '"')
 _LOG_LINE = re.compile(r"\[(?:\d\d/\d\d/\d{4}-|TRT\]|[A-Z]\] )")
 
 
-def may_hold_json(text: str) -> bool:
-    """Whether a text is JSON, or has some among its lines."""
-    return text.lstrip().startswith(_STARTS) or _LIKELY.search(text) is not None
-
-
 def documents_of(data: bytes, source: str, *, is_log: bool) -> tuple[Document, ...]:
     """Return the JSON values of a file, in its order; none if it is a log or another text.
 
@@ -234,7 +229,8 @@ def kind_of(data: bytes, source: str) -> ArtifactKind:
 def may_be_known(head: bytes, source: str) -> bool:
     """Whether a file that begins with `head` is worth reading as a whole."""
     text, _ = log_text(head, source)
-    return may_hold_json(text) or _log_kind(text) is not None
+    may_hold_json = text.lstrip().startswith(_STARTS) or _LIKELY.search(text) is not None
+    return may_hold_json or _log_kind(text) is not None
 
 
 def _recognised(data: bytes, source: str, nested: int) -> tuple[Recognised, ...]:

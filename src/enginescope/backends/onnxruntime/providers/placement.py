@@ -38,11 +38,6 @@ RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
 Placement: TypeAlias = tuple[ProviderShare, ...]
 
 
-def request_assignment(options: Any) -> None:
-    """Ask the session to remember which provider took which node."""
-    options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
-
-
 def read_placement(session: Any) -> Placement:
     """Return nodes and subgraphs per provider; empty before ONNX Runtime 1.24."""
     ask = getattr(session, "get_provider_graph_assignment_info", None)
