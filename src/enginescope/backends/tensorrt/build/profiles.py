@@ -37,11 +37,6 @@ class NetworkInput(Record, frozen=True, kw_only=True):
     shape: tuple[int | None, ...]
     is_shape_tensor: bool = False
 
-    @property
-    def needs_profile(self) -> bool:
-        """Whether a profile must say something of it."""
-        return self.is_shape_tensor or None in self.shape
-
 
 def spans_of(
     inputs: Sequence[NetworkInput], options: dict[str, Any], workload: Workload
@@ -61,7 +56,7 @@ def spans_of(
             if shape.name not in names:
                 what = f"the model has no input called {shape.name!r}"
                 raise UsageError(what, hint=did_you_mean(shape.name, names))
-    open_inputs = [one for one in inputs if one.needs_profile]
+    open_inputs = [one for one in inputs if one.is_shape_tensor or None in one.shape]
     if count and not open_inputs:
         raise UsageError("shapes for the build", why="the model has no dynamic input")
     profiles: list[dict[str, Span]] = []
