@@ -158,11 +158,15 @@ def input_spec(engine: Any, tensor: EngineTensor, profile: int) -> InputSpec:
 
 def _optimal_values(engine: Any, tensor: EngineTensor, profile: int) -> tuple[int, ...] | None:
     """Return the values of a shape tensor that its profile is built for; they are dimensions."""
-    spans = None
-    if hasattr(engine, "get_tensor_profile_values"):  # from TensorRT 10 on
-        spans = engine.get_tensor_profile_values(profile, tensor.name)
-    elif hasattr(engine, "get_profile_shape_input") and hasattr(engine, "get_binding_index"):
-        spans = engine.get_profile_shape_input(profile, engine.get_binding_index(tensor.name))
+    ask = getattr(engine, "get_tensor_profile_values", None)  # from TensorRT 10 on
+    if ask is not None:
+        spans = ask(profile, tensor.name)
+        return tuple(int(one) for one in spans[1]) if spans else None
+    ask = getattr(engine, "get_profile_shape_input", None)
+    index = getattr(engine, "get_binding_index", None)
+    if ask is None or index is None:
+        return None
+    spans = ask(profile, index(tensor.name))
     return tuple(int(one) for one in spans[1]) if spans else None
 
 
