@@ -36,7 +36,6 @@ LAYER = ("layer", "layers")
 PARTIAL = "Floor is"
 #: Column of shares of the sum over all layers.
 SHARE = "% of sum"
-_ORIGINS = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
 #: Place in the table of layers of each of the plan's layers, by its index.
 RowOfLayer: TypeAlias = Mapping[int, int]
 
@@ -157,7 +156,8 @@ def _times(shares: Sequence[TimeShare | ReformatShare | TacticShare]) -> tuple[D
 
 def origin_table(shares: Sequence[ReformatShare]) -> DataTable | None:
     """Return reformats by what made them, in words."""
-    told = [replace(one, key=_ORIGINS.get(one.key or "", one.key)) for one in shares]
+    words = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
+    told = [replace(one, key=words.get(one.key or "", one.key)) for one in shares]
     return share_table("Reformats by origin", "Origin", told)
 
 

@@ -53,14 +53,17 @@ MOST_WITH_FIELDS = 5_000
 
 def layers(subject: PageSubject) -> Section | None:
     """What is known of each layer, the slowest first; ``None`` without layers."""
-    rows = subject.layers
-    view = subject.plan
+    rows, view, view_sum = subject.layers, subject.plan, subject.view.layer_sum
     position = subject.position_of_layer
     at = [position.get(row.index) if row.in_plan else None for row in rows]
     limits = _limits(view.roofline if view else None, at)
     columns = (*_first(subject, rows, limits), *_of_plan(view, at), *_last(rows, view, at))
-    sum_ms = subject.view.layer_sum.sum_ms if subject.view.layer_sum else None
+    sum_ms, totals = view_sum.sum_ms if view_sum else None, subject.view.plan_totals
     of = f"; their sum is {format_ms(sum_ms)}" if sum_ms else ""
+    timed = timed_at_rest(subject.view.layers)
+    answer = layers_text(totals, timed) if totals else counted(len(rows), "layer")
+    slowest_ms = max((row.time_ms for row in rows if row.time_ms is not None), default=None)
+    answer += f", the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else ""
     table = data_table(LAYERS, f"Layers, the slowest first{of}", LAYER, columns)
     if table is None:
         return None
@@ -70,7 +73,7 @@ def layers(subject: PageSubject) -> Section | None:
     return Section(
         key=LAYERS,
         title="Layers",
-        answer=_answer(subject),
+        answer=answer,
         tables=(table,),
         facts={"fields": _fields(subject), "most": f"{MOST_WITH_FIELDS:,}"},
     )
@@ -87,14 +90,6 @@ def _fields(subject: PageSubject) -> str | None:
         for row in subject.layers
     ]
     return deflated(fields)
-
-
-def _answer(subject: PageSubject) -> str:
-    rows, totals = subject.layers, subject.view.plan_totals
-    timed = timed_at_rest(subject.view.layers)
-    count = layers_text(totals, timed) if totals else counted(len(rows), "layer")
-    slowest_ms = max((row.time_ms for row in rows if row.time_ms is not None), default=None)
-    return f"{count}, the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else count
 
 
 _Unit: TypeAlias = tuple[str, float, int]
@@ -125,13 +120,13 @@ def _first(
     }
     found = [codes.get(row.index) if row.in_plan else None for row in rows]
     times, shares = _field(rows, "time_ms"), _field(rows, "share_pct")
-    precisions, meaning = _field(rows, "precision"), "type of the first input"
+    precisions, of = _field(rows, "precision"), "type of the first input"
     return (
         column("Layer", _field(rows, "name"), key="name"),
         column(SHARE, shares, 2, meaning="of the sum over all layers", is_share=True),
         _times("time", "Time", times, _unit(times)),
         *limits,
-        column("Precision", precisions, meaning=meaning, is_choice=True, key="precision"),
+        column("Precision", precisions, meaning=of, is_choice=True, key="precision"),
         column("Tactic", _field(rows, "tactic"), key="tactic"),
         column("Provider", _field(rows, "provider"), is_choice=True),
         column("Findings", found, is_mark=True, key="findings"),
@@ -223,13 +218,13 @@ def _joined(
     """Something of the inputs → the same of the outputs; ``None`` without tensors."""
     if view is None:
         return (None,) * len(at)
-    texts = view.kinds.spread(_sides(layer, text) for layer in view.kinds.examples)
+
+    def sides(layer: Layer) -> str | None:
+        both = [", ".join(map(text, tensors)) for tensors in (layer.inputs, layer.outputs)]
+        return " → ".join(side or "nothing" for side in both) if any(both) else None
+
+    texts = view.kinds.spread(map(sides, view.kinds.examples))
     return tuple([None if one is None else texts[one] for one in at])
-
-
-def _sides(layer: Layer, text: Callable[[Tensor], str]) -> str | None:
-    sides = [", ".join(map(text, tensors)) for tensors in (layer.inputs, layer.outputs)]
-    return " → ".join(side or "nothing" for side in sides) if any(sides) else None
 
 
 def _format(tensor: Tensor) -> str:
@@ -301,17 +296,10 @@ def memory(subject: PageSubject) -> Section | None:
         answer=memory_text(view.totals),
         sentences=memory_sentences(found) if found is not None and has_sizes else (),
         charts=charts,
-        figures=memory_tables(found, _TENSORS) if found is not None and has_sizes else (),
+        figures=memory_tables(found, 10) if found is not None and has_sizes else (),
         is_gallery=True,
         empty=None if charts else "The plan has no sizes of tensors.",
     )
-
-
-#: Rows of the table of tensors that make the peak.
-_TENSORS = 10
-
-
-_NO_PRECISIONS = "The plan has no precisions: it was built or written without detailed verbosity."
 
 
 def precisions(subject: PageSubject) -> Section | None:
@@ -321,20 +309,15 @@ def precisions(subject: PageSubject) -> Section | None:
         return None
     charts = charts_of(view, "precision-rollup", "latency-per-type")
     is_known = any(chart.key == "precision-rollup" for chart in charts)
+    nothing = "The plan has no precisions: it was built or written without detailed verbosity."
     return Section(
         key="precision",
         title="Precisions",
         answer=charts[0].title.partition(": ")[2] if is_known else None,
         charts=charts,
         is_gallery=True,
-        empty=None if is_known else _NO_PRECISIONS,
+        empty=None if is_known else nothing,
     )
-
-
-_NO_MODEL = (
-    "The cost of the model's nodes is unknown without --onnx. Name the model that the engine was "
-    "built from: enginescope explore … --onnx MODEL --html FILE."
-)
 
 
 def onnx_nodes(subject: PageSubject) -> Section | None:
@@ -344,7 +327,11 @@ def onnx_nodes(subject: PageSubject) -> Section | None:
         return None
     section, found, graph = Section(key="onnx", title="ONNX nodes"), view.onnx_map, view.onnx
     if graph is None or found is None:
-        return replace(section, empty=_NO_MODEL)
+        text = (
+            "The cost of the model's nodes is unknown without --onnx. Name the model that the "
+            "engine was built from: enginescope explore … --onnx MODEL --html FILE."
+        )
+        return replace(section, empty=text)
     sentence = node_sentence(found, graph)
     answer = sentence.partition(". ")[0]
     tables = (node_table(view, subject.row_of_layer), _unmatched(subject, view, found, graph))
@@ -379,39 +366,34 @@ def _unmatched(
     )
 
 
-_NO_TIMES = (
-    "No layer times, so the loss against the GPU's limits is unknown. The table of layers has "
-    "the least time of each layer."
-)
-_NO_POINTS = (
-    "No layer that multiplies has a time, known work and known bytes, so there are no points."
-)
-#: Precisions whose operations run at the rate of another one, where no own rate is known.
-_RATE_OF = {"TF32": "FP32"}
-
-
 def roofline_of(subject: PageSubject) -> Section | None:
     """Intensity against rate, and what layers lose together; ``None`` without a plan."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
         return None
-    found, key, title = view.roofline, "roofline", "Roofline"
-    if found is None or view.profile is None:
+    section, found = Section(key="roofline", title="Roofline"), view.roofline
+    if found is None:
         name = subject.device_name
         why = name and f"The limits of {name} are not known here"
         why = why or "The plan does not name its GPU"
-        none = f"{why}: name one with enginescope explore … --gpu NAME --html FILE."
-        return Section(key=key, title=title, empty=none if found is None else _NO_TIMES)
+        text = f"{why}: name one with enginescope explore … --gpu NAME --html FILE."
+        return replace(section, empty=text)
+    if view.profile is None:
+        text = "No layer times, so the loss against the GPU's limits is unknown."
+        more = "The table of layers has the least time of each layer."
+        return replace(section, empty=f"{text} {more}")
     chart = roofline_chart(view)
     gpu = found.gpu
     rates = [f"{name} {format_significant(peak)}" for name, peak in gpu.peak_tflops.items()]
     memory = f"memory {format_significant(gpu.memory_gb_per_s, 4)} GB/s"
     peaks = f"Peaks of {gpu.name}: {memory}; 10¹² operations/s: {', '.join(rates)}."
-    return Section(
-        key=key,
-        title=title,
+    none = (
+        "No layer that multiplies has a time, known work and known bytes, so there are no points."
+    )
+    return replace(
+        section,
         sentences=(limit_sentence(found, view.engine_ms, WORST),),
-        notes=known(peaks, None if chart else _NO_POINTS),
+        notes=known(peaks, None if chart else none),
         charts=known(chart),
     )
 
@@ -454,7 +436,8 @@ def _limit_lines(
     """Yield ends and ridge of the limit of each precision; rates in billion MACs per second."""
     low, high = ends
     for precision in precisions:
-        macs = gpu.macs_per_ms(precision) or gpu.macs_per_ms(_RATE_OF.get(precision, ""))
+        # TF32 runs at the rate of FP32 where no own rate is known
+        macs = gpu.macs_per_ms(precision) or gpu.macs_per_ms("FP32" if precision == "TF32" else "")
         if macs is None:
             continue
         ridge = macs / gpu.bytes_per_ms
