@@ -7,16 +7,14 @@ from typing import Any
 
 import msgspec
 
-from enginescope._version import __version__
 from enginescope.analysis.build_log.build_log_summary import Choice, ChoicePair
 from enginescope.analysis.plan_comparison.comparison import Comparison, LayerComparison
-from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, cause_of
+from enginescope.analysis.plan_comparison.layer_changes import cause_of
 from enginescope.analysis.plan_comparison.plans_overview import layer_columns, plan_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.core.jsonio import encode
 from enginescope.core.record import replace
 from enginescope.records.notice import weightiest
-from enginescope.render.base.answer_tables import stated
+from enginescope.render.base.answer_tables import answer_json, stated
 from enginescope.render.base.data_table import csv_bytes, inert_text, number_column
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer, Part
@@ -37,8 +35,6 @@ from enginescope.render.plan_comparison.compare_tables import (
 )
 from enginescope.render.plans.build_text import choice_table
 from enginescope.render.verdicts.verdict_answer import measured_data, verdict_answer, verdict_csv
-
-_MEASURE = "measure whether whole requests are faster: enginescope bench … --compare"
 
 
 def compare_answer(
@@ -68,12 +64,13 @@ def compare_answer(
             verb="compare", title=title, answer=title, facts=(), tables=plain, report=choices
         )
     part = plans_part(found, chosen)
+    measure = "measure whether whole requests are faster: enginescope bench … --compare"
     return Answer(
         verb="compare",
         title="Plans",
         report=found,
         answer=part.answer,
-        facts=(*part.facts, ("next", _MEASURE)),
+        facts=(*part.facts, ("next", measure)),
         tables=(*part.tables, *tables),
         notices=part.notices,
     )
@@ -125,10 +122,6 @@ def plan_facts(found: Comparison, threshold_pct: float) -> tuple[tuple[str, str]
     )
 
 
-#: Version of the JSON document's shape.
-COMPARE_SCHEMA = 1
-
-
 def compare_csv(
     found: Comparison | None, chosen: Chosen, measured: MeasuredComparison | None = None
 ) -> bytes:
@@ -158,7 +151,7 @@ def compare_json(
         choices: What two builds chose.
         measured: Verdicts, where every side has samples.
     """
-    made: dict[str, Any] = {"schema": COMPARE_SCHEMA, "enginescope": __version__}
+    made: dict[str, Any] = {}
     if measured is not None:
         made["measured"] = measured_data(measured)
     if found is not None:
@@ -180,29 +173,30 @@ def compare_json(
         if found.layers is not None:
             made |= _layers(found.layers, chosen)
     if choices is not None:
-        made["build_choices"] = [_choice_pair(choice) for choice in choices]
-    return encode(made)
+        made["build_choices"] = [
+            {
+                **{name: getattr(pair, name) for name in ("name", "differs", "change_ms")},
+                "a": _choice(pair.a),
+                "b": _choice(pair.b),
+            }
+            for pair in choices
+        ]
+    return answer_json(schema=1, **made)
 
 
 def _layers(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
-    rows = [(at, one) for at, one in enumerate(layers.layers) if chosen.admits(one)]
     figures = ("a_ms", "b_ms", "difference_ms", "difference_pct")
     lists = ("explanations", "reformats_lost", "reformats_added")
     return {
         "difference": {name: getattr(layers, name) for name in figures},
         **{name: getattr(layers, name) for name in lists},
-        "layers": [_pair(at, one) for at, one in rows],
+        "layers": [
+            {"position": at, "cause": cause_of(one).value, "speedup": one.speedup}
+            | msgspec.to_builtins(one)
+            for at, one in enumerate(layers.layers)
+            if chosen.admits(one)
+        ],
     }
-
-
-def _pair(position: int, one: ComparedLayers) -> dict[str, Any]:
-    more = {"position": position, "cause": cause_of(one).value, "speedup": one.speedup}
-    return {**more, **msgspec.to_builtins(one)}
-
-
-def _choice_pair(pair: ChoicePair) -> dict[str, Any]:
-    own = {"name": pair.name, "differs": pair.differs, "change_ms": pair.change_ms}
-    return {**own, "a": _choice(pair.a), "b": _choice(pair.b)}
 
 
 def _choice(one: Choice | None) -> dict[str, Any] | None:

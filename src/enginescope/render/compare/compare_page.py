@@ -58,11 +58,6 @@ from enginescope.render.verdicts.verdict_answer import verdict_csv
 _ROWS = 200
 #: Above this many pairs the page does not carry its files too.
 MAX_CARRIED_PAIRS = 1_500
-_OF_PROFILES = "Profiles time each layer; whole requests are timed without a profiler"
-_TOO_LONG = (
-    f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with --csv "
-    "and --json."
-)
 
 
 def compare_page(
@@ -97,6 +92,10 @@ def compare_page(
     if layers is not None and pairs is not None:
         steps_ms = [[step.text, step.difference_ms] for step in steps_of(layers)]
         more = {"tables": {"table-pairs": {**pairs.packed(), "prefix": ""}}, "steps": steps_ms}
+    too_long = (
+        f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with "
+        "--csv and --json."
+    )
     return written_page(
         replace(
             answered,
@@ -112,7 +111,7 @@ def compare_page(
                 *([] if measured is None else [_processes(measured, falls and answered.charts)]),
             ),
             files=files,
-            left_out=() if files else (_TOO_LONG,),
+            left_out=() if files else (too_long,),
         ),
         "compare.html.j2",
         more=more,
@@ -301,16 +300,17 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
     drawn, charts = [each for each in every if each[2]], []
     for label, layers, bars in drawn:
         explained = explanation_table(layers, _ROWS, label)
+        ends = f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}"
+        subtitle = ["Each reason begins where the one above it ends; the axis does not begin at 0"]
+        if requests:
+            how = "Profiles time each layer; whole requests are timed without a profiler"
+            subtitle.append(f"{how}. {requests[:1].upper()}{requests[1:]}")
         chart = waterfall_chart(
-            f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}, "
-            "sums of layer times",
+            f"{ends}, sums of layer times",
             bars,
             ChartTable(headers=explained.headers, rows=explained.rows),
             key="waterfall" if len(labels) == 1 else f"waterfall_{label}",
-            subtitle=(
-                "Each reason begins where the one above it ends; the axis does not begin at 0",
-                *([f"{_OF_PROFILES}. {requests[:1].upper()}{requests[1:]}"] if requests else []),
-            ),
+            subtitle=tuple(subtitle),
             axis="sum of times",
             scale=[bar for _, _, some in drawn for bar in some],
         )

@@ -18,7 +18,7 @@ from enginescope.render.base.data_table import inert_text
 from enginescope.render.base.facts import tensor_text
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import layer_sum_sentence
-from enginescope.render.base.text import label_row, notice_lines, stacked
+from enginescope.render.base.text import label_row, notice_lines, stacked, title_beside
 from enginescope.render.plans.build_text import build_story_rows
 from enginescope.render.plans.plan_headline import layers_text, memory_text, timed_at_rest
 from enginescope.render.plans.plan_tables import (
@@ -36,12 +36,6 @@ from enginescope.render.plans.plan_tables import (
     text_table,
 )
 
-_SORT_WORDS = {
-    "plan": "their order in the plan",
-    "weights": "bytes of weights",
-    "activations": "bytes of activations",
-    "footprint": "bytes of weights and activations",
-}
 _TIMED = ("Time ms", SHARE, "Type", "Precision")
 
 
@@ -59,7 +53,13 @@ def explore_tables(
     sort = "plan" if sort == "time" and not is_timed else sort
     tables: list[TextTable | None] = []
     if is_timed or not is_bare:
-        title = "Slowest layers" if sort == "time" else f"Layers by {_SORT_WORDS.get(sort, sort)}"
+        words = {
+            "plan": "their order in the plan",
+            "weights": "bytes of weights",
+            "activations": "bytes of activations",
+            "footprint": "bytes of weights and activations",
+        }
+        title = "Slowest layers" if sort == "time" else f"Layers by {words.get(sort, sort)}"
         sizes = SIZES if is_wide or by_size else ()
         by = "Time by" if is_timed else "Layers by"
         types = found.by_type if is_timed else _counts(found, "layers_by_type")
@@ -113,17 +113,6 @@ def context_tables(view: PlanView | None, story: BuildTrace | None, top: int) ->
     return [table for table in tables if table is not None]
 
 
-_SCHEMAS = {
-    "trt8-10": "plan format of TensorRT 8.2 to 10",
-    "trt11": "plan format of TensorRT 11",
-    "names-only": "layer names only",
-    EXECUTED: "graph that the runtime executed",
-}
-_FEW_TENSORS = 4
-#: From here on there is room for sizes beside the names of the slowest layers.
-_WIDE = 110
-
-
 def explore_text(
     found: Exploration,
     *,
@@ -144,64 +133,54 @@ def explore_text(
         sort: Of the layers: a key of `ORDERS`.
         beside: Further tables.
     """
-    lines: list[RenderableType] = [_title(found, device, width)]
+    lines: list[RenderableType] = [title_beside(inert_text(found.name), device, width)]
     lines += [Text(change, style="bold") for change in changes]
     lines.append(Text())
     lines += [label_row(name, text) for name, text in summary_rows(found)]
     lines.append(Text())
-    tables = explore_tables(found, top=top, sort=sort, is_wide=width >= _WIDE)
+    # from 110 columns on there is room for sizes beside the names of the slowest layers
+    tables = explore_tables(found, top=top, sort=sort, is_wide=width >= 110)
     lines += titled((*tables, *beside), width)
     told = [one for one in (*notices, *found.notices) if one.code != "I-NAMES-ONLY"]
     return Group(*lines, *notice_lines(told))
 
 
-def _title(found: Exploration, device: str | None, width: int) -> Text:
-    title = Text(inert_text(found.name), style="bold")
-    if device:
-        gap = width - title.cell_len - Text(device).cell_len
-        title.append(" " * gap if gap >= 2 else "\n").append(device, style="dim")
-    return title
-
-
 def summary_rows(found: Exploration) -> list[tuple[str, str]]:
     """Return what is said above the tables: labels and texts."""
-    rows = [("plan", _plan_text(found))] if found.plan_schema else []
+    rows, totals = [], found.totals
+    if found.plan_schema and totals is not None:
+        schemas = {
+            "trt8-10": "plan format of TensorRT 8.2 to 10",
+            "trt11": "plan format of TensorRT 11",
+            "names-only": "layer names only",
+            EXECUTED: "graph that the runtime executed",
+        }
+        count = layers_text(totals, timed_at_rest(layer.row for layer in found.layers))
+        rows.append(("plan", f"{count}; {schemas.get(found.plan_schema, found.plan_schema)}"))
     if found.plan_profiles:
         others = ", ".join(str(profile) for profile in found.plan_profiles)
         rows.append(("profile", f"optimization profile {found.plan_profile} of {others}"))
     none = "unknown without layer times: pass those of trtexec --exportProfile with --profile FILE"
     rows.append(("time", layer_sum_sentence(found.time) if found.time else none))
     if found.plan_schema == "names-only":
-        return [*rows, ("next", _HOW_DETAILED)]
-    if found.totals is not None and not found.totals.layers:
-        return [*rows, ("next", _NO_LAYERS)]
-    if found.totals is not None:
-        rows.append(("memory", memory_text(found.totals)))
+        text = (
+            "the engine was built without detailed profiling verbosity, so it has only the names "
+            "of its layers; build again with trtexec --profilingVerbosity=detailed, with "
+            "config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED in Python, or with "
+            "enginescope build"
+        )
+        return [*rows, ("next", text)]
+    if totals is not None and not totals.layers:
+        text = "the file lists no layers, or ends before the first; write it again with trtexec"
+        return [*rows, ("next", f"{text} --exportLayerInfo")]
+    if totals is not None:
+        rows.append(("memory", memory_text(totals)))
     rows += _tensor_rows("inputs", found.inputs) + _tensor_rows("outputs", found.outputs)
     return rows
 
 
-_NO_LAYERS = (
-    "the file lists no layers, or ends before the first; write it again with trtexec "
-    "--exportLayerInfo"
-)
-_HOW_DETAILED = (
-    "the engine was built without detailed profiling verbosity, so it has only the names of its "
-    "layers; build again with trtexec --profilingVerbosity=detailed, with "
-    "config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED in Python, or with enginescope "
-    "build"
-)
-
-
-def _plan_text(found: Exploration) -> str:
-    totals = found.totals
-    assert totals is not None
-    count = layers_text(totals, timed_at_rest(layer.row for layer in found.layers))
-    return f"{count}; {_SCHEMAS.get(found.plan_schema or '', found.plan_schema)}"
-
-
 def _tensor_rows(label: str, tensors: tuple[Tensor, ...]) -> list[tuple[str, str]]:
-    shown = tensors[:_FEW_TENSORS]
+    shown = tensors[:4]
     rows = [(label if not at else "", inert_text(tensor_text(one))) for at, one in enumerate(shown)]
     more = len(tensors) - len(shown)
     return [*rows, ("", f"and {more:,} more")] if more else rows

@@ -1,7 +1,4 @@
-"""A plan looked into, as an Excel workbook.
-
-The workbook opens without running anything.
-"""
+"""A plan looked into, as an Excel workbook, which opens without running anything."""
 
 from __future__ import annotations
 
@@ -42,21 +39,7 @@ from enginescope.render.plans.plan_tables import (
 MOST_ROWS = 1_048_576
 #: Letters of a cell; beyond them a text is cut.
 MOST_LETTERS = 32_767
-_CUT = " … (cut at the most letters that a cell of Excel holds)"
-#: Whole numbers beyond this lose digits in a cell, so they are text.
-_EXACT = 2**53
-#: Text that would become a formula as soon as somebody edits the cell.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-#: Characters that XML cannot hold at all.
-_NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
-_NARROWEST, _WIDEST = 6, 60
-#: Of every workbook, so that the same tables make the same file.
-_CREATED = datetime(2000, 1, 1, tzinfo=timezone.utc)
-#: Layers in the chart beside the table of limits.
-_CHARTED = 20
 _ABOVE = "Above floor ms"
-#: So many rows are looked at for the width of a column.
-_LOOKED_AT = 500
 
 
 def workbook_bytes(sheets: Mapping[str, DataTable], *, title: str) -> bytes:
@@ -79,8 +62,9 @@ def workbook_bytes(sheets: Mapping[str, DataTable], *, title: str) -> bytes:
     # nothing is guessed from a text: neither formulas nor links nor numbers
     guesses = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
     book = writer.Workbook(stream, dict.fromkeys(guesses, False))
-    properties = {"title": _text(title), "comments": f"enginescope {__version__}"}
-    book.set_properties({**properties, "created": _CREATED})
+    created = datetime(2000, 1, 1, tzinfo=timezone.utc)  # so that equal tables make equal files
+    about = {"title": _text(title), "comments": f"enginescope {__version__}", "created": created}
+    book.set_properties(about)
     looks = _Looks(book)
     for name, table in sheets.items():
         page = book.add_worksheet(name)
@@ -106,11 +90,12 @@ class _Looks:
 
 def _write(page: Any, table: DataTable, looks: _Looks) -> None:
     last = max(1, table.length)
+    bar = {"type": "data_bar", "bar_solid": True, "bar_color": "#9ECAE1", "min_type": "num"}
     for at, one in enumerate(table.columns):
         page.write_string(0, at, one.title, looks.header)
         page.set_column(at, at, _width(one))
         if one.title.endswith(("ms", "µs")):
-            page.conditional_format(1, at, last, at, _BAR)
+            page.conditional_format(1, at, last, at, bar)
         number_format = looks.number(one.places)
         for number, value in enumerate(one.values, start=1):
             _write_cell(page, (number, at), value, number_format, looks)
@@ -123,9 +108,6 @@ def _write(page: Any, table: DataTable, looks: _Looks) -> None:
         page.autofilter(0, 0, table.length, len(table.columns) - 1)
 
 
-_BAR = {"type": "data_bar", "bar_solid": True, "bar_color": "#9ECAE1", "min_type": "num"}
-
-
 def _draw(book: Any, page: Any, name: str, table: DataTable) -> None:
     """Draw the time above the floor of the layers that lose most, beside their table."""
     columns = {one.title: (at, one.values) for at, one in enumerate(table.columns)}
@@ -134,7 +116,7 @@ def _draw(book: Any, page: Any, name: str, table: DataTable) -> None:
     at, lost = columns[_ABOVE]
     _, partial = columns.get(PARTIAL, (0, (None,) * table.length))
     ranked = sum(bool(ms) and not part for ms, part in zip(lost, partial, strict=True))
-    last = min(_CHARTED, ranked)
+    last = min(20, ranked)
     if not last:
         return
     chart = book.add_chart({"type": "bar"})
@@ -154,29 +136,28 @@ def _write_cell(
         return
     if isinstance(value, bool):
         page.write_boolean(*place, value)
-    elif isinstance(value, (int, float)) and math.isfinite(value) and abs(value) <= _EXACT:
+    # whole numbers beyond lose digits in a cell, so they are text
+    elif isinstance(value, (int, float)) and math.isfinite(value) and abs(value) <= 2**53:
         page.write_number(*place, value, number_format)
     else:
         text = _text(str(value))
-        quoted = looks.quoted if text.startswith(_FORMULA) else None
-        page.write_string(*place, text, quoted)
+        # text that would become a formula as soon as somebody edits the cell
+        is_formula = text.startswith(("=", "+", "-", "@", "\t", "\r"))
+        page.write_string(*place, text, looks.quoted if is_formula else None)
 
 
 def _text(text: str) -> str:
-    text = _NO_XML.sub("\ufffd", text)
-    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - len(_CUT)] + _CUT
+    text = re.sub("[\ud800-\udfff\ufffe\uffff]", "\ufffd", text)  # XML cannot hold them
+    cut = " … (cut at the most letters that a cell of Excel holds)"
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - len(cut)] + cut
 
 
 def _width(one: DataColumn) -> int:
-    """Return a column's width in letters, by its header's longest word and its first cells."""
+    """Return a column's width in letters, by its header's longest word and its first 500 cells."""
     longest = max((len(word) + 2 for word in one.title.split()), default=0)  # filter's button
-    known = (value for value in one.values[:_LOOKED_AT] if value is not None)
+    known = (value for value in one.values[:500] if value is not None)
     shown = (9 if isinstance(value, float) else len(str(value)) for value in known)
-    return min(_WIDEST, max(_NARROWEST, longest, *shown, 0) + 1)
-
-
-#: Endings of our names -> the unit as it is written in a header, and decimals.
-_UNITS = {"_ms": ("ms", 5), "_pct": ("%", 1), "_bytes": ("bytes", 0)}
+    return min(60, max(6, longest, *shown, 0) + 1)
 
 
 def explore_workbook(
@@ -201,9 +182,11 @@ def explore_workbook(
     roofs = view.roofline.layers if view and view.roofline else ()
     order = sorted(roofs, key=lambda one: (one.is_partial, -(one.excess_ms or 0.0)))
     build = build_tables(subject.story) if subject.story else ()
+    cells = zip(*explore_cells(layers), strict=True)
+    fields = [_column(name, values) for name, values in zip(COLUMNS, cells, strict=False)]
     sheets = {
         "Summary": _summary(found, made_on, notices),
-        "Layers": _layers(layers),
+        "Layers": data_table(LAYERS, "Layers", LAYER, fields),
         "By type": share_table("By type", "Type", found.by_type),
         "By precision": share_table("By precision", "Precision", found.by_precision),
         "Tactics": tactic_table(found.tactics),
@@ -232,17 +215,12 @@ def _summary(found: Exploration, made_on: Facts, notices: Sequence[Notice]) -> D
     return data_table("summary", "Summary", ("fact", "facts"), columns)
 
 
-def _layers(layers: Sequence[ExploredLayer]) -> DataTable | None:
-    cells = zip(*explore_cells(layers), strict=True)
-    columns = [_column(name, values) for name, values in zip(COLUMNS, cells, strict=False)]
-    return data_table(LAYERS, "Layers", LAYER, columns)
-
-
 def _column(name: str, values: Sequence[Any]) -> DataColumn:
     """Return the column of a field: ``time_ms`` is headed ``time, ms``."""
     if name == "arithmetic_intensity":
         return column("arithmetic intensity, MAC/byte", values, 2)
-    for ending, (unit, places) in _UNITS.items():
+    units = {"_ms": ("ms", 5), "_pct": ("%", 1), "_bytes": ("bytes", 0)}
+    for ending, (unit, places) in units.items():
         if name.endswith(ending):
             words = name.removesuffix(ending).replace("_", " ")
             return column(f"{words}, {unit}", values, places)
