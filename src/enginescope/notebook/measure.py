@@ -128,9 +128,8 @@ class ShownDepth(DepthBenchmark):
 depth = displayed(depth_service.depth, shown_as(ShownDepth))
 
 
-def _shown_import(views: tuple[RunView, ...]) -> tuple[ShownRun, ...]:
-    return tuple(ShownRun(view.given) for view in views)
-
-
 export_run = displayed(export_runs.export_run, tuple)
-import_artifacts = displayed(import_artifacts_service.import_artifacts, _shown_import)
+import_artifacts = displayed(
+    import_artifacts_service.import_artifacts,
+    lambda views: tuple(ShownRun(view.given) for view in views),
+)

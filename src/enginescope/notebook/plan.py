@@ -1,7 +1,4 @@
-"""A plan with its charts and its graph, as notebooks show them.
-
-Explored plans, and results that are files, with their display.
-"""
+"""A plan with its charts and its graph, explored plans and results that are files, displayed."""
 
 from __future__ import annotations
 

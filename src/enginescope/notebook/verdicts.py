@@ -1,11 +1,4 @@
-"""Sides that were compared with each other, as Python and notebooks show them.
-
-Comparisons with their display.
-A gate's report with its display.
-Histories with their display.
-Suites with their charts, as notebooks show them.
-Findings as a notebook shows them.
-"""
+"""Comparisons, gates, upgrades, histories, suites and findings, as notebooks show them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Which color every node and edge of a drawing has, and the legend to it.
+"""What is written on a plan's graph, which color every node and edge has, and the legend to it.
 
-A plan's graph with what is written on it, before anything has a place.
 Colors by time: viridis, each step longer than the one before by one factor, up to the slowest.
 
 Steps of equal width would paint all of a plan alike but its one slow layer; how long the layers
@@ -99,7 +98,6 @@ class Category(Record, frozen=True, kw_only=True):
     ink: str | None = None
 
 
-_LEAST_FACTOR, _MOST_FACTOR = 1.1, 2.0
 UNTIMED, _NOTHING = "no time", "nothing found"
 #: Worst severity → its color, the worst first.
 SEVERITIES = {"error": VERMILLION, "warning": ORANGE, "info": SKY, _NOTHING: OTHER}
@@ -142,10 +140,10 @@ def _scale(given: GraphScene) -> _Scale:
     groups = (times.sum_of_ms(node.layers) for node in given.graph.nodes if node.layers)
     slowest = max([0.0, *known, *(group for group in groups if group is not None)])
     if not known:
-        return _Scale(slowest, _MOST_FACTOR)
+        return _Scale(slowest, 2.0)
     spread = slowest / known[len(known) // 10]
     factor = spread ** (1 / (len(AMOUNT_STOPS) - 1))
-    return _Scale(slowest, min(_MOST_FACTOR, max(_LEAST_FACTOR, factor)))
+    return _Scale(slowest, min(2.0, max(1.1, factor)))
 
 
 class Paint(Record, frozen=True, kw_only=True):

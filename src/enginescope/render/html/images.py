@@ -30,8 +30,6 @@ from enginescope.render.base.palette import (
 Spec: TypeAlias = dict[str, Any]
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-
-
 _FIGURE = re.compile(r"[-−+]?[\d.,]+(\D*$| …)|—?$")
 
 
@@ -99,7 +97,8 @@ class Chart(Record, frozen=True, kw_only=True):
         """Pixels of a page that the picture takes: its plotting areas, axes and legends."""
         parts = self.spec.get("vconcat", (self.spec,))
         heights = (int(part.get("height", self.height)) for part in parts)
-        return sum(height + _AXIS for height in heights) + sum(map(_legend_height, parts))
+        axis = 52  # ticks, labels, title
+        return sum(height + axis for height in heights) + sum(map(_legend_height, parts))
 
     def complete(self, *, width: int | str = "container", titled: bool = True) -> Spec:
         """Return the specification with its size, and its title unless `titled` is false.
@@ -116,15 +115,10 @@ class Chart(Record, frozen=True, kw_only=True):
         if width != "container":
             return {"$schema": SCHEMA, **title, "width": width, "height": self.height, **spec}
         size = {"width": width, "height": self.box_height}
-        fit = {"autosize": {"type": "fit", "contains": "padding"}, "padding": _PADDING}
+        # its last label is not cut
+        padding = {"left": 5, "top": 5, "right": LABEL_BOUND, "bottom": 5}
+        fit = {"autosize": {"type": "fit", "contains": "padding"}, "padding": padding}
         return {"$schema": SCHEMA, **title, **size, **fit, **_switchable(spec)}
-
-
-#: Pixels around a picture in a page: its last label is not cut.
-_PADDING = {"left": 5, "top": 5, "right": LABEL_BOUND, "bottom": 5}
-#: An axis below a plotting area: ticks, labels, title.
-_AXIS = 52
-_LEGEND_ROW = 20
 
 
 def _parts(spec: Spec) -> list[Spec]:
@@ -140,7 +134,7 @@ def _legend_height(spec: Spec) -> int:
             if "field" not in channel or legend is None:
                 continue
             rows = len(channel.get("scale", {}).get("domain", ())) if "columns" in legend else 1
-            height = _LEGEND_ROW * (rows + (channel["type"] == "quantitative")) + 18
+            height = 20 * (rows + (channel["type"] == "quantitative")) + 18
             side = legend.get("orient", "bottom")
             heights[side] = max(height, heights.get(side, 0))
     return sum(heights.values())
@@ -265,10 +259,6 @@ def _chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
-#: Vega-Lite version asked of vl-convert; the page carries a later 6.x of its own.
-_VEGA_LITE = "6.1"
-
-
 def png_bytes(chart: Chart, scale: float = 2.0) -> bytes:
     """Return a chart as PNG on white.
 
@@ -293,7 +283,7 @@ def _converted(chart: Chart, to: str, **options: Any) -> Any:
     try:
         return getattr(converter, f"vegalite_to_{to}")(
             vl_spec={**chart.complete(width=760), "padding": 18},
-            vl_version=_VEGA_LITE,
+            vl_version="6.1",  # the page carries a later 6.x of its own
             config={**chart_config(LIGHT), "font": PICTURE_FONT},
             **options,
         )

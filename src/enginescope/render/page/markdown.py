@@ -86,14 +86,8 @@ def _section(section: Section, topk: int) -> Iterator[str]:
         part = text_table(long_table, topk)
         assert part is not None
         more = f": {topk:,} of {long_table.length:,}" if part.left_out else ""
-        title = escaped(f"{part.title}{more}")
-        yield from (
-            f"<details><summary>{title}</summary>",
-            *table_lines(part),
-            "",
-            "</details>",
-            "",
-        )
+        summary = f"<summary>{escaped(f'{part.title}{more}')}</summary>"
+        yield from (f"<details>{summary}", *table_lines(part), "", "</details>", "")
 
 
 def _captioned(table: TextTable) -> list[str]:
