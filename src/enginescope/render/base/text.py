@@ -22,6 +22,7 @@ from enginescope.judge.samples import Summary
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
 from enginescope.records.notice import Hint, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.render.base import phrases
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.device_phrases import clock_parts, energy_parts, provider_rows
 from enginescope.render.base.facts import (
@@ -38,17 +39,6 @@ from enginescope.render.base.figures import (
     part_rows,
     printed_note,
     printed_rows,
-)
-from enginescope.render.base.phrases import (
-    count_text,
-    interval_text,
-    layer_sum_sentence,
-    metric_sentence,
-    outcome_text,
-    path_sentence,
-    rate_formula,
-    shorten_apart,
-    throughput_text,
 )
 from enginescope.render.base.short_names import told_apart
 from enginescope.render.base.text_table import as_text as as_text
@@ -87,10 +77,10 @@ def summary(
         lines += [*(Text(f"  {line}", style=style) for line in usable), *figures, Text()]
     elif view.run.outcome.kind is OutcomeKind.OK:
         lines += [*_printed(view, width), Text()]
-    path, of_layers = (path_sentence(view), view.layer_sum) if is_whole else (None, None)
+    path, of_layers = (phrases.path_sentence(view), view.layer_sum) if is_whole else (None, None)
     lines += [label_row("parts", path)] if path else []
     if of_layers is not None:
-        lines.append(label_row(f"{of_layers.part}s", layer_sum_sentence(of_layers)))
+        lines.append(label_row(f"{of_layers.part}s", phrases.layer_sum_sentence(of_layers)))
     lines += [Text()] if path or of_layers else []
     lines += notice_lines(view.notices, is_whole=is_whole)
     lines.append(Text(f"  run {view.id[:8]}", style="dim"))
@@ -117,8 +107,8 @@ def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
     headers, *figures = zip(*columns, strict=True)
     apart = told_apart([backend_text(one.run.job.backend) for one in views])
     backend = min(max(map(len, apart.labels)), max(12, spare * 2 // 5))
-    names = shorten_apart(subject_names([one.run.job for one in views]), spare - backend)
-    specs = shorten_apart(apart.labels, backend)
+    names = phrases.shorten_apart(subject_names([one.run.job for one in views]), spare - backend)
+    specs = phrases.shorten_apart(apart.labels, backend)
     rows = [
         (view.id[:6], name, spec, *row)
         for view, name, spec, row in zip(views, names, specs, figures, strict=True)
@@ -222,7 +212,7 @@ def _fitted(part: TextTable, width: int) -> TextTable:
     for name, most in part.shortened.items():
         if most and name in columns:
             limit = most if width >= 72 else min(most, width // 4)
-            columns[name] = shorten_apart(columns[name], limit)
+            columns[name] = phrases.shorten_apart(columns[name], limit)
     # names have up to 20 columns if others can be left out, and at least 12
     wanted = sum(min(20, max(map(len, (name, *columns[name])))) for name in rest)
 
@@ -236,7 +226,7 @@ def _fitted(part: TextTable, width: int) -> TextTable:
         columns.pop(name, None)
     for name in rest:
         most = max(12, room() // len(rest) - (name == part.headers[-1]))
-        columns[name] = shorten_apart(columns[name], most)
+        columns[name] = phrases.shorten_apart(columns[name], most)
     rows = tuple(zip(*columns.values(), strict=True))
     return replace(part, headers=tuple(columns), rows=rows)
 
@@ -264,15 +254,17 @@ def _figures(
     known = (one for one in latency.percentiles if one.p in SHOWN)
     percentiles = [Text(value_text(one), style="yellow" if one.mark else "") for one in known]
     label = "compute" if latency.metric == "gpu_compute" else "latency"
-    count = Text(f"{interval_text(latency)}, {count_text(latency)}")
+    count = Text(f"{phrases.interval_text(latency)}, {phrases.count_text(latency)}")
     lines = _rows(label, [median, count, *percentiles], width)
     lines += _rows("", _spread(latency), width) if is_whole else []
     if latency.metric != "latency":
-        lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
+        lines.append(
+            _hanging(_lead(""), Text(phrases.metric_sentence(latency.metric), style="dim"))
+        )
     lines += _labelled(part_rows(view), width)
     if view.throughput:
-        definition = Text(f"({rate_formula(view)})", style="dim")
-        parts = [Text(throughput_text(view) or ""), *([definition] if is_whole else [])]
+        definition = Text(f"({phrases.rate_formula(view)})", style="dim")
+        parts = [Text(phrases.throughput_text(view) or ""), *([definition] if is_whole else [])]
         lines += _rows("throughput", parts, width)
     phases = (("load", "load"), ("first_inference", "first inference"))
     known_ms = ((view.run.phase_ms(phase), name) for phase, name in phases)
@@ -344,7 +336,7 @@ def notice_lines(notices: Sequence[Notice], *, is_whole: bool = True) -> list[Re
 def failure_lines(run: Run) -> list[RenderableType]:
     """Return how a run failed, why, what to do, and the end of its log."""
     outcome = run.outcome
-    lines = [label_row("outcome", outcome_text(outcome), style="bold red")]
+    lines = [label_row("outcome", phrases.outcome_text(outcome), style="bold red")]
     lines += [label_row("why", outcome.message)] if outcome.message else []
     lines += [label_row("next", outcome.hint)] if outcome.hint else []
     if outcome.detail:

@@ -18,14 +18,7 @@ from enginescope.render.base.answer_tables import answer_json, stated
 from enginescope.render.base.data_table import csv_bytes, inert_text, number_column
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer, Part
-from enginescope.render.plan_comparison.compare_phrases import (
-    against_first,
-    answer,
-    cause_text,
-    network_mark,
-    pairing_sentence,
-    requests_text,
-)
+from enginescope.render.plan_comparison import compare_phrases as phrases
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
     facts_table,
@@ -56,7 +49,7 @@ def compare_answer(
     if measured is not None:
         parts = () if found is None else (plans_part(found, chosen, measured),)
         first = verdict_answer(measured)
-        text = ("" if found is None else network_mark(found)) + first.answer
+        text = ("" if found is None else phrases.network_mark(found)) + first.answer
         return replace(first, answer=text, tables=(*first.tables, *tables), parts=parts)
     if found is None:
         title, plain = tables[0].title, (replace(tables[0], is_titled=False),)
@@ -84,7 +77,7 @@ def plans_part(
     return Part(
         key="plans",
         title="Plans",
-        answer=answer(found, chosen.threshold_pct, measured),
+        answer=phrases.answer(found, chosen.threshold_pct, measured),
         facts=plan_facts(found, chosen.threshold_pct),
         tables=(
             *pairs,
@@ -109,15 +102,15 @@ def plan_facts(found: Comparison, threshold_pct: float) -> tuple[tuple[str, str]
         first = layers.explanations[0]
         (difference,) = number_column([first.difference_ms], signed=True)
         each = " per iteration" if plans[0].batch != plans[1].batch else ""
-        most = f"{cause_text(first)}, {difference} ms{each}"
-    others = against_first(plans, threshold_pct) if layers is None else ()
+        most = f"{phrases.cause_text(first)}, {difference} ms{each}"
+    others = phrases.against_first(plans, threshold_pct) if layers is None else ()
     return (
         *((plan.label, inert_text(plan.name)) for plan in plans),
         *(("against A", sentence) for sentence in others),
         *stated(
-            ("requests", requests_text(plans)),
+            ("requests", phrases.requests_text(plans)),
             ("most of it", most),
-            ("paired", None if layers is None else pairing_sentence(layers, plans)),
+            ("paired", None if layers is None else phrases.pairing_sentence(layers, plans)),
         ),
     )
 

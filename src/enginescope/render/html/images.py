@@ -16,15 +16,8 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.judge.units import format_significant
+from enginescope.render.base import palette
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.palette import (
-    AMOUNT_STOPS,
-    LABEL_BOUND,
-    LIGHT,
-    PICTURE_FONT,
-    channels_of,
-    chart_config,
-)
 
 #: A Vega-Lite specification without size and configuration.
 Spec: TypeAlias = dict[str, Any]
@@ -116,7 +109,7 @@ class Chart(Record, frozen=True, kw_only=True):
             return {"$schema": SCHEMA, **title, "width": width, "height": self.height, **spec}
         size = {"width": width, "height": self.box_height}
         # its last label is not cut
-        padding = {"left": 5, "top": 5, "right": LABEL_BOUND, "bottom": 5}
+        padding = {"left": 5, "top": 5, "right": palette.LABEL_BOUND, "bottom": 5}
         fit = {"autosize": {"type": "fit", "contains": "padding"}, "padding": padding}
         return {"$schema": SCHEMA, **title, **size, **fit, **_switchable(spec)}
 
@@ -284,7 +277,7 @@ def _converted(chart: Chart, to: str, **options: Any) -> Any:
         return getattr(converter, f"vegalite_to_{to}")(
             vl_spec={**chart.complete(width=760), "padding": 18},
             vl_version="6.1",  # the page carries a later 6.x of its own
-            config={**chart_config(LIGHT), "font": PICTURE_FONT},
+            config={**palette.chart_config(palette.LIGHT), "font": palette.PICTURE_FONT},
             **options,
         )
     except ValueError as error:
@@ -301,7 +294,7 @@ def svg_png(text: str, scale: float) -> bytes:
     return recompressed(png)
 
 
-_VIRIDIS = np.array([channels_of(one) for one in AMOUNT_STOPS], dtype=np.float64)
+_VIRIDIS = np.array([palette.channels_of(one) for one in palette.AMOUNT_STOPS], dtype=np.float64)
 
 
 def heat_png(values: Any, low: float, high: float) -> bytes:

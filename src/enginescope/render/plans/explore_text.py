@@ -19,24 +19,11 @@ from enginescope.render.base.facts import tensor_text
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import layer_sum_sentence
 from enginescope.render.base.text import label_row, notice_lines, stacked, title_beside
+from enginescope.render.plans import plan_tables
 from enginescope.render.plans.build_text import build_story_rows
 from enginescope.render.plans.plan_headline import layers_text, memory_text, timed_at_rest
-from enginescope.render.plans.plan_tables import (
-    SHARE,
-    SIZES,
-    conversion_table,
-    layer_table,
-    limit_sentence,
-    limit_table,
-    node_sentence,
-    node_table,
-    origin_table,
-    share_table,
-    tactic_table,
-    text_table,
-)
 
-_TIMED = ("Time ms", SHARE, "Type", "Precision")
+_TIMED = ("Time ms", plan_tables.SHARE, "Type", "Precision")
 
 
 def explore_tables(
@@ -60,23 +47,25 @@ def explore_tables(
             "footprint": "bytes of weights and activations",
         }
         title = "Slowest layers" if sort == "time" else f"Layers by {words.get(sort, sort)}"
-        sizes = SIZES if is_wide or by_size else ()
+        sizes = plan_tables.SIZES if is_wide or by_size else ()
         by = "Time by" if is_timed else "Layers by"
         types = found.by_type if is_timed else _counts(found, "layers_by_type")
         own = found.by_precision if is_timed else _counts(found, "layers_by_precision")
-        first = share_table(f"{by} precision of the first input", "precision", own)
+        first = plan_tables.share_table(f"{by} precision of the first input", "precision", own)
         tables += [
             _layers(title, found, sort, top, *_TIMED, *sizes),
-            text_table(share_table(f"{by} type", "type", types), top),
-            text_table(first, top),
+            plan_tables.text_table(plan_tables.share_table(f"{by} type", "type", types), top),
+            plan_tables.text_table(first, top),
         ]
     if not by_size and any(one.sizes and one.sizes.footprint_bytes for one in found.layers):
         title = "Weights and activations, the largest"
-        tables.append(_layers(title, found, "footprint", top, *SIZES, "Type"))
+        tables.append(_layers(title, found, "footprint", top, *plan_tables.SIZES, "Type"))
     tables += [
-        text_table(tactic_table(found.tactics), top, *_TIMED, "Layers", "Of type"),
-        text_table(origin_table(found.reformats_by_origin), top),
-        text_table(conversion_table(found.reformats_by_conversion), top),
+        plan_tables.text_table(
+            plan_tables.tactic_table(found.tactics), top, *_TIMED, "Layers", "Of type"
+        ),
+        plan_tables.text_table(plan_tables.origin_table(found.reformats_by_origin), top),
+        plan_tables.text_table(plan_tables.conversion_table(found.reformats_by_conversion), top),
     ]
     return [table for table in tables if table is not None]
 
@@ -84,8 +73,8 @@ def explore_tables(
 def _layers(title: str, found: Exploration, sort: str, top: int, *columns: str) -> TextTable | None:
     rows = tuple(one for one in found.layers if one.row.time_ms or not one.row.is_inert)
     first = ordered(rows, sort)[:top]
-    made = layer_table(title, first, has_plan=found.plan_schema is not None)
-    shown = text_table(made, top, *columns)
+    made = plan_tables.layer_table(title, first, has_plan=found.plan_schema is not None)
+    shown = plan_tables.text_table(made, top, *columns)
     return shown and replace(shown, left_out=len(rows) - len(first))
 
 
@@ -101,14 +90,19 @@ def context_tables(view: PlanView | None, story: BuildTrace | None, top: int) ->
     if view is not None and view.roofline is not None and view.profile is not None:
         worst = view.roofline.worst(top)
         shown = ("Time ms", "Floor ms", "× floor", "Above floor ms", "Bound by")
-        note = limit_sentence(view.roofline, view.engine_ms, top)
+        note = plan_tables.limit_sentence(view.roofline, view.engine_ms, top)
         title = f"Limits of {view.roofline.gpu.name}"
         none = TextTable(title=title, headers=(), rows=(), note=note)
-        tables.append(text_table(limit_table(view, worst), top, *shown, note=note) or none)
+        tables.append(
+            plan_tables.text_table(plan_tables.limit_table(view, worst), top, *shown, note=note)
+            or none
+        )
     if view is not None and view.onnx_map is not None and view.onnx is not None:
-        note = node_sentence(view.onnx_map, view.onnx)
-        of_node = ("Time ms", SHARE, "Of", "Operator")
-        tables.append(text_table(node_table(view, {}), top, *of_node, note=note))
+        note = plan_tables.node_sentence(view.onnx_map, view.onnx)
+        of_node = ("Time ms", plan_tables.SHARE, "Of", "Operator")
+        tables.append(
+            plan_tables.text_table(plan_tables.node_table(view, {}), top, *of_node, note=note)
+        )
     tables += build_story_rows(story, limit=top) if story is not None else ()
     return [table for table in tables if table is not None]
 

@@ -17,23 +17,12 @@ from enginescope.judge.notice import Notice
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.facts import Facts
+from enginescope.render.plans import plan_tables
 from enginescope.render.plans.build_text import build_tables
 from enginescope.render.plans.explore_data import COLUMNS, explore_cells
 from enginescope.render.plans.explore_text import summary_rows
 from enginescope.render.plans.findings import finding_table
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.plans.plan_tables import (
-    LAYER,
-    LAYERS,
-    PARTIAL,
-    conversion_table,
-    limit_table,
-    node_table,
-    origin_table,
-    reformat_table,
-    share_table,
-    tactic_table,
-)
 
 #: What a sheet holds at most, its header included.
 MOST_ROWS = 1_048_576
@@ -114,7 +103,7 @@ def _draw(book: Any, page: Any, name: str, table: DataTable) -> None:
     if _ABOVE not in columns:
         return
     at, lost = columns[_ABOVE]
-    _, partial = columns.get(PARTIAL, (0, (None,) * table.length))
+    _, partial = columns.get(plan_tables.PARTIAL, (0, (None,) * table.length))
     ranked = sum(bool(ms) and not part for ms, part in zip(lost, partial, strict=True))
     last = min(20, ranked)
     if not last:
@@ -186,16 +175,16 @@ def explore_workbook(
     fields = [_column(name, values) for name, values in zip(COLUMNS, cells, strict=False)]
     sheets = {
         "Summary": _summary(found, made_on, notices),
-        "Layers": data_table(LAYERS, "Layers", LAYER, fields),
-        "By type": share_table("By type", "Type", found.by_type),
-        "By precision": share_table("By precision", "Precision", found.by_precision),
-        "Tactics": tactic_table(found.tactics),
-        "Reformats": reformat_table(found.reformats, rows),
-        "Reformats by origin": origin_table(found.reformats_by_origin),
-        "Reformats by conversion": conversion_table(found.reformats_by_conversion),
+        "Layers": data_table(plan_tables.LAYERS, "Layers", plan_tables.LAYER, fields),
+        "By type": plan_tables.share_table("By type", "Type", found.by_type),
+        "By precision": plan_tables.share_table("By precision", "Precision", found.by_precision),
+        "Tactics": plan_tables.tactic_table(found.tactics),
+        "Reformats": plan_tables.reformat_table(found.reformats, rows),
+        "Reformats by origin": plan_tables.origin_table(found.reformats_by_origin),
+        "Reformats by conversion": plan_tables.conversion_table(found.reformats_by_conversion),
         "Findings": finding_table(report.findings, rows) if report else None,
-        "Limits": limit_table(view, order) if view else None,
-        "ONNX nodes": node_table(view, rows) if view else None,
+        "Limits": plan_tables.limit_table(view, order) if view else None,
+        "ONNX nodes": plan_tables.node_table(view, rows) if view else None,
         **{table.caption: table for table in build if table},
     }
     known = {title: table for title, table in sheets.items() if table is not None}

@@ -27,31 +27,14 @@ from enginescope.render.charts.distribution import log_axis
 from enginescope.render.html.images import Chart, Spec, marks
 from enginescope.render.html.page_frame import deflated
 from enginescope.render.memory.memory_text import memory_sentences, memory_tables
-from enginescope.render.plans.plan_headline import (
-    PageSubject,
-    layers_text,
-    memory_text,
-    timed_at_rest,
-)
-from enginescope.render.plans.plan_tables import (
-    LAYER,
-    LAYERS,
-    SHARE,
-    conversion_table,
-    limit_sentence,
-    node_sentence,
-    node_table,
-    origin_table,
-    reformat_table,
-    tactic_table,
-)
+from enginescope.render.plans import plan_headline, plan_tables
 from enginescope.render.sections.section import Section, known
 
 #: Plans with more layers leave the fields of their file out of the page.
 MOST_WITH_FIELDS = 5_000
 
 
-def layers(subject: PageSubject) -> Section | None:
+def layers(subject: plan_headline.PageSubject) -> Section | None:
     """What is known of each layer, the slowest first; ``None`` without layers."""
     rows, view, view_sum = subject.layers, subject.plan, subject.view.layer_sum
     position = subject.position_of_layer
@@ -60,18 +43,20 @@ def layers(subject: PageSubject) -> Section | None:
     columns = (*_first(subject, rows, limits), *_of_plan(view, at), *_last(rows, view, at))
     sum_ms, totals = view_sum.sum_ms if view_sum else None, subject.view.plan_totals
     of = f"; their sum is {format_ms(sum_ms)}" if sum_ms else ""
-    timed = timed_at_rest(subject.view.layers)
-    answer = layers_text(totals, timed) if totals else counted(len(rows), "layer")
+    timed = plan_headline.timed_at_rest(subject.view.layers)
+    answer = plan_headline.layers_text(totals, timed) if totals else counted(len(rows), "layer")
     slowest_ms = max((row.time_ms for row in rows if row.time_ms is not None), default=None)
     answer += f", the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else ""
-    table = data_table(LAYERS, f"Layers, the slowest first{of}", LAYER, columns)
+    table = data_table(
+        plan_tables.LAYERS, f"Layers, the slowest first{of}", plan_tables.LAYER, columns
+    )
     if table is None:
         return None
     idle = tuple(at for at, row in enumerate(rows) if row.is_inert and not row.took_time)
     if len(idle) < len(rows):
         table = replace(table, aside=idle, aside_words="launch nothing")
     return Section(
-        key=LAYERS,
+        key=plan_tables.LAYERS,
         title="Layers",
         answer=answer,
         tables=(table,),
@@ -79,7 +64,7 @@ def layers(subject: PageSubject) -> Section | None:
     )
 
 
-def _fields(subject: PageSubject) -> str | None:
+def _fields(subject: plan_headline.PageSubject) -> str | None:
     """Return each row's layer as the plan's file has it, deflated; ``None`` for too many."""
     plan = subject.view.run.plan
     if plan is None or len(plan.layers) > MOST_WITH_FIELDS:
@@ -111,7 +96,7 @@ def _times(
 
 
 def _first(
-    subject: PageSubject, rows: Sequence[LayerRow], limits: tuple[DataColumn, ...]
+    subject: plan_headline.PageSubject, rows: Sequence[LayerRow], limits: tuple[DataColumn, ...]
 ) -> tuple[DataColumn, ...]:
     """Return what one looks for first: name, time, limit, precision, tactic, findings, type."""
     codes = {
@@ -123,7 +108,7 @@ def _first(
     precisions, of = _field(rows, "precision"), "type of the first input"
     return (
         column("Layer", _field(rows, "name"), key="name"),
-        column(SHARE, shares, 2, meaning="of the sum over all layers", is_share=True),
+        column(plan_tables.SHARE, shares, 2, meaning="of the sum over all layers", is_share=True),
         _times("time", "Time", times, _unit(times)),
         *limits,
         column("Precision", precisions, meaning=of, is_choice=True, key="precision"),
@@ -232,10 +217,10 @@ def _format(tensor: Tensor) -> str:
     return " ".join(filter(None, words)) or "not known"
 
 
-def tactics(subject: PageSubject) -> Section | None:
+def tactics(subject: plan_headline.PageSubject) -> Section | None:
     """Tactics by time; ``None`` where the plan names none."""
     shares = tactic_shares(subject.view.layers)
-    table = tactic_table(shares)
+    table = plan_tables.tactic_table(shares)
     if table is None:
         return None
     first = shares[0].share_pct
@@ -248,7 +233,7 @@ def tactics(subject: PageSubject) -> Section | None:
     )
 
 
-def reformat_layers(subject: PageSubject) -> Section | None:
+def reformat_layers(subject: plan_headline.PageSubject) -> Section | None:
     """Reformats by origin, by conversion, and one by one; ``None`` without a plan."""
     plan, profile = subject.view.run.plan, subject.view.run.profile
     if plan is None or plan.source_schema == "names-only":
@@ -257,9 +242,9 @@ def reformat_layers(subject: PageSubject) -> Section | None:
     whole_ms = profile.sum_ms if profile else None
     by_origin = reformats_by(found, lambda one: one.origin, whole_ms)
     tables = (
-        origin_table(by_origin),
-        conversion_table(reformats_by(found, lambda one: one.conversion, whole_ms)),
-        reformat_table(found, subject.row_of_layer),
+        plan_tables.origin_table(by_origin),
+        plan_tables.conversion_table(reformats_by(found, lambda one: one.conversion, whole_ms)),
+        plan_tables.reformat_table(found, subject.row_of_layer),
     )
     return Section(
         key="reformats",
@@ -281,7 +266,7 @@ def _reformat_sentence(by_origin: Sequence[ReformatShare]) -> str:
     return f"{what}: {format_ms(sum(times), 3)}{share}."
 
 
-def memory(subject: PageSubject) -> Section | None:
+def memory(subject: plan_headline.PageSubject) -> Section | None:
     """What makes the peak, what is alive at each layer, and what the largest layers keep."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
@@ -293,7 +278,7 @@ def memory(subject: PageSubject) -> Section | None:
     return Section(
         key="memory",
         title="Memory of the layers",
-        answer=memory_text(view.totals),
+        answer=plan_headline.memory_text(view.totals),
         sentences=memory_sentences(found) if found is not None and has_sizes else (),
         charts=charts,
         figures=memory_tables(found, 10) if found is not None and has_sizes else (),
@@ -302,7 +287,7 @@ def memory(subject: PageSubject) -> Section | None:
     )
 
 
-def precisions(subject: PageSubject) -> Section | None:
+def precisions(subject: plan_headline.PageSubject) -> Section | None:
     """What part each precision has, and by type; ``None`` without a plan."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
@@ -320,7 +305,7 @@ def precisions(subject: PageSubject) -> Section | None:
     )
 
 
-def onnx_nodes(subject: PageSubject) -> Section | None:
+def onnx_nodes(subject: plan_headline.PageSubject) -> Section | None:
     """Nodes of the model by cost, and what could not be matched; ``None`` without a plan."""
     view = subject.plan
     if view is None:
@@ -332,14 +317,17 @@ def onnx_nodes(subject: PageSubject) -> Section | None:
             "engine was built from: enginescope explore … --onnx MODEL --html FILE."
         )
         return replace(section, empty=text)
-    sentence = node_sentence(found, graph)
+    sentence = plan_tables.node_sentence(found, graph)
     answer = sentence.partition(". ")[0]
-    tables = (node_table(view, subject.row_of_layer), _unmatched(subject, view, found, graph))
+    tables = (
+        plan_tables.node_table(view, subject.row_of_layer),
+        _unmatched(subject, view, found, graph),
+    )
     return replace(section, answer=answer, sentences=(sentence,), tables=known(*tables))
 
 
 def _unmatched(
-    subject: PageSubject, view: PlanView, found: OnnxMap, graph: OnnxGraph
+    subject: plan_headline.PageSubject, view: PlanView, found: OnnxMap, graph: OnnxGraph
 ) -> DataTable | None:
     nodes = [graph.nodes[at] for at in found.unmatched_nodes]
     layers = [view.all_layers[at] for at in found.unmatched_layers]
@@ -358,7 +346,7 @@ def _unmatched(
         "Not matched: folded away, merged without a trace, copies, or of another model",
         ("name", "names"),
         (
-            column("Name", names, leads_to=LAYERS, rows_there=there),
+            column("Name", names, leads_to=plan_tables.LAYERS, rows_there=there),
             column("Is", kinds, is_choice=True),
             column("Operator or type", types, is_choice=True),
             column("Time ms", took, 5),
@@ -366,7 +354,7 @@ def _unmatched(
     )
 
 
-def roofline_of(subject: PageSubject) -> Section | None:
+def roofline_of(subject: plan_headline.PageSubject) -> Section | None:
     """Intensity against rate, and what layers lose together; ``None`` without a plan."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
@@ -392,7 +380,7 @@ def roofline_of(subject: PageSubject) -> Section | None:
     )
     return replace(
         section,
-        sentences=(limit_sentence(found, view.engine_ms, WORST),),
+        sentences=(plan_tables.limit_sentence(found, view.engine_ms, WORST),),
         notes=known(peaks, None if chart else none),
         charts=known(chart),
     )

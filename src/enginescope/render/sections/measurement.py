@@ -19,14 +19,9 @@ from enginescope.core.units import format_bytes
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.build import BuildReport, ToolReport
 from enginescope.records.samples import QueryTrace
+from enginescope.render.base import device_phrases
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import DataTable, column, data_table
-from enginescope.render.base.device_phrases import (
-    caveat,
-    energy_sentences,
-    gpu_facts,
-    provider_facts,
-)
 from enginescope.render.base.facts import Facts, machine_facts, method_facts, phase_facts
 from enginescope.render.base.figures import percentile_rows, reported_rows, summary_rows
 from enginescope.render.base.palette import BLUE, OTHER
@@ -143,8 +138,8 @@ def gpu(subject: PageSubject) -> Section | None:
     return Section(
         key="gpu",
         title="GPU: clock, energy, telemetry",
-        pairs=gpu_facts(view),
-        notes=(*(energy_sentences(view.energy) if view.energy else ()), note),
+        pairs=device_phrases.gpu_facts(view),
+        notes=(*(device_phrases.energy_sentences(view.energy) if view.energy else ()), note),
         charts=charts,
     )
 
@@ -174,8 +169,8 @@ def providers(subject: PageSubject) -> Section | None:
         title="Execution providers",
         answer=f"{shares}{of}",
         tables=known(_shares(work), _leftovers(work)),
-        pairs=provider_facts(view),
-        notes=known(caveat(work), None if has_nodes else unreported),
+        pairs=device_phrases.provider_facts(view),
+        notes=known(device_phrases.caveat(work), None if has_nodes else unreported),
     )
 
 

@@ -42,12 +42,7 @@ from enginescope.render.accuracy.compared_outputs import (
 from enginescope.render.accuracy.task_answer import task_data, task_part, task_samples_data
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable, figure
-from enginescope.render.bisection.bisect_answer import (
-    bisect_data,
-    inside_part,
-    precision_data,
-    precision_part,
-)
+from enginescope.render.bisection import bisect_answer as bisection
 from enginescope.render.html.answer_page import Answer, Part
 
 #: Samples above which the page does not carry the figures of each.
@@ -160,8 +155,8 @@ def side_part(
         tables=tuple(_tables(outputs)),
         notices=tuple(notice for output in outputs for notice in output.notices),
         parts=(
-            *((inside_part(inside, key),) if inside else ()),
-            *((precision_part(kept, key),) if kept and inside else ()),
+            *((bisection.inside_part(inside, key),) if inside else ()),
+            *((bisection.precision_part(kept, key),) if kept and inside else ()),
         ),
         charts=tuple(output_charts(key, diff, worst)) if diff else (),
         panels=tuple(filter(None, map(panels_of, worst))),
@@ -308,8 +303,8 @@ def _json_side(one: ValidatedSide) -> dict[str, Any]:
         "suggested_map": one.suggested_pairs,
         "binding_differences": one.bindings,
         "worst": _sample(diff.worst) if diff and diff.worst else None,
-        **({"bisect": bisect_data(one.inside)} if one.inside else {}),
-        **({"precision": precision_data(one.precision)} if one.precision else {}),
+        **({"bisect": bisection.bisect_data(one.inside)} if one.inside else {}),
+        **({"precision": bisection.precision_data(one.precision)} if one.precision else {}),
         "outputs": [_output(each) for each in diff.outputs] if diff else [],
     }
 
