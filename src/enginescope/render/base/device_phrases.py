@@ -152,13 +152,11 @@ def _part(one: ProviderWork, *, is_asked: bool) -> str:
     if one.time_pct is not None:
         parts.append(f"{_percent(one.time_pct)} % of kernel time")
     text = f"{short_name(one.provider)} {', '.join(parts)}"
-    return text if is_asked or not one.operators else f"{text}: {_operators(one)}"
-
-
-def _operators(one: ProviderWork) -> str:
+    if is_asked or not one.operators:
+        return text
     every = [f"{name} ×{count}" if count > 1 else name for name, count in one.operators.items()]
-    more = len(every) - 4
-    return ", ".join(every[:4]) + (f" and {more} more kinds" if more > 0 else "")
+    more = f" and {len(every) - 4} more kinds" if len(every) > 4 else ""
+    return f"{text}: {', '.join(every[:4])}{more}"
 
 
 def _percent(value: float | None) -> str:

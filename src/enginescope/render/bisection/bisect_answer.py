@@ -246,7 +246,11 @@ _ERROR = quantity("error", "RMSE ÷ spread of the reference", scale={"type": "lo
 
 def error_growth(found: Bisected, key: str) -> Chart | None:
     """RMSE ÷ spread of every tensor looked at; ``None`` where there is no error at all."""
-    shown = _thinned(found)
+    shown = found.steps
+    if len(shown) > _POINTS:
+        order = sorted(shown, key=lambda one: (-one.error.odd, -(one.error.error or 0.0)))
+        kept = {one.tensor for one in order[:_POINTS]} | {found.first}
+        shown = tuple(step for step in shown if step.tensor in kept)
     drawn = [one for one in shown if one.error.odd or one.error.error]
     if not drawn:
         return None
@@ -294,14 +298,6 @@ def _row(one: GrowthStep, found: Bisected, edge: float) -> Spec:
         "inputs": inputs_cell(one),
         "peak": magnitude(one.error.reference_peak),
     }
-
-
-def _thinned(found: Bisected) -> tuple[GrowthStep, ...]:
-    if len(found.steps) <= _POINTS:
-        return found.steps
-    order = sorted(found.steps, key=lambda one: (-one.error.odd, -(one.error.error or 0.0)))
-    kept = {one.tensor for one in order[:_POINTS]} | {found.first}
-    return tuple(step for step in found.steps if step.tensor in kept)
 
 
 def _points(rows: list[Spec]) -> Spec:

@@ -17,7 +17,6 @@ from enginescope.analysis.claims.run_claims import (
 )
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Percentile, Summary
-from enginescope.judge.stats.describe import Histogram
 from enginescope.judge.units import format_ms
 from enginescope.render.base.phrases import count_text, in_text, metric_title
 from enginescope.render.charts.overlay import is_skewed
@@ -54,13 +53,20 @@ def latency_distribution(view: RunView) -> Chart | None:
         band = {"type": "rect", "style": "accent-band", "clip": True}
         low_high = [{"low": interval.low, "high": interval.high}]
         layers.append(marks(low_high, band, x=quantity("low", ""), x2={"field": "high"}))
-    how = ("The axis is logarithmic: p95 is over three medians",)
+    beyond = (
+        (histogram.n_below, f"below {histogram.edges_ms[0]:.4g} ms"),
+        (histogram.n_above, f"above {histogram.edges_ms[-1]:.4g} ms"),
+    )
+    outside = ", ".join(f"{count:,} {where}" for count, where in beyond if count)
+    how = outside and f"Samples outside the scale: {outside}"
+    if is_log:
+        how = "The axis is logarithmic: p95 is over three medians"
     return Chart(
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
         subtitle=(
             " · ".join((f"{_median(latency)}, {count_text(latency)}", *shown_texts(latency))),
-            *(how if is_log else _outside(histogram)),
+            *((how,) if how else ()),
         ),
         spec=zoomable([*layers, *map(_rule, rules), *labels]),
         table=table_of_tips(bins, _BIN),
@@ -69,15 +75,6 @@ def latency_distribution(view: RunView) -> Chart | None:
 
 def _median(latency: Summary) -> str:
     return f"median {format_ms(latency.median_ms)}"
-
-
-def _outside(histogram: Histogram) -> tuple[str, ...]:
-    ends = (
-        (histogram.n_below, f"below {histogram.edges_ms[0]:.4g} ms"),
-        (histogram.n_above, f"above {histogram.edges_ms[-1]:.4g} ms"),
-    )
-    parts = [f"{count:,} {where}" for count, where in ends if count]
-    return (f"Samples outside the scale: {', '.join(parts)}",) if parts else ()
 
 
 def _bars(bins: list[Spec], x: Spec) -> Spec:

@@ -53,7 +53,13 @@ def scripts(*parts: str, has_charts: bool = True) -> tuple[Script, ...]:
 
 def own_scripts(*names: str) -> tuple[Script, ...]:
     """Return scripts of the assets; ``"graph.js"`` is the graph's, whose names stay its own."""
-    return tuple(Script(text=_graph() if name == "graph.js" else _read(name)) for name in names)
+    parts = (  # in the order in which each uses those before it
+        *("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view"),
+        *("rising", "side", "pair", "start"),
+    )
+    graph = "\n".join(_read(f"graph/{part}.js") for part in parts if "graph.js" in names)
+    whole = f'"use strict";\npageStart(() => {{\n{graph}}});\n'
+    return tuple(Script(text=whole if name == "graph.js" else _read(name)) for name in names)
 
 
 @cache
@@ -94,15 +100,6 @@ def _library(name: str) -> Script:
     # A source map would be looked for beside the page, where there is none.
     text = re.sub(r"\n//# sourceMappingURL=\S+\s*$", "\n", _read(f"vendor/{name}"))
     return Script(text=text)
-
-
-def _graph() -> str:
-    names = (  # in the order in which each part uses those before it
-        *("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view"),
-        *("rising", "side", "pair", "start"),
-    )
-    parts = "\n".join(_read(f"graph/{name}.js") for name in names)
-    return f'"use strict";\npageStart(() => {{\n{parts}}});\n'
 
 
 def _of(parts: Iterable[str], suffix: str) -> list[str]:

@@ -55,7 +55,11 @@ def reproduction_answer(result: Reproduction) -> Answer:
         report=result,
         data={
             "reproduced": result.is_reproduced,
-            "sentences": [_sentence(model, row) for model, row in pairs],
+            "sentences": [
+                f"{first}: {_agreement(row)}: {'; '.join(verdicts)}"
+                for model, row in pairs
+                for first, *verdicts in (_lines(model, row),)
+            ],
         },
     )
 
@@ -191,11 +195,6 @@ def _lines(model: ReproducedModel, row: ReproducedRow) -> Iterator[str]:
         why = f"; {printable(upgrade.why_of(half))}" if len(kinds) > 1 else ""
         known = ", ".join((half.kind.value, *(cell for cell in cells if cell != UNKNOWN)))
         yield f"{name} {known}{why}"
-
-
-def _sentence(model: ReproducedModel, row: ReproducedRow) -> str:
-    first, *verdicts = _lines(model, row)
-    return f"{first}: {_agreement(row)}: {'; '.join(verdicts)}"
 
 
 def _metric(row: ReproducedRow, *, in_text: bool = False) -> str:

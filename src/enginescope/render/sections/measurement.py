@@ -17,7 +17,7 @@ from enginescope.analysis.runs.throughput import (
 from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import format_ms, format_significant
-from enginescope.records.plan.build import BuildReport, ToolReport
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.samples import QueryTrace
 from enginescope.render.base import device_phrases
 from enginescope.render.base.answer_tables import stated
@@ -340,7 +340,11 @@ def _subtitle(trace: QueryTrace, chosen: int) -> tuple[str, ...]:
 def build(subject: PageSubject) -> Section | None:
     """Steps, fusions, choices, tuning, memory, messages; ``None`` for a run without a plan."""
     run, story = subject.view.run, subject.story
-    pairs = _facts(run.build) if run.build else ()
+    pairs: Facts = ()
+    if run.build:
+        made = ((name.capitalize(), text) for name, text in build_facts(run.build))
+        asked = (("Requested precision", run.build.precision), ("Command", run.build.command))
+        pairs = stated(*made, *asked, *run.build.options.items())
     no_log = (
         "No build log, so fusions and tactics are unknown. Build with a verbose log (trtexec "
         "--verbose, enginescope build) and name it: enginescope explore … --build-log LOG --html "
@@ -362,12 +366,6 @@ def build(subject: PageSubject) -> Section | None:
         figures=tuple(map(capitalized, rows)),
         tables=tables,
     )
-
-
-def _facts(report: BuildReport) -> Facts:
-    asked = (("Requested precision", report.precision), ("Command", report.command))
-    made = ((name.capitalize(), text) for name, text in build_facts(report))
-    return stated(*made, *asked, *report.options.items())
 
 
 def tool_report(subject: PageSubject) -> Section | None:

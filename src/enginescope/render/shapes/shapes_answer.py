@@ -79,10 +79,14 @@ def _facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
     changes = [f"first request of {name}: {_cost_text(c)}" for name, c in firsts.items() if c]
     if switch := report.cost("profile"):
         changes.append(f"switch of the profile: {figure(switch.value_ms)} ms")
+    spans = "; ".join(f"min {p.low}, opt {p.opt}, max {p.high}" for p in report.proposals)
+    shape = report.shape_to_run
+    alone = f"{_shape_name(report, shape)} alone, or for all shapes: " if shape else ""
+    build = spans and f"{alone}{spans}: opt is the median shape by time, with {_basis(report)}"
     return stated(
         ("change", "; ".join(changes) or "not measured"),
         ("slower", _cliffs(report)),
-        ("build for", _proposal(report) if report.proposals else ""),
+        ("build for", build),
         ("trace", _trace(report)),
         ("model", f"{printable(report.model)} · {printable(report.backend)}"),
         ("evidence", f"{processes}, shapes in random order in each"),
@@ -116,13 +120,6 @@ def _cliffs(report: ShapesReport) -> str:
     if max(known) <= 0:
         return "none: every shape takes less time than a larger one"
     return f"{none_above(max(known))} to a larger shape is detected"
-
-
-def _proposal(report: ShapesReport) -> str:
-    spans = "; ".join(f"min {p.low}, opt {p.opt}, max {p.high}" for p in report.proposals)
-    shape = report.shape_to_run
-    alone = f"{_shape_name(report, shape)} alone, or for all shapes: " if shape else ""
-    return f"{alone}{spans}: opt is the median shape by time, with {_basis(report)}"
 
 
 def _basis(report: ShapesReport) -> str:

@@ -191,7 +191,10 @@ def suite_page(
 def _opened(result: SuiteResult) -> dict[str, Any]:
     """Return for each cell that has ended its row in the table of cells, and what to run next."""
     best = {win.case: win.fastest for win in wins(result)}
-    at_store = _store_option(result.plan.command)
+    words = shlex.split(result.plan.command or "")
+    at = words.index("--store") + 1 if "--store" in words else len(words)
+    # the next command needs the store of the suite's, too
+    at_store = f" --store {shlex.quote(words[at])}" if at < len(words) else ""
     opened: dict[str, Any] = {}
     for at, row in enumerate(result.rows):
         commands = [f"enginescope report {row.run}{at_store}"] if row.run else []
@@ -206,13 +209,6 @@ def _opened(result: SuiteResult) -> dict[str, Any]:
             "commands": commands,
         }
     return opened
-
-
-def _store_option(command: str | None) -> str:
-    """Return ``--store`` as the suite's command has it: the next command needs it too."""
-    words = shlex.split(command or "")
-    at = words.index("--store") + 1 if "--store" in words else len(words)
-    return f" --store {shlex.quote(words[at])}" if at < len(words) else ""
 
 
 def _several(values: Iterable[str | None]) -> str:

@@ -484,12 +484,15 @@ def _results(report: GateReport, root: str | None) -> Iterator[dict[str, Any]]:
 
 
 def _result(row: GateRow, rule: str, level: str, message: str, root: str | None) -> dict[str, Any]:
+    file = row.path
+    if file is not None and root is not None and PurePath(file).is_relative_to(root):
+        file = PurePath(file).relative_to(root).as_posix()
     return sarif_result(
         *(rule, level, message),
         subject=f"{row.job}/{row.metric or 'run'}",
         places=((row.job, f"{row.model}/{row.backend}"),),
         kind="module",
-        file=_below(row.path, root),
+        file=file,
         properties={
             "metric": row.metric,
             "limit_pct": row.limit_pct,
@@ -498,13 +501,6 @@ def _result(row: GateRow, rule: str, level: str, message: str, root: str | None)
             "current_runs": row.current,
         },
     )
-
-
-def _below(path: str | None, root: str | None) -> str | None:
-    if path is None or root is None:
-        return path
-    pure = PurePath(path)
-    return pure.relative_to(root).as_posix() if pure.is_relative_to(root) else path
 
 
 def _open_level(report: GateReport) -> str:

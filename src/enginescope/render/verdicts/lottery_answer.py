@@ -85,7 +85,10 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
     )
     costs = report.costs
     build, process = (format_significant(time_s, 3) for time_s in (costs.build_s, costs.process_s))
-    iteration = format_ms(1e3 * costs.iteration_s, 3)
+    iteration, best = format_ms(1e3 * costs.iteration_s, 3), report.best
+    within = f", mean ± {_pct(best.half_width_pct)} %" if best.half_width_pct is not None else ""
+    product = f"{counted(best.builds, 'build')} × {counted(best.processes, 'process', 'processes')}"
+    product += f" × {counted(best.iterations, 'iteration')}"
     return stated(
         ("next", _next(report)),
         ("backend", f"{report.backend}; {counts}"),
@@ -94,7 +97,7 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
         ("outputs", _outputs(report)),
         ("tactics", _tactics(report)),
         ("costs", f"build {build} s, process {process} s, iteration {iteration}"),
-        ("best", _best(report)),
+        ("best", f"{product} in {format_span(best.duration_s)}{within}"),
     )
 
 
@@ -130,15 +133,6 @@ def _tactics(report: LotteryReport) -> str:
     costs = [layer.cost_ms for layer in report.layers if layer.cost_ms is not None]
     cost = f"; slowest less fastest {format_ms(sum(costs), 3)} in all" if costs else ""
     return f"{counted(len(report.layers), 'layer')} with several tactics{cost}{other}"
-
-
-def _best(report: LotteryReport) -> str:
-    best = report.best
-    within = f", mean ± {_pct(best.half_width_pct)} %" if best.half_width_pct is not None else ""
-    return (
-        f"{counted(best.builds, 'build')} × {counted(best.processes, 'process', 'processes')} × "
-        f"{counted(best.iterations, 'iteration')} in {format_span(best.duration_s)}{within}"
-    )
 
 
 def _next(report: LotteryReport) -> str:

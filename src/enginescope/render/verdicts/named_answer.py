@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from enginescope.core.jsonio import encode
 from enginescope.judge.units import counted, signed_pct
@@ -43,12 +42,12 @@ def named_answer(found: NamedComparison) -> Answer:
         report=found,
         document=encode(found),
         answer=f"{counted(len(rows), 'benchmark')} in both files: {kinds or 'no figures'}",
-        facts=tuple((name, _named(names)) for name, names in others if names),
+        facts=tuple(
+            (name, f"{counted(len(names), 'benchmark')}: {', '.join(names[:3])}{rest}")
+            for name, names in others
+            for rest in (" …" if len(names) > 3 else "",)
+            if names
+        ),
         tables=(table,) if rows else (),
         csv=(_HEADERS, table.rows),
     )
-
-
-def _named(names: Sequence[str]) -> str:
-    rest = " …" if len(names) > 3 else ""
-    return f"{counted(len(names), 'benchmark')}: {', '.join(names[:3])}{rest}"

@@ -43,6 +43,10 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
     first, *others = [*([ranks] if ranks else []), *map(phrases.headline_sentence, found.pairs)]
     apart = told_apart([side.name for side in found.sides])
     labels = (side.label for side in found.sides)
+    counts = (
+        phrases.counts_text(side, found.pairs[max(0, at - 1)], is_base=at == 0)
+        for at, side in enumerate(found.sides)
+    )
     has_several = bool(found.other_pairs)
     pairs = (replace(verdict_table(pair), is_titled=has_several) for pair in found.pairs)
     tables = (ranking_table(found), *pairs, pair_table(found))
@@ -57,7 +61,7 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
             *(("verdict", sentence) for sentence in others),
             *place_facts(found),
             *(fact for pair in found.pairs for fact in _settling(pair, found)),
-            ("samples", " · ".join(_side_counts(found))),
+            ("samples", " · ".join(counts)),
             (
                 "evidence",
                 phrases.levels_text(pair.headline for pair in (*found.pairs, *found.other_pairs)),
@@ -166,14 +170,6 @@ def pair_table(found: MeasuredComparison) -> TextTable | None:
     )
 
 
-def _side_counts(found: MeasuredComparison) -> list[str]:
-    pairs = (found.pairs[0], *found.pairs)
-    return [
-        phrases.counts_text(side, pair, is_base=at == 0)
-        for at, (side, pair) in enumerate(zip(found.sides, pairs, strict=True))
-    ]
-
-
 def place_facts(found: MeasuredComparison) -> tuple[tuple[str, str], ...]:
     """Return the machines that measured the sides."""
     places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
@@ -230,9 +226,10 @@ def _settling(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[s
     if (why := phrases.why_text(pair.headline)) is not None:
         yield "why", f"{of}{why} ({pair.headline.reason.value})"
     plan = plan_of([side.runs for side in found.sides])
-    across = phrases.across_hint(pair)
     hints = settling_hints(pair, found.comparison, plan, _unplanned(pair, found, plan))
-    for at, hint in enumerate([across] if across is not None else hints):
+    if pair.differing:
+        hints = iter([phrases.across_text(one.key for one in pair.differing)])
+    for at, hint in enumerate(hints):
         yield "or" if at else "next", f"{of}{hint}"
 
 

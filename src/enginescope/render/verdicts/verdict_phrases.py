@@ -338,11 +338,6 @@ def more_text(verdict: Verdict) -> str:
     return "no realistic number of runs would settle it"
 
 
-def across_hint(pair: MeasuredPair) -> str | None:
-    """Return the option that compares sides all the same whose conditions differ."""
-    return across_text(one.key for one in pair.differing) if pair.differing else None
-
-
 def across_text(keys: Iterable[str]) -> str:
     """Return what to add to compare in spite of these conditions."""
     return f"to compare different conditions on purpose, add --across {','.join(keys)}"
