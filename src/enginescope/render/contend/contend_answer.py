@@ -16,16 +16,17 @@ from enginescope.render.charts.estimates import estimate_chart, ratio_estimate
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 
+_SHARES = {"processes": "each in its own process", "streams": "each in a thread of one process"}
 _MPS = {
     "serves": "MPS serves the GPU",
     "running": "an MPS daemon runs, but no MPS server computed on this GPU",
     "off": "no MPS daemon runs, so processes take turns on the GPU",
 }
 _OPEN = "?"
-_CSV_HEADERS = (
-    *("contender", "beside", "slow_down", "low", "high", "verdict"),
-    *("p99_slow_down", "p99_low", "p99_high"),
-)
+_SET_HEADERS = ("Together", "Requests/s", "Sum alone", "Share", "95 % interval", "Fairness")
+_TIME_HEADERS = ("Contender", "p50 ms", "p99 ms", "Requests/s", "Left out")
+_P99 = ("p99_slow_down", "p99_low", "p99_high")
+_CSV_HEADERS = ("contender", "beside", "slow_down", "low", "high", "verdict", *_P99)
 
 
 def contend_answer(report: ContendReport) -> Answer:
@@ -84,8 +85,7 @@ def _facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
         threads = f"threads: {contender.threads}" if contender.threads else ""
         parts = filter(None, (printable(contender.model), contender.backend, threads))
         contenders.append((contender.name, " · ".join(parts)))
-    is_one = report.share == "streams"
-    shared = f"each in {'a thread of one' if is_one else 'its own'} process"
+    shared = _SHARES[report.share]
     if report.mps is not None and (report.mps != "off" or report.share == "processes"):
         shared = f"{shared}; {_MPS[report.mps]}"
     return (*contenders, ("share", shared), ("evidence", rounds_text(report)))
@@ -136,27 +136,26 @@ def _sets(report: ContendReport) -> TextTable:
         for together, own in ((one, one.fairness_interval) for one in report.sets)
     )
     note = "share: together ÷ sum without sharing; fairness: Jain's index of the slow-downs"
-    headers = ("Together", "Requests/s", "Sum alone", "Share", "95 % interval", "Fairness")
-    return _table("Throughput", headers, rows, note)
+    return _table("Throughput", _SET_HEADERS, rows, note)
 
 
 def _times(report: ContendReport) -> TextTable:
     text = "with 95 % CI; without requests that begin or end outside the window"
     if any(times.p99_ms is None for times in report.times):
         text = f"{text}; {UNKNOWN} too few for p99"
-    rows = tuple(
-        (
-            _beside(times),
-            level_cell(times.p50_ms, times.p50_interval),
-            UNKNOWN if times.p99_ms is None else level_cell(times.p99_ms, times.p99_interval),
-            format_significant(times.per_s, 4),
-            f"{times.outside:,}",
-        )
-        for times in sorted(report.times, key=lambda times: times.contender)
-    )
+    rows = tuple(map(_time_cells, sorted(report.times, key=lambda times: times.contender)))
     marked = note([cell for row in rows for cell in row])
-    headers = ("Contender", "p50 ms", "p99 ms", "Requests/s", "Left out")
-    return _table("Latency", headers, rows, f"{text}; {marked}" if marked else text)
+    return _table("Latency", _TIME_HEADERS, rows, f"{text}; {marked}" if marked else text)
+
+
+def _time_cells(times: ContenderTimes) -> tuple[str, ...]:
+    return (
+        _beside(times),
+        level_cell(times.p50_ms, times.p50_interval),
+        UNKNOWN if times.p99_ms is None else level_cell(times.p99_ms, times.p99_interval),
+        format_significant(times.per_s, 4),
+        f"{times.outside:,}",
+    )
 
 
 def _csv_row(slowed: SlowDown) -> tuple[object, ...]:
