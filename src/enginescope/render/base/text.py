@@ -204,7 +204,6 @@ def stacked(tables: Iterable[TextTable], width: int | None = None) -> list[Rende
 
 
 def _fitted(part: TextTable, width: int) -> TextTable:
-    """Return a table with names shortened, and columns left out until it fits."""
     if not part.shortened and not part.spared:
         return part
     columns = {name: [row[at] for row in part.rows] for at, name in enumerate(part.headers)}
@@ -232,7 +231,6 @@ def _fitted(part: TextTable, width: int) -> TextTable:
 
 
 def _divided(part: TextTable, width: int) -> Iterator[TextTable]:
-    """Yield a table as several, each with the first column and as many others as have room."""
     columns = list(zip(part.headers, *part.rows, strict=True))
     longest, *lengths = (max(map(len, column)) for column in columns)
     first, widths = _GAP + min(28, longest), [_GAP + min(18, length) for length in lengths]

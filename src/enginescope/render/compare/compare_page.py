@@ -313,7 +313,6 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
 
 
 def _bars(layers: LayerComparison, label: str) -> list[Bar]:
-    """Return the bars of a waterfall; none without times on both sides and a reason."""
     if not layers.is_explained or layers.a_ms is None or layers.b_ms is None:
         return []
     ends, bars, reached = (("A", layers.a_ms), (label, layers.b_ms)), list[Bar](), layers.a_ms

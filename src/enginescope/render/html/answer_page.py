@@ -205,7 +205,6 @@ def _wrapped(text: str, size: int) -> list[str]:
 
 
 def _placed(chart: Chart, top: float, bottom: float) -> str:
-    """Return a chart as large as its place lets it be."""
     drawn = svg_text(replace(chart, height=max(chart.height, 330)))
     found = re.search(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"', drawn)
     assert found is not None

@@ -224,7 +224,6 @@ def facts_table(overview: PlansOverview) -> TextTable:
 
 
 def _against_first(overview: PlansOverview) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The sums of layers against that of the first plan."""
     base = overview.plans[0]
     positions = range(1, len(overview.plans))
     differences = [overview.difference_ms(at) for at in positions]

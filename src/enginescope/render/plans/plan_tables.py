@@ -216,7 +216,6 @@ def _changes(one: ReformatLayer) -> str | None:
 
 
 def _leading(title: str, named: Sequence[tuple[str, int]], rows: RowOfLayer) -> DataColumn:
-    """Return names of layers that lead to their rows in the table of layers."""
     there = tuple(rows.get(index) for _, index in named)
     return column(title, (name for name, _ in named), leads_to=LAYERS, rows_there=there)
 

@@ -168,7 +168,6 @@ def _agreement(row: ReproducedRow) -> str:
 
 
 def _cells(model: ReproducedModel, row: ReproducedRow) -> Iterator[tuple[str, ...]]:
-    """Yield the recorded verdict and the new one below `_HEADERS`."""
     named = (_agreement(row), upgrade.name_of(model.recorded), _metric(row))
     for name, half in _halves(row):
         cells: tuple[str, ...] = (UNKNOWN,) * 5

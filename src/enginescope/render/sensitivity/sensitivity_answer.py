@@ -260,7 +260,6 @@ def _model_table(report: SensitivityReport) -> TextTable:
 
 
 def _why_table(report: SensitivityReport) -> TextTable | None:
-    """Return what is not known, by reason; ``None`` without any."""
     models = [(layer.name, layer.alone) for layer in report.layers]
     models += [(_point_name(report, at), model) for at, model in enumerate(report.cumulative)]
     names: dict[str, list[str]] = {}
@@ -286,7 +285,6 @@ def _csv_row(
 
 
 def _chart(report: SensitivityReport) -> Chart | None:
-    """Return error against time; ``None`` where no converted model has both."""
     timed = [at for at, model in enumerate(report.cumulative) if at and _is_drawn(model)]
     if not timed:
         return None

@@ -230,7 +230,6 @@ def _more_figures(outputs: Sequence[OutputDiff]) -> TextTable:
 
 
 def _overview(found: Validation) -> TextTable:
-    """Return the sides in a table: each with the output farthest from its reference."""
     rows = []
     for side in found.sides:
         mark = "ok" if side.passes else "no outputs" if side.failure else "✗"

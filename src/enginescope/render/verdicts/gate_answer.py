@@ -427,7 +427,6 @@ def gate_junit(report: GateReport) -> bytes:
 
 
 def _case(suite: ET.Element, report: GateReport, row: GateRow) -> str | None:
-    """Add a row to the suite, and return what it counts as."""
     name = metric_text(row) if row.metric else "run"
     case = ET.SubElement(suite, "testcase", {"classname": _text(row.job), "name": _text(name)})
     kind = "skipped" if row.outcome in _SKIPPED else None

@@ -140,7 +140,6 @@ def _ratio(verdict: Verdict, *, padded: bool) -> str:
 
 
 def _level(verdict: Verdict) -> str:
-    """Return the confidence of a verdict's interval; nothing without one."""
     interval = phrases.interval_of(verdict)
     return phrases.confidence_text(interval) if interval else ""
 
@@ -221,7 +220,6 @@ def tail_note(comparison: MeasuredComparison) -> str | None:
 
 
 def _settling(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[str, str]]:
-    """Yield why the headline is inconclusive, and what would decide it."""
     of = f"{pair.b}: " if found.other_pairs else ""
     if (why := phrases.why_text(pair.headline)) is not None:
         yield "why", f"{of}{why} ({pair.headline.reason.value})"

@@ -362,7 +362,6 @@ def _packed_folding(
 
 
 def _packed_findings(graph: PlanGraph, findings: Mapping[int, Sequence[Finding]]) -> dict[str, Any]:
-    """Return each finding once, and which nodes have which."""
     number: dict[int, int] = {}
     texts, of_node, of_finding = [], [], []
     for node in graph.nodes:
