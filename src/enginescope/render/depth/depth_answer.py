@@ -357,15 +357,15 @@ def _thin(values: Any) -> Any:
     return np.ascontiguousarray(values[::step, ::step])
 
 
-_ROW = 26.0
+_SCALE, _ROW = 2.0, 26.0
 
 
 def depth_figures(found: DepthBenchmark) -> dict[str, bytes]:
     """Return the pictures by the names of their files, as PNG."""
     chart = gpu_chart(found)
     return {
-        "depth_comparison.png": svg_png(depth_panels(found), 2.0),
-        "speed_benchmark.png": svg_png(speed_figure(found), 2.0),
+        "depth_comparison.png": svg_png(depth_panels(found), _SCALE),
+        "speed_benchmark.png": svg_png(speed_figure(found), _SCALE),
         **({"gpu_utilization.png": png_bytes(chart)} if chart else {}),
     }
 

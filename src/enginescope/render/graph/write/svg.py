@@ -31,6 +31,8 @@ from enginescope.render.graph.paint import Category, GraphScene, Paint, paint, s
 
 #: Estimated pixels per character beside an edge.
 LABEL_CHARACTER = 6.8
+#: Pixels that a line of words needs, from top to bottom.
+LABEL_HEIGHT = 12.0
 
 
 class Drawing(Record, frozen=True, kw_only=True, eq=False):
@@ -83,7 +85,7 @@ def _edge_labels(scene: GraphScene, laid_out: LaidOut) -> Iterator[tuple[str, fl
         if begins[at] < begins[before]:
             shown[flow_of(edges[at])] = at
     widths = {at: text_width(texts[at], LABEL_CHARACTER) for at in sorted(shown.values())}
-    for at, x, y in place_labels(laid_out, widths, height=12.0):
+    for at, x, y in place_labels(laid_out, widths, LABEL_HEIGHT):
         yield texts[at], x, y
 
 
