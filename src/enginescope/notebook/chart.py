@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Picture
 
 _WIDTH = 760
-#: Pixels a unit of a picture that stands in for a chart: twice of it is in each output.
-_STILL_SCALE = 1.25
 
 
 class ChartDisplay:
@@ -87,7 +85,8 @@ class ChartDisplay:
     def _repr_html_(self) -> str:
         try:
             still = picture(self._png, self.chart.title, width=_WIDTH)
-            shown = live_chart(still, vega_spec(self.chart))
+            library = _library() if _brings_library() else ""
+            shown = _live(still, "chart", vega_spec(self.chart), library)
         except MissingDependencyError as error:
             title = f"<figcaption><b>{escape(self.chart.title)}</b></figcaption>"
             return (
@@ -100,7 +99,7 @@ class ChartDisplay:
     def _png(self) -> bytes:
         from enginescope.render.html.images import png_bytes
 
-        return png_bytes(self.chart, _STILL_SCALE)
+        return png_bytes(self.chart, 1.25)  # twice of it is in each output
 
     def _table(self) -> str:
         table = self.chart.table
@@ -187,7 +186,7 @@ class GraphDisplay:
         words = f"Layers of {self._name} and what flows between them"
         png = self._repr_png_()
         still = picture(png, words) if png is not None else svg_picture(self._shown, words)
-        return live_graph(still, self._page) if self._page is not None else still
+        return still if self._page is None else _live(still, "graph", self._page.decode())
 
 
 #: The cell that brought the library, and which execution of it.
@@ -216,26 +215,8 @@ def svg_picture(text: str, words: str) -> str:
     return f"<img alt='{xml_text(words)}' style='{style}' src='data:image/svg+xml;base64,{packed}'>"
 
 
-def live_chart(still: str, spec: dict[str, Any]) -> str:
-    """Return a picture with the chart that replaces it: hover, zoom.
-
-    Args:
-        still: From `picture`.
-        spec: In Vega.
-    """
-    return _live(still, "chart", spec, library=_library() if _brings_library() else "")
-
-
-def live_graph(still: str, page: bytes) -> str:
-    """Return a picture with the graph that replaces it.
-
-    Args:
-        page: Of the graph alone.
-    """
-    return _live(still, "graph", page.decode())
-
-
 def _live(still: str, kind: str, content: Any, library: str = "") -> str:
+    """Return a picture with what replaces it: a chart in Vega, or a page of a graph."""
     data = script_json(content)
     key = hashlib.sha256(f"{kind}{data}".encode()).hexdigest()[:16]
     return (

@@ -45,9 +45,7 @@ from enginescope.services.measurement.doctor import Diagnosis
 
 _CELL = "vertical-align:top;padding:0.1em 1em 0.1em 0"
 _LEFT = f"text-align:left;{_CELL}"
-_RIGHT = f"text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;{_CELL}"
 _TABLE = "border-collapse:collapse;margin:0.6em 0"
-_CAPTION = "text-align:left;font-weight:bold;padding:0.2em 0;white-space:nowrap"
 
 
 def fragment(title: str, *parts: str) -> str:
@@ -84,25 +82,23 @@ def data_table(
         numbers: Headers of columns that are set flush right.
         note: A line below.
     """
-    styles = [_RIGHT if header in numbers else _LEFT for header in headers]
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td style='{style}'>{xml_text(cell)}</td>"
-            for cell, style in zip(row, styles, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
+    right = f"text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;{_CELL}"
+    styles = [right if header in numbers else _LEFT for header in headers]
+
+    def line(element: str, cells: Sequence[str]) -> str:
+        begins = (f"<{element} style='{style}'>" for style in styles)
+        pairs = zip(begins, map(xml_text, cells), strict=True)
+        ends = f"</{element[:2]}>"
+        return f"<tr>{''.join(f'{begin}{cell}{ends}' for begin, cell in pairs)}</tr>"
+
+    body = "".join(line("td", row) for row in rows)
     if not body:
         return ""
-    head = "".join(
-        f"<th scope='col' style='{style}'>{xml_text(header)}</th>"
-        for header, style in zip(headers, styles, strict=True)
-    )
+    head = line("th scope='col'", headers)
+    caption = "text-align:left;font-weight:bold;padding:0.2em 0;white-space:nowrap"
     return (
-        f"<table style='{_TABLE}'><caption style='{_CAPTION}'>{xml_text(title)}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{paragraph(note)}"
+        f"<table style='{_TABLE}'><caption style='{caption}'>{xml_text(title)}</caption>"
+        f"<thead>{head}</thead><tbody>{body}</tbody></table>{paragraph(note)}"
     )
 
 
@@ -125,16 +121,13 @@ def notice_list(notices: Sequence[Notice]) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-_NAME_WIDTH = 80
-
-
 def findings_html(report: LintReport) -> str:
     """Return the findings with the largest known savings, and what to do."""
     return fragment(
         findings_headline(report),
         paragraph("no profile: savings are not known" if report.sum_ms is None else None),
         text_table(rule_table(report)),
-        text_table(group_table(report, SHOWN_GROUPS, name_width=_NAME_WIDTH)),
+        text_table(group_table(report, SHOWN_GROUPS, name_width=80)),
     )
 
 
@@ -147,8 +140,10 @@ def plan_html(view: PlanView, whole: WholeRequest | None = None) -> str:
     Args:
         whole: Metric and mean in ms of whole requests, timed without a profiler.
     """
-    found = explore(view.plan.name, view.plan, view.profile, whole=whole)
-    return exploration_html(found, _mismatch(view))
+    found, notice = explore(view.plan.name, view.plan, view.profile, whole=whole), None
+    if view.onnx is not None and view.onnx_map is not None:
+        notice = onnx_match_notice(view.plan, view.onnx_map, view.onnx.name or "the model")
+    return exploration_html(found, (notice,) if notice else ())
 
 
 def exploration_html(found: Exploration, notices: Sequence[Notice] = ()) -> str:
@@ -163,13 +158,6 @@ def exploration_html(found: Exploration, notices: Sequence[Notice] = ()) -> str:
         *map(text_table, explore_tables(found, top=_TOP)),
         notice_list((*found.notices, *notices)),
     )
-
-
-def _mismatch(view: PlanView) -> tuple[Notice, ...]:
-    if view.onnx is None or view.onnx_map is None:
-        return ()
-    found = onnx_match_notice(view.plan, view.onnx_map, view.onnx.name or "the model")
-    return (found,) if found else ()
 
 
 def answer_html(result: AnswerTables) -> str:

@@ -75,15 +75,6 @@ class ShownExplanation(explain_service.Explanation, frozen=True, kw_only=True):
     _repr_html_ = shown_by("explanation_html")
 
 
-build = displayed(build_service.build, shown_as(ShownBuild))
-doctor = displayed(doctor_service.doctor, shown_as(ShownDiagnosis))
-explain = displayed(explain_service.explain, shown_as(ShownExplanation))
-load = displayed(load_service.load, shown_as(ShownLoad))
-noise_floor = displayed(noise_service.noise_floor, shown_as(ShownNoise))
-self_test = displayed(self_test_service.self_test, shown_as(ShownSelfTest))
-shapes = displayed(shapes_service.shapes, shown_as(ShownShapes))
-
-
 class ShownRun(RunView):
     """A run with its figures, and a table of them in notebooks: plain HTML."""
 
@@ -101,19 +92,10 @@ def _shown(view: RunView) -> ShownRun:
     return ShownRun(view.run)
 
 
-bench = displayed(bench_service.bench, _shown)
-open_run = displayed(store_access.open_run, _shown)
-bench_interleaved = displayed(interleaved.bench_interleaved, shown_as(ShownVerdicts))
-continue_comparison = displayed(continued.continue_comparison, shown_as(ShownVerdicts))
-
-
 class ShownValidation(Answered, Validation, frozen=True, kw_only=True):
     """Compared outputs; in notebooks the result and the figures of each output, plain HTML."""
 
     answered_by = "validation.validate_answer:validate_answer"
-
-
-validate = displayed(validate_service.validate, shown_as(ShownValidation))
 
 
 class ShownDepth(DepthBenchmark):
@@ -125,12 +107,21 @@ class ShownDepth(DepthBenchmark):
     _repr_html_ = shown_by("depth_html")
 
 
+build = displayed(build_service.build, shown_as(ShownBuild))
+doctor = displayed(doctor_service.doctor, shown_as(ShownDiagnosis))
+explain = displayed(explain_service.explain, shown_as(ShownExplanation))
+load = displayed(load_service.load, shown_as(ShownLoad))
+noise_floor = displayed(noise_service.noise_floor, shown_as(ShownNoise))
+self_test = displayed(self_test_service.self_test, shown_as(ShownSelfTest))
+shapes = displayed(shapes_service.shapes, shown_as(ShownShapes))
+bench = displayed(bench_service.bench, _shown)
+open_run = displayed(store_access.open_run, _shown)
+bench_interleaved = displayed(interleaved.bench_interleaved, shown_as(ShownVerdicts))
+continue_comparison = displayed(continued.continue_comparison, shown_as(ShownVerdicts))
+validate = displayed(validate_service.validate, shown_as(ShownValidation))
 depth = displayed(depth_service.depth, shown_as(ShownDepth))
-
-
-def _shown_import(views: tuple[RunView, ...]) -> tuple[ShownRun, ...]:
-    return tuple(ShownRun(view.given) for view in views)
-
-
 export_run = displayed(export_runs.export_run, tuple)
-import_artifacts = displayed(import_artifacts_service.import_artifacts, _shown_import)
+import_artifacts = displayed(
+    import_artifacts_service.import_artifacts,
+    lambda views: tuple(ShownRun(view.given) for view in views),
+)

@@ -1,7 +1,4 @@
-"""A plan with its charts and its graph, as notebooks show them.
-
-Explored plans, and results that are files, with their display.
-"""
+"""A plan with its charts and its graph, explored plans and results that are files, displayed."""
 
 from __future__ import annotations
 
@@ -192,9 +189,6 @@ class ShownExploration(Explored):
         return exploration_html(self.found, self.notices)
 
 
-explore = displayed(explore_service.explore, shown_as(ShownExploration))
-
-
 class ShownArchive(archive_service.CreatedArchive, frozen=True, kw_only=True):
     """An archive; in notebooks the files in it, plain HTML."""
 
@@ -236,6 +230,7 @@ def _table(title: str, files: Iterable[Path | str], skipped: Iterable[tuple[str,
     )
 
 
+explore = displayed(explore_service.explore, shown_as(ShownExploration))
 archive = displayed(archive_service.archive, shown_as(ShownArchive))
 passport = displayed(passport_service.passport, shown_as(ShownPassport))
 process = displayed(process_service.process, shown_as(ShownProcess))

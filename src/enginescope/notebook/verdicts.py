@@ -1,11 +1,4 @@
-"""Sides that were compared with each other, as Python and notebooks show them.
-
-Comparisons with their display.
-A gate's report with its display.
-Histories with their display.
-Suites with their charts, as notebooks show them.
-Findings as a notebook shows them.
-"""
+"""Comparisons, gates, upgrades, histories, suites and findings, as notebooks show them."""
 
 from __future__ import annotations
 
@@ -96,17 +89,10 @@ class ShownComparison(Answered, Comparison, frozen=True, kw_only=True):
         return compare_answer(self, Chosen())
 
 
-compare = displayed(compare_service.compare, shown_as(ShownVerdicts))
-compare_plans = displayed(compare_service.compare_plans, shown_as(ShownComparison))
-
-
 class ShownGate(Answered, GateReport, frozen=True, kw_only=True):
     """A gate's report; in notebooks the result and its rows, plain HTML."""
 
     answered_by = "verdicts.gate_answer:gate_answer"
-
-
-gate = displayed(gate_service.gate, shown_as(ShownGate))
 
 
 class ShownUpgrade(Answered, UpgradeReport, frozen=True, kw_only=True):
@@ -115,25 +101,16 @@ class ShownUpgrade(Answered, UpgradeReport, frozen=True, kw_only=True):
     answered_by = "verdicts.upgrade_answer:upgrade_answer"
 
 
-upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
-
-
 class ShownSearch(Answered, ReleaseSearch, frozen=True, kw_only=True):
     """A search among releases; in notebooks the answer and its comparisons, plain HTML."""
 
     answered_by = "verdicts.search_answer:search_answer"
 
 
-search_releases = displayed(search_service.search_releases, shown_as(ShownSearch))
-
-
 class ShownReproduction(Answered, Reproduction, frozen=True, kw_only=True):
     """An upgrade that ran again; in notebooks the answer and its rows, plain HTML."""
 
     answered_by = "reproduction.reproduction_answer:reproduction_answer"
-
-
-reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
 
 
 class ShownLadder(Answered, LadderReport, frozen=True, kw_only=True):
@@ -148,17 +125,10 @@ class ShownContend(Answered, ContendReport, frozen=True, kw_only=True):
     answered_by = "contend.contend_answer:contend_answer"
 
 
-contend = displayed(contend_service.contend, shown_as(ShownContend))
-ladder = displayed(ladder_service.ladder, shown_as(ShownLadder))
-
-
 class ShownLottery(Answered, LotteryReport, frozen=True, kw_only=True):
     """A lottery of builds; in notebooks the answer and its tables, plain HTML."""
 
     answered_by = "verdicts.lottery_answer:lottery_answer"
-
-
-lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
 
 
 class ShownTune(Answered, TuneReport, frozen=True, kw_only=True):
@@ -167,16 +137,10 @@ class ShownTune(Answered, TuneReport, frozen=True, kw_only=True):
     answered_by = "tune.tune_answer:tune_answer"
 
 
-tune = displayed(tune_service.tune, shown_as(ShownTune))
-
-
 class ShownSensitivity(Answered, SensitivityReport, frozen=True, kw_only=True):
     """What layers lose in a lower precision; in notebooks the answer and its tables, plain HTML."""
 
     answered_by = "sensitivity.sensitivity_answer:sensitivity_answer"
-
-
-sensitivity = displayed(sensitivity_service.sensitivity, shown_as(ShownSensitivity))
 
 
 class ShownHistory(JobHistory, frozen=True, kw_only=True):
@@ -195,11 +159,6 @@ class ShownHistory(JobHistory, frozen=True, kw_only=True):
         return title_text(self)
 
     _repr_html_ = shown_by("history_html")
-
-
-history = displayed(
-    history_service.history, lambda histories: tuple(map(shown_as(ShownHistory), histories))
-)
 
 
 class ShownSuite(SuiteView):
@@ -223,10 +182,6 @@ def _shown_suites(view: SuiteView) -> ShownSuite:
     return ShownSuite(view.result)
 
 
-open_suite = displayed(suite_service.open_suite, _shown_suites)
-run_suite = displayed(suite_service.run_suite, _shown_suites)
-
-
 class ShownFindings(LintReport, Frames, frozen=True, kw_only=True):
     """Findings of a plan, with data frames; in notebooks a table, plain HTML."""
 
@@ -247,4 +202,20 @@ class ShownFindings(LintReport, Frames, frozen=True, kw_only=True):
     _repr_html_ = shown_by("findings_html")
 
 
+compare = displayed(compare_service.compare, shown_as(ShownVerdicts))
+compare_plans = displayed(compare_service.compare_plans, shown_as(ShownComparison))
+gate = displayed(gate_service.gate, shown_as(ShownGate))
+upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
+search_releases = displayed(search_service.search_releases, shown_as(ShownSearch))
+reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
+contend = displayed(contend_service.contend, shown_as(ShownContend))
+ladder = displayed(ladder_service.ladder, shown_as(ShownLadder))
+lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
+tune = displayed(tune_service.tune, shown_as(ShownTune))
+sensitivity = displayed(sensitivity_service.sensitivity, shown_as(ShownSensitivity))
+history = displayed(
+    history_service.history, lambda histories: tuple(map(shown_as(ShownHistory), histories))
+)
+open_suite = displayed(suite_service.open_suite, _shown_suites)
+run_suite = displayed(suite_service.run_suite, _shown_suites)
 lint = displayed(lint_service.lint, shown_as(ShownFindings))

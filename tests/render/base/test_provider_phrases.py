@@ -13,8 +13,8 @@ from enginescope.render.base.device_phrases import (
     caveat,
     cold_line,
     device_line,
-    placement_line,
     provider_facts,
+    provider_rows,
 )
 from enginescope.render.page.export import summary_json
 from enginescope.render.plans.plan_headline import PageSubject
@@ -42,6 +42,11 @@ def shared_out() -> Run:
 def times(metric: str, typical_ms: float) -> Samples:
     spread = np.random.default_rng(1).normal(typical_ms, 0.01, 200)
     return Samples(metric=metric, values_ms=spread, start_ms=np.cumsum(spread))
+
+
+def placement_line(run: Run) -> str | None:
+    """Return which provider did what share, of a run's screen."""
+    return dict(provider_rows(RunView(run))).get("nodes")
 
 
 def test_placement_in_a_line() -> None:

@@ -17,7 +17,6 @@ from enginescope.core.record import replace
 from enginescope.judge.samples import Interval
 from enginescope.render.base.text import answer_lines, as_text, label_row
 from enginescope.render.bisection.bisect_answer import (
-    also_text,
     bisect_data,
     error_growth,
     growth_row,
@@ -149,7 +148,7 @@ def test_other_starts_are_told_with_whether_an_output_shows_them() -> None:
         error("d", 0.5, over=True),
     )  # fmt: skip
     assert found.first == "c_out"  # the larger error of a_out reaches no output
-    assert also_text(found) == "a_out (Conv, no output shows it)"
+    assert dict(inside_part(found, "s").facts)["also over"] == "a_out (Conv, no output shows it)"
 
 
 def test_the_picture_has_a_point_for_each_error_and_words_for_the_rest() -> None:

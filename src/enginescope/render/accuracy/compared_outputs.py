@@ -63,7 +63,9 @@ def side_answer(side: ValidatedSide) -> str:
     outputs = side.diff.outputs
     if side.passes:
         exact = all(output.figures and output.figures.unequal == 0 for output in outputs)
-        how = "equal to the reference" if exact else f"within the limits of {_limits(outputs)}"
+        tolerances = (output.tolerance for output in outputs)
+        limits = dict.fromkeys("--atol and --rtol" if t.is_given else t.name for t in tolerances)
+        how = "equal to the reference" if exact else f"within the limits of {', '.join(limits)}"
         answer = f"{side.label} passes: {counted(len(outputs), 'output')} {how}"
         codes = [{notice.code for notice in output.notices} for output in outputs]
         if all("W-CONSTANT-OUTPUT" in known for known in codes):
@@ -99,11 +101,6 @@ def _beyond(outputs: Sequence[OutputDiff]) -> str:
     return f"; {beyond:.3g} % of the elements are beyond them, {allowed:.3g} % may be"
 
 
-def _limits(outputs: tuple[OutputDiff, ...]) -> str:
-    every = [output.tolerance for output in outputs]
-    return ", ".join(dict.fromkeys("--atol and --rtol" if o.is_given else o.name for o in every))
-
-
 def bindings_text(found: Validation) -> str:
     """Return in one line whether everyone takes and gives the same tensors."""
     counts = f"{counted(len(found.inputs), 'input')}, {counted(len(found.outputs), 'output')}"
@@ -131,17 +128,14 @@ _ON_FIGURES = frozenset({"underflow", "error", "peak", "channel-error", "channel
 
 def reason_texts(one: OutputDiff) -> tuple[str, ...]:
     """Return why an output fails: of its limits on figures the first in words, others by name."""
-    broken = dict.fromkeys(reason.code for reason in one.reasons if reason.code in _ON_FIGURES)
-    others = list(broken)[1:]
-    made, told = [], False
-    for reason in one.reasons:
-        if reason.code not in _ON_FIGURES:
-            made.append(f"{one.name}: {reason.message} ({reason.code})")
-        elif not told:
-            told = True
-            also = f"; also {', '.join(others)}" if others else ""
-            made.append(f"{one.name}: {reason.message} ({reason.code}{also})")
-    return tuple(made)
+    on_figures = [reason for reason in one.reasons if reason.code in _ON_FIGURES]
+    others = list(dict.fromkeys(reason.code for reason in on_figures))[1:]
+    also = f"; also {', '.join(others)}" if others else ""
+    return tuple(
+        f"{one.name}: {reason.message} ({reason.code}{also if reason.code in _ON_FIGURES else ''})"
+        for reason in one.reasons
+        if reason.code not in _ON_FIGURES or reason is on_figures[0]
+    )
 
 
 def suggestion_texts(side: ValidatedSide) -> tuple[str, ...]:
@@ -157,14 +151,11 @@ def suggestion_texts(side: ValidatedSide) -> tuple[str, ...]:
 def worst_text(diff: SideDiff) -> str | None:
     """Return which sample is farthest from its reference."""
     worst = diff.worst
-    if worst is None:
+    if worst is None or (worst.figures and not worst.figures.unequal):
         return None
-    if worst.figures is None:
-        return f"sample {worst.sample} ({worst.name}): {worst.output}, {worst.reason}"
-    ratio = worst.figures.error_to_spread
-    if not worst.figures.unequal:
-        return None
-    how = f"err ÷ spread {error_text(ratio)}" if ratio is not None else "not equal"
+    ratio = worst.figures.error_to_spread if worst.figures else None
+    how = "not equal" if worst.figures else worst.reason
+    how = how if ratio is None else f"err ÷ spread {error_text(ratio)}"
     return f"sample {worst.sample} ({worst.name}): {worst.output}, {how}"
 
 
@@ -261,8 +252,6 @@ def _map(values: TensorValues) -> Any | None:
 
 
 _POINTS = 2_000
-_CHANNELS = 256
-_SAMPLES = 2_000
 #: Outputs that are drawn, those that fail first.
 MOST_DRAWN = 6
 
@@ -288,12 +277,13 @@ def _error_histogram(one: OutputDiff, key: str) -> Chart | None:
     if not filled:
         return None
     exact = f"{one.zero_errors:,} elements have no error" if one.zero_errors else None
+    edges = (0.0, *HISTOGRAM_EDGES, HISTOGRAM_EDGES[-1])
     return _bars(
         key,
         f"{one.name}: elements by |error|",
         ("|error| from", "to", "elements"),
         [
-            (f"{_edge(at - 1):.3g}", f"{_edge(at):.3g}", one.errors[at])
+            (f"{edges[at]:.3g}", f"{edges[at + 1]:.3g}", one.errors[at])
             for at in range(filled[0], filled[-1] + 1)
         ],
         subtitle=exact,
@@ -313,7 +303,7 @@ def _channel_errors(one: OutputDiff, key: str) -> Chart | None:
     }
     if not any(parts.values()):
         return None
-    shown = sorted(sorted(parts, key=lambda at: -parts[at])[:_CHANNELS])
+    shown = sorted(sorted(parts, key=lambda at: -parts[at])[:256])
     fewer = f"The {len(shown)} of {len(found.rmse):,} nearest to their limits or beyond them"
     return _bars(
         key,
@@ -364,20 +354,19 @@ def _sample_errors(side: SideDiff, key: str) -> Chart | None:
     ]  # fmt: skip
     if len({row["sample"] for row in rows}) < 2:
         return None
-    step = -(-len(rows) // _SAMPLES)
-    spec = marks(
-        rows[::step],
-        {"type": "point", "filled": True, "size": 40},
-        x=quantity("sample", "sample", axis={"tickMinStep": 1}),
-        y=quantity("error", "RMSE ÷ spread of the reference", axis={"format": "~g"}),
-        color={"field": "output", "type": "nominal", "title": "output"},
-        tooltip=tooltip(sample="sample", name="name", output="output", error="error#"),
-    )
+    step = -(-len(rows) // _POINTS)
     return Chart(
         key=key,
         title="Error of each sample",
         subtitle=(f"One of {step} is drawn",) if step > 1 else (),
-        spec=spec,
+        spec=marks(
+            rows[::step],
+            {"type": "point", "filled": True, "size": 40},
+            x=quantity("sample", "sample", axis={"tickMinStep": 1}),
+            y=quantity("error", "RMSE ÷ spread of the reference", axis={"format": "~g"}),
+            color={"field": "output", "type": "nominal", "title": "output"},
+            tooltip=tooltip(sample="sample", name="name", output="output", error="error#"),
+        ),
         table=ChartTable(
             headers=("sample", "output", "RMSE ÷ spread"),
             rows=tuple(
@@ -398,7 +387,11 @@ def _value_pairs(worst: WorstAnswer, key: str) -> Chart | None:
     a, b = a[known], b[known]
     if a.size < 2:
         return None
-    at = _picked(a, b)
+    at: Sequence[int] = range(a.size)
+    if a.size > _POINTS:  # some places evenly, and those of the largest errors
+        far = np.argpartition(np.abs(b - a), -200)[-200:]
+        even = np.linspace(0, a.size - 1, _POINTS - 200).astype(int)
+        at = [int(place) for place in np.unique(np.concatenate([far, even]))]
     low, high = float(min(a.min(), b.min())), float(max(a.max(), b.max()))
     points = [{"r": float(a[one]), "c": float(b[one])} for one in at]
     x = quantity("r", "reference", scale={"zero": False})
@@ -420,16 +413,3 @@ def _value_pairs(worst: WorstAnswer, key: str) -> Chart | None:
             rows=tuple((f"{p['r']:.6g}", f"{p['c']:.6g}") for p in points[:100]),
         ),
     )
-
-
-def _picked(a: Any, b: Any) -> Sequence[int]:
-    """Return some places evenly, and those of the largest errors."""
-    if a.size <= _POINTS:
-        return range(a.size)
-    far = np.argpartition(np.abs(b - a), -200)[-200:]
-    even = np.linspace(0, a.size - 1, _POINTS - 200).astype(int)
-    return [int(one) for one in np.unique(np.concatenate([far, even]))]
-
-
-def _edge(at: int) -> float:
-    return 0.0 if at < 0 else HISTOGRAM_EDGES[min(at, len(HISTOGRAM_EDGES) - 1)]

@@ -8,7 +8,6 @@ from typing import Any
 
 from enginescope.analysis.tasks.task_scoring import TaskReport, TaskSide
 from enginescope.core.record import replace
-from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted, format_significant, range_text
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable
@@ -16,20 +15,20 @@ from enginescope.render.charts.series import told_apart
 from enginescope.render.html.answer_page import Part
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
-#: Classes in a table, and names in a line.
-MOST_PARTS, _MOST_NAMES = 40, 3
-#: Samples that are drawn, those farthest from the mean's better side first; rows of the table.
-_MOST_DRAWN, _MOST_ROWS = 1_000, 24
+#: Classes in a table, names in a line, and samples that are drawn, the worst first.
+MOST_PARTS, _MOST_NAMES, _MOST_DRAWN = 40, 3, 1_000
 
 
 def task_part(report: TaskReport) -> Part:
     """Return the figures of each side, the limits that they break, and each class."""
     broken = [(side, limit.metric) for side in report.sides for limit in side.broken]
-    classes = class_table(report)
+    classes, has_sides = class_table(report), len(report.sides) > 1
+    targets = "the targets in " if report.against == "targets" else ""
+    samples = counted(report.counted, "sample")
     return Part(
         key="task",
         title="Task",
-        answer=task_title(report),
+        answer=f"{report.title} against {targets}{report.source}, {samples}",
         facts=(
             *stated(("averaged", report.averaged)),
             *(("interval", text) for text in _interval_texts(report)),
@@ -38,7 +37,11 @@ def task_part(report: TaskReport) -> Part:
             *left_out_facts(report),
         ),
         tables=(score_table(report), *((classes,) if classes else ())),
-        notices=tuple(_notices(report)),
+        notices=tuple(
+            replace(notice, message=f"{side.label}: {notice.message}") if has_sides else notice
+            for side in report.sides
+            for notice in side.scores.notices
+        ),
         charts=(_sample_chart(report),) if _scatter(report) else (),
     )
 
@@ -93,13 +96,6 @@ def task_figure(value: float | None, unit: str = "") -> str:
     if value and abs(value) < 1e-3:
         text = f"{value:.2e}"
     return f"{text} {unit}".rstrip()
-
-
-def task_title(report: TaskReport) -> str:
-    """Return against what the figures are, and of how many samples."""
-    targets = "the targets in " if report.against == "targets" else ""
-    samples = counted(report.counted, "sample")
-    return f"{report.title} against {targets}{report.source}, {samples}"
 
 
 def task_answer(report: TaskReport) -> str:
@@ -161,14 +157,6 @@ def _worst_classes(report: TaskReport) -> str | None:
     return ", ".join(f"{name} {value:.3f}" for value, name in sorted(known)[:_MOST_NAMES])
 
 
-def _notices(report: TaskReport) -> Iterator[Notice]:
-    """Yield the notices on the figures; with several sides, each names its side."""
-    for side in report.sides:
-        prefix = f"{side.label}: " if len(report.sides) > 1 else ""
-        for notice in side.scores.notices:
-            yield replace(notice, message=f"{prefix}{notice.message}")
-
-
 def _sample_chart(report: TaskReport) -> Chart:
     """Samples in the order of the first side's figure, the worst first; a mark for each side."""
     metric = report.metrics[0]
@@ -186,33 +174,28 @@ def _sample_chart(report: TaskReport) -> Chart:
         if values.get(name) is not None
     ]
     cut = f"The {_MOST_DRAWN:,} worst" if len(known) > _MOST_DRAWN else "All"
+    axis = metric.title + (f", {metric.unit}" if metric.unit else "")
+    scale, ticks = {"nice": False, "zero": False}, {"tickMinStep": 1, "format": "d"}
     return Chart(
         key="task_samples",
         title=f"{metric.title} of each sample",
         subtitle=(f"{cut} samples, the worst of {labels[0]} first",),
-        spec=_sample_spec(rows, labels, metric.title + (f", {metric.unit}" if metric.unit else "")),
+        spec=marks(
+            rows,
+            {"type": "point", "filled": True, "size": 42, "opacity": 0.85},
+            x=quantity("x", "rank of the sample", scale=scale, axis=ticks),
+            y=quantity("y", axis, axis={"tickCount": 5}),
+            **told_apart("side", labels, "color", "shape", legend={"title": None}),
+            tooltip=tooltip(sample="sample", side="side", y=f"{axis}#"),
+        ),
         table=ChartTable(
             headers=("Sample", *labels),
             rows=tuple(
-                (name, *(task_figure(values.get(name)) for values in held))
-                for name in order[:_MOST_ROWS]
+                (name, *(task_figure(values.get(name)) for values in held)) for name in order[:24]
             ),
         ),
         height=220,
         is_wide=True,
-    )
-
-
-def _sample_spec(rows: list[Spec], labels: list[str], axis: str) -> Spec:
-    legend: Spec = {"title": None}
-    scale, ticks = {"nice": False, "zero": False}, {"tickMinStep": 1, "format": "d"}
-    return marks(
-        rows,
-        {"type": "point", "filled": True, "size": 42, "opacity": 0.85},
-        x=quantity("x", "rank of the sample", scale=scale, axis=ticks),
-        y=quantity("y", axis, axis={"tickCount": 5}),
-        **told_apart("side", labels, "color", "shape", legend=legend),
-        tooltip=tooltip(sample="sample", side="side", y=f"{axis}#"),
     )
 
 

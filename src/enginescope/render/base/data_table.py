@@ -28,16 +28,6 @@ _IS_KNOWN = partial(is_not, None)
 #: Rows written into the page itself; the others are in its data.
 STATIC_ROWS = 100
 UNKNOWN = "—"
-_MOST_PLACES = 12
-#: A column of texts is written as words and their places where each word comes so often.
-_REPEATS = 3
-
-
-#: Fields of a column that the page's data have where they are set.
-_TOLD = (
-    *("key", "digits", "meaning", "leads_to", "texts", "links", "looks"),
-    *("is_choice", "is_mark", "is_share", "is_hidden"),
-)
 
 
 class DataColumn(Record, frozen=True, kw_only=True):
@@ -94,12 +84,16 @@ class DataColumn(Record, frozen=True, kw_only=True):
         places = self.places
         if value and self.digits and math.isfinite(value):
             needed = self.digits - 1 - math.floor(math.log10(abs(value)))
-            places = min(max(places, needed), _MOST_PLACES)
+            places = min(max(places, needed), 12)
         return f"{value:,.{places}f}"
 
     def packed(self) -> dict[str, Any]:
         """Return the column for the page's data; what is not set is left out."""
-        told = {name: found for name in _TOLD if (found := getattr(self, name))}
+        names = (
+            *("key", "digits", "meaning", "leads_to", "texts", "links", "looks"),
+            *("is_choice", "is_mark", "is_share", "is_hidden"),
+        )
+        told = {name: found for name in names if (found := getattr(self, name))}
         rows = {"rows_there": self.rows_there} if self.leads_to else {}
         first = {"title": self.title, "places": self.places}
         return {**first, **told, **rows, **self._packed_values()}
@@ -108,8 +102,9 @@ class DataColumn(Record, frozen=True, kw_only=True):
         if self.places is not None:
             return {"values": self.values}
         distinct = dict.fromkeys(self.values)
-        if len(distinct) * _REPEATS > len(self.values) and not self.is_choice:
+        if 3 * len(distinct) > len(self.values) and not self.is_choice:
             return {"values": self.values}
+        # as words and their places, where each word comes three times
         words = {word: at for at, word in enumerate(distinct)}
         return {"words": list(words), "at": list(map(words.__getitem__, self.values))}
 
@@ -173,14 +168,11 @@ def data_table(
     return DataTable(key=key, caption=caption, noun=noun, columns=known) if known else None
 
 
-_MOST_DECIMALS = 9
-
-
 def places_for(values: Sequence[float | None]) -> int:
     """Return the decimals that show the largest of `values` with four significant digits."""
     most = max((abs(value) for value in values if value is not None), default=0.0)
     places = 3 - math.floor(math.log10(most)) if most > 0 else 0
-    return min(_MOST_DECIMALS, max(0, places))
+    return min(9, max(0, places))
 
 
 def number_column(values: Sequence[float | None], *, signed: bool = False) -> list[str]:

@@ -10,14 +10,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
-from enginescope.records.run.run import ArenaUse, Run
-from enginescope.records.run.telemetry import (
-    PROCESS_MEMORY,
-    TEMPERATURE,
-    GpuTelemetry,
-    Held,
-    held_by,
-)
+from enginescope.records.run.run import Run
+from enginescope.records.run.telemetry import PROCESS_MEMORY, TEMPERATURE, GpuTelemetry, held_by
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.phrases import in_text, interval_text
@@ -92,12 +86,14 @@ def gpu_facts(view: RunView) -> tuple[tuple[str, str], ...]:
     sampled, clock = gpu.gpu, clock_parts(view)
     source = {"nvml": "NVML", "jtop": "jetson-stats"}.get(sampled.source, sampled.source)
     kind = "of the moment" if sampled.power_is_instant else "averaged by the driver over 1 s"
+    slowing = (held for held in held_by(gpu.timed) if held.reason.slows)
+    held = (f"{one.reason.meaning}, {one.share_pct:.0f} % of the readings" for one in slowing)
     return stated(
         ("GPU", f"{sampled.name}{', a MIG instance' if sampled.is_mig else ''}, by {source}"),
         ("UUID", sampled.uuid),
         *(("SM clock around the timed loop", one) for one in clock[:1]),
         *(("In cycles of the SM clock", one) for one in clock[1:]),
-        ("Clock held down by", _held(held_by(gpu.timed))),
+        ("Clock held down by", "; ".join(held) or "nothing that was read"),
         ("Thermal state", view.thermal_state.text),
         *(_energy_pairs(view.energy) if view.energy else ()),
         ("Power limit", _watts(sampled.power_limit_w)),
@@ -137,27 +133,10 @@ def _peaks(gpu: GpuTelemetry) -> Iterator[tuple[str, str]]:
         yield "Temperature", f"{' … '.join(ends)} °C"
 
 
-def _held(held: tuple[Held, ...]) -> str:
-    slowing = [one for one in held if one.reason.slows]
-    texts = (f"{one.reason.meaning}, {one.share_pct:.0f} % of the readings" for one in slowing)
-    return "; ".join(texts) or "nothing that was read"
-
-
-_OPERATORS = 4
-
-
 def short_name(provider: str) -> str:
     """Return ``CUDA`` for ``CUDAExecutionProvider``."""
     name = provider.removesuffix("ExecutionProvider")
     return {"Tensorrt": "TensorRT", "NvTensorRTRTX": "TensorRT RTX"}.get(name, name)
-
-
-def placement_line(run: Run) -> str | None:
-    """Say which provider did what share, and what was left to the others."""
-    work = provider_work(run)
-    if not is_shared(work):
-        return None
-    return "; ".join(_part(one, is_asked=not index) for index, one in enumerate(work))
 
 
 def _part(one: ProviderWork, *, is_asked: bool) -> str:
@@ -173,13 +152,11 @@ def _part(one: ProviderWork, *, is_asked: bool) -> str:
     if one.time_pct is not None:
         parts.append(f"{_percent(one.time_pct)} % of kernel time")
     text = f"{short_name(one.provider)} {', '.join(parts)}"
-    return text if is_asked or not one.operators else f"{text}: {_operators(one)}"
-
-
-def _operators(one: ProviderWork) -> str:
+    if is_asked or not one.operators:
+        return text
     every = [f"{name} ×{count}" if count > 1 else name for name, count in one.operators.items()]
-    more = len(every) - _OPERATORS
-    return ", ".join(every[:_OPERATORS]) + (f" and {more} more kinds" if more > 0 else "")
+    more = f" and {len(every) - 4} more kinds" if len(every) > 4 else ""
+    return f"{text}: {', '.join(every[:4])}{more}"
 
 
 def _percent(value: float | None) -> str:
@@ -228,13 +205,14 @@ def cold_line(run: Run) -> str | None:
 
 def provider_rows(view: RunView) -> tuple[tuple[str, str], ...]:
     """Return the labeled lines of a run's screen: tokens, without copies, cold, nodes."""
-    first, each = token_lines(view)
+    (first, each), work = token_lines(view), provider_work(view.run)
+    parts = (_part(one, is_asked=not index) for index, one in enumerate(work))
     return stated(
         ("1st token", first),
         ("per token", each),
         ("on device", device_line(view)),
         ("cold", cold_line(view.run)),
-        ("nodes", placement_line(view.run)),
+        ("nodes", "; ".join(parts) if is_shared(work) else None),
     )
 
 
@@ -249,7 +227,14 @@ def provider_facts(view: RunView) -> Facts:
         ("Without copies", device_line(view)),
         ("Cold", cold_line(run)),
         *((f"Model made: {one.kind}", _made(one.tool, one.versions, one.made_ms)) for one in made),
-        *((f"Memory by {short_name(one.provider)}'s allocator", _arena(one)) for one in run.arenas),
+        *(
+            (
+                f"Memory by {short_name(arena.provider)}'s allocator",
+                f"{format_bytes(arena.in_use_peak_bytes)} in use at its peak"
+                + ("" if arena.held_bytes is None else f", {format_bytes(arena.held_bytes)} held"),
+            )
+            for arena in run.arenas
+        ),
     )
 
 
@@ -257,11 +242,6 @@ def _made(tool: str, versions: dict[str, str], made_ms: float | None) -> str:
     with_versions = ", ".join(f"{name} {version}" for name, version in versions.items())
     took = f", {format_ms(made_ms, 3)}" if made_ms is not None else ""
     return f"by {tool} ({with_versions}){took}"
-
-
-def _arena(one: ArenaUse) -> str:
-    text = f"{format_bytes(one.in_use_peak_bytes)} in use at its peak"
-    return text if one.held_bytes is None else f"{text}, {format_bytes(one.held_bytes)} held"
 
 
 def caveat(work: tuple[ProviderWork, ...]) -> str | None:

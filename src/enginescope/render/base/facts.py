@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.records.environment import Device, Host
+from enginescope.records.environment import Device
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
@@ -18,6 +18,7 @@ from enginescope.render.base.short_names import NAME_LENGTH, ToldApart, told_apa
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 
+#: Phase -> its name for people.
 _PHASES = {
     "cooldown": "waiting for the GPU to cool",
     "process_start": "process start",
@@ -167,12 +168,19 @@ def device_text(device: Device) -> str:
 def machine_facts(run: Run) -> Facts:
     """Return host, processor, memory, load, GPUs, and steering environment variables."""
     host, busy, cores = run.environment.host, run.other_load_cores, run.job.conditions.pinned_cores
-    stolen, stopped = _lost(run)
+    loss, stolen, stopped = run.cpu_loss, None, None
+    if loss is not None:
+        stolen = _amount(loss.steal_pct, 2, " % of the processor time")
+        of = f" of {loss.periods:,}" if loss.periods is not None else ""
+        if loss.throttled_periods is not None:
+            stopped = f"{loss.throttled_periods:,}{of} periods"
+    kinds = ("usable", "physical", "logical")
+    counts = ((getattr(host, f"cores_{kind}"), kind) for kind in kinds)
     pairs = (
         ("Host", host.name),
         ("System", host.os),
         ("Processor", host.cpu_model),
-        ("Cores", _cores(host)),
+        ("Cores", ", ".join(f"{count} {kind}" for count, kind in counts if count is not None)),
         ("Memory", format_bytes(host.memory_bytes) if host.memory_bytes is not None else None),
         ("CPU governor", host.governor),
         ("CPU boost", _flag(host.boost, "on", "off")),
@@ -216,22 +224,20 @@ def method_facts(run: Run) -> Facts:
     return stated(*pairs)
 
 
-_MEMORY = (
-    ("GPU memory: engine", "engine_bytes"),
-    ("GPU memory: contexts", "context_bytes"),
-    ("GPU memory: activations", "activation_bytes"),
-    ("GPU memory: inputs and outputs", "buffer_bytes"),
-    ("GPU memory: whole process", "process_bytes"),
-    ("peak GPU memory: whole process", "process_peak_bytes"),
-)
-
-
 def phase_facts(run: Run) -> Facts:
     """Return the phases with their durations, and the peak memory."""
     phases = ((_PHASES.get(one.name, one.name), one.duration_ms) for one in run.phases)
+    memory = (
+        ("GPU memory: engine", "engine_bytes"),
+        ("GPU memory: contexts", "context_bytes"),
+        ("GPU memory: activations", "activation_bytes"),
+        ("GPU memory: inputs and outputs", "buffer_bytes"),
+        ("GPU memory: whole process", "process_bytes"),
+        ("peak GPU memory: whole process", "process_peak_bytes"),
+    )
     sizes = (
         ("peak memory until the timed loop ended", run.peak_memory_bytes),
-        *((name, getattr(run.device_memory, field, None)) for name, field in _MEMORY),
+        *((name, getattr(run.device_memory, field, None)) for name, field in memory),
         *(
             (f"peak {what} during the {step}", getattr(part, field, None))
             for step, part in (("build", run.build), ("preparation", run.preparation))
@@ -244,11 +250,9 @@ def phase_facts(run: Run) -> Facts:
     )
 
 
-_CALLS = {"arrays": "tensors in pageable memory", "client": "tensors copied by the caller"}
-
-
 def mode_text(mode: Mode) -> str | None:
     """Return how requests were issued, as far as it is known."""
+    calls = {"arrays": "tensors in pageable memory", "client": "tensors copied by the caller"}
     parts = (
         mode.kind,
         f"{mode.in_flight} in flight" if mode.in_flight is not None else None,
@@ -260,7 +264,7 @@ def mode_text(mode: Mode) -> str | None:
         f"{mode.rotate} sets of inputs" if mode.rotate and mode.rotate > 1 else None,
         f"{format_ms(mode.idle_ms)} pause between" if mode.idle_ms else None,
         f"{mode.decode} tokens per request" if mode.decode is not None else None,
-        _CALLS.get(mode.call or ""),
+        calls.get(mode.call or ""),
         {"native": "calls from C", "python": "calls from Python"}.get(mode.loop or ""),
     )
     return ", ".join(filter(None, parts)) or None
@@ -270,21 +274,5 @@ def _flag(value: bool | None, yes: str, no: str) -> str | None:  # noqa: FBT001
     return None if value is None else yes if value else no
 
 
-def _cores(host: Host) -> str | None:
-    counts = ((getattr(host, f"cores_{kind}"), kind) for kind in ("usable", "physical", "logical"))
-    return ", ".join(f"{count} {kind}" for count, kind in counts if count is not None) or None
-
-
 def _amount(value: float | None, digits: int, what: str) -> str | None:
     return None if value is None else f"{format_significant(value, digits)}{what}"
-
-
-def _lost(run: Run) -> tuple[str | None, str | None]:
-    """Return the processor time that other guests had, and the periods that a quota stopped."""
-    loss = run.cpu_loss
-    if loss is None:
-        return None, None
-    of = f" of {loss.periods:,}" if loss.periods is not None else ""
-    stopped = loss.throttled_periods
-    stolen = _amount(loss.steal_pct, 2, " % of the processor time")
-    return stolen, None if stopped is None else f"{stopped:,}{of} periods"

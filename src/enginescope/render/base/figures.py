@@ -13,7 +13,7 @@ from enginescope.analysis.claims.run_claims import SHOWN, mark_text, percentile_
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record, replace
 from enginescope.core.units import format_bytes
-from enginescope.judge.samples import Interval, Summary
+from enginescope.judge.samples import Interval
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
@@ -173,22 +173,17 @@ def cells_without_samples(
     if run.outcome.kind is not OutcomeKind.OK:
         return UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN
     if run.printed is None:
-        return UNKNOWN, _held(view), UNKNOWN, UNKNOWN
+        has = "a build" if run.tool is not None and run.tool.build_s is not None else "no samples"
+        if run.profile is not None:
+            has = f"{view.layer_sum.part if view.layer_sum else 'layer'} times"
+        elif run.plan is not None:
+            has = counted(len(run.plan.layers), "layer")
+        return UNKNOWN, has, UNKNOWN, UNKNOWN
     median, mean = run.printed.median_ms, run.printed.mean_ms
     p99 = dict(run.printed.percentiles).get(99)
     how = "printed" if median is not None or mean is None else f"mean {as_text(mean)}, printed"
     cells = [as_text(one) if one is not None else UNKNOWN for one in (median, p99)]
     return cells[0], how, cells[1] if p99 is None else f"{cells[1]} {run_claims.MARK}", UNKNOWN
-
-
-def _held(view: RunView) -> str:
-    """Say what a run has in place of figures."""
-    run = view.run
-    if run.profile is not None:
-        return f"{view.layer_sum.part if view.layer_sum else 'layer'} times"
-    if run.plan is not None:
-        return counted(len(run.plan.layers), "layer")
-    return "a build" if run.tool is not None and run.tool.build_s is not None else "no samples"
 
 
 #: Metric -> the short label of its row, below the latency of which it is a part.
@@ -199,8 +194,6 @@ _LABELS = {
     "d2h": "D2H",
     "end_to_end": "end to end",
 }
-#: Of these a page's first figures have a card.
-_CARDS = ("gpu_compute", "enqueue")
 
 
 def printed_note(view: RunView) -> str | None:
@@ -222,7 +215,10 @@ def part_rows(view: RunView) -> tuple[tuple[str, tuple[str, ...]], ...]:
         if main is not None and metric == main.metric:
             continue
         if measured is not None:
-            rows.append((label, _measured(measured)))
+            median = f"{format_ms(measured.median_ms)} median"
+            stats = {"mean": measured.mean_ms, "min": measured.min_ms, "max": measured.max_ms}
+            ends = (f"{name} {format_ms(ms)}" for name, ms in stats.items())
+            rows.append((label, (median, interval_text(measured), *shown_texts(measured), *ends)))
         elif printed is not None and printed.max_ms != 0:  # 0: trtexec without copies
             note = ("as printed, no interval",) if run.headline is not None else ()
             rows.append((label, (*_statistics(printed), *note)))
@@ -234,19 +230,21 @@ def printed_rows(view: RunView) -> tuple[tuple[str, tuple[str, ...]], ...]:
     run, tool = view.run, view.run.tool
     if tool is None or run.headline is not None:
         return ()
-    rows: list[tuple[str, tuple[str, ...]]] = []
-    if run.printed is not None:
-        label = _LABELS.get(run.printed.metric, "latency")
-        rows.append((label, _statistics(run.printed)))
-    rows += part_rows(view)
-    rate = throughput_text(view)
-    rows += [("throughput", (rate,))] if rate else []
-    size = tool.engine_bytes
+    rate, size, printed = throughput_text(view), tool.engine_bytes, run.printed
     built = (
         *((f"{format_significant(tool.build_s, 4)} s",) if tool.build_s is not None else ()),
         *((f"engine {format_bytes(size)}",) if size is not None else ()),
     )
-    return (*rows, ("build", built)) if built else tuple(rows)
+    rows = (
+        (
+            _LABELS.get(printed.metric if printed else "", "latency"),
+            printed and _statistics(printed),
+        ),
+        *part_rows(view),
+        ("throughput", rate and (rate,)),
+        ("build", built),
+    )
+    return tuple((label, texts) for label, texts in rows if texts)
 
 
 def headline(view: RunView) -> Headline:
@@ -341,7 +339,8 @@ def first_figures(view: RunView) -> Headline:
     if run.printed is None or tool is None:
         return figures
     stated = {one.metric: one for one in tool.summaries if one is not run.printed}
-    beside = [_figure(stated[metric], None) for metric in _CARDS if metric in stated]
+    cards = (metric for metric in ("gpu_compute", "enqueue") if metric in stated)
+    beside = [_figure(stated[metric], None) for metric in cards]
     main = _figure(run.printed, printed_note(view))
     return Headline(main=main, beside=(*beside, *rate_figures(view), *figures.beside))
 
@@ -356,16 +355,6 @@ def _typical(summary: ReportedSummary) -> tuple[str, float | None]:
     if summary.median_ms is None and summary.mean_ms is not None:
         return "mean", summary.mean_ms
     return "median", summary.median_ms
-
-
-def _measured(summary: Summary) -> tuple[str, ...]:
-    ends = (("mean", summary.mean_ms), ("min", summary.min_ms), ("max", summary.max_ms))
-    return (
-        f"{format_ms(summary.median_ms)} median",
-        interval_text(summary),
-        *shown_texts(summary),
-        *(f"{name} {format_ms(value)}" for name, value in ends),
-    )
 
 
 def _statistics(summary: ReportedSummary) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, 
 PICTURE_FONT = "Arial, 'Liberation Sans', Arimo, Helvetica, sans-serif"
 
 
-class Theme(Record, frozen=True, kw_only=True):
+class Theme(Record, frozen=True):
     """Colors of a surface and what is drawn on it."""
 
     name: str
@@ -34,22 +34,8 @@ class Theme(Record, frozen=True, kw_only=True):
     accent: str
 
 
-LIGHT = Theme(
-    name="light",
-    background="#ffffff",
-    ink="#1b1f27",
-    soft="#5b6472",
-    line="#e3e6eb",
-    accent="#0072B2",
-)
-DARK = Theme(
-    name="dark",
-    background="#14171c",
-    ink="#e8eaee",
-    soft="#a0a8b5",
-    line="#2c323c",
-    accent="#56B4E9",
-)
+LIGHT = Theme("light", "#ffffff", ink="#1b1f27", soft="#5b6472", line="#e3e6eb", accent="#0072B2")
+DARK = Theme("dark", "#14171c", ink="#e8eaee", soft="#a0a8b5", line="#2c323c", accent="#56B4E9")
 
 
 #: Pixels by which a label of an x axis may leave the plotting area.
@@ -95,10 +81,6 @@ def chart_config(theme: Theme, *, background: str | None = None) -> dict[str, An
     }
 
 
-#: Width of a letter of Arial on average, in sizes of the font.
-_LETTER = 0.55
-
-
 def document(width: float, height: float, parts: Sequence[str]) -> str:
     """Return an SVG on white."""
     size = f'width="{width:.0f}" height="{height:.0f}"'
@@ -141,7 +123,7 @@ def line(x1: float, y1: float, x2: float, y2: float) -> str:
 
 def letters(width: float, size: float) -> int:
     """Return how many letters have room."""
-    return max(4, int(width / (_LETTER * size)))
+    return max(4, int(width / (0.55 * size)))  # a letter of Arial is so wide on average
 
 
 BLUE = "#0072B2"
@@ -201,7 +183,6 @@ _FAMILIES = {
     "fused": ("#B58A63", "kgen myelin foreignnode attention multiheadattention"),
 }
 _FAMILY_OF = {name: family for family, (_, names) in _FAMILIES.items() for name in names.split()}
-_PARTS = ("conv", "gemm", "matmul", "pool", "reformat", "softmax", "myelin")
 
 
 def precision_color(precision: str | None) -> str:
@@ -215,7 +196,8 @@ def type_family(layer_type: str | None) -> str:
     name = (layer_type or "").lower().removeprefix("qlinear")
     if name in _FAMILY_OF:
         return _FAMILY_OF[name]
-    return next((_FAMILY_OF[part] for part in _PARTS if part in name), "other")
+    parts = ("conv", "gemm", "matmul", "pool", "reformat", "softmax", "myelin")
+    return next((_FAMILY_OF[part] for part in parts if part in name), "other")
 
 
 def family_color(family: str | None) -> str:

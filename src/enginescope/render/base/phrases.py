@@ -1,7 +1,4 @@
-"""Figures as words: the one voice of terminal, page and Markdown.
-
-The first figures a reader sees.
-"""
+"""Figures as words: the one voice of terminal, page and Markdown; a reader's first figures."""
 
 from __future__ import annotations
 
@@ -22,19 +19,6 @@ from enginescope.records.run.rounds import RoundsReport
 from enginescope.records.run.run import Outcome, StopReport, WarmUpReport
 from enginescope.render.base.short_names import shorten as shorten
 from enginescope.render.base.short_names import shorten_apart as shorten_apart
-
-_STOP_RULES = {
-    "iterations": "the requested number of iterations was reached",
-    "duration": "the requested time was over",
-    "precision": "the median was known to the requested precision",
-    "max_time": "the time limit was reached before the requested precision",
-    "hard_limit": "the hard time limit was reached before the requested number of samples",
-}
-_WARM_UP_ENDS = {
-    "steady": "ended when the two halves of its last part agreed",
-    "limit": "ended by its time limit, not yet steady",
-    "fixed": "of a fixed length",
-}
 
 
 def stated(*facts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
@@ -162,7 +146,11 @@ def layer_sum_sentence(found: LayerSum) -> str:
     if found.is_own:
         return _bridge_sentence(found)
     if found.profiler_ms is not None:
-        return _estimate_sentence(found, found.profiler_ms)
+        metric = in_text(found.whole_metric or "")
+        how = f"own times, fitted to the {metric}: {profiler_part(found.profiler_ms)}"
+        text = f"Layers {format_ms(found.sum_ms)} ({how}); the profiler reported "
+        text += f"{format_ms(found.raw_ms)} ({_how_added(found)})"
+        return f"{text}; {metric} {format_ms(found.whole_ms)}."
     text = f"The {found.part}s add up to {format_ms(found.sum_ms)} ({_how_added(found)})"
     ratio, difference = found.ratio, found.difference_ms
     if ratio is None or difference is None or found.whole_metric is None:
@@ -196,14 +184,6 @@ def _sum_reason(found: LayerSum) -> str:
     if found.is_own and found.is_graph:
         return "a CUDA graph hides launches"
     return "timing each layer adds to it and keeps layers from overlapping"
-
-
-def _estimate_sentence(layers: LayerSum, profiler_ms: float) -> str:
-    metric = in_text(layers.whole_metric or "")
-    how = f"own times, fitted to the {metric}: {profiler_part(profiler_ms)}"
-    text = f"Layers {format_ms(layers.sum_ms)} ({how}); the profiler reported "
-    text += f"{format_ms(layers.raw_ms)} ({_how_added(layers)})"
-    return f"{text}; {metric} {format_ms(layers.whole_ms)}."
 
 
 def _bridge_sentence(found: LayerSum) -> str:
@@ -252,12 +232,10 @@ def pass_sentence(found: LayerSum) -> str | None:
     return f"In the profiling pass itself a whole iteration took {format_ms(found.pass_whole_ms)}."
 
 
-_PART_NAMES = {"h2d": "H2D", "gpu_compute": "GPU compute", "d2h": "D2H"}
-
-
 def round_trip_sentence(found: RoundTrip) -> str:
     """Say what a round trip consists of, and what of it is not the GPU's work."""
-    parts = ", ".join(f"{_PART_NAMES[name]} {format_ms(ms, 3)}" for name, ms in found.parts)
+    names = {"h2d": "H2D", "gpu_compute": "GPU compute", "d2h": "D2H"}
+    parts = ", ".join(f"{names[name]} {format_ms(ms, 3)}" for name, ms in found.parts)
     share = format_significant(100 * found.outside_ms / found.whole_ms, 2)
     text = (
         f"A round trip of {format_ms(found.whole_ms)} is {parts} on the GPU's clock, and "
@@ -275,17 +253,13 @@ def pipeline_sentence(found: Pipeline) -> str:
         return f"{text}, less than the {compute}: they run at the same time."
     share = format_significant(100 * found.gap_ms / found.period_ms, 2)
     gap = f"{format_ms(found.gap_ms, 3)} ({share} %) between them"
-    return f"{text}, a {compute} and {gap}{_enqueue_text(found.enqueue_ms)}{_loop_text(found)}."
-
-
-def _loop_text(queries: Pipeline) -> str:
-    """Say what calling from Python costs the host beside the enqueue, and what follows."""
-    if not queries.loop_ms:
-        return ""
-    text = f", Python's other calls {format_ms(queries.loop_ms, 3)}"
-    if queries.enqueue_ms is None or queries.enqueue_ms + queries.loop_ms < queries.compute_ms:
-        return text
-    return f"{text}: no less than the GPU computes, so the host limits the throughput"
+    text = f"{text}, a {compute} and {gap}{_enqueue_text(found.enqueue_ms)}"
+    if found.loop_ms:
+        text += f", Python's other calls {format_ms(found.loop_ms, 3)}"
+        host_ms = None if found.enqueue_ms is None else found.enqueue_ms + found.loop_ms
+        if host_ms is not None and host_ms >= found.compute_ms:
+            text += ": no less than the GPU computes, so the host limits the throughput"
+    return f"{text}."
 
 
 def _enqueue_text(ms: float | None) -> str:
@@ -297,13 +271,25 @@ def stop_sentence(stop: StopReport) -> str:
     span = f"{stop.iterations:,} iterations in {format_ms(stop.duration_ms, 3)}"
     if stop.half_width_pct is not None:
         span += f"; interval ± {format_significant(stop.half_width_pct, 2)} %"
-    return f"{_STOP_RULES[stop.rule]} ({span})"
+    rules = {
+        "iterations": "the requested number of iterations was reached",
+        "duration": "the requested time was over",
+        "precision": "the median was known to the requested precision",
+        "max_time": "the time limit was reached before the requested precision",
+        "hard_limit": "the hard time limit was reached before the requested number of samples",
+    }
+    return f"{rules[stop.rule]} ({span})"
 
 
 def warm_up_sentence(report: WarmUpReport) -> str:
     """Say how long the warm-up was and what ended it."""
     span = f"{report.iterations:,} iterations, {format_ms(report.duration_ms, 3)}"
-    return f"{span}, {_WARM_UP_ENDS[report.ended_by]}"
+    ends = {
+        "steady": "ended when the two halves of its last part agreed",
+        "limit": "ended by its time limit, not yet steady",
+        "fixed": "of a fixed length",
+    }
+    return f"{span}, {ends[report.ended_by]}"
 
 
 def outcome_text(outcome: Outcome) -> str:

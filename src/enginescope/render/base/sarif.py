@@ -11,8 +11,6 @@ from urllib.parse import quote
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
 
 def sarif_log(
     runs: Sequence[Sequence[dict[str, Any]]],
@@ -36,7 +34,8 @@ def sarif_log(
         }
         for results in runs
     ]
-    return encode({"$schema": SCHEMA, "version": "2.1.0", "runs": made})
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return encode({"$schema": schema, "version": "2.1.0", "runs": made})
 
 
 def sarif_rule(

@@ -12,9 +12,6 @@ from typing import NamedTuple
 
 from enginescope.core.record import Record, replace
 
-#: Characters kept before the first that differs.
-_CONTEXT = 10
-
 
 def outcome_word(outcome: str) -> str:
     """Return an outcome in a list: a process that is done may have figures with warnings."""
@@ -50,9 +47,11 @@ def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
             short.update(zip(group, cuts, strict=True))
     taken = {name for name in whole if len(name) <= limit}
     for name in whole:
-        if len(name) > limit:
-            short[name] = _free(said[name], short[name], limit, taken)
-            taken.add(short[name])
+        number = 1
+        while len(name) > limit and short[name] in taken:
+            number += 1  # the first that no other text has
+            short[name] = _numbered(said[name], limit, number)
+        taken.add(short[name])
     return [short[text] for text in texts]
 
 
@@ -77,20 +76,11 @@ def _apart(group: Sequence[str], limit: int) -> list[str]:
     columns = enumerate(zip(*group, strict=False))
     differing = next((at for at, column in columns if len(set(column)) > 1), 0)
     begin = limit // 4
-    start = max(begin, differing - _CONTEXT)
+    start = max(begin, differing - 10)
     cuts = [f"{one[:begin]}…{one[start:][: limit - begin - 2]}…" for one in group]
     if len(set(cuts)) == len(group):
         return cuts
     return [_numbered(one, limit, number) for number, one in enumerate(group, 1)]
-
-
-def _free(text: str, short: str, limit: int, taken: set[str]) -> str:
-    """Return `short`, or `text` with the first number that no other text has."""
-    number = 1
-    while short in taken:
-        number += 1
-        short = _numbered(text, limit, number)
-    return short
 
 
 def _numbered(text: str, limit: int, number: int) -> str:
@@ -107,7 +97,6 @@ def _cut(text: str, limit: int, head: int) -> str:
 BETWEEN = " · "
 #: Characters of a backend's name in a table.
 NAME_LENGTH = 34
-_NAME_ENDS = re.compile(r"[:@? ]")
 #: The id of a run, which follows the options.
 _ID = re.compile(r" \([0-9a-f]{6,12}\)$")
 
@@ -133,7 +122,7 @@ class _Label(NamedTuple):
     @property
     def backend(self) -> str:
         """The backend's name, without its precision."""
-        return _NAME_ENDS.split(self.before.rpartition(BETWEEN)[2], maxsplit=1)[0]
+        return re.split(r"[:@? ]", self.before.rpartition(BETWEEN)[2], maxsplit=1)[0]
 
     @property
     def text(self) -> str:
@@ -164,7 +153,11 @@ def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
                     left = tuple(one for one in label.options if one not in shared)
                     labels[at] = label._replace(options=left)
             said.append(f"options of {f'all {name}' if name else 'all'}: {' & '.join(shared)}")
-    texts_of = {key: _within(key, labels, limit) for key in dict.fromkeys(labels)}
+    texts_of = {label: label.text for label in labels}
+    for label, text in texts_of.items():
+        named_alike = sum(other.before == label.before for other in texts_of)
+        if limit is not None and len(text) > limit and named_alike == 1:
+            texts_of[label] = f"{label.before}?…{label.id}"
     said += [
         f"options of {one.before}: {' & '.join(one.options)}"
         for one, text in texts_of.items()
@@ -189,13 +182,6 @@ def on_text(backend: str) -> str:
     """Return what all were on, in words that may be broken: ``on trt with tf32=0 & device=1``."""
     label = _read(backend)
     return f"on {label.before}" + (f" with {' & '.join(label.options)}" if label.options else "")
-
-
-def _within(label: _Label, others: Sequence[_Label], limit: int | None) -> str:
-    named_alike = {other for other in others if other.before == label.before}
-    if limit is None or len(label.text) <= limit or len(named_alike) > 1:
-        return label.text
-    return f"{label.before}?…{label.id}"
 
 
 def _read(text: str) -> _Label:

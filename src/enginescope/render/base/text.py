@@ -22,6 +22,7 @@ from enginescope.judge.samples import Summary
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
 from enginescope.records.notice import Hint, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.render.base import phrases
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.device_phrases import clock_parts, energy_parts, provider_rows
 from enginescope.render.base.facts import (
@@ -39,17 +40,6 @@ from enginescope.render.base.figures import (
     printed_note,
     printed_rows,
 )
-from enginescope.render.base.phrases import (
-    count_text,
-    interval_text,
-    layer_sum_sentence,
-    metric_sentence,
-    outcome_text,
-    path_sentence,
-    rate_formula,
-    shorten_apart,
-    throughput_text,
-)
 from enginescope.render.base.short_names import told_apart
 from enginescope.render.base.text_table import as_text as as_text
 from enginescope.render.base.text_table import screen_width as screen_width
@@ -57,14 +47,8 @@ from enginescope.render.base.text_table import shown_text
 from enginescope.render.base.text_table import table as table
 
 _BARS = "▁▂▃▄▅▆▇█"
-_SPARK_COLUMNS = 32
-_LABEL = 11
-_LOG_LINES = 12
-_RUN_ID = 6
-#: Least columns for a run's subject and backend together, for the backend, between two columns.
-_LEAST_NAMES = 20
-_LEAST_BACKEND = 12
-_GAP = 2
+#: Columns between two columns, and least columns for a run's subject and backend together.
+_GAP, _LEAST_NAMES = 2, 20
 _RUN_NUMBERS = ("median ms", "95 % CI ms", "p99 ms", "n")
 
 
@@ -77,24 +61,39 @@ def summary(
         name: Of the model, if its own does not tell it from others.
         is_whole: With extremes, formulas, layers and every notice.
     """
-    lines: list[RenderableType] = [_title(view.run, width, name), Text()]
+    title = title_beside(subject_line(view.run, name), place_line(view.run), width)
+    options = options_line(view.run)
+    lines: list[RenderableType] = [
+        title.append(f"\n{options}", style="dim") if options else title,
+        Text(),
+    ]
     if view.run.outcome.kind is not OutcomeKind.OK:
         lines += [*failure_lines(view.run), Text()]
     if view.latency is not None:
+        found = view.usability
+        style = "" if found is None or found.verdict == "usable" else "yellow"
+        usable = textwrap.wrap(str(found), width - 2)
         figures = _figures(view, view.latency, width, is_whole=is_whole)
-        lines += [*_usability(view, width), *figures, Text()]
+        lines += [*(Text(f"  {line}", style=style) for line in usable), *figures, Text()]
     elif view.run.outcome.kind is OutcomeKind.OK:
         lines += [*_printed(view, width), Text()]
-    lines += _layers(view) if is_whole else []
+    path, of_layers = (phrases.path_sentence(view), view.layer_sum) if is_whole else (None, None)
+    lines += [label_row("parts", path)] if path else []
+    if of_layers is not None:
+        lines.append(label_row(f"{of_layers.part}s", phrases.layer_sum_sentence(of_layers)))
+    lines += [Text()] if path or of_layers else []
     lines += notice_lines(view.notices, is_whole=is_whole)
     lines.append(Text(f"  run {view.id[:8]}", style="dim"))
     return Group(*lines)
 
 
-def _usability(view: RunView, width: int) -> list[Text]:
-    found = view.usability
-    style = "" if found is None or found.verdict == "usable" else "yellow"
-    return [Text(f"  {line}", style=style) for line in textwrap.wrap(str(found), width - 2)]
+def title_beside(title: str, place: str | None, width: int) -> Text:
+    """Return a title, and where it was measured flush right beside it, or below it."""
+    text = Text(title, style="bold")
+    if place:
+        gap = width - text.cell_len - Text(place).cell_len
+        text.append(" " * gap if gap >= 2 else "\n").append(place, style="dim")
+    return text
 
 
 def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
@@ -107,11 +106,11 @@ def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
         del columns[-1]
     headers, *figures = zip(*columns, strict=True)
     apart = told_apart([backend_text(one.run.job.backend) for one in views])
-    backend = min(max(map(len, apart.labels)), max(_LEAST_BACKEND, spare * 2 // 5))
-    names = shorten_apart(subject_names([one.run.job for one in views]), spare - backend)
-    specs = shorten_apart(apart.labels, backend)
+    backend = min(max(map(len, apart.labels)), max(12, spare * 2 // 5))
+    names = phrases.shorten_apart(subject_names([one.run.job for one in views]), spare - backend)
+    specs = phrases.shorten_apart(apart.labels, backend)
     rows = [
-        (view.id[:_RUN_ID], name, spec, *row)
+        (view.id[:6], name, spec, *row)
         for view, name, spec, row in zip(views, names, specs, figures, strict=True)
     ]
     made = table(("run", "subject", "backend", *headers), rows, right=_RUN_NUMBERS)
@@ -124,7 +123,7 @@ def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
 def _spare(columns: Sequence[Sequence[str]], width: int) -> int:
     """Return what is left of a row for the names of subject and backend."""
     figures = sum(max(map(len, column)) for column in columns)
-    return max(_LEAST_NAMES - 1, width - _RUN_ID - figures - _GAP * (len(columns) + 2))
+    return max(_LEAST_NAMES - 1, width - 6 - figures - _GAP * (len(columns) + 2))
 
 
 def sentence(text: str) -> RenderableType:
@@ -204,25 +203,17 @@ def stacked(tables: Iterable[TextTable], width: int | None = None) -> list[Rende
     return lines
 
 
-#: A narrower terminal gives names of a most length a quarter of its width.
-_NARROW = 72
-#: Columns that shortened names have at least, and those that they have if others can be left out.
-_LEAST_NAME, _FAIR_NAME = 12, 20
-#: Most of the first column of a divided table, and of others, which break.
-_MOST_NAME, _MOST_CELL = 28, 18
-
-
 def _fitted(part: TextTable, width: int) -> TextTable:
-    """Return a table with names shortened, and columns left out until it fits."""
     if not part.shortened and not part.spared:
         return part
     columns = {name: [row[at] for row in part.rows] for at, name in enumerate(part.headers)}
     rest = [name for name in columns if part.shortened.get(name) == 0]
     for name, most in part.shortened.items():
         if most and name in columns:
-            limit = most if width >= _NARROW else min(most, width // 4)
-            columns[name] = shorten_apart(columns[name], limit)
-    wanted = sum(min(_FAIR_NAME, max(map(len, (name, *columns[name])))) for name in rest)
+            limit = most if width >= 72 else min(most, width // 4)
+            columns[name] = phrases.shorten_apart(columns[name], limit)
+    # names have up to 20 columns if others can be left out, and at least 12
+    wanted = sum(min(20, max(map(len, (name, *columns[name])))) for name in rest)
 
     def room() -> int:
         kept = [(name, *cells) for name, cells in columns.items() if name not in rest]
@@ -233,17 +224,16 @@ def _fitted(part: TextTable, width: int) -> TextTable:
             break
         columns.pop(name, None)
     for name in rest:
-        most = max(_LEAST_NAME, room() // len(rest) - (name == part.headers[-1]))
-        columns[name] = shorten_apart(columns[name], most)
+        most = max(12, room() // len(rest) - (name == part.headers[-1]))
+        columns[name] = phrases.shorten_apart(columns[name], most)
     rows = tuple(zip(*columns.values(), strict=True))
     return replace(part, headers=tuple(columns), rows=rows)
 
 
 def _divided(part: TextTable, width: int) -> Iterator[TextTable]:
-    """Yield a table as several, each with the first column and as many others as have room."""
     columns = list(zip(part.headers, *part.rows, strict=True))
     longest, *lengths = (max(map(len, column)) for column in columns)
-    first, widths = _GAP + min(_MOST_NAME, longest), [_GAP + min(_MOST_CELL, n) for n in lengths]
+    first, widths = _GAP + min(28, longest), [_GAP + min(18, length) for length in lengths]
     groups: list[list[int]] = [[]]
     for at, each in enumerate(widths):
         if groups[-1] and first + sum(widths[one] for one in groups[-1]) + each > width:
@@ -255,15 +245,6 @@ def _divided(part: TextTable, width: int) -> Iterator[TextTable]:
         yield replace(part, headers=headers, rows=tuple(rows))
 
 
-def _title(run: Run, width: int, name: str | None) -> Text:
-    title = Text(subject_line(run, name), style="bold")
-    where, options = place_line(run), options_line(run)
-    gap = width - title.cell_len - Text(where or "").cell_len
-    if where is not None:
-        title.append(" " * gap if gap >= 2 else "\n").append(where, style="dim")
-    return title.append(f"\n{options}", style="dim") if options else title
-
-
 def _figures(
     view: RunView, latency: Summary, width: int, *, is_whole: bool
 ) -> list[RenderableType]:
@@ -271,17 +252,24 @@ def _figures(
     known = (one for one in latency.percentiles if one.p in SHOWN)
     percentiles = [Text(value_text(one), style="yellow" if one.mark else "") for one in known]
     label = "compute" if latency.metric == "gpu_compute" else "latency"
-    count = Text(f"{interval_text(latency)}, {count_text(latency)}")
+    count = Text(f"{phrases.interval_text(latency)}, {phrases.count_text(latency)}")
     lines = _rows(label, [median, count, *percentiles], width)
     lines += _rows("", _spread(latency), width) if is_whole else []
     if latency.metric != "latency":
-        lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
+        lines.append(
+            _hanging(_lead(""), Text(phrases.metric_sentence(latency.metric), style="dim"))
+        )
     lines += _labelled(part_rows(view), width)
     if view.throughput:
-        definition = Text(f"({rate_formula(view)})", style="dim")
-        parts = [Text(throughput_text(view) or ""), *([definition] if is_whole else [])]
+        definition = Text(f"({phrases.rate_formula(view)})", style="dim")
+        parts = [Text(phrases.throughput_text(view) or ""), *([definition] if is_whole else [])]
         lines += _rows("throughput", parts, width)
-    lines += _rows("start", list(map(Text, _start(view.run))), width)
+    phases = (("load", "load"), ("first_inference", "first inference"))
+    known_ms = ((view.run.phase_ms(phase), name) for phase, name in phases)
+    times = " · ".join(f"{format_ms(ms, 3)} {name}" for ms, name in known_ms if ms is not None)
+    peak = view.run.peak_memory_bytes
+    memory = f"{format_bytes(peak)} peak until the loop ended" if peak is not None else ""
+    lines += _rows("start", list(map(Text, filter(None, (times, memory)))), width)
     lines += [label_row(name, text) for name, text in provider_rows(view)]
     gpu = (
         ("energy", energy_parts(view.energy) if view.energy else ()),
@@ -302,7 +290,7 @@ def _printed(view: RunView, width: int) -> list[RenderableType]:
 
 
 def _sparkline(view: RunView, width: int) -> list[RenderableType]:
-    found = view.sparkline(_SPARK_COLUMNS)
+    found = view.sparkline(32)
     if found is None:
         return []
     most = max(found.counts)
@@ -323,28 +311,6 @@ def _spread(latency: Summary) -> list[Text]:
     return [Text(f"min {least}"), Text(mean), Text(f"max {most}")]
 
 
-def _start(run: Run) -> list[str]:
-    phases = (("load", "load"), ("first_inference", "first inference"))
-    known = ((run.phase_ms(phase), name) for phase, name in phases)
-    times = " · ".join(f"{format_ms(ms, 3)} {name}" for ms, name in known if ms is not None)
-    peak = run.peak_memory_bytes
-    memory = f"{format_bytes(peak)} peak until the loop ended" if peak is not None else ""
-    return list(filter(None, (times, memory)))
-
-
-def _layers(view: RunView) -> list[RenderableType]:
-    path = path_sentence(view)
-    lines = [label_row("parts", path)] if path else []
-    if view.layer_sum is not None:
-        found = view.layer_sum
-        lines.append(label_row(f"{found.part}s", layer_sum_sentence(found)))
-    return [*lines, Text()] if lines else []
-
-
-#: Notices of a screen that is not whole.
-_FEW_NOTICES = 3
-
-
 def notice_lines(notices: Sequence[Notice], *, is_whole: bool = True) -> list[RenderableType]:
     """Return notices as lines, a blank one after them; nothing without any.
 
@@ -353,7 +319,7 @@ def notice_lines(notices: Sequence[Notice], *, is_whole: bool = True) -> list[Re
     """
     lines: list[RenderableType] = []
     every = weightiest(notices)
-    shown = every if is_whole else every[:_FEW_NOTICES]
+    shown = every if is_whole else every[:3]
     for notice in shown:
         warning = notice.level == "warning"
         mark = Text("  ! " if warning else "  · ", style="bold yellow" if warning else "dim")
@@ -368,11 +334,11 @@ def notice_lines(notices: Sequence[Notice], *, is_whole: bool = True) -> list[Re
 def failure_lines(run: Run) -> list[RenderableType]:
     """Return how a run failed, why, what to do, and the end of its log."""
     outcome = run.outcome
-    lines = [label_row("outcome", outcome_text(outcome), style="bold red")]
+    lines = [label_row("outcome", phrases.outcome_text(outcome), style="bold red")]
     lines += [label_row("why", outcome.message)] if outcome.message else []
     lines += [label_row("next", outcome.hint)] if outcome.hint else []
     if outcome.detail:
-        last = outcome.detail.rstrip().splitlines()[-_LOG_LINES:]
+        last = outcome.detail.rstrip().splitlines()[-12:]
         lines += [Text(), Text("  last lines of its log", style="dim")]
         lines += [_hanging(Text("  | ", style="dim"), Text(line)) for line in last]
     return lines
@@ -414,7 +380,7 @@ def label_row(label: str, text: str, style: str = "") -> RenderableType:
 
 
 def _lead(label: str) -> Text:
-    return Text(f"  {label:<{_LABEL - 1}} ")
+    return Text(f"  {label:<10} ")
 
 
 def _hanging(lead: Text, text: Text) -> RenderableType:

@@ -34,19 +34,16 @@ def start_text(found: Bisected) -> str:
     return f"{step.pair.node} ({step.pair.operator}), tensor {step.tensor}{before}{unseen}"
 
 
-#: Cause of a search that finds no start -> what that means.
-_UNSEEN = {
-    "gone": "the runtime then fuses or places layers differently; the cause is an optimization or "
-    "a fused kernel",
-    "unpaired": "no floating-point output has a counterpart in the reference",
-}
-
-
 def why_text(found: Bisected) -> str | None:
     """Return what the figures say of the cause, and whether the reference has another operator."""
     step = found.first_step
     if step is None:
-        return _UNSEEN.get(found.cause)
+        unseen = {
+            "gone": "the runtime then fuses or places layers differently; the cause is an "
+            "optimization or a fused kernel",
+            "unpaired": "no floating-point output has a counterpart in the reference",
+        }
+        return unseen.get(found.cause)
     text, pair = _cause_text(found, step), step.pair
     if not pair.is_replaced:
         return text
@@ -105,7 +102,7 @@ def _inputs_text(step: GrowthStep) -> str:
 def _not_compared_text(step: GrowthStep) -> str:
     names = step.not_compared
     verb = "was" if len(names) == 1 else "were"
-    return f"{few(names, _MOST_NAMES)} {verb} not compared" if names else ""
+    return f"{few(names, 4)} {verb} not compared" if names else ""
 
 
 def inputs_cell(step: GrowthStep) -> str:
@@ -132,51 +129,42 @@ def odd_text(step: GrowthStep) -> str:
     return f"{parts} of {error.elements:,}"
 
 
-def not_finite_text(found: Bisected) -> str | None:
-    """Return where NaN or infinities come first, if that is elsewhere than the start."""
-    step = found.first_not_finite
-    if step is None or step.tensor == found.first:
-        return None
-    return f"first in {step.tensor} ({step.pair.operator}): {odd_text(step)}"
-
-
-def beside_text(found: Bisected) -> str | None:
-    """Return the overflow that the converted reference has too."""
-    step = found.step(found.beside)
-    if step is None:
-        return None
-    node = f"{step.pair.node} ({step.pair.operator})"
-    return f"{node}: {_overflow_text(found, step)}; the converted reference has it too"
-
-
-def also_text(found: Bisected) -> str | None:
-    """Return further tensors over their limits that nothing over them leads to."""
-    others = [start for start in found.starts if start.tensor != found.first]
-    names = [
-        f"{other.tensor} ({other.pair.operator}"
-        f"{'' if other.reaches_output else ', no output shows it'})"
-        for other in others
+def _facts(found: Bisected) -> tuple[tuple[str, str], ...]:
+    odd, beside, odd_at, overflow = found.first_not_finite, found.step(found.beside), "", ""
+    if odd and odd.tensor != found.first:
+        odd_at = f"first in {odd.tensor} ({odd.pair.operator}): {odd_text(odd)}"
+    if beside:
+        node = f"{beside.pair.node} ({beside.pair.operator})"
+        text = _overflow_text(found, beside)
+        overflow = f"{node}: {text}; the converted reference has it too"
+    also = [
+        f"{start.tensor} ({start.pair.operator}"
+        f"{'' if start.reaches_output else ', no output shows it'})"
+        for start in found.starts
+        if start.tensor != found.first
     ]
-    return few(names, 3) or None
-
-
-def scope_text(found: Bisected) -> str:
-    """Return what was looked at and how."""
     looked = f"{len(found.steps):,} of {found.tensors:,} tensors"
     times = "1 marked copy" if found.rounds == 1 else f"{found.rounds:,} marked copies"
     alone = f"; {found.alone:,} have no counterpart" if found.alone else ""
-    return f"{looked} in {times}{alone}; {found.optimisation}"
+    return stated(
+        ("why", why_text(found)),
+        ("not finite", odd_at),
+        ("beside it", overflow),
+        ("also over", few(also, 3)),
+        ("looked at", f"{looked} in {times}{alone}; {found.optimisation}"),
+    )
 
 
 def growth_row(step: GrowthStep, found: Bisected) -> tuple[str, ...]:
     """Return tensor, operator, verdict, error, its inputs' error, own error, |reference|."""
+    own = step.own_error
     return (
         step.tensor,
         step.pair.operator,
         "starts" if step.tensor == found.first else "over" if step.error.over else "ok",
         figure_text(step),
         inputs_cell(step),
-        own_text(step),
+        "not finite" if own is not None and math.isinf(own) else error_text(own),
         magnitude(step.error.reference_peak),
     )
 
@@ -184,12 +172,6 @@ def growth_row(step: GrowthStep, found: Bisected) -> tuple[str, ...]:
 def figure_text(step: GrowthStep) -> str:
     """Return the error of a step; that it is not finite in a word."""
     return "not finite" if step.error.odd else error_text(step.error.error)
-
-
-def own_text(step: GrowthStep) -> str:
-    """Return what a node adds by itself."""
-    own = step.own_error
-    return "not finite" if own is not None and math.isinf(own) else error_text(own)
 
 
 def magnitude(value: float | None) -> str:
@@ -203,33 +185,23 @@ def magnitude(value: float | None) -> str:
 
 #: Marks a proposal: no other one is both faster and closer.
 FRONT = "◆"
-_MOST_NAMES = 4
 
 
 def suggestion_text(found: PrecisionTrials) -> str:
-    """Return what to keep in FP32, in one sentence."""
+    """Return what to keep in FP32, in one sentence: the first 4 nodes by name."""
     if found.why_none:
         return f"nothing to try: {found.why_none}"
+    one, text = found.suggested, "no proposal brings the outputs within their limits"
+    if one is not None and one.kind == "none":
+        text = "nothing: the outputs are within their limits, and no proposal is faster"
+    elif one is not None:
+        figures = f"{format_ms(one.latency_ms)}, err ÷ spread {error_text(one.error)}"
+        text = f"everything: no smaller proposal passes and is faster ({figures})"
+        if one.kind != "all":
+            saved = "; everything in FP32 is no slower" if found.saves_nothing else ""
+            text = f"{few(one.proposal.nodes, 4)} ({figures}){saved}"
     reason = "; latency is not a reason for reduced precision on this backend"
-    return _suggestion(found) + (reason if found.latency_is_no_reason else "")
-
-
-def _suggestion(found: PrecisionTrials) -> str:
-    one = found.suggested
-    if one is None:
-        return "no proposal brings the outputs within their limits"
-    if one.kind == "none":
-        return "nothing: the outputs are within their limits, and no proposal is faster"
-    figures = f"{format_ms(one.latency_ms)}, err ÷ spread {error_text(one.error)}"
-    if one.kind == "all":
-        return f"everything: no smaller proposal passes and is faster ({figures})"
-    saved = "; everything in FP32 is no slower" if found.saves_nothing else ""
-    return f"{kept_text(one)} ({figures}){saved}"
-
-
-def kept_text(one: PrecisionTrial) -> str:
-    """Return the nodes that stay in FP32, the first of them by name."""
-    return few(one.proposal.nodes, _MOST_NAMES)
+    return text + (reason if found.latency_is_no_reason else "")
 
 
 def trial_row(one: PrecisionTrial, found: PrecisionTrials) -> tuple[str, ...]:
@@ -250,15 +222,8 @@ def trial_row(one: PrecisionTrial, found: PrecisionTrials) -> tuple[str, ...]:
     )
 
 
-def failures(found: PrecisionTrials) -> tuple[str, ...]:
-    """Return why trials could not be made, one sentence each."""
-    failed = (trial for trial in found.trials if trial.failure)
-    return tuple(f"{trial.proposal.title}: {trial.failure}" for trial in failed)
-
-
 #: More points than a picture can tell apart: of the rest those with the largest errors stay.
 _POINTS = 3_000
-_TABLE_ROWS = 400
 _WITHIN, _OVER, _START, _ODD = "within the limit", "over the limit", "where it starts", "not finite"
 #: Kind of a point -> its color and its mark.
 _LOOKS = {
@@ -281,7 +246,11 @@ _ERROR = quantity("error", "RMSE ÷ spread of the reference", scale={"type": "lo
 
 def error_growth(found: Bisected, key: str) -> Chart | None:
     """RMSE ÷ spread of every tensor looked at; ``None`` where there is no error at all."""
-    shown = _thinned(found)
+    shown = found.steps
+    if len(shown) > _POINTS:
+        order = sorted(shown, key=lambda one: (-one.error.odd, -(one.error.error or 0.0)))
+        kept = {one.tensor for one in order[:_POINTS]} | {found.first}
+        shown = tuple(step for step in shown if step.tensor in kept)
     drawn = [one for one in shown if one.error.odd or one.error.error]
     if not drawn:
         return None
@@ -295,12 +264,18 @@ def error_growth(found: Bisected, key: str) -> Chart | None:
         subtitle.append("Tensors with NaN or infinities are drawn at the upper edge")
     if len(shown) < len(found.steps):
         subtitle.append(f"{len(shown):,} of {len(found.steps):,} tensors, the largest among them")
-    rows = [_row(one, found, 3 * top) for one in found.steps[:_TABLE_ROWS]]
+    rows = [_row(one, found, 3 * top) for one in found.steps[:400]]
+    layers = [_points([_row(one, found, 3 * top) for one in drawn])]
+    if found.limit:
+        line = [{"error": found.limit, "what": f"limit of {found.tolerance}"}]
+        rule = {"type": "rule", "color": GREY, "strokeDash": [4, 4]}
+        tips = tooltip(what="line", error="RMSE ÷ spread#")
+        layers.insert(0, marks(line, rule, y=_ERROR, tooltip=tips))
     return Chart(
         key=key,
         title="The error along the model, from its inputs to its outputs",
         subtitle=tuple(subtitle),
-        spec={"layer": [*_limit(found), _points([_row(one, found, 3 * top) for one in drawn])]},
+        spec={"layer": layers},
         table=ChartTable(
             headers=tuple(_COLUMNS.values()),
             rows=tuple(tuple(str(row[name]) for name in _COLUMNS) for row in rows),
@@ -325,14 +300,6 @@ def _row(one: GrowthStep, found: Bisected, edge: float) -> Spec:
     }
 
 
-def _thinned(found: Bisected) -> tuple[GrowthStep, ...]:
-    if len(found.steps) <= _POINTS:
-        return found.steps
-    order = sorted(found.steps, key=lambda one: (-one.error.odd, -(one.error.error or 0.0)))
-    kept = {one.tensor for one in order[:_POINTS]} | {found.first}
-    return tuple(step for step in found.steps if step.tensor in kept)
-
-
 def _points(rows: list[Spec]) -> Spec:
     kinds = [kind for kind in _LOOKS if any(row["kind"] == kind for row in rows)]
     colors, shapes = (list(looks) for looks in zip(*(_LOOKS[kind] for kind in kinds), strict=True))
@@ -350,18 +317,6 @@ def _points(rows: list[Spec]) -> Spec:
     )
 
 
-def _limit(found: Bisected) -> list[Spec]:
-    if not found.limit:
-        return []
-    row = {"error": found.limit, "what": f"limit of {found.tolerance}"}
-    rule = {"type": "rule", "color": GREY, "strokeDash": [4, 4]}
-    return [marks([row], rule, y=_ERROR, tooltip=tooltip(what="line", error="RMSE ÷ spread#"))]
-
-
-_STEP_HEADERS = ("tensor", "operator", "", "err ÷ spread", "inputs'", "own", "|reference|")
-_TRIAL_HEADERS = ("kept in FP32", "nodes", "", "err ÷ spread", "median ms", "95 % CI ms", FRONT)
-
-
 def inside_part(found: Bisected, key: str) -> Part:
     """Return where the error starts, why, and the tensors that tell it.
 
@@ -369,11 +324,12 @@ def inside_part(found: Bisected, key: str) -> Part:
         key: Of its anchor and its chart; no other's.
     """
     steps = telling_steps(found)
+    headers = ("tensor", "operator", "", "err ÷ spread", "inputs'", "own", "|reference|")
     table = TextTable(
         title="The start, what leads to it and what follows, and the outputs",
-        headers=_STEP_HEADERS,
+        headers=headers,
         rows=tuple(growth_row(step, found) for step in steps),
-        numbers=_STEP_HEADERS[3:],
+        numbers=headers[3:],
         shortened={"tensor": 0, "operator": 12},
         spared=("own", "|reference|"),
     )
@@ -382,13 +338,7 @@ def inside_part(found: Bisected, key: str) -> Part:
         key=f"{key}-inside",
         label="starts at" if found.first else "inside",
         answer=start_text(found),
-        facts=stated(
-            ("why", why_text(found)),
-            ("not finite", not_finite_text(found)),
-            ("beside it", beside_text(found)),
-            ("also over", also_text(found)),
-            ("looked at", scope_text(found)),
-        ),
+        facts=_facts(found),
         tables=(table,) if steps else (),
         notices=found.notices,
         charts=(chart,) if chart else (),
@@ -398,13 +348,14 @@ def inside_part(found: Bisected, key: str) -> Part:
 def precision_part(found: PrecisionTrials, key: str) -> Part:
     """Return what to keep in FP32, and the trials that show it; `key` begins its anchor."""
     one = found.suggested
+    headers = ("kept in FP32", "nodes", "", "err ÷ spread", "median ms", "95 % CI ms", FRONT)
     table = TextTable(
         title="Proposals",
-        headers=_TRIAL_HEADERS,
+        headers=headers,
         rows=tuple(trial_row(trial, found) for trial in found.trials),
-        numbers=(_TRIAL_HEADERS[1], *_TRIAL_HEADERS[3:6]),
+        numbers=(headers[1], *headers[3:6]),
         note=f"{FRONT} no other proposal is both faster and closer to the reference",
-        shortened={_TRIAL_HEADERS[0]: 0},
+        shortened={headers[0]: 0},
         spared=("95 % CI ms",),
     )
     return Part(
@@ -416,7 +367,11 @@ def precision_part(found: PrecisionTrials, key: str) -> Part:
                 ("that is", one.specification if one and one.kind != "none" else None),
                 ("tried by", found.way and f"{found.way}; {found.samples:,} samples each"),
             ),
-            *(("failed", failure) for failure in failures(found)),
+            *(
+                ("failed", f"{trial.proposal.title}: {trial.failure}")
+                for trial in found.trials
+                if trial.failure
+            ),
         ),
         tables=(table,) if found.trials else (),
     )
@@ -454,6 +409,7 @@ def bisect_data(found: Bisected) -> dict[str, Any]:
 
 def _step(one: GrowthStep) -> dict[str, Any]:
     error = one.error
+    counts = ("elements", "nan", "infinite", "finite_only_here")
     return {
         "position": one.position,
         "tensor": one.tensor,
@@ -467,10 +423,7 @@ def _step(one: GrowthStep) -> dict[str, Any]:
         "peak_to_spread": error.peak,
         "max_abs_error": error.max_abs_error,
         "reference_peak": error.reference_peak,
-        "elements": error.elements,
-        "nan": error.nan,
-        "infinite": error.infinite,
-        "finite_only_here": error.finite_only_here,
+        **{name: getattr(error, name) for name in counts},
         "inputs": one.inputs,
         "inputs_error_to_spread": one.inputs_error if one.inputs_error != math.inf else None,
         "inputs_not_compared": one.not_compared,

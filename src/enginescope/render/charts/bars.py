@@ -35,9 +35,6 @@ from enginescope.render.html.images import (
 )
 
 ROW_HEIGHT = 19
-#: Letters of a name that have room in a wide picture and in a narrow one.
-_NAME_LENGTHS = (40, 18)
-_LABEL = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
 #: Less than half of a narrow page.
 LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
 X_TITLE = "time per iteration, ms"
@@ -54,7 +51,8 @@ def group_color(
 
 def row_axis(**more: object) -> Spec:
     """Return the channel of rows below each other, with the names of `labels_of`."""
-    axis = {"labelExpr": _LABEL, "labelLimit": LABEL_WIDTH, "ticks": False, **more}
+    label = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
+    axis = {"labelExpr": label, "labelLimit": LABEL_WIDTH, "ticks": False, **more}
     return {"field": "row", "type": "nominal", "sort": None, "title": None, "axis": axis}
 
 
@@ -123,9 +121,10 @@ def _bars(
         tooltip=tips_channel,
         **({"color": color} if color else {}),
     )
-    texts = {row: _bar_text(total, x_title) for row, total in sums.items() if row in known}
     figures: list[Spec] = [
-        {"row": row, "value": total if row in texts else 0, "text": texts.get(row, UNKNOWN)}
+        {"row": row, "value": total, "text": _bar_text(total, x_title)}
+        if row in known
+        else {"row": row, "value": 0, "text": UNKNOWN}
         for row, total in sums.items()
     ]
     text = {"type": "text", "align": "left", "dx": 4}
@@ -149,7 +148,7 @@ def _bar_text(value: float, title: str) -> str:
 def labels_of(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
     """Return the name beside each bar for a wide and for a narrow picture, see `row_axis`."""
     names = [row["label"] for row in rows]
-    both = zip(*(shorten_apart(names, length) for length in _NAME_LENGTHS), strict=True)
+    both = zip(*(shorten_apart(names, length) for length in (40, 18)), strict=True)
     return {row["row"]: label for row, label in zip(rows, both, strict=True)}
 
 
@@ -204,11 +203,7 @@ def layer_bars(
     )
 
 
-_MORE, _LESS, _TOTAL = "more time", "less time", "measured"
-#: Kind of a bar -> its color.
-_COLORS = {_TOTAL: BLUE, _MORE: WORSE, _LESS: BETTER, "yours": SIDES[1]}
-#: Room for a figure beside a bar, of the bars' span.
-_FIGURE = 0.4
+_MORE, _LESS = "more time", "less time"
 
 
 class Bar(Record, frozen=True, kw_only=True):
@@ -279,8 +274,10 @@ def _rows(bars: Sequence[Bar]) -> list[Spec]:
 
 
 def _spec(rows: list[Spec], title: str, scale: Sequence[Bar], *, is_cut: bool) -> Spec:
-    colors = {kind: of for kind, of in _COLORS.items() if any(row["kind"] == kind for row in rows)}
+    kinds = {row["kind"] for row in rows}
+    every = {"measured": BLUE, _MORE: WORSE, _LESS: BETTER, "yours": SIDES[1]}
     legend = {"title": None, "symbolType": "square", "symbolOpacity": 1}
+    colors = {kind: color for kind, color in every.items() if kind in kinds}
     color = category("kind", colors, legend=legend)
     low, middle, high = _with_room(scale, is_cut=is_cut)
     x = quantity("start", title, scale={"domain": [low, high], "nice": False}, axis=X_TICKS)
@@ -326,4 +323,4 @@ def _with_room(bars: Sequence[Bar], *, is_cut: bool) -> tuple[float, float, floa
     span, middle = (high - low) or high or 1.0, (low + high) / 2
     right = max((end[1] for end in ends if end[0] <= middle), default=low)
     first = max(0.0, low - 0.04 * span) if is_cut else min(0.0, *(end[0] for end in ends))
-    return first, middle, max(high + 0.04 * span, right + _FIGURE * span)
+    return first, middle, max(high + 0.04 * span, right + 0.4 * span)

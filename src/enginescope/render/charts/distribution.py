@@ -17,22 +17,14 @@ from enginescope.analysis.claims.run_claims import (
 )
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Percentile, Summary
-from enginescope.judge.stats.describe import Histogram
 from enginescope.judge.units import format_ms
 from enginescope.render.base.phrases import count_text, in_text, metric_title
 from enginescope.render.charts.overlay import is_skewed
 from enginescope.render.charts.tip_table import table_of_tips
 from enginescope.render.html.images import X_TICKS, Chart, Spec, marks, quantity, tooltip, zoomable
 
-_LABEL_TOP = 8
 _LABEL_STEP = 16
-#: What a character of a label takes of the width of a picture on a phone; the gap is one more.
-_CHARACTER = 0.023
-#: Bins of a logarithmic axis.
-_LOG_BINS = 60
-_LOG = "The axis is logarithmic: p95 is over three medians"
 _BIN = {"low": "from, ms#", "high": "to, ms#", "n": "samples"}
-_X_AXIS = {**X_TICKS, "grid": False}
 
 
 def latency_distribution(view: RunView) -> Chart | None:
@@ -46,40 +38,43 @@ def latency_distribution(view: RunView) -> Chart | None:
         return None
     edges, counts = np.asarray(histogram.edges_ms), np.asarray(histogram.counts)
     if is_log := is_skewed(values_ms := samples.values_ms):
-        edges = np.geomspace(values_ms.min(), values_ms.max(), _LOG_BINS + 1)
+        edges = np.geomspace(values_ms.min(), values_ms.max(), 61)
         edges[-1] = values_ms.max()  # rounding leaves out no sample
         counts, _ = np.histogram(values_ms, edges)
     pairs = zip(edges.tolist(), edges[1:].tolist(), counts.tolist(), strict=False)
     bins = [{"low": low, "high": high, "n": n} for low, high, n in pairs]
     ends = (bins[0]["low"], bins[-1]["high"])
     rules = _rules(latency, *ends, is_log=is_log)
-    x = log_axis(ends) if is_log else {"scale": {"zero": False, "nice": False}, "axis": _X_AXIS}
+    x: Spec = {"scale": {"zero": False, "nice": False}, "axis": {**X_TICKS, "grid": False}}
     # Each twice: first as a halo that keeps the letters apart from bars and lines.
     labels = [_label(rule, style) for rule in rules for style in ("halo", "text")]
-    layers = [_bars(bins, x), *_interval(latency), *map(_rule, rules), *labels]
+    layers = [_bars(bins, log_axis(ends) if is_log else x)]
+    if interval := latency.median_interval:
+        band = {"type": "rect", "style": "accent-band", "clip": True}
+        low_high = [{"low": interval.low, "high": interval.high}]
+        layers.append(marks(low_high, band, x=quantity("low", ""), x2={"field": "high"}))
+    beyond = (
+        (histogram.n_below, f"below {histogram.edges_ms[0]:.4g} ms"),
+        (histogram.n_above, f"above {histogram.edges_ms[-1]:.4g} ms"),
+    )
+    outside = ", ".join(f"{count:,} {where}" for count, where in beyond if count)
+    how = outside and f"Samples outside the scale: {outside}"
+    if is_log:
+        how = "The axis is logarithmic: p95 is over three medians"
     return Chart(
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
         subtitle=(
             " · ".join((f"{_median(latency)}, {count_text(latency)}", *shown_texts(latency))),
-            *((_LOG,) if is_log else _outside(histogram)),
+            *((how,) if how else ()),
         ),
-        spec=zoomable(layers),
+        spec=zoomable([*layers, *map(_rule, rules), *labels]),
         table=table_of_tips(bins, _BIN),
     )
 
 
 def _median(latency: Summary) -> str:
     return f"median {format_ms(latency.median_ms)}"
-
-
-def _outside(histogram: Histogram) -> tuple[str, ...]:
-    ends = (
-        (histogram.n_below, f"below {histogram.edges_ms[0]:.4g} ms"),
-        (histogram.n_above, f"above {histogram.edges_ms[-1]:.4g} ms"),
-    )
-    parts = [f"{count:,} {where}" for count, where in ends if count]
-    return (f"Samples outside the scale: {', '.join(parts)}",) if parts else ()
 
 
 def _bars(bins: list[Spec], x: Spec) -> Spec:
@@ -92,15 +87,6 @@ def _bars(bins: list[Spec], x: Spec) -> Spec:
         y=quantity("n", "samples", scale=scale, axis={"tickCount": 5}),
         tooltip=tooltip(**_BIN),
     )
-
-
-def _interval(latency: Summary) -> list[Spec]:
-    interval = latency.median_interval
-    if interval is None:
-        return []
-    band = {"type": "rect", "style": "accent-band", "clip": True}
-    ends = [{"low": interval.low, "high": interval.high}]
-    return [marks(ends, band, x=quantity("low", ""), x2={"field": "high"})]
 
 
 def _rules(latency: Summary, low: float, high: float, *, is_log: bool) -> list[Spec]:
@@ -123,12 +109,12 @@ def _placed(rules: list[Spec]) -> list[Spec]:
     """
     bound = 1.0
     for one in reversed(rules):
-        reach = (len(one["label"]) + 1) * _CHARACTER
+        reach = 0.023 * (len(one["label"]) + 1)  # of a picture on a phone
         one["right"] = one["part"] + reach > 1 or one["part"] > bound
         bound = one["part"] - reach if one["right"] else bound
     onward = [rule for rule in rules if not rule["right"]]
     for row, one in enumerate((*onward, *(rule for rule in reversed(rules) if rule["right"]))):
-        one["row"] = _LABEL_TOP + row * _LABEL_STEP
+        one["row"] = 8 + row * _LABEL_STEP
     return rules
 
 
@@ -151,7 +137,6 @@ def _label(rule: Spec, style: str) -> Spec:
     return marks([rule], text, **place, text={"field": "label"})
 
 
-_ALL_MARKED = 90
 _POINT = {"name": "percentile", "y": "latency, ms#", "effective": "effective n", "sure": "95 % CI"}
 
 
@@ -199,7 +184,7 @@ def _curve_row(one: Percentile) -> Spec:
         "name": percentile_name(one.p),
         "y": one.value_ms,
         "stated": one.mark is None,
-        "marked": one.p >= _ALL_MARKED or one.p % 10 == 0,
+        "marked": one.p >= 90 or one.p % 10 == 0,
         "sure": range_or_mark(one),
         "effective": f"{int(one.effective_n):,}",
         **ends,

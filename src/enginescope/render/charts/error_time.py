@@ -9,9 +9,6 @@ from enginescope.render.base.palette import GREY
 from enginescope.render.html.images import Spec, category, quantity
 from enginescope.render.html.images import marks as layer
 
-#: Errors of 0 alone are drawn as a tenth of this: they have no logarithm.
-_LEAST = 1e-9
-
 
 def error_time(
     points: Sequence[Spec],
@@ -31,13 +28,19 @@ def error_time(
         tips: Tooltip of a mark.
     """
     errors = [point["error"] for point in points if point["error"] > 0]
-    floor = min(errors, default=_LEAST) / 10
+    floor = min(errors, default=1e-9) / 10  # errors of 0 have no logarithm
     rows = [{**point, "drawn": max(point["error"], floor)} for point in points]
-    y = quantity("drawn", f"{y_title} (log)", scale=_SCALE, axis=_axis(rows, errors, floor))
+    axis: Spec = {"tickCount": 5, "format": ".1~e"}
+    if len(errors) < len(rows):  # one of 0 has the lowest tick
+        words = f"datum.value < {1.01 * floor!r} ? '0' : format(datum.value, '.1~e')"
+        axis = {"values": [floor, *_steps(errors)], "labelExpr": words}
+    scale = {"type": "log", "nice": False, "padding": 22}
+    legend: Spec = {"orient": "top", "columns": 1, "title": None, "labelLimit": 300}
+    y = quantity("drawn", f"{y_title} (log)", scale=scale, axis=axis)
     best = sorted((row for row in rows if row["is_best"]), key=lambda row: row["time"])
     shown = [kind for kind in marks if any(row["kind"] == kind for row in rows)]
     color, shape = (
-        category("kind", {kind: marks[kind][part] for kind in shown}, legend=_LEGEND)
+        category("kind", {kind: marks[kind][part] for kind in shown}, legend=legend)
         for part in (0, 1)
     )
     line = {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": GREY}
@@ -50,18 +53,6 @@ def error_time(
         layer(rows, {"type": "rule", "strokeWidth": 1.4}, **ends),
         layer(rows, point, x=x, y=y, **looks, tooltip=tips),
     ]
-
-
-_SCALE: Spec = {"type": "log", "nice": False, "padding": 22}
-_LEGEND: Spec = {"orient": "top", "columns": 1, "title": None, "labelLimit": 300}
-
-
-def _axis(rows: Sequence[Spec], errors: Sequence[float], floor: float) -> Spec:
-    """Return the axis of errors; one of 0 has the lowest tick."""
-    if len(errors) == len(rows):
-        return {"tickCount": 5, "format": ".1~e"}
-    words = f"datum.value < {1.01 * floor!r} ? '0' : format(datum.value, '.1~e')"
-    return {"values": [floor, *_steps(errors)], "labelExpr": words}
 
 
 def _steps(errors: Sequence[float]) -> list[float]:

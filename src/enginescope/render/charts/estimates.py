@@ -80,7 +80,14 @@ def estimate_chart(
         reference: Where the dashed line stands; ``None``: there is none.
         lines, dashed: What the lines are.
     """
-    rows = [_row(at, estimate) for at, estimate in enumerate(estimates)]
+    rows: list[Spec] = []
+    for at, estimate in enumerate(estimates):
+        row: Spec = {"row": f"{at:03}", "label": estimate.name, "name": estimate.name}
+        row |= {"kind": estimate.kind, "value": estimate.value, "ends": "—"}
+        row |= {} if estimate.limit is None else {"limit": estimate.limit}
+        if (low := estimate.low) is not None and (high := estimate.high) is not None:
+            row |= {"low": low, "high": high, "ends": range_text(low, high, 4)}
+        rows.append(row)
     if reference is not None and all("low" not in row for row in rows):
         return None
     verdict = {} if reference is None else {"kind": "verdict"}
@@ -99,16 +106,6 @@ def estimate_chart(
         height=rows_height(len(rows)),
         is_wide=True,
     )
-
-
-def _row(at: int, estimate: Estimate) -> Spec:
-    row: Spec = {"row": f"{at:03}", "label": estimate.name, "name": estimate.name}
-    row |= {"kind": estimate.kind, "value": estimate.value, "ends": "—"}
-    row |= {} if estimate.limit is None else {"limit": estimate.limit}
-    if estimate.low is not None and estimate.high is not None:
-        low, high = estimate.low, estimate.high
-        row |= {"low": low, "high": high, "ends": range_text(low, high, 4)}
-    return row
 
 
 def _spec(

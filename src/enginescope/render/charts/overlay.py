@@ -1,7 +1,4 @@
-"""Distributions over each other: several series of samples in one picture, on one scale.
-
-Also measured sides on one scale: all samples, and the median of each process.
-"""
+"""Several series of samples over each other, on one scale; sides, and medians of processes."""
 
 from __future__ import annotations
 
@@ -33,19 +30,15 @@ from enginescope.render.html.images import (
 
 #: More series than these are not told apart by color and dashes.
 MOST_OVERLAID = 6
-_BINS = 60
-#: Times the lowest from which on the scale is logarithmic.
-_WIDE = 8.0
-#: Share of the width between two parts of an axis.
-_CUT = 0.04
-#: Characters of a label from which on each entry of a legend has a line of its own.
-_LONG = 16
 
 
 def series_legend(labels: Sequence[str]) -> Spec:
-    """Return the legend above series; areas are pale, their marks in it need not be."""
+    """Return the legend above series; areas are pale, their marks in it need not be.
+
+    Entries with labels of more than 16 letters have a line each.
+    """
     legend: Spec = {"symbolOpacity": 1, "orient": "top", "labelLimit": 320}
-    return {**legend, "columns": 1} if max(map(len, labels)) > _LONG else legend
+    return {**legend, "columns": 1} if max(map(len, labels)) > 16 else legend
 
 
 class Overlay(Record, frozen=True, kw_only=True, eq=False):
@@ -102,12 +95,18 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             "tooltip": tooltip(**{what: what}, **ends),
         }
         tips = tooltip(**{what: what}, x="median, ms#")
+        first, last = self.edges[0], self.edges[-1]
+        medians = [
+            {what: label, "x": median}
+            for label, median in zip(self.labels, self.medians, strict=True)
+            if median is not None and first <= median <= last
+        ]
         rows, rule = self._rows(), {"type": "rule", "strokeWidth": 1.6, "clip": True}
         step = {"interpolate": "step-after", "clip": True}
         layers = [
             marks(rows, {"type": "area", "fillOpacity": 0.12, **step}, **encoding),
             marks(rows, {"type": "line", "strokeWidth": 1.6, **step}, **encoding, **dashes),
-            marks(self._rules(), rule, x=quantity("x", title), **color, tooltip=tips, **dashes),
+            marks(medians, rule, x=quantity("x", title), **color, tooltip=tips, **dashes),
         ]
         if not self.cuts:
             return zoomable(layers)
@@ -124,9 +123,9 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             return {**scale, "type": "log"}, {**axis, "format": ".3~g"}
         if not self.cuts:
             return {**scale, "zero": False}, axis
-        parts = list(zip(ends[::2], ends[1::2], strict=True))
-        room = (1 - _CUT * len(self.cuts)) / len(parts)
-        starts = [at * (room + _CUT) for at in range(len(parts))]
+        parts, gap = list(zip(ends[::2], ends[1::2], strict=True)), 0.04  # of the width
+        room = (1 - gap * len(self.cuts)) / len(parts)
+        starts = [at * (room + gap) for at in range(len(parts))]
         places = [place for start in starts for place in (start, start + room)]
         pixels = [{"expr": f"{place:.4f} * width"} for place in places]
         ticks = [tick for part in parts for tick in _ticks(*part)]
@@ -144,14 +143,6 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             {self.what: label, "low": float(low), "high": float(high), "share": float(share)}
             for label, shares in zip(self.labels, self.shares, strict=True)
             for low, high, share in zip(edges, edges[1:], [*shares, 0.0], strict=False)
-        ]
-
-    def _rules(self) -> list[Spec]:
-        low, high = self.edges[0], self.edges[-1]
-        return [
-            {self.what: label, "x": median}
-            for label, median in zip(self.labels, self.medians, strict=True)
-            if median is not None and low <= median <= high
         ]
 
     def _table(self) -> ChartTable:
@@ -173,9 +164,9 @@ def overlay(
 ) -> Overlay:
     """Count the samples of each series in bins that all share.
 
-    What lies far from the rest of its series is left out. Where series are far apart, the
-    axis leaves out what is between. The scale is logarithmic, and so are the
-    bins, where it is wide or a series is skewed.
+    What lies far from the rest of its series is left out. Where series are far apart, the axis
+    leaves out what is between. Scale and bins are logarithmic where the highest is over 8 times the
+    lowest, or a series is skewed.
 
     Args:
         what: What a series is: ``side``, ``run``.
@@ -185,8 +176,8 @@ def overlay(
     parts = _parts([shown_range(values) for _, values in series])
     low, high = parts[0][0], parts[-1][1]
     is_log = len(parts) == 1 and low > 0
-    is_log &= high > _WIDE * low or any(is_skewed(values) for _, values in series)
-    bins = 2 * _BINS if is_log else -(-_BINS // len(parts))
+    is_log &= high > 8 * low or any(is_skewed(values) for _, values in series)
+    bins = 120 if is_log else -(-60 // len(parts))
     space = np.geomspace if is_log else np.linspace
     edges = np.concatenate([space(*part, bins + 1) for part in parts])
     counts = [np.histogram(values, edges)[0] for _, values in series]

@@ -1,7 +1,4 @@
-"""Latency and memory of a run over time, and how several series are told apart in one picture.
-
-Long series are made short enough to draw, without losing a spike.
-"""
+"""Latency and memory of a run over time, short enough to draw, and how series are told apart."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes
-from enginescope.judge.samples import Array, Samples
+from enginescope.judge.samples import Array
 from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SIDES, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
@@ -29,8 +26,6 @@ from enginescope.render.html.images import (
     zoomable,
 )
 
-#: Up to so many points are drawn large enough to see each one.
-_FEW = 200
 #: More points than this are not drawn one by one.
 MAX_POINTS = 5_000
 BUCKETS = 600
@@ -51,13 +46,10 @@ def downsampled(x: Array, values: Array, most: int = BUCKETS) -> list[Spec]:
     ]
 
 
-_TABLE_ROWS = 24
-
-
 def downsampled_table(x: Array, x_title: str, values: Array, y_title: str) -> ChartTable:
     """Return the extremes of a few blocks of a series."""
     tips = {"x": f"from, {x_title}#", "low": f"least, {y_title}#", "high": f"greatest, {y_title}#"}
-    return table_of_tips(downsampled(x, values, _TABLE_ROWS), tips)
+    return table_of_tips(downsampled(x, values, 24), tips)
 
 
 def latency_series(view: RunView) -> Chart | None:
@@ -69,7 +61,9 @@ def latency_series(view: RunView) -> Chart | None:
     samples, latency, histogram = view.run.headline, view.latency, view.histogram
     if samples is None or latency is None or histogram is None:
         return None
-    x, x_title = _axis(samples)
+    x, x_title = np.arange(len(samples), dtype=np.float64), "sample"
+    if samples.start_ms is not None:
+        x, x_title = samples.start_ms / 1e3, "time since the first sample, s"
     limit = float(histogram.edges_ms[-1]) if histogram.n_above else float(latency.max_ms)
     whole = len(samples) <= MAX_POINTS
     values = samples.values_ms
@@ -100,14 +94,8 @@ def latency_series(view: RunView) -> Chart | None:
     )
 
 
-def _axis(samples: Samples) -> tuple[Array, str]:
-    if samples.start_ms is None:
-        return np.arange(len(samples), dtype=np.float64), "sample"
-    return samples.start_ms / 1e3, "time since the first sample, s"
-
-
 def _samples(rows: list[Spec], x_title: str, limit: float, tips: Any, *, whole: bool) -> Spec:
-    look = {"size": 9, "opacity": 0.45} if len(rows) > _FEW else {"size": 30, "opacity": 0.75}
+    look = {"size": 9, "opacity": 0.45} if len(rows) > 200 else {"size": 30, "opacity": 0.75}
     point = {"type": "point", "filled": True, **look, "clip": True}
     least = min(row["low"] for row in rows)
     margin = 0.06 * (limit - least) or 0.01 * limit
@@ -122,14 +110,6 @@ def _samples(rows: list[Spec], x_title: str, limit: float, tips: Any, *, whole: 
     )
 
 
-#: Channel -> its colors, dashes or shapes, in the order of the series.
-_TURNS: dict[str, Sequence[object]] = {
-    "color": (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY),
-    "strokeDash": ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3]),
-    "shape": ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross"),
-}
-
-
 def told_apart(
     field: str, names: Sequence[str], *channels: str, legend: Spec | None
 ) -> dict[str, Spec]:
@@ -137,20 +117,19 @@ def told_apart(
 
     A seventh name has the first one's color, with other dashes and another mark.
     """
+    turns: dict[str, Sequence[object]] = {
+        "color": SIDES if field == "side" else (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY),
+        "strokeDash": ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3]),
+        "shape": ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross"),
+    }
     found: dict[str, Spec] = {}
     for channel in channels:
-        is_color = channel == "color"
-        values = SIDES if is_color and field == "side" else _TURNS[channel]
+        is_color, values = channel == "color", turns[channel]
         rounds = [divmod(at, len(values)) for at in range(len(names))]
         turn = [values[at if is_color else (at + past) % len(values)] for past, at in rounds]
         look = dict(zip(names, turn, strict=True))
         found[channel] = category(field, look, title=None, legend=legend)
     return found
-
-
-_MIB = 1 << 20
-_POINTS = 400
-_STARTED = "time since the worker was started, s"
 
 
 def memory_series(view: RunView) -> Chart | None:
@@ -159,19 +138,20 @@ def memory_series(view: RunView) -> Chart | None:
     values = telemetry.channel("rss_bytes") if telemetry else None
     if telemetry is None or values is None or not (seen := np.isfinite(values)).any():
         return None
-    time_s, mib = telemetry.time_ms[seen] / 1e3, values[seen] / _MIB
-    rows = [{"x": one["x"], "y": one["high"]} for one in downsampled(time_s, mib, _POINTS)]
-    until_loop, peak = view.run.peak_memory_bytes, int(mib.max() * _MIB)
+    time_s, mib = telemetry.time_ms[seen] / 1e3, values[seen] / 2**20
+    rows = [{"x": one["x"], "y": one["high"]} for one in downsampled(time_s, mib, 400)]
+    until_loop, peak = view.run.peak_memory_bytes, int(mib.max() * 2**20)
     title = f"Resident memory of the worker: peak {format_bytes(max(peak, until_loop or 0))}"
     if until_loop is not None and until_loop < peak:
         title += f", {format_bytes(until_loop)} until the timed loop ended"
+    started = "time since the worker was started, s"
     return Chart(
         key="memory",
         title=title,
         spec=marks(
             rows,
             {"type": "area", "line": True, "opacity": 0.35},
-            x=quantity("x", _STARTED, scale={"nice": False}, axis=X_TICKS),
+            x=quantity("x", started, scale={"nice": False}, axis=X_TICKS),
             y=quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
             tooltip=tooltip(x="time, s#", y="memory, MiB#"),
         ),

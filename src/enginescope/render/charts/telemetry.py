@@ -16,14 +16,9 @@ from enginescope.render.base.facts import backend_text
 from enginescope.render.charts.series import downsampled, downsampled_table, told_apart
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
-_MIB = 1 << 20
 _PERCENT = (0, 100)
 _BUCKETS = 400
 _TIME = "time since requests began, s"
-#: So that pictures below each other have one time axis.
-_AXIS_WIDTH = 58
-_CHANNELS = ("color", "strokeDash")
-_LEGEND: Spec = {"title": None, "columns": 1, "labelLimit": 600}
 
 
 class Panel(Record, frozen=True):
@@ -51,7 +46,7 @@ PANELS: tuple[Panel, ...] = (
         (channel.MEMORY_UTILIZATION,),
         domain=_PERCENT,
     ),
-    Panel("gpu_memory", "Device memory in use", "in use, MiB", (channel.DEVICE_MEMORY,), 1 / _MIB),
+    Panel("gpu_memory", "Device memory in use", "in use, MiB", (channel.DEVICE_MEMORY,), 2**-20),
     Panel("gpu_sm_clock", "SM clock", "SM clock, MHz", (channel.SM_CLOCK,), from_zero=False),
     Panel("gpu_power", "Power", "power, W", (channel.POWER_INSTANT, channel.POWER)),
     Panel(
@@ -93,13 +88,10 @@ def telemetry_picture(
     return Chart(
         key="gpu_telemetry",
         title="The GPU over the telemetry pass",
-        subtitle=(_IDLE,),
+        subtitle=("Left of 0 the model is loaded and idle; a gap means that nothing was reported",),
         spec={"vconcat": [_spec(panel, lines, with_legend=True) for panel, lines in panels]},
         height=110,
     )
-
-
-_IDLE = "Left of 0 the model is loaded and idle; a gap means that nothing was reported"
 
 
 def _chart(panel: Panel, views: Sequence[RunView], prefix: str) -> Chart | None:
@@ -142,29 +134,28 @@ def _labels(views: Sequence[RunView]) -> tuple[str, ...]:
 def _spec(panel: Panel, lines: Sequence[_Line], *, with_legend: bool) -> Spec:
     rows = [row for line in lines for row in _rows(line)]
     scale: Spec = {"zero": panel.from_zero}
-    domain = panel.domain or _around(lines)
-    if domain:
-        scale["domain"] = list(domain)
-    names, legend = [line.run for line in lines], _LEGEND if with_legend else None
-    axis = {"tickCount": 4, "minExtent": _AXIS_WIDTH}
+    known = {float(one) for line in lines for one in line.values[np.isfinite(line.values)]}
+    if panel.domain:
+        scale["domain"] = list(panel.domain)
+    elif len(known) == 1:  # a single value has no axis without room around it
+        (value,) = known
+        scale["domain"] = [0.9 * value, 1.1 * value] if value else [0.0, 1.0]
+    legend: Spec = {"title": None, "columns": 1, "labelLimit": 600}
+    looks = told_apart(
+        *("run", [line.run for line in lines], "color", "strokeDash"),
+        legend=legend if with_legend else None,
+    )
+    # pictures below each other have one time axis
+    axis = {"tickCount": 4, "minExtent": 58}
     return marks(
         rows,
         # a path breaks where there was no value
         {"type": "line", "invalid": "break-paths-filter-domains", "strokeWidth": 1.6},
         x=quantity("x", _TIME, scale={"nice": False}, axis={"tickCount": 10}),
         y=quantity("y", panel.axis, scale=scale, axis=axis),
-        **({} if len(lines) == 1 else told_apart("run", names, *_CHANNELS, legend=legend)),
+        **(looks if len(lines) > 1 else {}),
         tooltip=tooltip(run="run", x=f"{_TIME}#", y=f"{panel.axis}#"),
     )
-
-
-def _around(lines: Sequence[_Line]) -> tuple[float, float] | None:
-    """Return room around a single value, which would have no axis else."""
-    known = {float(one) for line in lines for one in line.values[np.isfinite(line.values)]}
-    if len(known) != 1:
-        return None
-    (value,) = known
-    return (0.9 * value, 1.1 * value) if value else (0.0, 1.0)
 
 
 def _rows(line: _Line) -> list[Spec]:

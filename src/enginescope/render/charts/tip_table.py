@@ -11,7 +11,6 @@ from enginescope.render.html.images import ChartTable
 NOT_KNOWN = "not known"
 #: How the row begins that stands for those left out.
 LEFT_OUT = "… "
-_TABLE_ROWS = 250
 
 
 class NumberText(str):
@@ -33,7 +32,7 @@ def table_of_tips(rows: Sequence[Mapping[str, object]], tips: Mapping[str, str])
         tips: Fields and their titles, as in `tooltip`.
     """
     headers = tuple(f"{title[:1].upper()}{title[1:]}".removesuffix("#") for title in tips.values())
-    shown = [tuple(_cell(row[field]) for field in tips) for row in rows[:_TABLE_ROWS]]
+    shown = [tuple(_cell(row[field]) for field in tips) for row in rows[:250]]
     if len(rows) > len(shown):
         shown.append((f"{LEFT_OUT}{len(rows) - len(shown):,} more", *("" for _ in headers[1:])))
     return ChartTable(headers=headers, rows=tuple(shown))

@@ -7,27 +7,18 @@ from typing import Any
 
 import msgspec
 
-from enginescope._version import __version__
 from enginescope.analysis.build_log.build_log_summary import Choice, ChoicePair
 from enginescope.analysis.plan_comparison.comparison import Comparison, LayerComparison
-from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, cause_of
+from enginescope.analysis.plan_comparison.layer_changes import cause_of
 from enginescope.analysis.plan_comparison.plans_overview import layer_columns, plan_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.core.jsonio import encode
 from enginescope.core.record import replace
 from enginescope.records.notice import weightiest
-from enginescope.render.base.answer_tables import stated
+from enginescope.render.base.answer_tables import answer_json, stated
 from enginescope.render.base.data_table import csv_bytes, inert_text, number_column
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer, Part
-from enginescope.render.plan_comparison.compare_phrases import (
-    against_first,
-    answer,
-    cause_text,
-    network_mark,
-    pairing_sentence,
-    requests_text,
-)
+from enginescope.render.plan_comparison import compare_phrases as phrases
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
     facts_table,
@@ -37,8 +28,6 @@ from enginescope.render.plan_comparison.compare_tables import (
 )
 from enginescope.render.plans.build_text import choice_table
 from enginescope.render.verdicts.verdict_answer import measured_data, verdict_answer, verdict_csv
-
-_MEASURE = "measure whether whole requests are faster: enginescope bench … --compare"
 
 
 def compare_answer(
@@ -60,7 +49,7 @@ def compare_answer(
     if measured is not None:
         parts = () if found is None else (plans_part(found, chosen, measured),)
         first = verdict_answer(measured)
-        text = ("" if found is None else network_mark(found)) + first.answer
+        text = ("" if found is None else phrases.network_mark(found)) + first.answer
         return replace(first, answer=text, tables=(*first.tables, *tables), parts=parts)
     if found is None:
         title, plain = tables[0].title, (replace(tables[0], is_titled=False),)
@@ -68,12 +57,13 @@ def compare_answer(
             verb="compare", title=title, answer=title, facts=(), tables=plain, report=choices
         )
     part = plans_part(found, chosen)
+    measure = "measure whether whole requests are faster: enginescope bench … --compare"
     return Answer(
         verb="compare",
         title="Plans",
         report=found,
         answer=part.answer,
-        facts=(*part.facts, ("next", _MEASURE)),
+        facts=(*part.facts, ("next", measure)),
         tables=(*part.tables, *tables),
         notices=part.notices,
     )
@@ -87,7 +77,7 @@ def plans_part(
     return Part(
         key="plans",
         title="Plans",
-        answer=answer(found, chosen.threshold_pct, measured),
+        answer=phrases.answer(found, chosen.threshold_pct, measured),
         facts=plan_facts(found, chosen.threshold_pct),
         tables=(
             *pairs,
@@ -112,21 +102,17 @@ def plan_facts(found: Comparison, threshold_pct: float) -> tuple[tuple[str, str]
         first = layers.explanations[0]
         (difference,) = number_column([first.difference_ms], signed=True)
         each = " per iteration" if plans[0].batch != plans[1].batch else ""
-        most = f"{cause_text(first)}, {difference} ms{each}"
-    others = against_first(plans, threshold_pct) if layers is None else ()
+        most = f"{phrases.cause_text(first)}, {difference} ms{each}"
+    others = phrases.against_first(plans, threshold_pct) if layers is None else ()
     return (
         *((plan.label, inert_text(plan.name)) for plan in plans),
         *(("against A", sentence) for sentence in others),
         *stated(
-            ("requests", requests_text(plans)),
+            ("requests", phrases.requests_text(plans)),
             ("most of it", most),
-            ("paired", None if layers is None else pairing_sentence(layers, plans)),
+            ("paired", None if layers is None else phrases.pairing_sentence(layers, plans)),
         ),
     )
-
-
-#: Version of the JSON document's shape.
-COMPARE_SCHEMA = 1
 
 
 def compare_csv(
@@ -158,7 +144,7 @@ def compare_json(
         choices: What two builds chose.
         measured: Verdicts, where every side has samples.
     """
-    made: dict[str, Any] = {"schema": COMPARE_SCHEMA, "enginescope": __version__}
+    made: dict[str, Any] = {}
     if measured is not None:
         made["measured"] = measured_data(measured)
     if found is not None:
@@ -180,29 +166,30 @@ def compare_json(
         if found.layers is not None:
             made |= _layers(found.layers, chosen)
     if choices is not None:
-        made["build_choices"] = [_choice_pair(choice) for choice in choices]
-    return encode(made)
+        made["build_choices"] = [
+            {
+                **{name: getattr(pair, name) for name in ("name", "differs", "change_ms")},
+                "a": _choice(pair.a),
+                "b": _choice(pair.b),
+            }
+            for pair in choices
+        ]
+    return answer_json(schema=1, **made)
 
 
 def _layers(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
-    rows = [(at, one) for at, one in enumerate(layers.layers) if chosen.admits(one)]
     figures = ("a_ms", "b_ms", "difference_ms", "difference_pct")
     lists = ("explanations", "reformats_lost", "reformats_added")
     return {
         "difference": {name: getattr(layers, name) for name in figures},
         **{name: getattr(layers, name) for name in lists},
-        "layers": [_pair(at, one) for at, one in rows],
+        "layers": [
+            {"position": at, "cause": cause_of(one).value, "speedup": one.speedup}
+            | msgspec.to_builtins(one)
+            for at, one in enumerate(layers.layers)
+            if chosen.admits(one)
+        ],
     }
-
-
-def _pair(position: int, one: ComparedLayers) -> dict[str, Any]:
-    more = {"position": position, "cause": cause_of(one).value, "speedup": one.speedup}
-    return {**more, **msgspec.to_builtins(one)}
-
-
-def _choice_pair(pair: ChoicePair) -> dict[str, Any]:
-    own = {"name": pair.name, "differs": pair.differs, "change_ms": pair.change_ms}
-    return {**own, "a": _choice(pair.a), "b": _choice(pair.b)}
 
 
 def _choice(one: Choice | None) -> dict[str, Any] | None:

@@ -33,21 +33,11 @@ from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import canvas, container, packed
 from enginescope.render.html.answer_page import Part, Slide, written_page
 from enginescope.render.html.images import Chart, ChartTable
+from enginescope.render.plan_comparison import compare_tables
 from enginescope.render.plan_comparison.compare_phrases import (
     changes_text,
     evidence_text,
     requests_text,
-)
-from enginescope.render.plan_comparison.compare_tables import (
-    EXPLAINED,
-    Chosen,
-    explanation_table,
-    facts_table,
-    leading_table,
-    memory_tables,
-    reformat_tables,
-    share_tables,
-    steps_of,
 )
 from enginescope.render.plans.build_text import choice_table
 from enginescope.render.plans.plan_headline import foldings
@@ -58,16 +48,11 @@ from enginescope.render.verdicts.verdict_answer import verdict_csv
 _ROWS = 200
 #: Above this many pairs the page does not carry its files too.
 MAX_CARRIED_PAIRS = 1_500
-_OF_PROFILES = "Profiles time each layer; whole requests are timed without a profiler"
-_TOO_LONG = (
-    f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with --csv "
-    "and --json."
-)
 
 
 def compare_page(
     found: Comparison | None,
-    chosen: Chosen,
+    chosen: compare_tables.Chosen,
     choices: Sequence[ChoicePair] | None = None,
     *,
     measured: MeasuredComparison | None = None,
@@ -82,7 +67,7 @@ def compare_page(
         choices: What two builds chose.
         measured: Verdicts, where every side has samples.
     """
-    whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
+    whole = compare_tables.Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
     answered = compare_answer(found, whole, measured=measured)
     falls, files = waterfalls(found), _files(found, whole, choices, measured)
     plans = found.overview.plans if found is not None else ()
@@ -95,8 +80,12 @@ def compare_page(
         where = [("where", "not known: the runs have no layer times")]
     more: dict[str, Any] = {}
     if layers is not None and pairs is not None:
-        steps_ms = [[step.text, step.difference_ms] for step in steps_of(layers)]
+        steps_ms = [[step.text, step.difference_ms] for step in compare_tables.steps_of(layers)]
         more = {"tables": {"table-pairs": {**pairs.packed(), "prefix": ""}}, "steps": steps_ms}
+    too_long = (
+        f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with "
+        "--csv and --json."
+    )
     return written_page(
         replace(
             answered,
@@ -112,7 +101,7 @@ def compare_page(
                 *([] if measured is None else [_processes(measured, falls and answered.charts)]),
             ),
             files=files,
-            left_out=() if files else (_TOO_LONG,),
+            left_out=() if files else (too_long,),
         ),
         "compare.html.j2",
         more=more,
@@ -129,7 +118,9 @@ def compare_slide(
     found: Comparison | None, threshold_pct: float, measured: MeasuredComparison | None
 ) -> Slide:
     """Return the verdict with a waterfall, else with the distributions, and the conditions."""
-    answered = compare_answer(found, Chosen(threshold_pct=threshold_pct), measured=measured)
+    answered = compare_answer(
+        found, compare_tables.Chosen(threshold_pct=threshold_pct), measured=measured
+    )
     sides = (f"{name}: {text}" for name, text in answered.facts if name in ascii_uppercase)
     further = (text for name, text in answered.facts if name in ("verdict", "against A"))
     conditions = (text for name, text in answered.facts if name in ("on", "samples", "evidence"))
@@ -149,29 +140,31 @@ def _section(key: str, *tables: TextTable, title: str | None = None, **more: Any
 
 
 def _plan_parts(
-    found: Comparison | None, whole: Chosen, measured: MeasuredComparison | None
+    found: Comparison | None, whole: compare_tables.Chosen, measured: MeasuredComparison | None
 ) -> Iterator[Part]:
     """Yield what explains the difference, the layers, and what is known of the plans."""
     if found is None:
         return
     layers = found.layers
-    tables = [] if layers is None else [leading_table(layers)]
+    tables = [] if layers is None else [compare_tables.leading_table(layers)]
     if layers is not None and layers.difference_ms is None and layers.explanations:
-        tables.append(explanation_table(layers, _ROWS))
+        tables.append(compare_tables.explanation_table(layers, _ROWS))
     known = [table for table in tables if table is not None]
     if measured is not None:
         part = plans_part(found, whole, measured)
-        yield replace(part, key="explained", title=EXPLAINED, tables=tuple(known))
+        yield replace(part, key="explained", title=compare_tables.EXPLAINED, tables=tuple(known))
     elif known:
-        yield _section("explained", *known, title=EXPLAINED)
+        yield _section("explained", *known, title=compare_tables.EXPLAINED)
     if layers is not None:
         yield _section("layers", title="Layers side by side")
-        if reformats := [*reformat_tables(layers, _ROWS)]:
+        if reformats := [*compare_tables.reformat_tables(layers, _ROWS)]:
             yield _section("reformats", *reformats, title="Reformats lost and added")
-    yield _section("time", *share_tables(found, _ROWS), title="By type and precision")
-    for table in memory_tables(found.overview):
+    yield _section(
+        "time", *compare_tables.share_tables(found, _ROWS), title="By type and precision"
+    )
+    for table in compare_tables.memory_tables(found.overview):
         yield _section("memory", table)
-    yield _section("plans", facts_table(found.overview))
+    yield _section("plans", compare_tables.facts_table(found.overview))
 
 
 def _processes(found: MeasuredComparison, charts: Sequence[Chart | None]) -> Part:
@@ -188,7 +181,7 @@ def _processes(found: MeasuredComparison, charts: Sequence[Chart | None]) -> Par
 
 def _files(
     found: Comparison | None,
-    whole: Chosen,
+    whole: compare_tables.Chosen,
     choices: Sequence[ChoicePair] | None,
     measured: MeasuredComparison | None,
 ) -> dict[str, bytes]:
@@ -203,11 +196,11 @@ def _files(
     return files
 
 
-def pairs_table(layers: LayerComparison, chosen: Chosen) -> DataTable:
+def pairs_table(layers: LayerComparison, chosen: compare_tables.Chosen) -> DataTable:
     """Return every pair with all that is known of both sides; unchanged ones stand aside."""
     rows, data = layers.in_order(), layer_columns(layers.in_order())
     place = {id(one): at for at, one in enumerate(layers.layers)}
-    reasons = {at: step.text for step in steps_of(layers) for at in step.members}
+    reasons = {at: step.text for step in compare_tables.steps_of(layers) for at in step.members}
     row_reasons = [reasons[place[id(row)]] for row in rows]
     names = list(zip(data["a_name"], data["b_name"], strict=True))
     types = zip(data["a_type"], data["b_type"], strict=True)
@@ -300,17 +293,18 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
     every = [(label, one, _bars(one, label)) for label, one in zip(labels, against, strict=True)]
     drawn, charts = [each for each in every if each[2]], []
     for label, layers, bars in drawn:
-        explained = explanation_table(layers, _ROWS, label)
+        explained = compare_tables.explanation_table(layers, _ROWS, label)
+        ends = f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}"
+        subtitle = ["Each reason begins where the one above it ends; the axis does not begin at 0"]
+        if requests:
+            how = "Profiles time each layer; whole requests are timed without a profiler"
+            subtitle.append(f"{how}. {requests[:1].upper()}{requests[1:]}")
         chart = waterfall_chart(
-            f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}, "
-            "sums of layer times",
+            f"{ends}, sums of layer times",
             bars,
             ChartTable(headers=explained.headers, rows=explained.rows),
             key="waterfall" if len(labels) == 1 else f"waterfall_{label}",
-            subtitle=(
-                "Each reason begins where the one above it ends; the axis does not begin at 0",
-                *([f"{_OF_PROFILES}. {requests[:1].upper()}{requests[1:]}"] if requests else []),
-            ),
+            subtitle=tuple(subtitle),
             axis="sum of times",
             scale=[bar for _, _, some in drawn for bar in some],
         )
@@ -319,11 +313,10 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
 
 
 def _bars(layers: LayerComparison, label: str) -> list[Bar]:
-    """Return the bars of a waterfall; none without times on both sides and a reason."""
     if not layers.is_explained or layers.a_ms is None or layers.b_ms is None:
         return []
     ends, bars, reached = (("A", layers.a_ms), (label, layers.b_ms)), list[Bar](), layers.a_ms
-    for step in steps_of(layers, label):
+    for step in compare_tables.steps_of(layers, label):
         ms = step.difference_ms or 0.0
         start, reached = reached, reached + ms
         bars.append(Bar(name=step.text, kind="step", start_ms=start, end_ms=reached, value_ms=ms))

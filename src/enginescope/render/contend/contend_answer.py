@@ -94,7 +94,6 @@ def _facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
 def _table(
     title: str, headers: tuple[str, ...], rows: tuple[tuple[str, ...], ...], note: str
 ) -> TextTable:
-    """Return a table whose first column has names, and whose others have numbers."""
     first, others = headers[:1], headers[1:]
     return TextTable(
         title=title, headers=headers, rows=rows, numbers=others, whole=first, note=note

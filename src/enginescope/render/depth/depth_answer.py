@@ -1,7 +1,4 @@
-"""A benchmark of depth-estimation models: terminal, JSON and its three pictures.
-
-Depth-estimation models compared, in words and cells.
-"""
+"""A benchmark of depth-estimation models: terminal, JSON and its three pictures."""
 
 from __future__ import annotations
 
@@ -215,12 +212,7 @@ def _report(report: TaskReport | None) -> dict[str, Any] | None:
     return None if report is None else {**task_data(report), "samples": task_samples_data(report)}
 
 
-_MARGIN, _GAP, _WIDTH = 24.0, 20.0, 300.0
-_MOST_COLUMNS = 4
-_LINE = 17.0
-_BAR = 8.0
-#: Longest side of a drawn map; more is thinned out.
-_MOST_PIXELS = 640
+_MARGIN, _GAP, _WIDTH, _LINE, _BAR = 24.0, 20.0, 300.0, 17.0, 8.0
 
 
 class _Panel(Record, frozen=True, kw_only=True):
@@ -253,24 +245,21 @@ def depth_panels(found: DepthBenchmark) -> str:
 
 
 def _head(found: DepthBenchmark, across: float) -> tuple[list[str], float]:
-    title = benchmark_title(found)
     about = ["Latency of single images, all copies included"]
     if found.agreement is not None:
         about.append("RMSE against the first: maps scaled to 0…1")
     if found.quality is not None:
         about.append(quality_title(found.quality, found.image_name).lower())
-    parts = [words(_MARGIN, 34, title, size=18, is_bold=True)]
-    y = 54.0
-    shared = shared_text(found)
+    parts, y = [words(_MARGIN, 34, benchmark_title(found), size=18, is_bold=True)], 54.0
     room = letters(across - 2 * _MARGIN, 12)
-    for text in (*wrap("; ".join(about), room), *wrap(shared or "", room)):
+    for text in (*wrap("; ".join(about), room), *wrap(shared_text(found) or "", room)):
         parts.append(words(_MARGIN, y, text, is_soft=True))
         y += _LINE
     return parts, y + 14
 
 
 def _in_rows(panels: Sequence[_Panel | None]) -> list[Sequence[_Panel | None]]:
-    count = math.ceil(len(panels) / _MOST_COLUMNS)
+    count = math.ceil(len(panels) / 4)
     each = math.ceil(len(panels) / count)
     return [panels[at : at + each] for at in range(0, len(panels), each)]
 
@@ -292,19 +281,19 @@ def _drawn(one: _Panel, x: float, y: float, top: float, tall: float) -> list[str
 def _first(found: DepthBenchmark) -> list[_Panel]:
     height, width = found.image.shape[:2]
     text = f"{width:,} × {height:,} pixels"
-    made = [_Panel(title="Picture", lines=(text,), png=rgb_png(_thin(found.image)))]
-    if found.target is not None:
-        known = np.where(found.target > 0, found.target, np.nan)
-        share = 100 * float(np.isfinite(known).mean())
-        low, high = _ends(known)
-        panel = _Panel(
-            title="Ground truth",
-            lines=(f"known for {share:.0f} % of the pixels",),
-            png=heat_png(_thin(known), low, high),
-            scale=(f"{low:.3g}", f"{high:.3g}"),
-        )
-        made.append(panel)
-    return made
+    image = _Panel(title="Picture", lines=(text,), png=rgb_png(_thin(found.image)))
+    if found.target is None:
+        return [image]
+    known = np.where(found.target > 0, found.target, np.nan)
+    share = 100 * float(np.isfinite(known).mean())
+    low, high = _ends(known)
+    target = _Panel(
+        title="Ground truth",
+        lines=(f"known for {share:.0f} % of the pixels",),
+        png=heat_png(_thin(known), low, high),
+        scale=(f"{low:.3g}", f"{high:.3g}"),
+    )
+    return [image, target]
 
 
 def _maps(found: DepthBenchmark) -> list[_Panel]:
@@ -324,14 +313,13 @@ def _maps(found: DepthBenchmark) -> list[_Panel]:
 
 
 def _lines(found: DepthBenchmark, side: DepthSide) -> tuple[str, ...]:
-    made = [*speed_lines(side)]
+    lines = [*speed_lines(side)]
     if found.quality is not None:
-        made.append(_named(found.quality, side, ("abs_rel", "rmse", "d1")))
-    if found.agreement is not None and side is found.sides[0]:
-        made.append("the others are compared with it")
-    elif found.agreement is not None:
-        made.append(_named(found.agreement, side, ("rmse",)))
-    return tuple(made)
+        lines.append(_named(found.quality, side, ("abs_rel", "rmse", "d1")))
+    if found.agreement is not None:
+        is_first, agreement = side is found.sides[0], _named(found.agreement, side, ("rmse",))
+        lines.append("the others are compared with it" if is_first else agreement)
+    return tuple(lines)
 
 
 def _named(report: TaskReport, side: DepthSide, names: tuple[str, ...]) -> str:
@@ -365,18 +353,11 @@ def _ends(values: Any) -> tuple[float, float]:
 
 
 def _thin(values: Any) -> Any:
-    step = max(1, math.ceil(max(values.shape[:2]) / _MOST_PIXELS))
+    step = max(1, math.ceil(max(values.shape[:2]) / 640))  # the longest side of a drawn map
     return np.ascontiguousarray(values[::step, ::step])
 
 
-_SCALE = 2.0
-#: What the figure shows of a GPU.
-_QUANTITIES = ("gpu_utilization", "gpu_memory_utilization", "gpu_memory", "gpu_sm_clock")
-_SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)"[^>]*?\bheight="([\d.]+)"')
-_SHARES = (0.35, 0.1, 0.17, 0.14, 0.14, 0.05, 0.05)
-_ROW, _TABLE_WIDTH = 26.0, 1000.0
-#: Letters of a line of the legend, and of one below the title.
-_LEGEND, _SUBTITLE = 60, 110
+_SCALE, _ROW = 2.0, 26.0
 
 
 def depth_figures(found: DepthBenchmark) -> dict[str, bytes]:
@@ -395,15 +376,21 @@ def speed_figure(found: DepthBenchmark) -> str:
     pairs = list(zip(labels, found.sides, strict=True))
     chart = latency_medians([(label, one.view) for label, one in pairs])
     drawn = svg_text(chart) if chart else ""
-    size = _SIZE.search(drawn)
+    size = re.search(r'<svg [^>]*?\bwidth="([\d.]+)"[^>]*?\bheight="([\d.]+)"', drawn)
     width, top = (float(size[1]), float(size[2])) if size else (0.0, 20.0)
-    width = max(width, _TABLE_WIDTH)
+    width = max(width, 1000.0)
     parts = [drawn]
     rows = [(label, *speed_cells(one)) for label, one in pairs]
     for number, row in enumerate((("model", *SPEED_HEADERS), *rows)):
         parts += _table_row(row, width, top + number * _ROW, is_head=number == 0)
     y = top + (len(rows) + 1) * _ROW + 4
-    for text in _remarks(found, letters(width - 2 * _MARGIN, 12)):
+    about = (
+        "Milliseconds from call to output, copies included; /s: batch ÷ mean. Models were timed "
+        "one after the other: compare decides which is faster"
+    )
+    marked = note([percentile_cell(side, p) for side in found.sides for p in (95, 99)])
+    shared = wrap(shared_text(found) or "", letters(width - 2 * _MARGIN, 12))
+    for text in filter(None, (about, marked, *shared, place_line(found.sides[0].view.run))):
         y += 18
         parts.append(words(_MARGIN, y, text, is_soft=True))
     return document(width, y + 24, parts)
@@ -411,30 +398,22 @@ def speed_figure(found: DepthBenchmark) -> str:
 
 def _table_row(row: tuple[str, ...], width: float, y: float, *, is_head: bool) -> list[str]:
     parts, right = [], _MARGIN
-    for at, (text, share) in enumerate(zip(row, _SHARES, strict=True)):
+    shares = (0.35, 0.1, 0.17, 0.14, 0.14, 0.05, 0.05)
+    for at, (text, share) in enumerate(zip(row, shares, strict=True)):
         right += share * (width - 2 * _MARGIN)
         place, anchor = (_MARGIN, "start") if at == 0 else (right, "end")
         parts.append(words(place, y + 16, text, is_soft=is_head, anchor=anchor))
     return [*parts, line(_MARGIN, y + _ROW, width - _MARGIN, y + _ROW)]
 
 
-def _remarks(found: DepthBenchmark, room: int) -> list[str]:
-    text = (
-        "Milliseconds from call to output, copies included; /s: batch ÷ mean. Models were timed "
-        "one after the other: compare decides which is faster"
-    )
-    marked = note([percentile_cell(side, p) for side in found.sides for p in (95, 99)])
-    shared, place = wrap(shared_text(found) or "", room), place_line(found.sides[0].view.run)
-    return [line for line in (text, marked, *shared, place) if line]
-
-
 def gpu_chart(found: DepthBenchmark) -> Chart | None:
     """Return what the GPU reported; ``None`` where there was none."""
-    panels = tuple(one for one in PANELS if one.key in _QUANTITIES)
+    shown = ("gpu_utilization", "gpu_memory_utilization", "gpu_memory", "gpu_sm_clock")
+    panels = tuple(panel for panel in PANELS if panel.key in shown)
     views = [side.view for side in found.sides]
-    drawn = telemetry_picture(views, panels, short_labels(found, _LEGEND))
+    drawn = telemetry_picture(views, panels, short_labels(found, 60))
     if drawn is None:
         return None
     title = f"{', '.join(dict.fromkeys(map(gpu_text, found.sides)))} over the telemetry pass"
-    below = wrap(shared_text(found) or "", _SUBTITLE)
+    below = wrap(shared_text(found) or "", 110)
     return structs.replace(drawn, title=title, subtitle=(*drawn.subtitle, *below))

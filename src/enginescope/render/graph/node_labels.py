@@ -1,7 +1,4 @@
-"""What is written on and about each node of a drawing, and beside and about each edge.
-
-How wide text will be, before any font is known.
-"""
+"""What is written on and about each node and edge of a drawing, and how wide text will be."""
 
 from __future__ import annotations
 
@@ -24,36 +21,21 @@ if TYPE_CHECKING:
     from enginescope.rules.base import Finding
 
 
-#: Widths that count double: full and wide ones, as of Chinese or Japanese.
-_DOUBLE = frozenset("FW")
-#: Before the first character that is not as wide as a letter.
-_FIRST_SPECIAL = "\u0300"
-_NONE = frozenset(("Mn", "Me", "Cf"))
-
-
 def text_width(text: str, character: float) -> float:
-    """Return an estimate in pixels, `character` being that of a usual one."""
-    if not text or max(text) < _FIRST_SPECIAL:
+    """Return an estimate in pixels, `character` being that of a usual one.
+
+    Before any font is known. Full and wide characters, as of Chinese or Japanese, count double.
+    """
+    if not text or max(text) < "\u0300":  # the first that is not as wide as a letter
         return len(text) * character
-    return character * sum(map(_characters, text))
-
-
-def _characters(one: str) -> int:
-    if unicodedata.category(one) in _NONE:
-        return 0
-    return 2 if unicodedata.east_asian_width(one) in _DOUBLE else 1
+    seen = (one for one in text if unicodedata.category(one) not in ("Mn", "Me", "Cf"))
+    return character * sum(2 if unicodedata.east_asian_width(one) in "FW" else 1 for one in seen)
 
 
 #: Characters of a name that fit a node; the whole stands in its title.
 NAME_CHARACTERS = 30
 #: Of a group, which is called by the first and the last that it holds.
 GROUP_CHARACTERS = 44
-#: Of a title, beside the name, which is never cut.
-_TITLE_CHARACTERS = 4000
-# Estimated pixels per character, line height, and free space around the text.
-_WIDE, _NARROW, _LINE = 7.8, 7.0, 15.0
-_BESIDE, _ABOVE, _LEAST = 20.0, 14.0, 96.0
-_ROUND = 16.0
 
 
 class Wording(Record, frozen=True, kw_only=True):
@@ -131,13 +113,14 @@ def face_of(node: GraphNode, times: Times | None, wording: Wording = USUAL) -> N
         heading, lines, title = _of_layer(node, node.layer, times, wording)
     else:
         heading, lines, title = _of_tensor(node)
-    longest = max([text_width(heading, _WIDE), *(text_width(line, _NARROW) for line in lines)])
+    longest = max([text_width(heading, 7.8), *(text_width(line, 7.0) for line in lines)])
+    about = f"{title[:4000]}…" if len(title) > 4000 else title  # the name is never cut
     return NodeLabel(
         heading=heading,
         lines=lines,
-        title=_title(node.name, title),
-        width=max(_LEAST, longest + _BESIDE + (_ROUND if is_reformat(node) else 0.0)),
-        height=_LINE * (1 + len(lines)) + _ABOVE,
+        title=f"{node.name}\n{about}" if about else node.name,
+        width=max(96.0, longest + 20.0 + (16.0 if is_reformat(node) else 0.0)),
+        height=15.0 * (1 + len(lines)) + 14.0,
     )
 
 
@@ -190,12 +173,6 @@ def _of_group(
     return name, tuple(filter(None, lines)), "\n".join(filter(None, about))
 
 
-def _title(name: str, about: str) -> str:
-    """The whole name, and under it as much as is sensible."""
-    cut = f"{about[:_TITLE_CHARACTERS]}…" if len(about) > _TITLE_CHARACTERS else about
-    return f"{name}\n{cut}" if cut else name
-
-
 def _of_tensor(node: GraphNode) -> tuple[str, tuple[str, ...], str]:
     assert node.tensor is not None
     heading = "region" if node.kind == "tensor" else node.kind
@@ -230,9 +207,6 @@ def _time_text(layers: Iterable[Layer], times: Times | None) -> str | None:
     return f"{text} · {format_significant(100 * time_ms / times.sum_ms, 2)} %"
 
 
-#: Characters beside an edge, and of each end's name in its title; whole names are on the nodes.
-LABEL_CHARACTERS = 36
-
 #: Source, kind and tensor: edges that have all three alike carry one tensor to several readers.
 Flow = tuple[int, str, str]
 
@@ -249,7 +223,7 @@ def edge_labels(graph: PlanGraph) -> Iterator[str | None]:
         if edge.tensor is None or edge.kind != "data" or any(end.tensor for end in ends):
             yield None
         else:
-            yield shorten(form_text(edge.tensor), LABEL_CHARACTERS) or None
+            yield shorten(form_text(edge.tensor), 36) or None
 
 
 def edge_titles(graph: PlanGraph) -> Iterator[str]:

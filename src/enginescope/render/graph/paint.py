@@ -1,6 +1,5 @@
-"""Which color every node and edge of a drawing has, and the legend to it.
+"""What is written on a plan's graph, which color every node and edge has, and the legend to it.
 
-A plan's graph with what is written on it, before anything has a place.
 Colors by time: viridis, each step longer than the one before by one factor, up to the slowest.
 
 Steps of equal width would paint all of a plan alike but its one slow layer; how long the layers
@@ -21,17 +20,7 @@ from enginescope.core.process_control import gc_paused
 from enginescope.core.record import Record, replace
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.plan.plan import Attribution
-from enginescope.render.base.palette import (
-    AMOUNT_STOPS,
-    ORANGE,
-    OTHER,
-    SKY,
-    VERMILLION,
-    family_color,
-    ink_on,
-    precision_color,
-    type_family,
-)
+from enginescope.render.base import palette
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.graph.node_labels import (
     GROUP_CHARACTERS,
@@ -99,10 +88,14 @@ class Category(Record, frozen=True, kw_only=True):
     ink: str | None = None
 
 
-_LEAST_FACTOR, _MOST_FACTOR = 1.1, 2.0
 UNTIMED, _NOTHING = "no time", "nothing found"
 #: Worst severity → its color, the worst first.
-SEVERITIES = {"error": VERMILLION, "warning": ORANGE, "info": SKY, _NOTHING: OTHER}
+SEVERITIES = {
+    "error": palette.VERMILLION,
+    "warning": palette.ORANGE,
+    "info": palette.SKY,
+    _NOTHING: palette.OTHER,
+}
 COLORINGS = ("type", "precision", "time", "lint")
 
 
@@ -120,11 +113,11 @@ class _Scale(NamedTuple):
             return "0"
         # logarithms apart: the quotient of extreme times is too large a number
         below = (math.log(self.slowest_ms) - math.log(time_ms)) / math.log(self.factor)
-        return str(max(0, len(AMOUNT_STOPS) - 1 - math.floor(below)))
+        return str(max(0, len(palette.AMOUNT_STOPS) - 1 - math.floor(below)))
 
     def ends(self, step: int) -> str:
         """Return the shortest and the longest time of a step."""
-        left = len(AMOUNT_STOPS) - 1 - step
+        left = len(palette.AMOUNT_STOPS) - 1 - step
         low, high = (self.slowest_ms / self.factor**power for power in (left + 1, left))
         first = format_ms(low, 3).removesuffix(" ms") if step else "0"
         return f"{first} … {format_ms(high, 3)}"
@@ -142,10 +135,10 @@ def _scale(given: GraphScene) -> _Scale:
     groups = (times.sum_of_ms(node.layers) for node in given.graph.nodes if node.layers)
     slowest = max([0.0, *known, *(group for group in groups if group is not None)])
     if not known:
-        return _Scale(slowest, _MOST_FACTOR)
+        return _Scale(slowest, 2.0)
     spread = slowest / known[len(known) // 10]
-    factor = spread ** (1 / (len(AMOUNT_STOPS) - 1))
-    return _Scale(slowest, min(_MOST_FACTOR, max(_LEAST_FACTOR, factor)))
+    factor = spread ** (1 / (len(palette.AMOUNT_STOPS) - 1))
+    return _Scale(slowest, min(2.0, max(1.1, factor)))
 
 
 class Paint(Record, frozen=True, kw_only=True):
@@ -206,7 +199,7 @@ def _names(node: GraphNode, given: GraphScene, coloring: str, scale: _Scale | No
     if scale is not None and given.times is not None:
         return [scale.step(given.times.sum_of_ms(held))] * len(held)
     if coloring == "type":
-        return [type_family(layer.type) for layer in held]
+        return [palette.type_family(layer.type) for layer in held]
     if coloring == "precision":
         return [layer.precision.value if layer.precision else "unknown" for layer in held]
     worst = [findings.get(layer.index) for layer in held]
@@ -220,13 +213,13 @@ def _category(
     if times is not None and times.sum_ms:
         share = f" · {format_significant(100 * time_ms / times.sum_ms, 3)} %"
     if scale is None:
-        own = family_color(name) if coloring == "type" else precision_color(name)
-        color = OTHER if name == "unknown" and coloring == "precision" else own
+        own = palette.family_color(name) if coloring == "type" else palette.precision_color(name)
+        color = palette.OTHER if name == "unknown" and coloring == "precision" else own
         text = f"{name} {layers:,}{share}" if layers else f"{name} (tensors)"
         return Category(name=name, color=SEVERITIES.get(name, color), text=text)
     count = counted(layers, "layer")
     if name == UNTIMED:
-        return Category(name=name, color=OTHER, text=f"no time: {count}")
+        return Category(name=name, color=palette.OTHER, text=f"no time: {count}")
     step = int(name)
-    color, text = AMOUNT_STOPS[step], f"{scale.ends(step)}: {count}{share}"
-    return Category(name=name, color=color, ink=ink_on(color), text=text)
+    color, text = palette.AMOUNT_STOPS[step], f"{scale.ends(step)}: {count}{share}"
+    return Category(name=name, color=color, ink=palette.ink_on(color), text=text)

@@ -17,9 +17,6 @@ from enginescope.render.base.palette import document, letters, line, words
 from enginescope.render.html.images import Chart, Panels, svg_png, svg_text
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 
-#: Version of the shape of a verb's JSON document.
-SCHEMA = 1
-
 
 class Part(AnswerTables, frozen=True, kw_only=True, eq=False):
     """What an answer says of a part of it.
@@ -88,7 +85,7 @@ def written_json(answered: Answer) -> bytes:
     """Return the answer and the whole report as strict JSON."""
     if answered.document is not None:
         return answered.document
-    return answer_json(SCHEMA, answer=answered.answer, **answered.data, report=answered.report)
+    return answer_json(schema=1, answer=answered.answer, **answered.data, report=answered.report)
 
 
 def written_csv(answered: Answer) -> bytes:
@@ -113,13 +110,16 @@ def written_page(
         more: Data for the page's own script.
         parts, script_address, content: As for `page_bytes`.
     """
-    answer = answered.answer
+    answer, files = answered.answer, answered.files
     is_name = answered.begins_with_name or answer[1:2].isdigit()  # p99
+    if files is None:
+        files = {f"{answered.verb}.json": written_json(answered)}
+        files |= {f"{answered.verb}.csv": written_csv(answered)} if answered.csv else {}
     return page_bytes(
         template,
         PageData(
             charts=charts_data(every_chart(answered)),
-            files={name: content.decode() for name, content in _files(answered).items()},
+            files={name: data.decode() for name, data in files.items()},
             more=dict(more or {}),
         ),
         parts=parts,
@@ -137,13 +137,6 @@ def written_page(
     )
 
 
-def _files(answered: Answer) -> Mapping[str, bytes]:
-    if answered.files is not None:
-        return answered.files
-    files = {f"{answered.verb}.json": written_json(answered)}
-    return files | ({f"{answered.verb}.csv": written_csv(answered)} if answered.csv else {})
-
-
 def _sections(tables: Sequence[TextTable]) -> Iterator[tuple[str, str, TextTable]]:
     """Yield title, anchor and table; an anchor is the first word of the title."""
     anchors: set[str] = set()
@@ -158,8 +151,6 @@ _WIDTH, _HEIGHT, _MARGIN = 1600, 900, 64
 _TEXT, _SMALL = 24, 19
 #: Most lines below the answer, and of the conditions.
 _LINES = 3
-#: A chart's pixels, before it is fitted into its place.
-_CHART_HEIGHT = 330
 
 
 class Slide(Record, frozen=True, kw_only=True):
@@ -182,8 +173,11 @@ class Slide(Record, frozen=True, kw_only=True):
 
 def slide_png(slide: Slide) -> bytes:
     """Return the picture: the answer, the chart, and the conditions below it."""
-    y = float(_MARGIN)
-    size, told = _fitted(slide.answer)
+    y, size, told = float(_MARGIN), 0, [""]
+    for size, most in ((44, 2), (36, 3), (28, 4)):  # the largest size that has room
+        told = _wrapped(slide.answer, size)
+        if len(told) <= most:
+            break
     parts: list[str] = []
     for text in told:
         y += size if not parts else 1.2 * size
@@ -192,7 +186,9 @@ def slide_png(slide: Slide) -> bytes:
     for text in below:
         y += 1.5 * _TEXT
         parts.append(words(_MARGIN, y, text, size=_TEXT, is_soft=True))
-    bottom = [text for each in _remarks(slide) for text in _wrapped(each, _SMALL)][:_LINES]
+    first = (f"! {notice.message} ({notice.code})" for notice in weightiest(slide.notices)[:1])
+    remarks = (*first, " · ".join(slide.conditions))
+    bottom = [text for each in remarks for text in _wrapped(each, _SMALL)][:_LINES]
     end = _HEIGHT - _MARGIN - 1.5 * _SMALL * len(bottom)
     if slide.chart is not None:
         parts.append(_placed(slide.chart, y + 28, end - 24))
@@ -204,30 +200,12 @@ def slide_png(slide: Slide) -> bytes:
     return svg_png(document(_WIDTH, _HEIGHT, parts), 1.0)
 
 
-def _remarks(slide: Slide) -> list[str]:
-    first = weightiest(slide.notices)[:1]
-    warnings = [f"! {notice.message} ({notice.code})" for notice in first]
-    return [*warnings, " · ".join(slide.conditions)]
-
-
-def _fitted(answer: str) -> tuple[int, list[str]]:
-    """Return the largest size in which the answer has room, and its lines."""
-    size, told = 0, [""]
-    for size, most in ((44, 2), (36, 3), (28, 4)):
-        told = _wrapped(answer, size)
-        if len(told) <= most:
-            break
-    return size, told
-
-
 def _wrapped(text: str, size: int) -> list[str]:
     return wrap(text, letters(_WIDTH - 2 * _MARGIN, size)) or []
 
 
 def _placed(chart: Chart, top: float, bottom: float) -> str:
-    """Return a chart as large as its place lets it be."""
-    tall = max(chart.height, _CHART_HEIGHT)
-    drawn = svg_text(replace(chart, height=tall))
+    drawn = svg_text(replace(chart, height=max(chart.height, 330)))
     found = re.search(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"', drawn)
     assert found is not None
     inner = drawn[drawn.index("<svg") :].replace(found[0], "<svg", 1)

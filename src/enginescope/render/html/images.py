@@ -16,22 +16,13 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.judge.units import format_significant
+from enginescope.render.base import palette
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.palette import (
-    AMOUNT_STOPS,
-    LABEL_BOUND,
-    LIGHT,
-    PICTURE_FONT,
-    channels_of,
-    chart_config,
-)
 
 #: A Vega-Lite specification without size and configuration.
 Spec: TypeAlias = dict[str, Any]
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-
-
 _FIGURE = re.compile(r"[-−+]?[\d.,]+(\D*$| …)|—?$")
 
 
@@ -99,7 +90,8 @@ class Chart(Record, frozen=True, kw_only=True):
         """Pixels of a page that the picture takes: its plotting areas, axes and legends."""
         parts = self.spec.get("vconcat", (self.spec,))
         heights = (int(part.get("height", self.height)) for part in parts)
-        return sum(height + _AXIS for height in heights) + sum(map(_legend_height, parts))
+        axis = 52  # ticks, labels, title
+        return sum(height + axis for height in heights) + sum(map(_legend_height, parts))
 
     def complete(self, *, width: int | str = "container", titled: bool = True) -> Spec:
         """Return the specification with its size, and its title unless `titled` is false.
@@ -116,15 +108,10 @@ class Chart(Record, frozen=True, kw_only=True):
         if width != "container":
             return {"$schema": SCHEMA, **title, "width": width, "height": self.height, **spec}
         size = {"width": width, "height": self.box_height}
-        fit = {"autosize": {"type": "fit", "contains": "padding"}, "padding": _PADDING}
+        # its last label is not cut
+        padding = {"left": 5, "top": 5, "right": palette.LABEL_BOUND, "bottom": 5}
+        fit = {"autosize": {"type": "fit", "contains": "padding"}, "padding": padding}
         return {"$schema": SCHEMA, **title, **size, **fit, **_switchable(spec)}
-
-
-#: Pixels around a picture in a page: its last label is not cut.
-_PADDING = {"left": 5, "top": 5, "right": LABEL_BOUND, "bottom": 5}
-#: An axis below a plotting area: ticks, labels, title.
-_AXIS = 52
-_LEGEND_ROW = 20
 
 
 def _parts(spec: Spec) -> list[Spec]:
@@ -140,7 +127,7 @@ def _legend_height(spec: Spec) -> int:
             if "field" not in channel or legend is None:
                 continue
             rows = len(channel.get("scale", {}).get("domain", ())) if "columns" in legend else 1
-            height = _LEGEND_ROW * (rows + (channel["type"] == "quantitative")) + 18
+            height = 20 * (rows + (channel["type"] == "quantitative")) + 18
             side = legend.get("orient", "bottom")
             heights[side] = max(height, heights.get(side, 0))
     return sum(heights.values())
@@ -265,10 +252,6 @@ def _chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
-#: Vega-Lite version asked of vl-convert; the page carries a later 6.x of its own.
-_VEGA_LITE = "6.1"
-
-
 def png_bytes(chart: Chart, scale: float = 2.0) -> bytes:
     """Return a chart as PNG on white.
 
@@ -293,8 +276,8 @@ def _converted(chart: Chart, to: str, **options: Any) -> Any:
     try:
         return getattr(converter, f"vegalite_to_{to}")(
             vl_spec={**chart.complete(width=760), "padding": 18},
-            vl_version=_VEGA_LITE,
-            config={**chart_config(LIGHT), "font": PICTURE_FONT},
+            vl_version="6.1",  # the page carries a later 6.x of its own
+            config={**palette.chart_config(palette.LIGHT), "font": palette.PICTURE_FONT},
             **options,
         )
     except ValueError as error:
@@ -311,7 +294,7 @@ def svg_png(text: str, scale: float) -> bytes:
     return recompressed(png)
 
 
-_VIRIDIS = np.array([channels_of(one) for one in AMOUNT_STOPS], dtype=np.float64)
+_VIRIDIS = np.array([palette.channels_of(one) for one in palette.AMOUNT_STOPS], dtype=np.float64)
 
 
 def heat_png(values: Any, low: float, high: float) -> bytes:

@@ -22,23 +22,13 @@ from enginescope.render.base.data_table import aligned_rows
 from enginescope.render.base.palette import DARK, LIGHT, chart_config
 from enginescope.render.html.images import Chart
 
-_ASSETS = files("enginescope.render") / "assets"
 _LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
-_OWN = ("data.js", "tables.js", "charts.js", "page.js", "icicle.js", "explore.js")
 #: What some pages have beside it. Each script does nothing on a page without its elements.
 _PARTS = {
     "pairs": ("compare.css", "compare.js"),
     "suite": ("suite.js", "suite.css"),
     "graph": ("graph.js", "graph/graph.css"),
 }
-#: The graph's script, in the order in which each part uses those before it.
-_GRAPH = (
-    *("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view"),
-    *("rising", "side", "pair", "start"),
-)
-# A large plan's data is an eighth of its size then; higher levels take long for little.
-_LEVEL = 4
-_SOURCE_MAP = re.compile(r"\n//# sourceMappingURL=\S+\s*$")
 
 
 class Script(Record, frozen=True, kw_only=True):
@@ -57,12 +47,19 @@ class Script(Record, frozen=True, kw_only=True):
 def scripts(*parts: str, has_charts: bool = True) -> tuple[Script, ...]:
     """Return the charts' libraries, our own scripts and those of `parts`, in their order."""
     libraries = map(_library, _LIBRARIES) if has_charts else ()
-    return (*libraries, *own_scripts(*_OWN, *_of(parts, ".js")))
+    own = ("data.js", "tables.js", "charts.js", "page.js", "icicle.js", "explore.js")
+    return (*libraries, *own_scripts(*own, *_of(parts, ".js")))
 
 
 def own_scripts(*names: str) -> tuple[Script, ...]:
     """Return scripts of the assets; ``"graph.js"`` is the graph's, whose names stay its own."""
-    return tuple(Script(text=_graph() if name == "graph.js" else _read(name)) for name in names)
+    parts = (  # in the order in which each uses those before it
+        *("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view"),
+        *("rising", "side", "pair", "start"),
+    )
+    graph = "\n".join(_read(f"graph/{part}.js") for part in parts if "graph.js" in names)
+    whole = f'"use strict";\npageStart(() => {{\n{graph}}});\n'
+    return tuple(Script(text=whole if name == "graph.js" else _read(name)) for name in names)
 
 
 @cache
@@ -95,17 +92,14 @@ def licences() -> str:
 
 @cache  # a server makes pages again and again
 def _read(name: str) -> str:
-    return _ASSETS.joinpath(name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    path = files("enginescope.render") / "assets" / name
+    return path.read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def _library(name: str) -> Script:
     # A source map would be looked for beside the page, where there is none.
-    return Script(text=_SOURCE_MAP.sub("\n", _read(f"vendor/{name}")))
-
-
-def _graph() -> str:
-    parts = "\n".join(_read(f"graph/{part}.js") for part in _GRAPH)
-    return f'"use strict";\npageStart(() => {{\n{parts}}});\n'
+    text = re.sub(r"\n//# sourceMappingURL=\S+\s*$", "\n", _read(f"vendor/{name}"))
+    return Script(text=text)
 
 
 def _of(parts: Iterable[str], suffix: str) -> list[str]:
@@ -176,7 +170,8 @@ def deflated(value: Any) -> Markup:
 
 def deflated_bytes(data: bytes) -> Markup:
     """Return bytes as text that `pageInflate` of the pages reads."""
-    return Markup(base64.b64encode(zlib.compress(data, _LEVEL)).decode())  # noqa: S704 - base64
+    # a large plan's data is an eighth of its size at level 4; higher ones take long for little
+    return Markup(base64.b64encode(zlib.compress(data, 4)).decode())  # noqa: S704 - base64
 
 
 def charts_data(charts: Iterable[Chart], prefix: str = "") -> dict[str, Any]:

@@ -75,11 +75,6 @@ _MEANINGS = {
     RungKey.ENQUEUE: "has the enqueue call alone: it does not wait for the GPU",
     RungKey.TRTEXEC: "adds up copies and GPU work on the GPU's clock, as trtexec's Latency does",
 }
-_MORE = "measure more rounds, or give more digits"
-#: An interval from a value to this many times it is too wide to name a rung.
-_WIDE = 1.5
-#: Rungs that a sentence has room for.
-_NAMED = 3
 _RUNG_HEADERS = ("Measured", "ms per query", "95 % interval", "Processes")
 _STEP_HEADERS = ("Step", "From", "To", "ms", "95 % interval, ms")
 _LABEL, _VALUE, _ENDS = 30, 8, 19
@@ -107,7 +102,13 @@ def ladder_answer(report: LadderReport) -> Answer:
             TextTable(
                 title="Steps",
                 headers=_STEP_HEADERS,
-                rows=tuple(_step_cells(report, step) for step in report.steps),
+                rows=tuple(
+                    (
+                        *(_adds(step), _title_of(report, step.base), _title_of(report, step.to)),
+                        *(_signed_ms(report, step.value_ms), _signed_ends(report, step.interval)),
+                    )
+                    for step in report.steps
+                ),
                 numbers=_STEP_HEADERS[3:4],
                 note="Steps, from the pairs of processes of each round",
             ),
@@ -179,12 +180,13 @@ def _answer(report: LadderReport) -> tuple[str, str | None]:
 def _placement(report: LadderReport, mine: Placement) -> tuple[str, str]:
     text = printable(mine.text)
     if len(mine.alike) > 1:
-        return f"{text} fits {_several(report, mine.alike)}", _MORE
+        why = "measure more rounds, or give more digits"
+        return f"{text} fits {_several(report, mine.alike)}", why
     if mine.alike:
         (key,) = mine.alike
         rung = report.rung(key)
         ends = rung.interval if rung is not None else None
-        if ends is not None and ends.high > _WIDE * ends.low:
+        if ends is not None and ends.high > 1.5 * ends.low:
             why = f"its interval is {_ends_text(report, ends)} ms: measure more rounds"
             return f"{text} fits {_named(report, key)}, whose interval is wide", why
         return f"{text} is {_named(report, key)}", f"it {_MEANINGS[key]}"
@@ -207,7 +209,7 @@ def _named(report: LadderReport, key: RungKey, more: str = "") -> str:
 
 def _several(report: LadderReport, keys: Sequence[RungKey]) -> str:
     """Return the names of up to three rungs; of more, their number and range."""
-    if len(keys) <= _NAMED:
+    if len(keys) <= 3:
         return listed([_named(report, key) for key in keys])
     rungs = [rung for rung in report.measured if rung.key in keys]
     low, *_, high = sorted(rungs, key=lambda rung: rung.value_ms or 0.0)
@@ -232,14 +234,8 @@ def _facts(report: LadderReport, meaning: str | None) -> tuple[tuple[str, str], 
 def _rung_cells(report: LadderReport, rung: Rung) -> tuple[str, ...]:
     if rung.value_ms is None:
         return (_title(rung), UNKNOWN, f"not measured: {rung.why or 'unknown'}", "0")
-    ends = _ends_text(report, rung.interval)
-    return (_title(rung), _level_text(report, rung), ends, str(rung.processes))
-
-
-def _step_cells(report: LadderReport, step: LadderStep) -> tuple[str, ...]:
-    base, to = _title_of(report, step.base), _title_of(report, step.to)
-    figures = (_signed_ms(report, step.value_ms), _signed_ends(report, step.interval))
-    return (_adds(step), base, to, *figures)
+    figures = (_level_text(report, rung), _ends_text(report, rung.interval))
+    return (_title(rung), *figures, str(rung.processes))
 
 
 def waterfall(report: LadderReport, *, width: int) -> tuple[str, ...]:
@@ -259,8 +255,10 @@ def _rows(report: LadderReport) -> Iterator[tuple[Bar | None, str]]:
     for rung in report.measured:
         step, level_ms = steps.get(rung.key), rung.value_ms or 0.0
         if step is not None:
-            name = _adds(step)
-            yield _step_bar(report, step), f"  {name}{'' if step.base is before else ' *'}"
+            bar = _bar(_adds(step), "step", step.value_ms, step.interval)
+            base_ms = report.level_ms(step.base) or 0.0
+            bar = replace(bar, start_ms=base_ms, end_ms=base_ms + step.value_ms)
+            yield bar, f"  {bar.name}{'' if step.base is before else ' *'}"
         elif before in steps:
             yield None, ""
         yield _bar(_title(rung), "measured", level_ms, rung.interval), _title(rung)
@@ -273,12 +271,6 @@ def _bar(name: str, kind: str, level_ms: float, interval: Interval | None = None
     return Bar(
         name=name, kind=kind, start_ms=0.0, end_ms=level_ms, value_ms=level_ms, interval=interval
     )
-
-
-def _step_bar(report: LadderReport, step: LadderStep) -> Bar:
-    bar = _bar(_adds(step), "step", step.value_ms, step.interval)
-    start_ms = report.level_ms(step.base) or 0.0
-    return replace(bar, start_ms=start_ms, end_ms=start_ms + step.value_ms)
 
 
 def _bar_line(report: LadderReport, label: str, bar: Bar | None, scale: float, room: int) -> str:

@@ -29,9 +29,7 @@ from enginescope.render.base.phrases import metric_title
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, ChartTable, Spec, marks, quantity, tooltip
 
-_STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
 _PARTS = ("latency", "queueing", "service", "lateness")
-_FIGURE_HEADERS = ("MLPerf figure", "Value")
 #: Color and shape of a verdict, in the order of the legend.
 _MARKS = {
     LoadKind.MET: (BLUE, "circle"),
@@ -52,7 +50,7 @@ def load_answer(report: LoadReport) -> Answer:
     if report.loadgen is not None:
         title = "Figures of the scenario, as LoadGen computes them"
         rows = _loadgen_rows(report.loadgen, first.latency)
-        tables.insert(0, _table(title, _FIGURE_HEADERS, rows))
+        tables.insert(0, _table(title, ("MLPerf figure", "Value"), rows))
     return Answer(
         verb="load",
         title="Load test",
@@ -80,28 +78,24 @@ def _answer(report: LoadReport) -> str:
     goal = _slo_text(report.slo)
     if report.kind in (LoadKind.MET, LoadKind.MISSED):
         return f"{goal} is {report.kind.value}{at}: {value}"
-    why = _why_inconclusive(step, report.slo)
-    return f"inconclusive whether {goal} is met{at}: {value}; {why}"
-
-
-def _why_inconclusive(step: LoadStep, slo: Slo) -> str:
-    needed = decisive_queries(slo.p, ERROR)
+    needed = decisive_queries(report.slo.p, ERROR)
+    why = "too close to the limit for this number of queries"
     if any(trial.is_late for trial in step.trials):
-        return "the load generator was late"
-    if any(trial.planned < needed for trial in step.trials):
-        return f"it needs at least {needed:,} queries"
-    return "too close to the limit for this number of queries"
+        why = "the load generator was late"
+    elif any(trial.planned < needed for trial in step.trials):
+        why = f"it needs at least {needed:,} queries"
+    return f"inconclusive whether {goal} is met{at}: {value}; {why}"
 
 
 def _search_answer(report: LoadReport, goal: str) -> str:
     missed = f"{rate_text(report.lowest_missed)} misses it" if report.lowest_missed else ""
     open_rates = ", ".join(map(format_significant, report.inconclusive))
     between = f"{open_rates} queries/s inconclusive" if open_rates else ""
+    rest = filter(None, (missed, between))
     if report.highest_met is None:
-        rest = "; ".join(filter(None, (missed, between)))
-        return f"no rate that was tried meets {goal}: {rest}"
+        return f"no rate that was tried meets {goal}: {'; '.join(rest)}"
     best = f"highest rate that meets {goal}: {rate_text(report.highest_met)}"
-    return "; ".join(filter(None, (best, missed, between)))
+    return "; ".join((best, *rest))
 
 
 def _scenario_answer(figures: LoadGenFigures, latency: Summary | None) -> str:
@@ -116,8 +110,7 @@ def _scenario_answer(figures: LoadGenFigures, latency: Summary | None) -> str:
         text += f" at {rate_text(figures.per_s)}"
         if figures.is_passed is None:
             return text
-        is_short = figures.needed is not None and figures.queries < figures.needed
-        why = f": {needs}" if is_short else ""
+        why = f": {needs}" if figures.queries < (figures.needed or 0) else ""
         return f"{text}; the run {'passes' if figures.is_passed else f'does not pass{why}'}"
     if figures.estimate_ms is None:
         return f"{text}; {needs}"
@@ -199,15 +192,15 @@ def _facts(report: LoadReport) -> tuple[tuple[str, str], ...]:
 
 def _run_table(report: LoadReport) -> TextTable:
     p = _percentile_of(report)
-    name = percentile_name(p)
-    note = f"latency is its {name} in ms, with queueing and service time of that query"
+    headers = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
+    of_query = "in ms, with queueing and service time of that query"
+    note = f"latency is its {percentile_name(p)} {of_query}"
     is_late = any(trial.is_late for trial in report.trials)
     late = "late: the load generator was late (W-LATE)" if is_late else ""
     steps = sorted(report.steps, key=lambda step: rate_of(step) or 0.0)
     rows = tuple(_trial_row(step, trial, p) for step in steps for trial in step.trials)
-    runs = _table("Each run", _STEP_HEADERS, rows, note, late)
-    numbers = (*_STEP_HEADERS[:1], *_STEP_HEADERS[3:])
-    return replace(runs, numbers=numbers, whole=_STEP_HEADERS[1:2])
+    runs = _table("Each run", headers, rows, note, late)
+    return replace(runs, numbers=(headers[0], *headers[3:]), whole=headers[1:2])
 
 
 def _table(
@@ -267,12 +260,10 @@ def _loadgen_rows(figures: LoadGenFigures, latency: Summary | None) -> tuple[tup
         sure = found.interval if found and found.mark is None else None
         return claims.level_cell(value_ms, sure, _ns)
 
-    is_closed, is_single = figures.scenario.endswith("-stream"), figures.scenario == "single-stream"
-    rate = "samples/s" if figures.scenario == "offline" else "scheduled queries/s"
-    counts = {
-        "queries above the limit": figures.slow,
-        "queries that early stopping needs": figures.needed,
-    }
+    scenario, slow, needed = figures.scenario, figures.slow, figures.needed
+    early = _ns(figures.estimate_ms) if scenario.endswith("-stream") else ""
+    early_p99 = _ns(figures.estimate_p99_ms) if scenario == "single-stream" else ""
+    rate = "samples/s" if scenario == "offline" else "scheduled queries/s"
     rates = {rate: figures.per_s, "completed queries/s": figures.completed_per_s}
     return stated(
         ("queries", f"{figures.queries:,}"),
@@ -283,9 +274,10 @@ def _loadgen_rows(figures: LoadGenFigures, latency: Summary | None) -> tuple[tup
             if p != figures.p
         ),
         ("mean latency", _ns(figures.mean_ms)),
-        (f"early-stopping {name}", _ns(figures.estimate_ms) if is_closed else ""),
-        ("early-stopping p99", _ns(figures.estimate_p99_ms) if is_single else ""),
-        *((title, f"{count:,}") for title, count in counts.items() if count is not None),
+        (f"early-stopping {name}", early),
+        ("early-stopping p99", early_p99),
+        ("queries above the limit", None if slow is None else f"{slow:,}"),
+        ("queries that early stopping needs", None if needed is None else f"{needed:,}"),
         *((title, format_significant(n, 6)) for title, n in rates.items() if n is not None),
     )
 
@@ -359,11 +351,10 @@ def parts_chart(trial: LoadTrial, slo: Slo | None = None) -> Chart | None:
     ]
     if len(summaries) < 3 or not times:
         return None
-    names = [metric_title(metric) for metric, _ in summaries]
+    names, y = [metric_title(metric) for metric, _ in summaries], quantity("y", "time, ms")
     by_part: Spec = {"field": "part", "sort": names}
     flat = {"axis": {"labelAngle": 0}}
     scale = {"domain": names, "range": [BLUE, ORANGE, SKY]}
-    y = quantity("y", "time, ms")
     rows = [
         {"percentile": p, "part": name, "y": point.value_ms, "stated": point.mark is None}
         for p, name, point in times

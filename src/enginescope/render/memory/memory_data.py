@@ -65,12 +65,11 @@ def memory_data(
 
 
 def _tensor(view: MemoryView, buffer: Buffer) -> dict[str, Any]:
-    last = view.layers[buffer.last].name if buffer.last < len(view.layers) else None
     return {
         "names": [one.name for one in buffer.tensors],
         "kind": buffer.kind,
         "bytes": buffer.nbytes,
         "shape": buffer.tensor.shape,
         "from": view.layers[buffer.first].name,
-        "until": last,
+        "until": view.layers[buffer.last].name if buffer.last < len(view.layers) else None,
     }

@@ -44,7 +44,8 @@ def parts_table(view: MemoryView) -> TextTable:
         headers=("Part", "Size", "Known by", "What it is"),
         rows=tuple(
             (name, format_bytes(part.nbytes), "measured" if part.is_measured else "sizes", what)
-            for part, (name, what) in ((part, _PARTS[part.kind]) for part in view.parts)
+            for part in view.parts
+            for name, what in (_PARTS[part.kind],)
         ),
         numbers=("Size",),
         spared=("What it is",),
@@ -133,12 +134,10 @@ def memory_text(
 ) -> RenderableType:
     """Return the memory on one screen."""
     process = view.process_bytes
+    whole = None if process is None else f"{format_bytes(process)} peak of the process"
     facts = stated(
         ("fits", fit_sentence(fit) if fit else None),
-        (
-            "process",
-            f"{format_bytes(process)} peak of the process" if process is not None else None,
-        ),
+        ("process", whole),
         ("peak", peak_sentence(view)),
         ("arena" if view.predicted else "block", forecast_sentence(view)),
         ("unknown", f"{counted(view.unknown, 'tensor')} of unknown size" if view.unknown else None),

@@ -8,25 +8,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from enginescope._version import __version__
 from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.provider_work import provider_work
 from enginescope.analysis.runs.run_view import RunView, sample_columns
-from enginescope.core.jsonio import encode
-from enginescope.judge.samples import Percentile, Summary
+from enginescope.judge.samples import Summary
 from enginescope.records.run.telemetry import CHANNELS, GpuTelemetry, held_by
+from enginescope.render.base.answer_tables import answer_json
 from enginescope.render.base.data_table import csv_bytes, ends_of
 
 if TYPE_CHECKING:
     from enginescope.render.validation.validate_answer import ReportedAnswers
-
-#: Version of both documents' shape.
-REPORT_SCHEMA = 1
-#: Fields of a run that hold arrays, or stand elsewhere in the document.
-_NOT_IN_RECORD = (
-    *("samples", "trace", "profile", "plan", "telemetry", "gpu", "notices", "answers"),
-    *("preparation", "arenas"),
-)
 
 
 def data_files(
@@ -55,26 +46,26 @@ def report_json(
     support and intervals; throughput; layer sum; the `topk` slowest layers; time by type and by
     precision; notices. Times in ms, sizes in bytes. `answers` are whole, as ``output_diff.json``.
     """
-    document = _document([_run_report(view, topk) for view in views])
+    compared: dict[str, Any] = {}
     if answers:
         from enginescope.render.validation.validate_answer import answers_data
 
-        document["answers"] = answers_data(answers)
-    return encode(document)
+        compared = {"answers": answers_data(answers)}
+    return answer_json(schema=1, runs=[_run_report(view, topk) for view in views], **compared)
 
 
 def summary_json(views: Sequence[RunView]) -> bytes:
     """Return the figures of every run, as strict JSON: what most scripts want to read."""
-    return encode(_document([_run_summary(view) for view in views]))
-
-
-def _document(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"schema": REPORT_SCHEMA, "enginescope": __version__, "runs": runs}
+    return answer_json(schema=1, runs=list(map(_run_summary, views)))
 
 
 def _run_report(view: RunView, topk: int) -> dict[str, Any]:
     run = view.run
-    names = [name for name in run.__struct_fields__ if name not in _NOT_IN_RECORD]
+    left_out = (  # arrays, and what stands elsewhere in the document
+        *("samples", "trace", "profile", "plan", "telemetry", "gpu", "notices", "answers"),
+        *("preparation", "arenas"),
+    )
+    names = [name for name in run.__struct_fields__ if name not in left_out]
     return {
         **_run_summary(view),
         "record": {name: msgspec.to_builtins(getattr(run, name)) for name in names},
@@ -120,17 +111,11 @@ def _run_summary(view: RunView) -> dict[str, Any]:
     }
 
 
-_ABOUT = ("run", "subject", "backend", "batch", "origin", "outcome", "created")
 _BEFORE = ("metric", "n", "effective_n", "min_ms", "mean_ms", "median_ms")
 _AFTER = ("std_ms", "cv_pct", "max_ms")
 _FIGURES = (
     *(*_BEFORE, "median_low_ms", "median_high_ms"),
     *(*_AFTER, "throughput_per_s", "throughput_unit"),
-)
-_PERCENTILE = "{0}_ms {0}_low_ms {0}_high_ms {0}_mark {0}_effective_n"
-_LAYER = (
-    *("index", "name", "type", "subtype", "precision", "provider"),
-    *("time_ms", "raw_ms", "share_pct", "is_container", "tactic"),
 )
 
 
@@ -138,9 +123,11 @@ def summary_csv(views: Sequence[RunView]) -> bytes:
     """Return one row per run and metric; a run without samples has one row without figures."""
     every = [(view, one) for view in views for one in view.summaries or (None,)]
     points = sorted({one.p for _, some in every if some for one in some.percentiles})
-    names = [name for p in points for name in _PERCENTILE.format(f"p{p:g}").split()]
+    fields = ("_ms", "_low_ms", "_high_ms", "_mark", "_effective_n")
+    names = (f"p{p:g}{field}" for p in points for field in fields)
+    about = ("run", "subject", "backend", "batch", "origin", "outcome", "created")
     rows = ([*_about(view), *_figures(view, one), *_at(one, points)] for view, one in every)
-    return csv_bytes((*_ABOUT, *_FIGURES, *names), rows)
+    return csv_bytes((*about, *_FIGURES, *names), rows)
 
 
 def latency_series_csv(views: Sequence[RunView]) -> bytes:
@@ -177,12 +164,16 @@ def latency_percentiles_csv(views: Sequence[RunView]) -> bytes:
 
 def per_layer_times_csv(views: Sequence[RunView]) -> bytes:
     """Return every layer, the slowest first within a run; layers without a time last."""
+    names = (
+        *("index", "name", "type", "subtype", "precision", "provider"),
+        *("time_ms", "raw_ms", "share_pct", "is_container", "tactic"),
+    )
     rows = (
-        (view.id, *(getattr(row, name) for name in _LAYER), ";".join(row.onnx_nodes))
+        (view.id, *(getattr(row, name) for name in names), ";".join(row.onnx_nodes))
         for view in views
         for row in slowest_first(view.layers)
     )
-    return csv_bytes(("run", *_LAYER, "onnx_nodes"), rows)
+    return csv_bytes(("run", *names, "onnx_nodes"), rows)
 
 
 def _about(view: RunView) -> list[Any]:
@@ -205,14 +196,14 @@ def _figures(view: RunView, summary: Summary | None) -> list[Any]:
 
 
 def _at(summary: Summary | None, points: Sequence[float]) -> list[Any]:
-    found = [summary.percentile(p) if summary else None for p in points]
-    return [cell for one in found for cell in _percentile_cells(one)]
-
-
-def _percentile_cells(one: Percentile | None) -> tuple[Any, ...]:
-    if one is None:
-        return (None,) * 5
-    return (one.value_ms, *ends_of(one.interval), one.mark and one.mark.value, one.effective_n)
+    cells: list[Any] = []
+    for one in (summary.percentile(p) if summary else None for p in points):
+        if one is None:
+            cells += [None] * 5
+        else:
+            mark = one.mark and one.mark.value
+            cells += [one.value_ms, *ends_of(one.interval), mark, one.effective_n]
+    return cells
 
 
 def gpu_telemetry_csv(views: Sequence[RunView]) -> bytes:

@@ -6,18 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_ms
+from enginescope.render.base import phrases
 from enginescope.render.base.answer_tables import fact_lines, notice_lines, part_lines, table_lines
 from enginescope.render.base.data_table import escaped
 from enginescope.render.base.facts import options_line, place_line, subject_line
 from enginescope.render.base.figures import TextTable, printed_note, printed_rows
-from enginescope.render.base.phrases import (
-    count_text,
-    interval_text,
-    metric_title,
-    outcome_text,
-    rate_formula,
-    throughput_text,
-)
 from enginescope.render.page.overview import overview_rows
 from enginescope.render.page.tabs import tabs_of
 from enginescope.render.plans.plan_headline import PageSubject
@@ -86,14 +79,8 @@ def _section(section: Section, topk: int) -> Iterator[str]:
         part = text_table(long_table, topk)
         assert part is not None
         more = f": {topk:,} of {long_table.length:,}" if part.left_out else ""
-        title = escaped(f"{part.title}{more}")
-        yield from (
-            f"<details><summary>{title}</summary>",
-            *table_lines(part),
-            "",
-            "</details>",
-            "",
-        )
+        summary = f"<summary>{escaped(f'{part.title}{more}')}</summary>"
+        yield from (f"<details>{summary}", *table_lines(part), "", "</details>", "")
 
 
 def _captioned(table: TextTable) -> list[str]:
@@ -105,7 +92,7 @@ def _answer(view: RunView) -> list[str]:
     lines = []
     if outcome.message:
         hint = f" Next step: {escaped(outcome.hint)}." if outcome.hint else ""
-        lines += [f"**{outcome_text(outcome)}**: {escaped(outcome.message)}.{hint}", ""]
+        lines += [f"**{phrases.outcome_text(outcome)}**: {escaped(outcome.message)}.{hint}", ""]
     if latency is None:
         note = printed_note(view)
         printed = [f"- {label}: {' · '.join(parts)}" for label, parts in printed_rows(view)]
@@ -115,8 +102,8 @@ def _answer(view: RunView) -> list[str]:
             printed = [f"Figures {note}.", "", *printed]
         return [*lines, *printed, ""]
     lines += [f"**{escaped(str(view.usability))}**", ""]
-    median = f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
-    lines += [f"{median}, {interval_text(latency)}; {count_text(latency)}.", ""]
+    median = f"**{phrases.metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
+    lines += [f"{median}, {phrases.interval_text(latency)}; {phrases.count_text(latency)}.", ""]
     if view.throughput:
-        lines += [f"Throughput {throughput_text(view)} ({rate_formula(view)}).", ""]
+        lines += [f"Throughput {phrases.throughput_text(view)} ({phrases.rate_formula(view)}).", ""]
     return lines

@@ -83,7 +83,9 @@ def overview_chart(views: Sequence[RunView]) -> Chart | None:
         return None
     samples = [(label, view.run.headline) for label, view in labelled]
     series = [(label, found.values_ms) for label, found in samples if found is not None]
-    title = f"{_title(labelled)} of all runs, on one scale"
+    latency = labelled[0][1].latency
+    metric = in_text(latency.metric) if latency else "latency"
+    title = f"{metric[:1].upper()}{metric[1:]} of all runs, on one scale"
     if len(series) > MOST_OVERLAID:
         return latency_medians(labelled, key="all_runs", title=title)
     medians = [view.latency.median_ms if view.latency else None for _, view in labelled]
@@ -114,12 +116,6 @@ def overview_sentence(views: Sequence[RunView]) -> str | None:
         f"{label} has the lowest median, {format_ms(least)}; {between}. "
         f"For a verdict with an interval: enginescope compare {last.id[:8]} {first.id[:8]}"
     )
-
-
-def _title(labelled: Sequence[tuple[str, RunView]]) -> str:
-    latency = labelled[0][1].latency
-    text = in_text(latency.metric) if latency else "latency"
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _alike(views: Sequence[RunView]) -> list[tuple[str, RunView]]:

@@ -90,7 +90,12 @@ def report_page(
     subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
     views = [subject.view for subject in subjects]
     runs = [_page_run(one, index, len(about)) for index, one in enumerate(subjects, start=1)]
-    compared = _compared(answers)
+    compared: tuple[Part, ...] = ()
+    if answers:  # a plan alone needs none of the code that compares outputs
+        from enginescope.render.validation.validate_answer import answers_parts
+
+        compared = tuple(answers_parts(answers))
+    what = "report over 1 run" if subjects[0].is_measured else "what an engine consists of"
     files = _files(subjects, topk, answers)
     has_graph = any(section.key == "graph" for run in runs for section in run.sections)
     sampled = [view for view in views if view.run.gpu and view.run.gpu.series]
@@ -106,7 +111,7 @@ def report_page(
         script_address=script_address,
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
-        what=_what(subjects),
+        what=what if len(subjects) == 1 else f"report over {len(subjects)} runs",
         together=together,
         answers=compared,
         left_out=_left_out(subjects, files),
@@ -126,20 +131,6 @@ def _overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, A
     from enginescope.render.page.overview import overview
 
     return overview(views, anchors)
-
-
-def _compared(answers: Sequence[ReportedAnswers]) -> tuple[Part, ...]:
-    if not answers:  # a plan alone needs none of the code that compares outputs
-        return ()
-    from enginescope.render.validation.validate_answer import answers_parts
-
-    return tuple(answers_parts(answers))
-
-
-def _what(subjects: Sequence[PageSubject]) -> str:
-    if len(subjects) > 1:
-        return f"report over {len(subjects)} runs"
-    return "report over 1 run" if subjects[0].is_measured else "what an engine consists of"
 
 
 def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
@@ -168,15 +159,11 @@ def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
 def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[str]:
     said = []
     if "latency_series.csv" not in files and any(subject.view.run.samples for subject in subjects):
-        said.append(
-            f"The run has more than {MAX_SERIES_SAMPLES:,} samples; latency_series.csv has them, "
-            "in the folder of this page."
-        )
+        count = f"The run has more than {MAX_SERIES_SAMPLES:,} samples"
+        said.append(f"{count}; latency_series.csv has them, in the folder of this page.")
     if "per_layer_times.csv" not in files:
-        said.append(
-            f"The layers are more than {MAX_CARRIED_LAYERS:,}: the tables of layers and findings "
-            "save what they show."
-        )
+        count = f"The layers are more than {MAX_CARRIED_LAYERS:,}"
+        said.append(f"{count}: the tables of layers and findings save what they show.")
     return said
 
 

@@ -148,10 +148,6 @@ def _png(chart: Chart | None, why_none: str) -> bytes | str:
     return png_bytes(chart) if chart else f"the run has {why_none}"
 
 
-#: Layers in the picture.
-_LAYERS = 10
-
-
 def subject_slide(subjects: Sequence[PageSubject]) -> Slide:
     """Return the figure of a run with where its time goes, or several runs on one scale."""
     if len(subjects) > 1:
@@ -166,12 +162,14 @@ def subject_slide(subjects: Sequence[PageSubject]) -> Slide:
     elif main := first_figures(view).main:
         answer += f": {main.label} {main.value}"
     version = subject.tensorrt_version
-    of = (options_line(view.run), subject.made_on, f"TensorRT {version}" if version else "")
-    conditions = (subject_line(view.run), *of)
+    conditions = (
+        *(subject_line(view.run), options_line(view.run), subject.made_on),
+        f"TensorRT {version}" if version else "",
+    )
     return Slide(
         answer=answer,
         lines=(*told, *first_changes(subject.findings)),
-        chart=layer_bars(view.layers, _LAYERS) or latency_distribution(view),
+        chart=layer_bars(view.layers, 10) or latency_distribution(view),
         conditions=tuple(filter(None, conditions)),
         notices=view.notices,
     )

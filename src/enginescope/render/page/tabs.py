@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from enginescope.core.record import Record
 from enginescope.render.plans.plan_headline import PageSubject
@@ -33,9 +32,8 @@ from enginescope.render.sections.measurement import (
 )
 from enginescope.render.sections.section import Section, known
 
-_Makes: TypeAlias = tuple[Callable[[PageSubject], "Section | None"], ...]
 GRAPH, SAMPLES = "Graph", "Samples"
-_TABS: tuple[tuple[str, _Makes], ...] = (
+_TABS: tuple[tuple[str, tuple[Callable[[PageSubject], Section | None], ...]], ...] = (
     (GRAPH, (graph,)),
     ("Layers", (layers, findings, roofline_of, where_the_time_goes, onnx_nodes)),
     ("Memory", (memory,)),

@@ -47,15 +47,6 @@ _CAUSES = {
     Cause.NOTHING: "cause unknown: only times differ",
     Cause.OUTSIDE: "not assigned to a layer that launches work",
 }
-_EVIDENCE = {
-    Evidence.NAME: "same name",
-    Evidence.ONNX_NODES: "same ONNX nodes",
-    Evidence.STRUCTURE: "same structure, in order",
-    Evidence.NEIGHBOURHOOD: "same neighbors",
-}
-_SHARES_SHOWN = 3
-#: Notices that say that the profiles of the plans come from other conditions.
-_NOT_ALIKE = frozenset({"W-OTHER-GPU", "W-OTHER-MODE", "W-OTHER-PROFILE"})
 
 
 def answer(
@@ -71,7 +62,8 @@ def answer(
     text = f"{mark}{within_sentence(text)}" if mark else text
     pairs = measured.pairs if measured is not None else ()
     is_unlike = any(pair.headline.kind is VerdictKind.INCOMPARABLE for pair in pairs)
-    if is_unlike or any(notice.code in _NOT_ALIKE for notice in found.notices):
+    unlike = {"W-OTHER-GPU", "W-OTHER-MODE", "W-OTHER-PROFILE"}  # profiles of other conditions
+    if is_unlike or any(notice.code in unlike for notice in found.notices):
         text = f"{text}; the runs were not measured alike"
     return f"{text}."
 
@@ -186,16 +178,13 @@ def evidence_text(one: ComparedLayers) -> str:
     """Return why layers are paired, with the score."""
     if one.evidence is None or one.score is None:
         return UNKNOWN
-    return f"{_EVIDENCE[one.evidence]}, {one.score:.2g}"
-
-
-def relation_text(one: ComparedLayers) -> str | None:
-    """Return how the sides stand to each other; ``None`` for one layer and one."""
-    if one.relation in (Relation.ONLY_A, Relation.ONLY_B):
-        return f"only in {'A' if one.relation is Relation.ONLY_A else 'B'}"
-    if one.a is None or one.b is None or one.relation is Relation.PAIR:
-        return None
-    return f"fused {len(one.a.layers)} → {len(one.b.layers)}"
+    words = {
+        Evidence.NAME: "same name",
+        Evidence.ONNX_NODES: "same ONNX nodes",
+        Evidence.STRUCTURE: "same structure, in order",
+        Evidence.NEIGHBOURHOOD: "same neighbors",
+    }
+    return f"{words[one.evidence]}, {one.score:.2g}"
 
 
 def change_text(one: Change) -> str:
@@ -205,9 +194,13 @@ def change_text(one: Change) -> str:
 
 def changes_text(one: ComparedLayers) -> str:
     """Return in a few words what differs: a precision with both, others by name."""
-    precision = one.change("precision")
+    precision, relation = one.change("precision"), None
+    if one.relation in (Relation.ONLY_A, Relation.ONLY_B):
+        relation = f"only in {'A' if one.relation is Relation.ONLY_A else 'B'}"
+    elif one.a and one.b and one.relation is not Relation.PAIR:
+        relation = f"fused {len(one.a.layers)} → {len(one.b.layers)}"
     rest = [change.what for change in one.changes if change.what != "precision"]
-    words = [relation_text(one), change_text(precision) if precision else None, *rest]
+    words = [relation, change_text(precision) if precision else None, *rest]
     return ", ".join(filter(None, words)) or "nothing"
 
 
@@ -281,6 +274,6 @@ def _precisions(one: PlanSummary) -> str:
     whole = one.sum_ms if timed else one.totals.active_layers
     amounts = [(share.key, share.time_ms if timed else share.layers) for share in one.by_precision]
     shown = [(key or "not known", 100 * (of or 0.0) / whole) for key, of in amounts if whole]
-    shown = [pair for pair in shown if pair[1] >= 0.05][:_SHARES_SHOWN]
+    shown = [pair for pair in shown if pair[1] >= 0.05][:3]
     text = ", ".join(f"{key} {number_text(part, 0)} %" for key, part in shown)
     return (f"{text} of time" if timed else f"{text} of layers") if text else UNKNOWN

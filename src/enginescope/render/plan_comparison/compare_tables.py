@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from enginescope.analysis.layers.reformats import ReformatLayer
 from enginescope.analysis.plan_comparison.comparison import Comparison, LayerComparison
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, share_of
 from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
@@ -23,13 +22,9 @@ from enginescope.render.plan_comparison.compare_phrases import (
 
 EXPLAINED = "What explains the difference of the layer times"
 _DIFFERENCE = "B − A ms"
-#: Most characters of a layer's name below a table.
-_NAME = 44
 _SHARE = "% of B − A"
 #: Columns that narrow screens go without, by the ends of their headers, the first one first.
 _SPARED = ("paired by", "type", "A ÷ B", " layers", _SHARE, _DIFFERENCE)
-#: Header -> most columns of a terminal for its texts; the last one takes those that are left.
-_SHORTENED = {"differs in": 24, "from → to": 34, "type": 28}
 
 
 class Chosen(Record, frozen=True, kw_only=True):
@@ -70,8 +65,15 @@ def pair_tables(found: Comparison, chosen: Chosen) -> Iterator[TextTable]:
 def reformat_tables(layers: LayerComparison, top: int) -> Iterator[TextTable]:
     """Yield the reformats that were lost and that were added, the longest first."""
     for side, some in (("A", layers.reformats_lost), ("B", layers.reformats_added)):
+        shown = some[:top]
+        columns = {
+            "ms": number_column([one.time_ms for one in shown]),
+            "from → to": [one.conversion for one in shown],
+            "layer": [one.name for one in shown],
+        }
         if some:
-            yield _reformat_table(f"Reformats that only {side} has", some, top)
+            title = f"Reformats that only {side} has"
+            yield _table(title, columns, numbers=("ms",), note=_more(some, top))
 
 
 class Step(Record, frozen=True, kw_only=True):
@@ -129,10 +131,6 @@ def explanation_table(layers: LayerComparison, top: int, label: str = "B") -> Te
     return _table(title, columns, numbers=(header, _SHARE, "pairs"))
 
 
-#: Most rows of the table of layers that lead.
-_LEADING = 8
-
-
 def leading_table(layers: LayerComparison) -> TextTable | None:
     """Return the layers that make 80 % of all differences; ``None`` without known differences."""
     leading, share_pct = layers.leading()
@@ -141,7 +139,7 @@ def leading_table(layers: LayerComparison) -> TextTable | None:
     count = f"{len(leading):,} of {counted(len(layers.layers), 'pair')}"
     make = "makes" if len(leading) == 1 else "make"
     title = f"{count} {make} {share_pct:.0f} % of all differences, more and less time alike"
-    return _layer_table(title, leading[:_LEADING], note=_more(leading, _LEADING), is_brief=True)
+    return _layer_table(title, leading[:8], note=_more(leading, 8), is_brief=True)
 
 
 def layer_table(layers: LayerComparison, chosen: Chosen) -> TextTable:
@@ -149,11 +147,9 @@ def layer_table(layers: LayerComparison, chosen: Chosen) -> TextTable:
     admitted = [one for one in layers.in_order() if chosen.admits(one)]
     differing = [one for one in admitted if chosen.is_shown(one)]
     what = f" ({chosen.only})" if chosen.only else ""
-    return _layer_table(
-        f"Layers{what} by difference in time, the largest first",
-        differing[: chosen.top],
-        note=_left_out(_more(differing, chosen.top), admitted, chosen),
-    )
+    title = f"Layers{what} by difference in time, the largest first"
+    note = _left_out(_more(differing, chosen.top), admitted, chosen)
+    return _layer_table(title, differing[: chosen.top], note=note)
 
 
 def _layer_table(
@@ -203,7 +199,7 @@ def memory_tables(overview: PlansOverview) -> Iterator[TextTable]:
     numbers = tuple(columns)
     columns["what"] = [f"tensors of {r.type}" if r.type else r.part for r in overview.memory]
     peaks = [(plan.label, plan.memory) for plan in overview.plans if plan.memory]
-    note = "; ".join(f"peak of {label}: {shorten(peak.layer, _NAME)}" for label, peak in peaks)
+    note = "; ".join(f"peak of {label}: {shorten(peak.layer, 44)}" for label, peak in peaks)
     for label, peak in peaks:
         if peak.unknown:
             note += f"; {label}: {counted(peak.unknown, 'tensor')} of unknown size not counted"
@@ -228,7 +224,6 @@ def facts_table(overview: PlansOverview) -> TextTable:
 
 
 def _against_first(overview: PlansOverview) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The sums of layers against that of the first plan."""
     base = overview.plans[0]
     positions = range(1, len(overview.plans))
     differences = [overview.difference_ms(at) for at in positions]
@@ -279,16 +274,6 @@ def _more(rows: Sequence[object], top: int) -> str | None:
     return f"and {len(rows) - top:,} more" if len(rows) > top else None
 
 
-def _reformat_table(title: str, found: Sequence[ReformatLayer], top: int) -> TextTable:
-    shown = found[:top]
-    columns = {
-        "ms": number_column([one.time_ms for one in shown]),
-        "from → to": [one.conversion for one in shown],
-        "layer": [one.name for one in shown],
-    }
-    return _table(title, columns, numbers=("ms",), note=_more(found, top))
-
-
 def _left_out(more: str | None, admitted: Sequence[ComparedLayers], chosen: Chosen) -> str | None:
     alike = [one for one in admitted if not chosen.is_shown(one)]
     parts = [more] if more else []
@@ -312,13 +297,15 @@ def _table(
 ) -> TextTable:
     rows = tuple(tuple(map(inert_text, row)) for row in zip(*columns.values(), strict=True))
     *others, last = columns
+    # most columns of a terminal for texts; the last one takes those that are left
+    shortened = {"differs in": 24, "from → to": 34, "type": 28, last: 0}
     return TextTable(
         title=title,
         headers=tuple(columns),
         rows=rows,
         numbers=tuple(numbers),
         note=note if rows or note else "none",
-        shortened={**_SHORTENED, last: 0},
+        shortened=shortened,
         spared=tuple(name for end in _SPARED for name in others if name.endswith(end)),
         is_titled=True,
     )

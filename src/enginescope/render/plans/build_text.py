@@ -1,7 +1,4 @@
-"""A build on one screen.
-
-Formats and evidence of a builder's choices, in words.
-"""
+"""A build on one screen; formats and evidence of a builder's choices, in words."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from rich.text import Text
 from enginescope.analysis.build_log.build_log_summary import (
     Choice,
     ChoicePair,
-    Option,
     choices,
     fusion_groups,
     reformat_costs,
@@ -77,27 +73,9 @@ def _seconds(value_ms: float | None) -> str:
     return "not known" if value_ms is None else f"{value_ms / 1e3:.1f} s"
 
 
-_FORMAT = re.compile(r"^(\w+)\(([^)]*)\)$")
-#: `Choice.evidence` in words.
-EVIDENCE = {
-    "timed": "timed",
-    "ambiguous": "several times match",
-    "not timed": "from the timing cache",
-    "none": "not named in tuning",
-    "inert": "does no work",
-}
-
-
 def chosen_formats(choice: Choice) -> str:
     """Return the formats a layer ended up with: ``FP16:8``, or ``FP32 → FP16:8``."""
     return _arrow(map(_of, choice.layer.inputs), map(_of, choice.layer.outputs))
-
-
-def option_formats(option: Option | None) -> str:
-    """Return the formats of something that was tried; a dash for nothing."""
-    if option is None:
-        return UNKNOWN
-    return _arrow(map(brief_format, option.inputs), map(brief_format, option.outputs))
 
 
 def _arrow(inputs: Iterable[str], outputs: Iterable[str]) -> str:
@@ -114,7 +92,7 @@ def _of(tensor: ChosenTensor) -> str:
 
 def brief_format(text: str) -> str:
     """``Half(25088,1:8,448,8)`` as ``FP16:8``: type and elements that lie together."""
-    match = _FORMAT.match(text)
+    match = re.match(r"^(\w+)\(([^)]*)\)$", text)
     if match is None:
         return text
     dtype = parse_dtype(match[1])
@@ -201,11 +179,6 @@ def _overview(story: BuildTrace) -> TextTable:
 
 def _steps(story: BuildTrace) -> TextTable:
     steps = step_changes(story)
-    shown = [
-        one
-        for one in steps
-        if one.change is None or one.change or one.fused or one.removed or one.retyped
-    ]
     rows = tuple(
         (
             one.name,
@@ -213,9 +186,10 @@ def _steps(story: BuildTrace) -> TextTable:
             UNKNOWN if one.change is None else signed(one.change, 0),
             *(f"{count:,}" for count in (one.fused, one.removed, one.retyped)),
         )
-        for one in shown
+        for one in steps
+        if one.change is None or one.change or one.fused or one.removed or one.retyped
     )
-    left_out = len(steps) - len(shown)
+    left_out = len(steps) - len(rows)
     headers = ("after", "layers", "change", "fused", "removed", "retyped")
     return TextTable(
         title="Layers after each step",
@@ -246,10 +220,24 @@ def _choices(story: BuildTrace) -> DataTable | None:
     found = [one for one in choices(story) if one.evidence != "inert"] if story.tuned else []
     order = sorted(found, key=lambda one: (-(one.gap_ms or 0.0), -(one.chosen_ms or 0.0)))
     chosen = _us(one.chosen_ms for one in order)
-    evidence = [EVIDENCE[one.evidence] for one in order]
+    words = {
+        "timed": "timed",
+        "ambiguous": "several times match",
+        "not timed": "from the timing cache",
+        "none": "not named in tuning",
+        "inert": "does no work",
+    }
+    evidence = [words[one.evidence] for one in order]
     pairs = zip(number_column(chosen), chosen, evidence, strict=True)
     texts = tuple(why if value is None else text for text, value, why in pairs)
-    fastest = _us(one.fastest.tactic.time_ms if one.fastest else None for one in order)
+    options = [one.fastest for one in order]
+    fastest = _us(option.tactic.time_ms if option else None for option in options)
+    fastest_in = (
+        _arrow(map(brief_format, option.inputs), map(brief_format, option.outputs))
+        if option
+        else UNKNOWN
+        for option in options
+    )
     return data_table(
         "build-choices",
         "Chosen against fastest tried",
@@ -260,7 +248,7 @@ def _choices(story: BuildTrace) -> DataTable | None:
             column("Chosen µs", chosen, 2, meaning="in tuning", texts=texts),
             column("Fastest µs", fastest, 2),
             column("Gap µs", _us(one.gap_ms for one in order), 2),
-            column("Fastest in", (option_formats(one.fastest) for one in order)),
+            column("Fastest in", fastest_in),
             column("Tried", (one.trials for one in order), 0, meaning="tactics timed"),
             column("Evidence", evidence, is_choice=True, is_hidden=True),
             column("Tactic", (one.kernel for one in order), is_hidden=True),
@@ -310,12 +298,15 @@ def _us(values_ms: Iterable[float | None]) -> list[float | None]:
 
 
 def _memory(story: BuildTrace) -> TextTable:
+    def change(value: int) -> str:
+        return with_sign(value, format_bytes)
+
     stages = tuple(
         (
             one.name,
-            or_dash(one.host_change_bytes, _signed_bytes),
+            or_dash(one.host_change_bytes, change),
             or_dash(one.host_bytes, format_bytes),
-            or_dash(one.device_change_bytes, _signed_bytes),
+            or_dash(one.device_change_bytes, change),
             or_dash(one.device_bytes, format_bytes),
         )
         for one in story.memory
@@ -332,7 +323,3 @@ def _side(choice: Choice | None) -> str:
     chosen_ms = choice.chosen_ms
     time = f" {format_significant(1e3 * chosen_ms)} µs" if chosen_ms is not None else ""
     return f"{choice.layer.type} {chosen_formats(choice)}{time}".strip()
-
-
-def _signed_bytes(value: int) -> str:
-    return with_sign(value, format_bytes)

@@ -1,6 +1,4 @@
-"""A plan looked into, as CSV, as JSON, and as a time line for Perfetto.
-
-What is asked for beside a plan, as parts of the JSON document.
+"""A plan and what is asked for beside it: as CSV, JSON, and as a time line for Perfetto.
 
 Real stamps stay apart from what is laid end to end: each is a process whose name says which it is.
 """
@@ -28,14 +26,11 @@ from enginescope.judge.samples import Samples
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.run.run import Run
 from enginescope.records.samples import QueryTrace
-from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.base.facts import tensor_text
 from enginescope.render.base.phrases import metric_title
 
 _JSON = msgspec.json.Encoder()
-#: Version of the JSON document's shape.
-EXPLORE_SCHEMA = 1
 _ROW = (
     *("index", "name", "type", "subtype", "precision"),
     *("time_ms", "raw_ms", "share_pct", "tactic"),
@@ -88,7 +83,7 @@ def explore_json(
     }
     time, roles = found.time, found.roles
     parts = {
-        "schema": EXPLORE_SCHEMA,
+        "schema": 1,  # version of the document's shape
         "enginescope": __version__,
         "device": device,
         "tensorrt_version": tensorrt_version,
@@ -104,11 +99,17 @@ def explore_json(
         **(more or {}),
     }
     yield _JSON.encode(parts)[:-1] + b',"layers":['
-    known: dict[Any, bytes] = {}
+    known: dict[Any, bytes] = {}  # what the layers of a kind share, without brackets
+    names = (*_SIZES, *_WORK, "tactic_family")
     schema = found.plan_schema if raw else None
     for position, one in enumerate(layers):
         key = id(one.sizes), id(one.work), id(one.attributes), one.row.tactic
-        own = known.get(key) or known.setdefault(key, _figures_json(one))
+        own = known.get(key)
+        if own is None:
+            sizes, work = _figures(one)
+            family = tactic_family(one.row.tactic) if one.row.tactic else None
+            figures = dict(zip(names, (*sizes, *work, family), strict=True))
+            own = known[key] = _JSON.encode(figures | one.attributes)[1:-1]
         if one.layer is not None and schema is not None:
             fields = {"plan_fields": layer_json(one.layer, schema)}
             own += b"," + _JSON.encode(fields)[1:-1]
@@ -117,46 +118,28 @@ def explore_json(
     yield b"]}\n"
 
 
-def _figures_json(one: ExploredLayer) -> bytes:
-    """Return what the layers of a kind share as JSON without brackets."""
-    sizes, work = _figures(one)
-    family = tactic_family(one.row.tactic) if one.row.tactic else None
-    names = (*_SIZES, *_WORK, "tactic_family")
-    figures = dict(zip(names, (*sizes, *work, family), strict=True))
-    return _JSON.encode(figures | one.attributes)[1:-1]
-
-
 def explore_cells(layers: Sequence[ExploredLayer]) -> Iterator[list[Any]]:
     """Yield layers as cells below `COLUMNS`."""
-    yield from map(_cells, layers)
-
-
-def _cells(one: ExploredLayer) -> list[Any]:
-    row, (sizes, work) = one.row, _figures(one)
-    return [
-        *(getattr(row, name) for name in _ROW),
-        tactic_family(row.tactic) if row.tactic else None,
-        *sizes,
-        _tensors(row.inputs),
-        _tensors(row.outputs),
-        ";".join(row.onnx_nodes),
-        row.in_plan,
-        row.is_inert,
-        *work,
-        *(one.attributes.get(attribute.key) for attribute in LAYER_ATTRIBUTES),
-    ]
+    for one in layers:
+        row, (sizes, work) = one.row, _figures(one)
+        yield [
+            *(getattr(row, name) for name in _ROW),
+            tactic_family(row.tactic) if row.tactic else None,
+            *sizes,
+            *("; ".join(map(tensor_text, tensors)) for tensors in (row.inputs, row.outputs)),
+            ";".join(row.onnx_nodes),
+            row.in_plan,
+            row.is_inert,
+            *work,
+            *(one.attributes.get(attribute.key) for attribute in LAYER_ATTRIBUTES),
+        ]
 
 
 def _figures(one: ExploredLayer) -> tuple[tuple[int | None, ...], tuple[float | None, ...]]:
-    sizes, work = one.sizes, one.work
     return (
-        _SIZES_OF(sizes) if sizes else (None,) * len(_SIZES),
-        _WORK_OF(work) if work else (None,) * len(_WORK),
+        _SIZES_OF(one.sizes) if one.sizes else (None,) * len(_SIZES),
+        _WORK_OF(one.work) if one.work else (None,) * len(_WORK),
     )
-
-
-def _tensors(tensors: tuple[Tensor, ...]) -> str:
-    return "; ".join(tensor_text(tensor) for tensor in tensors)
 
 
 def roofline_data(view: PlanView) -> dict[str, Any] | None:
@@ -165,6 +148,10 @@ def roofline_data(view: PlanView) -> dict[str, Any] | None:
     if found is None:
         return None
     layers = sorted(found.layers, key=lambda one: -(one.excess_ms or 0.0))
+    names = (
+        *("time_ms", "attainable_ms", "distance", "excess_ms", "bound"),
+        *("memory_ms", "compute_ms", "is_partial"),
+    )
     return {
         "gpu": found.gpu,
         "profiler_ms": found.profiler_ms,
@@ -172,19 +159,10 @@ def roofline_data(view: PlanView) -> dict[str, Any] | None:
         "saving_layers": len(found.worst(WORST)),
         "unknown": found.unknown,
         "layers": [
-            {
-                **_layer_details(view, layer.position),
-                **{name: getattr(layer, name) for name in _LIMITS},
-            }
-            for layer in layers
+            _layer_details(view, roof.position) | {name: getattr(roof, name) for name in names}
+            for roof in layers
         ],
     }
-
-
-_LIMITS = (
-    *("time_ms", "attainable_ms", "distance", "excess_ms", "bound"),
-    *("memory_ms", "compute_ms", "is_partial"),
-)
 
 
 def onnx_data(view: PlanView) -> dict[str, Any] | None:
@@ -232,7 +210,6 @@ def _layer_details(view: PlanView, position: int) -> dict[str, Any]:
 
 Event = dict[str, Any]
 _LAYERS, _REQUESTS = 1, 2
-_US_PER_MS = 1e3
 
 
 def perfetto_trace(name: str, layers: Sequence[ExploredLayer], run: Run) -> bytes:
@@ -311,7 +288,7 @@ def _event(
     about: Mapping[str, Any],
 ) -> Event:
     process, thread = where
-    start, duration = (round(value * _US_PER_MS, 3) for value in time_ms)
+    start, duration = (round(1e3 * value, 3) for value in time_ms)  # in µs
     return {
         "ph": "X",
         "name": name,

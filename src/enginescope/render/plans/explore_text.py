@@ -18,31 +18,12 @@ from enginescope.render.base.data_table import inert_text
 from enginescope.render.base.facts import tensor_text
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import layer_sum_sentence
-from enginescope.render.base.text import label_row, notice_lines, stacked
+from enginescope.render.base.text import label_row, notice_lines, stacked, title_beside
+from enginescope.render.plans import plan_tables
 from enginescope.render.plans.build_text import build_story_rows
 from enginescope.render.plans.plan_headline import layers_text, memory_text, timed_at_rest
-from enginescope.render.plans.plan_tables import (
-    SHARE,
-    SIZES,
-    conversion_table,
-    layer_table,
-    limit_sentence,
-    limit_table,
-    node_sentence,
-    node_table,
-    origin_table,
-    share_table,
-    tactic_table,
-    text_table,
-)
 
-_SORT_WORDS = {
-    "plan": "their order in the plan",
-    "weights": "bytes of weights",
-    "activations": "bytes of activations",
-    "footprint": "bytes of weights and activations",
-}
-_TIMED = ("Time ms", SHARE, "Type", "Precision")
+_TIMED = ("Time ms", plan_tables.SHARE, "Type", "Precision")
 
 
 def explore_tables(
@@ -59,24 +40,32 @@ def explore_tables(
     sort = "plan" if sort == "time" and not is_timed else sort
     tables: list[TextTable | None] = []
     if is_timed or not is_bare:
-        title = "Slowest layers" if sort == "time" else f"Layers by {_SORT_WORDS.get(sort, sort)}"
-        sizes = SIZES if is_wide or by_size else ()
+        words = {
+            "plan": "their order in the plan",
+            "weights": "bytes of weights",
+            "activations": "bytes of activations",
+            "footprint": "bytes of weights and activations",
+        }
+        title = "Slowest layers" if sort == "time" else f"Layers by {words.get(sort, sort)}"
+        sizes = plan_tables.SIZES if is_wide or by_size else ()
         by = "Time by" if is_timed else "Layers by"
         types = found.by_type if is_timed else _counts(found, "layers_by_type")
         own = found.by_precision if is_timed else _counts(found, "layers_by_precision")
-        first = share_table(f"{by} precision of the first input", "precision", own)
+        first = plan_tables.share_table(f"{by} precision of the first input", "precision", own)
         tables += [
             _layers(title, found, sort, top, *_TIMED, *sizes),
-            text_table(share_table(f"{by} type", "type", types), top),
-            text_table(first, top),
+            plan_tables.text_table(plan_tables.share_table(f"{by} type", "type", types), top),
+            plan_tables.text_table(first, top),
         ]
     if not by_size and any(one.sizes and one.sizes.footprint_bytes for one in found.layers):
         title = "Weights and activations, the largest"
-        tables.append(_layers(title, found, "footprint", top, *SIZES, "Type"))
+        tables.append(_layers(title, found, "footprint", top, *plan_tables.SIZES, "Type"))
     tables += [
-        text_table(tactic_table(found.tactics), top, *_TIMED, "Layers", "Of type"),
-        text_table(origin_table(found.reformats_by_origin), top),
-        text_table(conversion_table(found.reformats_by_conversion), top),
+        plan_tables.text_table(
+            plan_tables.tactic_table(found.tactics), top, *_TIMED, "Layers", "Of type"
+        ),
+        plan_tables.text_table(plan_tables.origin_table(found.reformats_by_origin), top),
+        plan_tables.text_table(plan_tables.conversion_table(found.reformats_by_conversion), top),
     ]
     return [table for table in tables if table is not None]
 
@@ -84,8 +73,8 @@ def explore_tables(
 def _layers(title: str, found: Exploration, sort: str, top: int, *columns: str) -> TextTable | None:
     rows = tuple(one for one in found.layers if one.row.time_ms or not one.row.is_inert)
     first = ordered(rows, sort)[:top]
-    made = layer_table(title, first, has_plan=found.plan_schema is not None)
-    shown = text_table(made, top, *columns)
+    made = plan_tables.layer_table(title, first, has_plan=found.plan_schema is not None)
+    shown = plan_tables.text_table(made, top, *columns)
     return shown and replace(shown, left_out=len(rows) - len(first))
 
 
@@ -101,27 +90,21 @@ def context_tables(view: PlanView | None, story: BuildTrace | None, top: int) ->
     if view is not None and view.roofline is not None and view.profile is not None:
         worst = view.roofline.worst(top)
         shown = ("Time ms", "Floor ms", "× floor", "Above floor ms", "Bound by")
-        note = limit_sentence(view.roofline, view.engine_ms, top)
+        note = plan_tables.limit_sentence(view.roofline, view.engine_ms, top)
         title = f"Limits of {view.roofline.gpu.name}"
         none = TextTable(title=title, headers=(), rows=(), note=note)
-        tables.append(text_table(limit_table(view, worst), top, *shown, note=note) or none)
+        tables.append(
+            plan_tables.text_table(plan_tables.limit_table(view, worst), top, *shown, note=note)
+            or none
+        )
     if view is not None and view.onnx_map is not None and view.onnx is not None:
-        note = node_sentence(view.onnx_map, view.onnx)
-        of_node = ("Time ms", SHARE, "Of", "Operator")
-        tables.append(text_table(node_table(view, {}), top, *of_node, note=note))
+        note = plan_tables.node_sentence(view.onnx_map, view.onnx)
+        of_node = ("Time ms", plan_tables.SHARE, "Of", "Operator")
+        tables.append(
+            plan_tables.text_table(plan_tables.node_table(view, {}), top, *of_node, note=note)
+        )
     tables += build_story_rows(story, limit=top) if story is not None else ()
     return [table for table in tables if table is not None]
-
-
-_SCHEMAS = {
-    "trt8-10": "plan format of TensorRT 8.2 to 10",
-    "trt11": "plan format of TensorRT 11",
-    "names-only": "layer names only",
-    EXECUTED: "graph that the runtime executed",
-}
-_FEW_TENSORS = 4
-#: From here on there is room for sizes beside the names of the slowest layers.
-_WIDE = 110
 
 
 def explore_text(
@@ -144,64 +127,54 @@ def explore_text(
         sort: Of the layers: a key of `ORDERS`.
         beside: Further tables.
     """
-    lines: list[RenderableType] = [_title(found, device, width)]
+    lines: list[RenderableType] = [title_beside(inert_text(found.name), device, width)]
     lines += [Text(change, style="bold") for change in changes]
     lines.append(Text())
     lines += [label_row(name, text) for name, text in summary_rows(found)]
     lines.append(Text())
-    tables = explore_tables(found, top=top, sort=sort, is_wide=width >= _WIDE)
+    # from 110 columns on there is room for sizes beside the names of the slowest layers
+    tables = explore_tables(found, top=top, sort=sort, is_wide=width >= 110)
     lines += titled((*tables, *beside), width)
     told = [one for one in (*notices, *found.notices) if one.code != "I-NAMES-ONLY"]
     return Group(*lines, *notice_lines(told))
 
 
-def _title(found: Exploration, device: str | None, width: int) -> Text:
-    title = Text(inert_text(found.name), style="bold")
-    if device:
-        gap = width - title.cell_len - Text(device).cell_len
-        title.append(" " * gap if gap >= 2 else "\n").append(device, style="dim")
-    return title
-
-
 def summary_rows(found: Exploration) -> list[tuple[str, str]]:
     """Return what is said above the tables: labels and texts."""
-    rows = [("plan", _plan_text(found))] if found.plan_schema else []
+    rows, totals = [], found.totals
+    if found.plan_schema and totals is not None:
+        schemas = {
+            "trt8-10": "plan format of TensorRT 8.2 to 10",
+            "trt11": "plan format of TensorRT 11",
+            "names-only": "layer names only",
+            EXECUTED: "graph that the runtime executed",
+        }
+        count = layers_text(totals, timed_at_rest(layer.row for layer in found.layers))
+        rows.append(("plan", f"{count}; {schemas.get(found.plan_schema, found.plan_schema)}"))
     if found.plan_profiles:
         others = ", ".join(str(profile) for profile in found.plan_profiles)
         rows.append(("profile", f"optimization profile {found.plan_profile} of {others}"))
     none = "unknown without layer times: pass those of trtexec --exportProfile with --profile FILE"
     rows.append(("time", layer_sum_sentence(found.time) if found.time else none))
     if found.plan_schema == "names-only":
-        return [*rows, ("next", _HOW_DETAILED)]
-    if found.totals is not None and not found.totals.layers:
-        return [*rows, ("next", _NO_LAYERS)]
-    if found.totals is not None:
-        rows.append(("memory", memory_text(found.totals)))
+        text = (
+            "the engine was built without detailed profiling verbosity, so it has only the names "
+            "of its layers; build again with trtexec --profilingVerbosity=detailed, with "
+            "config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED in Python, or with "
+            "enginescope build"
+        )
+        return [*rows, ("next", text)]
+    if totals is not None and not totals.layers:
+        text = "the file lists no layers, or ends before the first; write it again with trtexec"
+        return [*rows, ("next", f"{text} --exportLayerInfo")]
+    if totals is not None:
+        rows.append(("memory", memory_text(totals)))
     rows += _tensor_rows("inputs", found.inputs) + _tensor_rows("outputs", found.outputs)
     return rows
 
 
-_NO_LAYERS = (
-    "the file lists no layers, or ends before the first; write it again with trtexec "
-    "--exportLayerInfo"
-)
-_HOW_DETAILED = (
-    "the engine was built without detailed profiling verbosity, so it has only the names of its "
-    "layers; build again with trtexec --profilingVerbosity=detailed, with "
-    "config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED in Python, or with enginescope "
-    "build"
-)
-
-
-def _plan_text(found: Exploration) -> str:
-    totals = found.totals
-    assert totals is not None
-    count = layers_text(totals, timed_at_rest(layer.row for layer in found.layers))
-    return f"{count}; {_SCHEMAS.get(found.plan_schema or '', found.plan_schema)}"
-
-
 def _tensor_rows(label: str, tensors: tuple[Tensor, ...]) -> list[tuple[str, str]]:
-    shown = tensors[:_FEW_TENSORS]
+    shown = tensors[:4]
     rows = [(label if not at else "", inert_text(tensor_text(one))) for at, one in enumerate(shown)]
     more = len(tensors) - len(shown)
     return [*rows, ("", f"and {more:,} more")] if more else rows

@@ -1,7 +1,4 @@
-"""A plan looked into, as an Excel workbook.
-
-The workbook opens without running anything.
-"""
+"""A plan looked into, as an Excel workbook, which opens without running anything."""
 
 from __future__ import annotations
 
@@ -20,43 +17,18 @@ from enginescope.judge.notice import Notice
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.facts import Facts
+from enginescope.render.plans import plan_tables
 from enginescope.render.plans.build_text import build_tables
 from enginescope.render.plans.explore_data import COLUMNS, explore_cells
 from enginescope.render.plans.explore_text import summary_rows
 from enginescope.render.plans.findings import finding_table
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.plans.plan_tables import (
-    LAYER,
-    LAYERS,
-    PARTIAL,
-    conversion_table,
-    limit_table,
-    node_table,
-    origin_table,
-    reformat_table,
-    share_table,
-    tactic_table,
-)
 
 #: What a sheet holds at most, its header included.
 MOST_ROWS = 1_048_576
 #: Letters of a cell; beyond them a text is cut.
 MOST_LETTERS = 32_767
-_CUT = " … (cut at the most letters that a cell of Excel holds)"
-#: Whole numbers beyond this lose digits in a cell, so they are text.
-_EXACT = 2**53
-#: Text that would become a formula as soon as somebody edits the cell.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-#: Characters that XML cannot hold at all.
-_NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
-_NARROWEST, _WIDEST = 6, 60
-#: Of every workbook, so that the same tables make the same file.
-_CREATED = datetime(2000, 1, 1, tzinfo=timezone.utc)
-#: Layers in the chart beside the table of limits.
-_CHARTED = 20
 _ABOVE = "Above floor ms"
-#: So many rows are looked at for the width of a column.
-_LOOKED_AT = 500
 
 
 def workbook_bytes(sheets: Mapping[str, DataTable], *, title: str) -> bytes:
@@ -79,8 +51,9 @@ def workbook_bytes(sheets: Mapping[str, DataTable], *, title: str) -> bytes:
     # nothing is guessed from a text: neither formulas nor links nor numbers
     guesses = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
     book = writer.Workbook(stream, dict.fromkeys(guesses, False))
-    properties = {"title": _text(title), "comments": f"enginescope {__version__}"}
-    book.set_properties({**properties, "created": _CREATED})
+    created = datetime(2000, 1, 1, tzinfo=timezone.utc)  # so that equal tables make equal files
+    about = {"title": _text(title), "comments": f"enginescope {__version__}", "created": created}
+    book.set_properties(about)
     looks = _Looks(book)
     for name, table in sheets.items():
         page = book.add_worksheet(name)
@@ -106,11 +79,12 @@ class _Looks:
 
 def _write(page: Any, table: DataTable, looks: _Looks) -> None:
     last = max(1, table.length)
+    bar = {"type": "data_bar", "bar_solid": True, "bar_color": "#9ECAE1", "min_type": "num"}
     for at, one in enumerate(table.columns):
         page.write_string(0, at, one.title, looks.header)
         page.set_column(at, at, _width(one))
         if one.title.endswith(("ms", "µs")):
-            page.conditional_format(1, at, last, at, _BAR)
+            page.conditional_format(1, at, last, at, bar)
         number_format = looks.number(one.places)
         for number, value in enumerate(one.values, start=1):
             _write_cell(page, (number, at), value, number_format, looks)
@@ -123,18 +97,15 @@ def _write(page: Any, table: DataTable, looks: _Looks) -> None:
         page.autofilter(0, 0, table.length, len(table.columns) - 1)
 
 
-_BAR = {"type": "data_bar", "bar_solid": True, "bar_color": "#9ECAE1", "min_type": "num"}
-
-
 def _draw(book: Any, page: Any, name: str, table: DataTable) -> None:
     """Draw the time above the floor of the layers that lose most, beside their table."""
     columns = {one.title: (at, one.values) for at, one in enumerate(table.columns)}
     if _ABOVE not in columns:
         return
     at, lost = columns[_ABOVE]
-    _, partial = columns.get(PARTIAL, (0, (None,) * table.length))
+    _, partial = columns.get(plan_tables.PARTIAL, (0, (None,) * table.length))
     ranked = sum(bool(ms) and not part for ms, part in zip(lost, partial, strict=True))
-    last = min(_CHARTED, ranked)
+    last = min(20, ranked)
     if not last:
         return
     chart = book.add_chart({"type": "bar"})
@@ -154,29 +125,28 @@ def _write_cell(
         return
     if isinstance(value, bool):
         page.write_boolean(*place, value)
-    elif isinstance(value, (int, float)) and math.isfinite(value) and abs(value) <= _EXACT:
+    # whole numbers beyond lose digits in a cell, so they are text
+    elif isinstance(value, (int, float)) and math.isfinite(value) and abs(value) <= 2**53:
         page.write_number(*place, value, number_format)
     else:
         text = _text(str(value))
-        quoted = looks.quoted if text.startswith(_FORMULA) else None
-        page.write_string(*place, text, quoted)
+        # text that would become a formula as soon as somebody edits the cell
+        is_formula = text.startswith(("=", "+", "-", "@", "\t", "\r"))
+        page.write_string(*place, text, looks.quoted if is_formula else None)
 
 
 def _text(text: str) -> str:
-    text = _NO_XML.sub("\ufffd", text)
-    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - len(_CUT)] + _CUT
+    text = re.sub("[\ud800-\udfff\ufffe\uffff]", "\ufffd", text)  # XML cannot hold them
+    cut = " … (cut at the most letters that a cell of Excel holds)"
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - len(cut)] + cut
 
 
 def _width(one: DataColumn) -> int:
-    """Return a column's width in letters, by its header's longest word and its first cells."""
+    """Return a column's width in letters, by its header's longest word and its first 500 cells."""
     longest = max((len(word) + 2 for word in one.title.split()), default=0)  # filter's button
-    known = (value for value in one.values[:_LOOKED_AT] if value is not None)
+    known = (value for value in one.values[:500] if value is not None)
     shown = (9 if isinstance(value, float) else len(str(value)) for value in known)
-    return min(_WIDEST, max(_NARROWEST, longest, *shown, 0) + 1)
-
-
-#: Endings of our names -> the unit as it is written in a header, and decimals.
-_UNITS = {"_ms": ("ms", 5), "_pct": ("%", 1), "_bytes": ("bytes", 0)}
+    return min(60, max(6, longest, *shown, 0) + 1)
 
 
 def explore_workbook(
@@ -201,18 +171,20 @@ def explore_workbook(
     roofs = view.roofline.layers if view and view.roofline else ()
     order = sorted(roofs, key=lambda one: (one.is_partial, -(one.excess_ms or 0.0)))
     build = build_tables(subject.story) if subject.story else ()
+    cells = zip(*explore_cells(layers), strict=True)
+    fields = [_column(name, values) for name, values in zip(COLUMNS, cells, strict=False)]
     sheets = {
         "Summary": _summary(found, made_on, notices),
-        "Layers": _layers(layers),
-        "By type": share_table("By type", "Type", found.by_type),
-        "By precision": share_table("By precision", "Precision", found.by_precision),
-        "Tactics": tactic_table(found.tactics),
-        "Reformats": reformat_table(found.reformats, rows),
-        "Reformats by origin": origin_table(found.reformats_by_origin),
-        "Reformats by conversion": conversion_table(found.reformats_by_conversion),
+        "Layers": data_table(plan_tables.LAYERS, "Layers", plan_tables.LAYER, fields),
+        "By type": plan_tables.share_table("By type", "Type", found.by_type),
+        "By precision": plan_tables.share_table("By precision", "Precision", found.by_precision),
+        "Tactics": plan_tables.tactic_table(found.tactics),
+        "Reformats": plan_tables.reformat_table(found.reformats, rows),
+        "Reformats by origin": plan_tables.origin_table(found.reformats_by_origin),
+        "Reformats by conversion": plan_tables.conversion_table(found.reformats_by_conversion),
         "Findings": finding_table(report.findings, rows) if report else None,
-        "Limits": limit_table(view, order) if view else None,
-        "ONNX nodes": node_table(view, rows) if view else None,
+        "Limits": plan_tables.limit_table(view, order) if view else None,
+        "ONNX nodes": plan_tables.node_table(view, rows) if view else None,
         **{table.caption: table for table in build if table},
     }
     known = {title: table for title, table in sheets.items() if table is not None}
@@ -232,17 +204,12 @@ def _summary(found: Exploration, made_on: Facts, notices: Sequence[Notice]) -> D
     return data_table("summary", "Summary", ("fact", "facts"), columns)
 
 
-def _layers(layers: Sequence[ExploredLayer]) -> DataTable | None:
-    cells = zip(*explore_cells(layers), strict=True)
-    columns = [_column(name, values) for name, values in zip(COLUMNS, cells, strict=False)]
-    return data_table(LAYERS, "Layers", LAYER, columns)
-
-
 def _column(name: str, values: Sequence[Any]) -> DataColumn:
     """Return the column of a field: ``time_ms`` is headed ``time, ms``."""
     if name == "arithmetic_intensity":
         return column("arithmetic intensity, MAC/byte", values, 2)
-    for ending, (unit, places) in _UNITS.items():
+    units = {"_ms": ("ms", 5), "_pct": ("%", 1), "_bytes": ("bytes", 0)}
+    for ending, (unit, places) in units.items():
         if name.endswith(ending):
             words = name.removesuffix(ending).replace("_", " ")
             return column(f"{words}, {unit}", values, places)

@@ -8,35 +8,22 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from enginescope._version import __version__
 from enginescope.analysis.claims.layer_claims import Saving, together
-from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Plan
+from enginescope.render.base.answer_tables import answer_json
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import profiler_part, saving_text
 from enginescope.render.base.sarif import sarif_log, sarif_result, sarif_rule
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.plans.plan_tables import LAYERS, RowOfLayer, text_table
-from enginescope.rules.base import Finding, Rule, Severity, Symptom
+from enginescope.rules.base import Finding, Severity, Symptom
 from enginescope.rules.catalogue import every_rule, paragraphs
 from enginescope.rules.engine import FindingGroup, LintReport
 
-#: Version of the JSON document's shape.
-LINT_SCHEMA = 1
-#: Field of a saving, title of its column, and what the column has.
-_SAVINGS = (
-    ("bound_ms", "ms", "the most that one inference saves"),
-    ("bound_pct", "%", "of the engine's time"),
-    ("item_ms", "ms per item", "the most that each item of a larger batch saves"),
-    ("unknown_of_ms", "of ms", "time of layers whose saving is unknown"),
-    ("alone_ms", "ms alone", "the most that it saves if nothing else is changed"),
-)
 _FINDING = ("finding", "findings")
-#: Characters of the names in the first line.
-_SUBJECT = 60
 #: Rows of a plan that are shown unless more are asked for.
 SHOWN_GROUPS = 12
 _SARIF_LEVELS = {Severity.INFO: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
@@ -75,15 +62,14 @@ def first_changes(report: LintReport | None, most: int = 1) -> tuple[str, ...]:
 
     Groups without a known saving are left out, unless no group has one.
     """
-    groups = report.groups if report else ()
+    groups, changes = report.groups if report else (), []
     shown = [group for group in groups if group.saving.known_ms] or groups
-    return tuple(map(_change, shown[:most]))
-
-
-def _change(group: FindingGroup) -> str:
-    cause = f"{_short_subject(group, _SUBJECT)} {group.message}"
-    figure = saving_text(group.saving) or "saving unknown: no layer times"
-    return f"{cause} → {group.advice}: {figure}{_alone(group.saving)} ({group.code})"
+    for group in shown[:most]:
+        cause = f"{_short_subject(group, 60)} {group.message}"
+        figure = saving_text(group.saving) or "saving unknown: no layer times"
+        figure += _alone(group.saving)
+        changes.append(f"{cause} → {group.advice}: {figure} ({group.code})")
+    return tuple(changes)
 
 
 def saving_words(report: LintReport) -> str | None:
@@ -117,12 +103,14 @@ def group_table(
     Args:
         name_width: Names are shortened to so many characters in all; ``None``: not at all.
     """
-    groups, shared = report.groups, _advice_of(report.findings)
-    sentences = (
-        _group_sentence(group, report.findings, name_width)
-        + (f" → {group.advice}" if group.advice != shared[group.code] else "")
-        for group in groups
-    )
+    groups, shared, sentences = report.groups, _advice_of(report.findings), []
+    for group in groups:
+        subject = group.subject() if name_width is None else _short_subject(group, name_width)
+        codes = {one.code for at in group.findings for one in report.findings[at].symptoms}
+        explains = f" (explains {', '.join(sorted(codes))})" if codes else ""
+        alone = _alone(group.saving) if len(group.findings) == 1 else ""
+        advice = f" → {group.advice}" if group.advice != shared[group.code] else ""
+        sentences.append(f"{subject} {group.message}{explains}{alone}{advice}")
     columns = (
         column("Finding", sentences),
         *_saving_columns(group.saving for group in groups),
@@ -154,8 +142,15 @@ def finding_table(found: Sequence[Finding], rows: RowOfLayer) -> DataTable | Non
 
 
 def _saving_columns(savings: Iterable[Saving]) -> Iterator[DataColumn]:
+    columns = (
+        ("bound_ms", "ms", "the most that one inference saves"),
+        ("bound_pct", "%", "of the engine's time"),
+        ("item_ms", "ms per item", "the most that each item of a larger batch saves"),
+        ("unknown_of_ms", "of ms", "time of layers whose saving is unknown"),
+        ("alone_ms", "ms alone", "the most that it saves if nothing else is changed"),
+    )
     fields = [saving.fields() for saving in savings]
-    for name, title, meaning in _SAVINGS:
+    for name, title, meaning in columns:
         yield column(
             title,
             (one[name] for one in fields),
@@ -170,17 +165,6 @@ def _short_subject(group: FindingGroup, width: int) -> str:
     """Return a group's subject, its names of at most so many characters in all."""
     short = shorten_apart(group.names, width // len(group.names))
     return group.subject(dict(zip(group.names, short, strict=True)).__getitem__)
-
-
-def _group_sentence(
-    group: FindingGroup, findings: Sequence[Finding], name_width: int | None
-) -> str:
-    """Return a group's subject and message, what it explains, and what it may save alone."""
-    subject = group.subject() if name_width is None else _short_subject(group, name_width)
-    codes = {one.code for at in group.findings for one in findings[at].symptoms}
-    explains = f" (explains {', '.join(sorted(codes))})" if codes else ""
-    alone = _alone(group.saving) if len(group.findings) == 1 else ""
-    return f"{subject} {group.message}{explains}{alone}"
 
 
 def _alone(saving: Saving) -> str:
@@ -219,8 +203,7 @@ def _advice_of(findings: Iterable[Finding]) -> dict[str, str]:
 
 def findings_json(linted: Sequence[Linted]) -> bytes:
     """Return every finding of every plan as strict JSON; layers with their names."""
-    plans = [_plan_findings(one) for one in linted]
-    return encode({"schema": LINT_SCHEMA, "enginescope": __version__, "plans": plans})
+    return answer_json(schema=1, plans=list(map(_plan_findings, linted)))
 
 
 def findings_sarif(linted: Sequence[Linted]) -> bytes:
@@ -228,7 +211,16 @@ def findings_sarif(linted: Sequence[Linted]) -> bytes:
 
     A plan's file is the physical location, without a line; its layers are logical locations.
     """
-    return sarif_log(list(map(_results, linted)), list(map(_sarif_rule, every_rule())))
+    rules = [
+        sarif_rule(
+            *(rule.code, rule.name, f"{rule.summary}."),
+            "\n\n".join(f"{heading}: {words}" for heading, words in paragraphs(rule).items()),
+            f"{rule.advice[:1].upper()}{rule.advice[1:]}.",
+            level=_SARIF_LEVELS[rule.severity],
+        )
+        for rule in every_rule()
+    ]
+    return sarif_log(list(map(_results, linted)), rules)
 
 
 def _plan_findings(linted: Linted) -> dict[str, Any]:
@@ -272,16 +264,6 @@ def _names(plan: Plan) -> dict[int, str]:
 def _named(found: Finding | Symptom, names: dict[int, str]) -> dict[str, Any]:
     layers = [{"index": index, "name": names[index]} for index in found.layers]
     return {**asdict(found), "layers": layers}
-
-
-def _sarif_rule(rule: Rule) -> dict[str, Any]:
-    said = paragraphs(rule)
-    return sarif_rule(
-        *(rule.code, rule.name, f"{rule.summary}."),
-        "\n\n".join(f"{heading}: {words}" for heading, words in said.items()),
-        f"{rule.advice[:1].upper()}{rule.advice[1:]}.",
-        level=_SARIF_LEVELS[rule.severity],
-    )
 
 
 def _results(linted: Linted) -> list[dict[str, Any]]:

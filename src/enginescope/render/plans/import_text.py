@@ -9,6 +9,7 @@ from pathlib import Path
 from enginescope.core.record import replace
 from enginescope.formats.importing.importer import LedgerEntry
 from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted
 from enginescope.records.run.run import Run
 from enginescope.render.base.figures import TextTable
 
@@ -34,12 +35,8 @@ def shared_notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
     for run in runs:
         for notice in {notice.code: notice for notice in run.notices}.values():
             by_code[notice.code].append(notice)
-    return tuple(_counted(notices) for notices in by_code.values())
-
-
-def _counted(notices: Sequence[Notice]) -> Notice:
-    first, *others = notices
-    if not others:
-        return first
-    more = "1 more run" if len(others) == 1 else f"{len(others):,} more runs"
-    return replace(first, message=f"{first.message}; the same of {more}")
+    shared = []
+    for first, *others in by_code.values():
+        more = f"; the same of {counted(len(others), 'more run')}" if others else ""
+        shared.append(replace(first, message=f"{first.message}{more}"))
+    return tuple(shared)

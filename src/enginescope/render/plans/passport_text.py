@@ -10,7 +10,7 @@ from rich.text import Text
 from enginescope.core.units import format_bytes
 from enginescope.formats.importing.import_options import is_of_build, precision_of
 from enginescope.judge.units import counted, format_ms
-from enginescope.records.plan.build import BuildReport, ToolReport
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import IOTensor
 from enginescope.records.run.passport import EngineValidation, Passport, PassportRun, PrecisionShare
 from enginescope.render.base.data_table import printable
@@ -37,31 +37,33 @@ def passport_facts(passport: Passport) -> tuple[tuple[str, str], ...]:
     if build_ms is None and of_build is not None and of_build.build_s is not None:
         build_ms = 1e3 * of_build.build_s
     options = (f"{key}={value}" for key, value in build.options.items()) if build else ()
+    engine, timing = "not next to the plan", None
+    if passport.engine is not None:
+        size = format_bytes(passport.engine.size_bytes or 0)
+        engine = f"{size}, {_hash(passport.engine.sha256)}"
+    if build is not None:
+        digest = build.timing_cache_sha256
+        timing = f"timing cache {_hash(digest)}" if digest else "the build read no timing cache"
+    validations = map(_validation, passport.validations[:_SHOWN_RUNS])
+    unchecked = "not in this store: whether the outputs are right is unknown"
     pairs = (
-        ("engine", _engine(passport)),
+        ("engine", engine),
         ("TensorRT", _version(passport)),
         ("GPU", device_text(passport.device) if passport.device else None),
         ("model", _model(passport, of_build)),
         ("asked for", (build.precision or "default") if build else precision_of(of_build)),
         ("options", build and (" ".join(options) or "defaults")),
         ("command", command),
-        ("timing", _timing_cache(build)),
+        ("timing", timing),
         ("built in", f"{build_ms / 1e3:.1f} s" if build_ms is not None else None),
         *((each.mode or "tensor", _tensor(each)) for each in passport.io),
         ("layers", _layers(passport.precisions)),
         ("memory", _memory(passport)),
         ("runs", _runs(passport.runs)),
         ("evidence", passport.evidence or "no run of this engine"),
-        ("validated", _validations(passport.validations)),
+        ("validated", "; ".join(validations) or unchecked),
     )
     return tuple((name, value or "not known") for name, value in pairs)
-
-
-def _engine(passport: Passport) -> str:
-    engine = passport.engine
-    if engine is None:
-        return "not next to the plan"
-    return f"{format_bytes(engine.size_bytes or 0)}, {_hash(engine.sha256)}"
 
 
 def _hash(sha256: str | None) -> str:
@@ -81,13 +83,6 @@ def _model(passport: Passport, of_build: ToolReport | None) -> str | None:
     if build is not None and build.model is not None:
         return f"{build.model}, {_hash(build.model_sha256)}"
     return (of_build.options.get("Model Options", {}).get("Model") if of_build else None) or None
-
-
-def _timing_cache(build: BuildReport | None) -> str | None:
-    if build is None:
-        return None
-    digest = build.timing_cache_sha256
-    return f"timing cache {_hash(digest)}" if digest else "the build read no timing cache"
 
 
 def _tensor(io: IOTensor) -> str:
@@ -121,12 +116,6 @@ def _runs(runs: Sequence[PassportRun]) -> str:
     ]
     more = len(runs) - _SHOWN_RUNS
     return "; ".join([*parts, f"{more} more"] if more > 0 else parts)
-
-
-def _validations(validations: Sequence[EngineValidation]) -> str:
-    if not validations:
-        return "not in this store: whether the outputs are right is unknown"
-    return "; ".join(map(_validation, validations[:_SHOWN_RUNS]))
 
 
 def _validation(validation: EngineValidation) -> str:

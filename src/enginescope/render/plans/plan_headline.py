@@ -245,7 +245,11 @@ def first_numbers(subject: PageSubject) -> Headline:
     A run of which neither floors nor findings are known has its own first figures.
     """
     losses = [one for one in (_above_floor(subject), _fixes(subject)) if one is not None]
-    layers = _layer_times(subject)
+    found, layers = subject.view.layer_sum, []
+    note = layer_sum_note(found) if found and subject.is_measured else None
+    if found and note:  # their sum is another time than the latency
+        label, value = f"{found.part} times, sum", format_ms(found.sum_ms)
+        layers.append(Figure(label=label, value=value, note=note, leads_to="time"))
     if subject.is_measured and not losses:
         own = first_figures(subject.view)
         return replace(own, beside=(*layers, *own.beside))
@@ -271,13 +275,8 @@ def _latency(subject: PageSubject) -> Figure:
     if found.whole_metric and (found.is_same or found.profiler_ms is not None):
         whole = f"the {in_text(found.whole_metric)}, {format_ms(found.whole_ms)}"
         how = f"{how}; the same as {whole}" if found.profiler_ms is None else f"fitted to {whole}"
-    other = layer_sum_note(found)
-    lines = (
-        f"{found.statistic}s{count}; {sum_interval_text(found)}",
-        how,
-        *([other] if other else []),
-    )
-    note = "\n".join(lines)
+    about = f"{found.statistic}s{count}; {sum_interval_text(found)}"
+    note = "\n".join(filter(None, (about, how, layer_sum_note(found))))
     return Figure(label=f"{found.part} times, sum", value=format_ms(found.sum_ms), note=note)
 
 
@@ -288,16 +287,6 @@ def _rates(subject: PageSubject) -> tuple[Figure, ...]:
     note = f"activations {format_bytes(totals.activation_bytes)}, read and written"
     weights = format_bytes(totals.weights_bytes)
     return (Figure(label="weights", value=weights, note=note, leads_to="memory"),)
-
-
-def _layer_times(subject: PageSubject) -> tuple[Figure, ...]:
-    """What part of the latency the layers are, where their sum is another time."""
-    found = subject.view.layer_sum
-    note = layer_sum_note(found) if found else None
-    if found is None or note is None or not subject.is_measured:
-        return ()
-    label, value = f"{found.part} times, sum", format_ms(found.sum_ms)
-    return (Figure(label=label, value=value, note=note, leads_to="time"),)
 
 
 def no_floors_text(subject: PageSubject) -> str | None:

@@ -36,7 +36,6 @@ LAYER = ("layer", "layers")
 PARTIAL = "Floor is"
 #: Column of shares of the sum over all layers.
 SHARE = "% of sum"
-_ORIGINS = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
 #: Place in the table of layers of each of the plan's layers, by its index.
 RowOfLayer: TypeAlias = Mapping[int, int]
 
@@ -157,7 +156,8 @@ def _times(shares: Sequence[TimeShare | ReformatShare | TacticShare]) -> tuple[D
 
 def origin_table(shares: Sequence[ReformatShare]) -> DataTable | None:
     """Return reformats by what made them, in words."""
-    told = [replace(one, key=_ORIGINS.get(one.key or "", one.key)) for one in shares]
+    words = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
+    told = [replace(one, key=words.get(one.key or "", one.key)) for one in shares]
     return share_table("Reformats by origin", "Origin", told)
 
 
@@ -216,7 +216,6 @@ def _changes(one: ReformatLayer) -> str | None:
 
 
 def _leading(title: str, named: Sequence[tuple[str, int]], rows: RowOfLayer) -> DataColumn:
-    """Return names of layers that lead to their rows in the table of layers."""
     there = tuple(rows.get(index) for _, index in named)
     return column(title, (name for name, _ in named), leads_to=LAYERS, rows_there=there)
 

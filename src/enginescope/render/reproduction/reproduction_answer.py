@@ -20,37 +20,23 @@ from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.verdicts.upgrade_answer import (
-    are,
-    evidence_text,
-    is_listed,
-    metric_table,
-    metric_text,
-    name_of,
-    values_of,
-    why_of,
-)
+from enginescope.render.verdicts import upgrade_answer as upgrade
 from enginescope.render.verdicts.verdict_phrases import change_interval, change_text
 
-#: Outputs that the facts name, and that the table of a model names.
-_SHOWN, _OUTPUTS = 3, 20
 _HEADERS = (
     *("Agreement", "Model", "Metric", "Upgrade"),
     *("Verdict", "Old", "New", "Change", "Interval"),
 )
-_OUTPUT_CHANGES = {
-    OutputReason.VALUES: "differs in bits alone",
-    OutputReason.HASHES: "has another hash",
-    OutputReason.KIND: "differs in type, shape, NaN or text",
-    OutputReason.MISSING: "is missing in one upgrade",
-}
 
 
 def reproduction_answer(result: Reproduction) -> Answer:
     """Return the verdicts that count, then all figures of each model."""
     pairs = [(model, row) for model in result.models for row in model.rows]
-    halves = [(pair, (pair[1].recorded, pair[1].again)) for pair in pairs]
-    listed = [pair for pair, both in halves if any(half and is_listed(half) for half in both)]
+    listed = [
+        (model, row)
+        for model, row in pairs
+        if any(half and upgrade.is_listed(half) for half in (row.recorded, row.again))
+    ]
     screen = TextTable(
         title="Verdicts",
         headers=("verdicts", "model and metric"),
@@ -58,7 +44,7 @@ def reproduction_answer(result: Reproduction) -> Answer:
     )
     cells = [line for model, row in listed for line in _cells(model, row)]
     title, has_models = "Recorded and new verdicts", len(result.models) > 1
-    first = [metric_table(title, _HEADERS, cells, has_models=has_models)] if cells else []
+    first = [upgrade.metric_table(title, _HEADERS, cells, has_models=has_models)] if cells else []
     return Answer(
         verb="reproduction",
         title="Reproduction",
@@ -69,7 +55,11 @@ def reproduction_answer(result: Reproduction) -> Answer:
         report=result,
         data={
             "reproduced": result.is_reproduced,
-            "sentences": [_sentence(model, row) for model, row in pairs],
+            "sentences": [
+                f"{first}: {_agreement(row)}: {'; '.join(verdicts)}"
+                for model, row in pairs
+                for first, *verdicts in (_lines(model, row),)
+            ],
         },
     )
 
@@ -84,7 +74,7 @@ def answer_text(result: Reproduction) -> str:
         return f"inconclusive: {count}, none of them clear in both upgrades"
     if not result.is_reproduced:
         names = [
-            f"{name_of(model.recorded)} ({_metric(row, in_text=True)})"
+            f"{upgrade.name_of(model.recorded)} ({_metric(row, in_text=True)})"
             for model, row in rows
             if row.agreement is Agreement.DIFFERENT
         ]
@@ -94,14 +84,14 @@ def answer_text(result: Reproduction) -> str:
     if same == len(rows):
         return f"reproduced: {count}, all the same"
     rest = len(rows) - same
-    text = f"no verdict differs: {same} of {count} {are(same)} the same"
-    return f"{text}, {rest} {are(rest)} inconclusive"
+    text = f"no verdict differs: {same} of {count} {upgrade.are(same)} the same"
+    return f"{text}, {rest} {upgrade.are(rest)} inconclusive"
 
 
 def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
     """Return the bundle, its verdict and evidence, and what differs, as names and texts."""
     recorded, again = (
-        f"{report.kind.value}; {'; '.join(dict.fromkeys(map(evidence_text, report.models)))}"
+        "; ".join(dict.fromkeys((report.kind.value, *map(upgrade.evidence_text, report.models))))
         if report
         else ""
         for report in (result.recorded, result.again)
@@ -119,7 +109,7 @@ def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
         ("command", printable(result.recorded.command or "")),
         ("recorded", recorded),
         ("again", again),
-        ("outputs", _outputs(result.models, most=_SHOWN)),
+        ("outputs", _outputs(result.models, most=3)),
         ("versions", again and ("; ".join(changes) or "the same, and the same devices")),
     )
 
@@ -135,7 +125,8 @@ def _outputs(models: Sequence[ReproducedModel], *, most: int) -> str:
         return ""
     count = counted(sum(outputs.compared for _, outputs in known), "output")
     texts = [
-        f"{f'{name_of(model.recorded)}: ' if len(models) > 1 else ''}{change_of_output(change)}"
+        (f"{upgrade.name_of(model.recorded)}: " if len(models) > 1 else "")
+        + change_of_output(change)
         for model, outputs in known
         for change in outputs.changes
     ]
@@ -143,13 +134,19 @@ def _outputs(models: Sequence[ReproducedModel], *, most: int) -> str:
         return f"{count}, every bit as recorded"
     more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
     listed = "; ".join((*texts[:most], *more))
-    return f"{len(texts):,} of {count} {are(len(texts))} not as recorded: {listed}"
+    return f"{len(texts):,} of {count} {upgrade.are(len(texts))} not as recorded: {listed}"
 
 
 def change_of_output(change: OutputChange) -> str:
     """Return ``scores of random 0 on new differs by 1e-06, error 2e-07 → 1e-06``."""
     where = "in the reference" if change.stack is None else f"on {change.stack}"
-    how = f"differs by {change.gap:.2g}" if change.gap else _OUTPUT_CHANGES[change.reason]
+    differs = {
+        OutputReason.VALUES: "differs in bits alone",
+        OutputReason.HASHES: "has another hash",
+        OutputReason.KIND: "differs in type, shape, NaN or text",
+        OutputReason.MISSING: "is missing in one upgrade",
+    }
+    how = f"differs by {change.gap:.2g}" if change.gap else differs[change.reason]
     errors = change.recorded_error, change.error
     error = f", error {errors[0]:.2g} → {errors[1]:.2g}" if None not in errors else ""
     unsteady = "" if change.was_repeatable else ", as its recorded processes did"
@@ -157,10 +154,11 @@ def change_of_output(change: OutputChange) -> str:
 
 
 def _model_table(model: ReproducedModel) -> TextTable:
-    outputs = _outputs((model,), most=_OUTPUTS)
-    notes = (model.recorded.backend, outputs, "in brackets: does not count")
+    notes = (model.recorded.backend, _outputs((model,), most=20), "in brackets: does not count")
     rows = [cells for row in model.rows for cells in _cells(model, row)]
-    table = metric_table(f"Figures of {name_of(model.recorded)}", _HEADERS, rows, *notes)
+    table = upgrade.metric_table(
+        f"Figures of {upgrade.name_of(model.recorded)}", _HEADERS, rows, *notes
+    )
     return replace(table, is_detail=True)
 
 
@@ -170,13 +168,12 @@ def _agreement(row: ReproducedRow) -> str:
 
 
 def _cells(model: ReproducedModel, row: ReproducedRow) -> Iterator[tuple[str, ...]]:
-    """Yield the recorded verdict and the new one below `_HEADERS`."""
-    named = (_agreement(row), name_of(model.recorded), _metric(row))
+    named = (_agreement(row), upgrade.name_of(model.recorded), _metric(row))
     for name, half in _halves(row):
         cells: tuple[str, ...] = (UNKNOWN,) * 5
         if half is not None:
             change = change_text(half.verdict, is_cell=True), change_interval(half.verdict)
-            cells = (half.kind.value, *values_of(half), *change)
+            cells = (half.kind.value, *upgrade.values_of(half), *change)
         yield (*named, name, *cells)
 
 
@@ -185,25 +182,21 @@ def _halves(row: ReproducedRow) -> tuple[tuple[str, UpgradeRow | None], ...]:
 
 
 def _lines(model: ReproducedModel, row: ReproducedRow) -> Iterator[str]:
-    yield f"{name_of(model.recorded)} · {printable(model.recorded.backend)} · {_metric(row)}"
+    names = upgrade.name_of(model.recorded), printable(model.recorded.backend), _metric(row)
+    yield " · ".join(names)
     kinds = {half.kind for half in (row.recorded, row.again) if half}
     for name, half in _halves(row):
         if half is None:
             yield f"{name} {UNKNOWN}"
             continue
-        figures = " → ".join(values_of(half)) if half.old is not None else UNKNOWN
+        figures = " → ".join(upgrade.values_of(half)) if half.old is not None else UNKNOWN
         cells = (figures, change_text(half.verdict), change_interval(half.verdict))
-        why = f"; {printable(why_of(half))}" if len(kinds) > 1 else ""
+        why = f"; {printable(upgrade.why_of(half))}" if len(kinds) > 1 else ""
         known = ", ".join((half.kind.value, *(cell for cell in cells if cell != UNKNOWN)))
         yield f"{name} {known}{why}"
-
-
-def _sentence(model: ReproducedModel, row: ReproducedRow) -> str:
-    first, *verdicts = _lines(model, row)
-    return f"{first}: {_agreement(row)}: {'; '.join(verdicts)}"
 
 
 def _metric(row: ReproducedRow, *, in_text: bool = False) -> str:
     half = row.recorded or row.again
     assert half is not None
-    return metric_text(half, in_text=in_text)
+    return upgrade.metric_text(half, in_text=in_text)

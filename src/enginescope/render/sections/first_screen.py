@@ -7,7 +7,7 @@ from typing import Any
 
 from enginescope.analysis.graph.folding.levels import icicle
 from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
+from enginescope.analysis.roofline.roofline import LayerRoof
 from enginescope.core.record import Record
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.render.base.figures import COMPARE, run_steps
@@ -28,7 +28,6 @@ from enginescope.rules.catalogue import every_rule, paragraphs
 
 #: Layers listed.
 MOST_LISTED = 8
-_NAME = 44
 
 
 class LookRow(Record, frozen=True, kw_only=True):
@@ -108,11 +107,15 @@ def first_screen(subject: PageSubject) -> FirstScreen | None:
     rows = [subject.layers[at] for at in places]
     listed = _look_rows(subject, places, rows, losing or [None] * len(rows))
     missing = _missing(subject, listed) if listed else None
+    unranked = roofline.unranked if roofline and losing else ()
+    took = format_ms(sum(roof.time_ms or 0.0 for roof in unranked), 3)
+    verb = "has" if len(unranked) == 1 else "have"
+    more = f"{counted(len(unranked), 'more layer')} {verb} no known floor: {took} in all."
     return FirstScreen(
         title=title,
         count=counted(sum(row.took_time or not row.is_inert for row in subject.layers), "layer"),
         rows=listed,
-        notes=known(_unranked(roofline) if losing else None, missing),
+        notes=known(more if unranked else None, missing),
         has_raw=any(row.raw_ms is not None for row in subject.layers),
     )
 
@@ -126,15 +129,6 @@ def _missing(subject: PageSubject, rows: Sequence[LookRow]) -> str | None:
     }
     absent = [text for name, text in reasons.items() if not any(getattr(row, name) for row in rows)]
     return f"Not known: {', '.join(absent)}." if absent else None
-
-
-def _unranked(roofline: Roofline | None) -> str | None:
-    found = roofline.unranked if roofline else ()
-    if not found:
-        return None
-    took = format_ms(sum(one.time_ms or 0.0 for one in found), 3)
-    verb = "has" if len(found) == 1 else "have"
-    return f"{counted(len(found), 'more layer')} {verb} no known floor: {took} in all."
 
 
 def _look_rows(
@@ -151,10 +145,15 @@ def _look_rows(
     def share(ms: float | None, sum_ms: float | None) -> str:
         return f"{format_significant(100 * ms / sum_ms, 2)} %" if ms is not None and sum_ms else ""
 
-    names, whole = shorten_apart([row.name for row in rows], _NAME), subject.view.layer_sum
+    names, whole = shorten_apart([row.name for row in rows], 44), subject.view.layer_sum
     made = []
     for place, row, roof, name in zip(places, rows, roofs, names, strict=True):
-        fix, fix_text = _fix(subject, row)
+        fix, fix_text = "", ""
+        of_layer = subject.findings_of_layer.get(row.index) if row.in_plan else None
+        if of_layer:
+            first, saving = of_layer[0], saving_text(of_layer[0].saving)
+            fix = f"{first.code} {first.advice}"
+            fix_text = f"{first.subject} {first.message}" + (f" ({saving})" if saving else "")
         distance = roof.distance if roof else None
         made.append(
             LookRow(
@@ -176,16 +175,6 @@ def _look_rows(
             )
         )
     return tuple(made)
-
-
-def _fix(subject: PageSubject, row: LayerRow) -> tuple[str, str]:
-    found = subject.findings_of_layer.get(row.index, ()) if row.in_plan else ()
-    if not found:
-        return "", ""
-    first = found[0]
-    saving = saving_text(first.saving)
-    said = f"{first.subject} {first.message}" + (f" ({saving})" if saving else "")
-    return f"{first.code} {first.advice}", said
 
 
 def icicle_data(subject: PageSubject) -> dict[str, Any] | None:
@@ -229,15 +218,13 @@ def _groups(subject: PageSubject) -> dict[str, Any]:
     }
 
 
-_NO_TIMES = "No layer times: savings are not known, and rules on times find nothing."
-
-
 def findings(subject: PageSubject) -> Section | None:
     """Findings by what they may save, and what their rules say; ``None`` without a plan."""
     report = subject.findings
     if report is None:
         return None
-    found, untimed = report.findings, () if report.sum_ms is not None else (_NO_TIMES,)
+    no_times = "No layer times: savings are not known, and rules on times find nothing."
+    found, untimed = report.findings, () if report.sum_ms is not None else (no_times,)
     tables = (rule_table(report), group_table(report, SHOWN_GROUPS, name_width=None))
     nothing = " ".join((f"No findings: {len(report.rules)} rules ran.", *untimed))
     return Section(

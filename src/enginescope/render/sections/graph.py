@@ -21,7 +21,6 @@ from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "graph"
-_NOTHING = "No layer of the plan uses a tensor or launches work, so there is no graph."
 #: Nodes of the picture for paper and without JavaScript; a page with more says so instead.
 MOST_STILL = 200
 
@@ -33,7 +32,8 @@ def graph(subject: PageSubject) -> Section | None:
         return None
     found = subject.graph
     if found is None:
-        return Section(key=KEY, title="Graph", empty=_NOTHING)
+        nothing = "No layer of the plan uses a tensor or launches work, so there is no graph."
+        return Section(key=KEY, title="Graph", empty=nothing)
     with gc_paused():
         times = times_of(view.attribution) or Times(time_ms={}, sum_ms=0.0)
         findings, overlay = subject.findings_of_layer, subject.overlay
@@ -41,13 +41,19 @@ def graph(subject: PageSubject) -> Section | None:
         of_layer = subject.row_of_layer
         indexes = (node.layer.index if node.layer else -1 for node in found.nodes)
         rows = packed("i4", [of_layer.get(index, -1) for index in indexes])
+    layers = counted(sum(node.kind == "layer" for node in found.nodes), "layer")
+    tensors = {edge.tensor.name for edge in found.edges if edge.tensor is not None}
+    between = f"{layers}, {counted(len(tensors), 'tensor')} between them"
+    time = "no profile, so layers have no times (trtexec --exportProfile writes one)"
+    if view.total_ms is not None:
+        time = f"{format_ms(view.total_ms)} over all layers"
     return Section(
         key=KEY,
         title="Graph",
         facts={
             "data": container({**made.data, "rows": rows}),
             "still": still(found, made, view.attribution),
-            "sentence": _sentence(subject, found),
+            "sentence": f"{between}; {time}.",
         },
     )
 
@@ -58,17 +64,6 @@ def still(graph: PlanGraph, made: Canvas, attribution: Attribution | None) -> Ma
         return None
     drawing = draw(folded(graph, made.seen), attribution)
     return Markup(svg(drawing, is_light=True, is_titled=False))  # noqa: S704 - ours, escaped
-
-
-def _sentence(subject: PageSubject, found: PlanGraph) -> str:
-    layers = sum(node.kind == "layer" for node in found.nodes)
-    total_ms = subject.plan.total_ms if subject.plan else None
-    time = f"{format_ms(total_ms)} over all layers" if total_ms is not None else _UNTIMED
-    tensors = len({edge.tensor.name for edge in found.edges if edge.tensor is not None})
-    return f"{counted(layers, 'layer')}, {counted(tensors, 'tensor')} between them; {time}."
-
-
-_UNTIMED = "no profile, so layers have no times (trtexec --exportProfile writes one)"
 
 
 def graph_page(view: RunView, color: str, *, gpu: GpuLimits | None = None) -> bytes | None:

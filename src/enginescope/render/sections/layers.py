@@ -27,56 +27,44 @@ from enginescope.render.charts.distribution import log_axis
 from enginescope.render.html.images import Chart, Spec, marks
 from enginescope.render.html.page_frame import deflated
 from enginescope.render.memory.memory_text import memory_sentences, memory_tables
-from enginescope.render.plans.plan_headline import (
-    PageSubject,
-    layers_text,
-    memory_text,
-    timed_at_rest,
-)
-from enginescope.render.plans.plan_tables import (
-    LAYER,
-    LAYERS,
-    SHARE,
-    conversion_table,
-    limit_sentence,
-    node_sentence,
-    node_table,
-    origin_table,
-    reformat_table,
-    tactic_table,
-)
+from enginescope.render.plans import plan_headline, plan_tables
 from enginescope.render.sections.section import Section, known
 
 #: Plans with more layers leave the fields of their file out of the page.
 MOST_WITH_FIELDS = 5_000
 
 
-def layers(subject: PageSubject) -> Section | None:
+def layers(subject: plan_headline.PageSubject) -> Section | None:
     """What is known of each layer, the slowest first; ``None`` without layers."""
-    rows = subject.layers
-    view = subject.plan
+    rows, view, view_sum = subject.layers, subject.plan, subject.view.layer_sum
     position = subject.position_of_layer
     at = [position.get(row.index) if row.in_plan else None for row in rows]
     limits = _limits(view.roofline if view else None, at)
     columns = (*_first(subject, rows, limits), *_of_plan(view, at), *_last(rows, view, at))
-    sum_ms = subject.view.layer_sum.sum_ms if subject.view.layer_sum else None
+    sum_ms, totals = view_sum.sum_ms if view_sum else None, subject.view.plan_totals
     of = f"; their sum is {format_ms(sum_ms)}" if sum_ms else ""
-    table = data_table(LAYERS, f"Layers, the slowest first{of}", LAYER, columns)
+    timed = plan_headline.timed_at_rest(subject.view.layers)
+    answer = plan_headline.layers_text(totals, timed) if totals else counted(len(rows), "layer")
+    slowest_ms = max((row.time_ms for row in rows if row.time_ms is not None), default=None)
+    answer += f", the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else ""
+    table = data_table(
+        plan_tables.LAYERS, f"Layers, the slowest first{of}", plan_tables.LAYER, columns
+    )
     if table is None:
         return None
     idle = tuple(at for at, row in enumerate(rows) if row.is_inert and not row.took_time)
     if len(idle) < len(rows):
         table = replace(table, aside=idle, aside_words="launch nothing")
     return Section(
-        key=LAYERS,
+        key=plan_tables.LAYERS,
         title="Layers",
-        answer=_answer(subject),
+        answer=answer,
         tables=(table,),
         facts={"fields": _fields(subject), "most": f"{MOST_WITH_FIELDS:,}"},
     )
 
 
-def _fields(subject: PageSubject) -> str | None:
+def _fields(subject: plan_headline.PageSubject) -> str | None:
     """Return each row's layer as the plan's file has it, deflated; ``None`` for too many."""
     plan = subject.view.run.plan
     if plan is None or len(plan.layers) > MOST_WITH_FIELDS:
@@ -87,14 +75,6 @@ def _fields(subject: PageSubject) -> str | None:
         for row in subject.layers
     ]
     return deflated(fields)
-
-
-def _answer(subject: PageSubject) -> str:
-    rows, totals = subject.layers, subject.view.plan_totals
-    timed = timed_at_rest(subject.view.layers)
-    count = layers_text(totals, timed) if totals else counted(len(rows), "layer")
-    slowest_ms = max((row.time_ms for row in rows if row.time_ms is not None), default=None)
-    return f"{count}, the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else count
 
 
 _Unit: TypeAlias = tuple[str, float, int]
@@ -116,7 +96,7 @@ def _times(
 
 
 def _first(
-    subject: PageSubject, rows: Sequence[LayerRow], limits: tuple[DataColumn, ...]
+    subject: plan_headline.PageSubject, rows: Sequence[LayerRow], limits: tuple[DataColumn, ...]
 ) -> tuple[DataColumn, ...]:
     """Return what one looks for first: name, time, limit, precision, tactic, findings, type."""
     codes = {
@@ -125,13 +105,13 @@ def _first(
     }
     found = [codes.get(row.index) if row.in_plan else None for row in rows]
     times, shares = _field(rows, "time_ms"), _field(rows, "share_pct")
-    precisions, meaning = _field(rows, "precision"), "type of the first input"
+    precisions, of = _field(rows, "precision"), "type of the first input"
     return (
         column("Layer", _field(rows, "name"), key="name"),
-        column(SHARE, shares, 2, meaning="of the sum over all layers", is_share=True),
+        column(plan_tables.SHARE, shares, 2, meaning="of the sum over all layers", is_share=True),
         _times("time", "Time", times, _unit(times)),
         *limits,
-        column("Precision", precisions, meaning=meaning, is_choice=True, key="precision"),
+        column("Precision", precisions, meaning=of, is_choice=True, key="precision"),
         column("Tactic", _field(rows, "tactic"), key="tactic"),
         column("Provider", _field(rows, "provider"), is_choice=True),
         column("Findings", found, is_mark=True, key="findings"),
@@ -223,13 +203,13 @@ def _joined(
     """Something of the inputs → the same of the outputs; ``None`` without tensors."""
     if view is None:
         return (None,) * len(at)
-    texts = view.kinds.spread(_sides(layer, text) for layer in view.kinds.examples)
+
+    def sides(layer: Layer) -> str | None:
+        both = [", ".join(map(text, tensors)) for tensors in (layer.inputs, layer.outputs)]
+        return " → ".join(side or "nothing" for side in both) if any(both) else None
+
+    texts = view.kinds.spread(map(sides, view.kinds.examples))
     return tuple([None if one is None else texts[one] for one in at])
-
-
-def _sides(layer: Layer, text: Callable[[Tensor], str]) -> str | None:
-    sides = [", ".join(map(text, tensors)) for tensors in (layer.inputs, layer.outputs)]
-    return " → ".join(side or "nothing" for side in sides) if any(sides) else None
 
 
 def _format(tensor: Tensor) -> str:
@@ -237,10 +217,10 @@ def _format(tensor: Tensor) -> str:
     return " ".join(filter(None, words)) or "not known"
 
 
-def tactics(subject: PageSubject) -> Section | None:
+def tactics(subject: plan_headline.PageSubject) -> Section | None:
     """Tactics by time; ``None`` where the plan names none."""
     shares = tactic_shares(subject.view.layers)
-    table = tactic_table(shares)
+    table = plan_tables.tactic_table(shares)
     if table is None:
         return None
     first = shares[0].share_pct
@@ -253,7 +233,7 @@ def tactics(subject: PageSubject) -> Section | None:
     )
 
 
-def reformat_layers(subject: PageSubject) -> Section | None:
+def reformat_layers(subject: plan_headline.PageSubject) -> Section | None:
     """Reformats by origin, by conversion, and one by one; ``None`` without a plan."""
     plan, profile = subject.view.run.plan, subject.view.run.profile
     if plan is None or plan.source_schema == "names-only":
@@ -262,9 +242,9 @@ def reformat_layers(subject: PageSubject) -> Section | None:
     whole_ms = profile.sum_ms if profile else None
     by_origin = reformats_by(found, lambda one: one.origin, whole_ms)
     tables = (
-        origin_table(by_origin),
-        conversion_table(reformats_by(found, lambda one: one.conversion, whole_ms)),
-        reformat_table(found, subject.row_of_layer),
+        plan_tables.origin_table(by_origin),
+        plan_tables.conversion_table(reformats_by(found, lambda one: one.conversion, whole_ms)),
+        plan_tables.reformat_table(found, subject.row_of_layer),
     )
     return Section(
         key="reformats",
@@ -286,7 +266,7 @@ def _reformat_sentence(by_origin: Sequence[ReformatShare]) -> str:
     return f"{what}: {format_ms(sum(times), 3)}{share}."
 
 
-def memory(subject: PageSubject) -> Section | None:
+def memory(subject: plan_headline.PageSubject) -> Section | None:
     """What makes the peak, what is alive at each layer, and what the largest layers keep."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
@@ -298,61 +278,56 @@ def memory(subject: PageSubject) -> Section | None:
     return Section(
         key="memory",
         title="Memory of the layers",
-        answer=memory_text(view.totals),
+        answer=plan_headline.memory_text(view.totals),
         sentences=memory_sentences(found) if found is not None and has_sizes else (),
         charts=charts,
-        figures=memory_tables(found, _TENSORS) if found is not None and has_sizes else (),
+        figures=memory_tables(found, 10) if found is not None and has_sizes else (),
         is_gallery=True,
         empty=None if charts else "The plan has no sizes of tensors.",
     )
 
 
-#: Rows of the table of tensors that make the peak.
-_TENSORS = 10
-
-
-_NO_PRECISIONS = "The plan has no precisions: it was built or written without detailed verbosity."
-
-
-def precisions(subject: PageSubject) -> Section | None:
+def precisions(subject: plan_headline.PageSubject) -> Section | None:
     """What part each precision has, and by type; ``None`` without a plan."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
         return None
     charts = charts_of(view, "precision-rollup", "latency-per-type")
     is_known = any(chart.key == "precision-rollup" for chart in charts)
+    nothing = "The plan has no precisions: it was built or written without detailed verbosity."
     return Section(
         key="precision",
         title="Precisions",
         answer=charts[0].title.partition(": ")[2] if is_known else None,
         charts=charts,
         is_gallery=True,
-        empty=None if is_known else _NO_PRECISIONS,
+        empty=None if is_known else nothing,
     )
 
 
-_NO_MODEL = (
-    "The cost of the model's nodes is unknown without --onnx. Name the model that the engine was "
-    "built from: enginescope explore … --onnx MODEL --html FILE."
-)
-
-
-def onnx_nodes(subject: PageSubject) -> Section | None:
+def onnx_nodes(subject: plan_headline.PageSubject) -> Section | None:
     """Nodes of the model by cost, and what could not be matched; ``None`` without a plan."""
     view = subject.plan
     if view is None:
         return None
     section, found, graph = Section(key="onnx", title="ONNX nodes"), view.onnx_map, view.onnx
     if graph is None or found is None:
-        return replace(section, empty=_NO_MODEL)
-    sentence = node_sentence(found, graph)
+        text = (
+            "The cost of the model's nodes is unknown without --onnx. Name the model that the "
+            "engine was built from: enginescope explore … --onnx MODEL --html FILE."
+        )
+        return replace(section, empty=text)
+    sentence = plan_tables.node_sentence(found, graph)
     answer = sentence.partition(". ")[0]
-    tables = (node_table(view, subject.row_of_layer), _unmatched(subject, view, found, graph))
+    tables = (
+        plan_tables.node_table(view, subject.row_of_layer),
+        _unmatched(subject, view, found, graph),
+    )
     return replace(section, answer=answer, sentences=(sentence,), tables=known(*tables))
 
 
 def _unmatched(
-    subject: PageSubject, view: PlanView, found: OnnxMap, graph: OnnxGraph
+    subject: plan_headline.PageSubject, view: PlanView, found: OnnxMap, graph: OnnxGraph
 ) -> DataTable | None:
     nodes = [graph.nodes[at] for at in found.unmatched_nodes]
     layers = [view.all_layers[at] for at in found.unmatched_layers]
@@ -371,7 +346,7 @@ def _unmatched(
         "Not matched: folded away, merged without a trace, copies, or of another model",
         ("name", "names"),
         (
-            column("Name", names, leads_to=LAYERS, rows_there=there),
+            column("Name", names, leads_to=plan_tables.LAYERS, rows_there=there),
             column("Is", kinds, is_choice=True),
             column("Operator or type", types, is_choice=True),
             column("Time ms", took, 5),
@@ -379,39 +354,34 @@ def _unmatched(
     )
 
 
-_NO_TIMES = (
-    "No layer times, so the loss against the GPU's limits is unknown. The table of layers has "
-    "the least time of each layer."
-)
-_NO_POINTS = (
-    "No layer that multiplies has a time, known work and known bytes, so there are no points."
-)
-#: Precisions whose operations run at the rate of another one, where no own rate is known.
-_RATE_OF = {"TF32": "FP32"}
-
-
-def roofline_of(subject: PageSubject) -> Section | None:
+def roofline_of(subject: plan_headline.PageSubject) -> Section | None:
     """Intensity against rate, and what layers lose together; ``None`` without a plan."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
         return None
-    found, key, title = view.roofline, "roofline", "Roofline"
-    if found is None or view.profile is None:
+    section, found = Section(key="roofline", title="Roofline"), view.roofline
+    if found is None:
         name = subject.device_name
         why = name and f"The limits of {name} are not known here"
         why = why or "The plan does not name its GPU"
-        none = f"{why}: name one with enginescope explore … --gpu NAME --html FILE."
-        return Section(key=key, title=title, empty=none if found is None else _NO_TIMES)
+        text = f"{why}: name one with enginescope explore … --gpu NAME --html FILE."
+        return replace(section, empty=text)
+    if view.profile is None:
+        text = "No layer times, so the loss against the GPU's limits is unknown."
+        more = "The table of layers has the least time of each layer."
+        return replace(section, empty=f"{text} {more}")
     chart = roofline_chart(view)
     gpu = found.gpu
     rates = [f"{name} {format_significant(peak)}" for name, peak in gpu.peak_tflops.items()]
     memory = f"memory {format_significant(gpu.memory_gb_per_s, 4)} GB/s"
     peaks = f"Peaks of {gpu.name}: {memory}; 10¹² operations/s: {', '.join(rates)}."
-    return Section(
-        key=key,
-        title=title,
-        sentences=(limit_sentence(found, view.engine_ms, WORST),),
-        notes=known(peaks, None if chart else _NO_POINTS),
+    none = (
+        "No layer that multiplies has a time, known work and known bytes, so there are no points."
+    )
+    return replace(
+        section,
+        sentences=(plan_tables.limit_sentence(found, view.engine_ms, WORST),),
+        notes=known(peaks, None if chart else none),
         charts=known(chart),
     )
 
@@ -454,7 +424,8 @@ def _limit_lines(
     """Yield ends and ridge of the limit of each precision; rates in billion MACs per second."""
     low, high = ends
     for precision in precisions:
-        macs = gpu.macs_per_ms(precision) or gpu.macs_per_ms(_RATE_OF.get(precision, ""))
+        # TF32 runs at the rate of FP32 where no own rate is known
+        macs = gpu.macs_per_ms(precision) or gpu.macs_per_ms("FP32" if precision == "TF32" else "")
         if macs is None:
             continue
         ridge = macs / gpu.bytes_per_ms

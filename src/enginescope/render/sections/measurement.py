@@ -17,16 +17,11 @@ from enginescope.analysis.runs.throughput import (
 from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import format_ms, format_significant
-from enginescope.records.plan.build import BuildReport, ToolReport
+from enginescope.records.plan.build import ToolReport
 from enginescope.records.samples import QueryTrace
+from enginescope.render.base import device_phrases
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import DataTable, column, data_table
-from enginescope.render.base.device_phrases import (
-    caveat,
-    energy_sentences,
-    gpu_facts,
-    provider_facts,
-)
 from enginescope.render.base.facts import Facts, machine_facts, method_facts, phase_facts
 from enginescope.render.base.figures import percentile_rows, reported_rows, summary_rows
 from enginescope.render.base.palette import BLUE, OTHER
@@ -111,29 +106,17 @@ def where_the_time_goes(subject: PageSubject) -> Section:
     """The sum of the layers against the whole."""
     view = subject.view
     found = view.layer_sum
-    of_layers = [layer_sum_sentence(found), pass_sentence(found)] if found else [_NO_PROFILE]
+    unprofiled = (
+        "No layer profile: layers cannot be timed. Measure with layer times, which is the "
+        "default, or import the tool's profile together with its times."
+    )
+    of_layers = [layer_sum_sentence(found), pass_sentence(found)] if found else [unprofiled]
     return Section(
         key="time",
         title="Where the time goes",
-        empty=None if view.layers else _NO_PROFILE,
+        empty=None if view.layers else unprofiled,
         sentences=known(path_sentence(view), *of_layers),
     )
-
-
-_NO_PROFILE = (
-    "No layer profile: layers cannot be timed. Measure with layer times, which is the default, "
-    "or import the tool's profile together with its times."
-)
-
-
-_NOT_SAMPLED = (
-    "No telemetry: enginescope bench --telemetry repeats the loop to sample it, and gives the "
-    "energy per request."
-)
-_IDLE = (
-    "Time starts with the first request of the pass; left of 0 the model is loaded and idle. "
-    "The driver updates utilization every 1/6 to 1 s."
-)
 
 
 def gpu(subject: PageSubject) -> Section | None:
@@ -143,23 +126,25 @@ def gpu(subject: PageSubject) -> Section | None:
     if found is None:
         return None
     charts = telemetry_charts([view])
+    note = (
+        "No telemetry: enginescope bench --telemetry repeats the loop to sample it, and gives the "
+        "energy per request."
+    )
+    if charts:
+        note = (
+            "Time starts with the first request of the pass; left of 0 the model is loaded and "
+            "idle. The driver updates utilization every 1/6 to 1 s."
+        )
     return Section(
         key="gpu",
         title="GPU: clock, energy, telemetry",
-        pairs=gpu_facts(view),
-        notes=(
-            *(energy_sentences(view.energy) if view.energy else ()),
-            _IDLE if charts else _NOT_SAMPLED,
-        ),
+        pairs=device_phrases.gpu_facts(view),
+        notes=(*(device_phrases.energy_sentences(view.energy) if view.energy else ()), note),
         charts=charts,
     )
 
 
 KEY = "providers"
-_NOT_SAID = (
-    "This ONNX Runtime does not report the provider of each node (1.24 and later do); kernels are "
-    "counted after fusion."
-)
 
 
 def providers(subject: PageSubject) -> Section | None:
@@ -170,18 +155,22 @@ def providers(subject: PageSubject) -> Section | None:
     if not is_shared(work) and prepared is None:
         return None
     has_nodes = any(one.nodes is not None for one in work)
+    unreported = (
+        "This ONNX Runtime does not report the provider of each node (1.24 and later do); kernels "
+        "are counted after fusion."
+    )
+    shares = ", ".join(
+        share.provider if share.time_pct is None else f"{share.provider} {share.time_pct:.1f} %"
+        for share in work
+    )
     of = " of the kernel time" if any(share.time_pct is not None for share in work) else ""
     return Section(
         key=KEY,
         title="Execution providers",
-        answer=", ".join(
-            share.provider if share.time_pct is None else f"{share.provider} {share.time_pct:.1f} %"
-            for share in work
-        )
-        + of,
+        answer=f"{shares}{of}",
         tables=known(_shares(work), _leftovers(work)),
-        pairs=provider_facts(view),
-        notes=known(caveat(work), None if has_nodes else _NOT_SAID),
+        pairs=device_phrases.provider_facts(view),
+        notes=known(device_phrases.caveat(work), None if has_nodes else unreported),
     )
 
 
@@ -255,11 +244,6 @@ def method(subject: PageSubject) -> Section:
     )
 
 
-_LANE = 24
-#: Requests that are drawn before and after the one in the middle.
-_BESIDE = 2
-
-
 def timeline(subject: PageSubject) -> Section | None:
     """One request with its parts on a scale; ``None`` without recorded stamps."""
     chart = request_timeline(subject.view.run.trace)
@@ -271,14 +255,15 @@ def request_timeline(trace: QueryTrace | None) -> Chart | None:
     if not trace:
         return None
     count, chosen = len(trace), typical_query(trace)
-    queries = range(max(0, chosen - _BESIDE), min(count, chosen + _BESIDE + 1))
+    queries = range(max(0, chosen - 2), min(count, chosen + 3))
     spans = part_spans(trace, queries)
     own = [one for one in spans if one.query == chosen]
     if not own:
         return None
     zero_ms = min(one.start_ms for one in own)
-    streams = {one.stream for one in spans}
-    lanes = [_lane(one, streams) for one in spans]
+    lanes = ["enqueue (host)" if one.part == "enqueue" else one.part for one in spans]
+    if len({one.stream for one in spans}) > 1:
+        lanes = [f"stream {one.stream} · {lane}" for one, lane in zip(spans, lanes, strict=True)]
     times = [(one.start_ms - zero_ms, one.end_ms - zero_ms) for one in spans]
     rows = [
         {
@@ -304,7 +289,7 @@ def request_timeline(trace: QueryTrace | None) -> Chart | None:
                 for one, lane, (start, end) in zip(spans, lanes, times, strict=True)
             ),
         ),
-        height=_LANE * len(order),
+        height=24 * len(order),
         is_wide=True,
     )
 
@@ -325,11 +310,6 @@ def _spec(rows: list[Spec], order: Sequence[str], title: str) -> Spec:
         tooltip=tooltip(lane="part", request="request", took="takes", **ends),
     )
     return zoomable([bars])
-
-
-def _lane(span: PartSpan, streams: set[int | None]) -> str:
-    name = "enqueue (host)" if span.part == "enqueue" else span.part
-    return name if len(streams) == 1 else f"stream {span.stream} · {name}"
 
 
 def _lane_order(lane: str) -> tuple[str, int]:
@@ -357,24 +337,25 @@ def _subtitle(trace: QueryTrace, chosen: int) -> tuple[str, ...]:
     )
 
 
-_NO_LOG = (
-    "No build log, so fusions and tactics are unknown. Build with a verbose "
-    "log (trtexec --verbose, enginescope build) and name it: enginescope explore … --build-log "
-    "LOG --html FILE."
-)
-
-
 def build(subject: PageSubject) -> Section | None:
     """Steps, fusions, choices, tuning, memory, messages; ``None`` for a run without a plan."""
     run, story = subject.view.run, subject.story
-    pairs = _facts(run.build) if run.build else ()
+    pairs: Facts = ()
+    if run.build:
+        made = ((name.capitalize(), text) for name, text in build_facts(run.build))
+        asked = (("Requested precision", run.build.precision), ("Command", run.build.command))
+        pairs = stated(*made, *asked, *run.build.options.items())
+    no_log = (
+        "No build log, so fusions and tactics are unknown. Build with a verbose log (trtexec "
+        "--verbose, enginescope build) and name it: enginescope explore … --build-log LOG --html "
+        "FILE."
+    )
     if run.plan is None and not pairs and story is None:
         return None
     section = Section(key="build", title="Build", pairs=pairs)
     if story is None:
         answer = ", ".join(f"{name.lower()} {value}" for name, value in pairs[:2]) or None
-        notes, empty = (_NO_LOG,), None if pairs else _NO_LOG
-        return replace(section, answer=answer, empty=empty, notes=notes)
+        return replace(section, answer=answer, empty=None if pairs else no_log, notes=(no_log,))
     rows = [table for table in build_fact_rows(story) if table.rows]
     tables = known(*build_tables(story), message_table("build-messages", story.messages))
     nothing = f"{story.source} has nothing about a build: is the log verbose?"
@@ -385,12 +366,6 @@ def build(subject: PageSubject) -> Section | None:
         figures=tuple(map(capitalized, rows)),
         tables=tables,
     )
-
-
-def _facts(report: BuildReport) -> Facts:
-    asked = (("Requested precision", report.precision), ("Command", report.command))
-    made = ((name.capitalize(), text) for name, text in build_facts(report))
-    return stated(*made, *asked, *report.options.items())
 
 
 def tool_report(subject: PageSubject) -> Section | None:
@@ -420,7 +395,11 @@ def tool_report(subject: PageSubject) -> Section | None:
 
 
 def _tool_facts(tool: ToolReport) -> Facts:
-    sizes = {"Engine": tool.engine_bytes, "Context memory": tool.context_memory_bytes}
+    sizes = {
+        "Engine": tool.engine_bytes,
+        "Context memory": tool.context_memory_bytes,
+        **tool.memory,
+    }
     figures = {
         "Throughput, queries/s": tool.throughput_per_s,
         "Host wall time, s": tool.host_walltime_s,
@@ -430,9 +409,8 @@ def _tool_facts(tool: ToolReport) -> Facts:
         "Deserialize, s": tool.deserialize_s,
         "Load, s": tool.load_s,
     }
-    known_sizes = {name: n for name, n in {**sizes, **tool.memory}.items() if n is not None}
     return stated(
         ("Verdict", None if tool.passed is None else "passed" if tool.passed else "failed"),
         *((name, format_significant(n, 6)) for name, n in figures.items() if n is not None),
-        *((name, format_bytes(size)) for name, size in known_sizes.items()),
+        *((name, format_bytes(size)) for name, size in sizes.items() if size is not None),
     )

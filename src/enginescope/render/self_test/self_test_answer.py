@@ -13,13 +13,6 @@ from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, marks, quantity, tooltip
 
-_VERDICTS = {
-    VerdictKind.FASTER: "faster (false)",
-    VerdictKind.SLOWER: "slower (false)",
-    VerdictKind.INCONCLUSIVE: "inconclusive",
-    None: "cut off by the time",
-}
-
 
 def self_test_answer(test: SelfTest) -> Answer:
     """Return the answer, its facts, the curve and the measured comparisons."""
@@ -47,13 +40,19 @@ def answer_text(test: SelfTest) -> str:
 
 def scope_facts(test: SelfTest) -> tuple[tuple[str, str], ...]:
     """Return what was compared, what was measured, what was drawn from it, and when."""
-    span = format_span(test.rounds * test.round_s)
+    span, none = format_span(test.rounds * test.round_s), test.curve[0]
     rounds = f"at most {test.rounds} interleaved rounds ({span})"
+    skipped = f", {test.skipped} skipped" if test.skipped else ""
+    drawn = (
+        f"{test.drawn:,} comparisons from the {test.counted} measured rounds{skipped}: rounds and "
+        "sides at random, times of B multiplied by the planted difference; of equal sides "
+        f"{_share(none.found_pct)} false (95 % CI {_interval(none)})"
+    )
     return (
         ("model", f"{printable(test.model)} on {test.backend}"),
         ("comparison", f"{rounds}, threshold {test.threshold_pct:g} %"),
         ("measured", _measured(test)),
-        ("drawn", _drawn(test)),
+        ("drawn", drawn),
         ("date", f"{test.created[:16].replace('T', ' ')} UTC"),
     )
 
@@ -62,26 +61,15 @@ def _measured(test: SelfTest) -> str:
     every = counted(len(test.comparisons), "comparison")
     cut = len(test.comparisons) - test.ended
     most = max(same.most for same in test.comparisons)
-    text = f"{every} of the model with itself, of at most {most} rounds"
-    text += f", in {format_span(test.duration_s)}"
-    text += f", {cut} cut off by the time" if cut else ""
+    duration = f"{format_span(test.duration_s)}{f', {cut} cut off by the time' if cut else ''}"
     low, high = test.false_low_pct, test.false_high_pct
     ends = "" if low is None or high is None else f" (95 % CI {low:.0f} … {high:.0f} %)"
+    text = f"{every} of the model with itself, of at most {most} rounds, in {duration}"
     return f"{text}; {_false(test)}{ends}"
 
 
 def _false(test: SelfTest) -> str:
     return f"{test.false_verdicts} of {test.ended} false" if test.ended else "none finished"
-
-
-def _drawn(test: SelfTest) -> str:
-    none = test.curve[0]
-    skipped = f", {test.skipped} skipped" if test.skipped else ""
-    return (
-        f"{test.drawn:,} comparisons from the {test.counted} measured rounds{skipped}: rounds and "
-        "sides at random, times of B multiplied by the planted difference; of equal sides "
-        f"{_share(none.found_pct)} false (95 % CI {_interval(none)})"
-    )
 
 
 def curve_table(test: SelfTest) -> TextTable:
@@ -90,27 +78,34 @@ def curve_table(test: SelfTest) -> TextTable:
     return TextTable(
         title="Detection curve",
         headers=headers,
-        rows=tuple(map(_cells, test.curve)),
+        rows=tuple(
+            (
+                f"{_number(share.difference_pct)} %" if share.difference_pct else "none",
+                *(_share(share.found_pct), _interval(share)),
+                *(_share(share.same_pct), _share(share.wrong_pct), f"{share.rounds:.0f}"),
+            )
+            for share in test.curve
+        ),
         numbers=headers,
         note="drawn comparisons; found without a planted difference: false verdicts; rounds: mean",
     )
 
 
-def _cells(share: Detection) -> tuple[str, ...]:
-    planted = f"{_number(share.difference_pct)} %" if share.difference_pct else "none"
-    ends = (_share(share.same_pct), _share(share.wrong_pct), f"{share.rounds:.0f}")
-    return (planted, _share(share.found_pct), _interval(share), *ends)
-
-
 def comparison_table(test: SelfTest) -> TextTable:
     """Return the measured comparisons of the model with itself."""
+    verdicts = {
+        VerdictKind.FASTER: "faster (false)",
+        VerdictKind.SLOWER: "slower (false)",
+        VerdictKind.INCONCLUSIVE: "inconclusive",
+        None: "cut off by the time",
+    }
     rows = tuple(
         (
             f"{COMPARISON_TAG}{same.comparison}",
             str(same.most),
             str(same.rounds),
             UNKNOWN if same.ratio is None else f"{same.ratio:.4f}",
-            _VERDICTS.get(same.kind) or none_above(test.threshold_pct),
+            verdicts.get(same.kind) or none_above(test.threshold_pct),
         )
         for same in test.comparisons
     )

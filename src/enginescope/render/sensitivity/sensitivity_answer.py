@@ -8,7 +8,6 @@ from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.judge.verdict import excluded_pct, none_above
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
-    LayerTime,
     SensitiveLayer,
     SensitivityReport,
 )
@@ -22,19 +21,12 @@ from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 from enginescope.render.verdicts.verdict_phrases import confidence_text, range_of, ratio_text
 
-#: Heading of the column of reasons, which are sentences.
-_WHY = "why"
 _NOT_MEASURED = "not measured"
-#: Names in one line, and operators of a layer.
-_SHOWN, _OPERATORS = 3, 2
-#: Errors that a narrow terminal has no room for.
-_FILE_ERRORS = ("max abs err", "cosine")
 _CSV_HEADERS = (
     *("kind", "name", "converted", "state", "passes", "error_to_spread", "is_finite"),
     *("rank", "kept", "ms", "ratio", "ratio_low", "ratio_high"),
     *("saved_ms", "saved_low_ms", "saved_high_ms", "why"),
 )
-_STATES = {"unchanged": "stays FP32", "failed": "failed", "unreached": "not reached"}
 
 
 def sensitivity_answer(report: SensitivityReport) -> Answer:
@@ -88,7 +80,7 @@ def _convertible(report: SensitivityReport) -> int:
 
 
 def _names(names: tuple[str, ...]) -> str:
-    return printable(few(names, _SHOWN))
+    return printable(few(names, 3))
 
 
 def _worst(report: SensitivityReport) -> str:
@@ -128,6 +120,9 @@ def _time_text(report: SensitivityReport, model: ConvertedModel) -> str:
 
 def _facts(report: SensitivityReport, use: str) -> tuple[tuple[str, str], ...]:
     kept = ", ".join(map(printable, report.keep)) or "nothing"
+    chosen = report.whole if report.is_harmless else report.proposal
+    worst = f"; {_worst(report)}" if report.keep else ""
+    error = "" if chosen is None else f"error ÷ spread {_error_text(chosen)}{worst}"
     limits = f"those of {report.tolerance} in validate, without allowance for expected noise"
     if report.max_error is not None:
         limits = f"error ÷ spread at most {report.max_error:g}"
@@ -136,7 +131,7 @@ def _facts(report: SensitivityReport, use: str) -> tuple[tuple[str, str], ...]:
     calibrated = ", which also calibrate INT8" if report.to == "int8" else ""
     return stated(
         ("keep FP32", "" if report.proposal is None else kept),
-        ("error", _error(report)),
+        ("error", error),
         ("use", use),
         ("limits", limits),
         ("order", _order(report)),
@@ -144,14 +139,6 @@ def _facts(report: SensitivityReport, use: str) -> tuple[tuple[str, str], ...]:
         ("evidence", evidence or "outputs only; not timed"),
         ("samples", f"{counted(report.samples, f'{kind}sample')}{calibrated}"),
     )
-
-
-def _error(report: SensitivityReport) -> str:
-    chosen = report.whole if report.is_harmless else report.proposal
-    if chosen is None:
-        return ""
-    worst = f"; {_worst(report)}" if report.keep else ""
-    return f"error ÷ spread {_error_text(chosen)}{worst}"
 
 
 def _use(report: SensitivityReport) -> str:
@@ -195,7 +182,8 @@ def _times(report: SensitivityReport) -> str:
 
 def _layer_table(report: SensitivityReport) -> TextTable:
     ranks = not report.is_harmless and any(layer.rank for layer in report.layers)
-    errors = (*(("rank",) if ranks else ()), "err ÷ spread", "limits", *_FILE_ERRORS)
+    file_errors = ("max abs err", "cosine")  # a narrow terminal has no room for them
+    errors = (*(("rank",) if ranks else ()), "err ÷ spread", "limits", *file_errors)
     headers = (report.by, *errors, "saves", "95 % CI", "keep")
     note = f"each {report.by} alone in {report.to}, the others in FP32"
     if ranks:
@@ -208,23 +196,25 @@ def _layer_table(report: SensitivityReport) -> TextTable:
         rows=tuple(_layer_cells(layer, has_rank=ranks) for layer in report.layers),
         numbers=tuple(name for name in headers[1:] if name not in ("limits", "keep")),
         has_long_names=True,
-        spared=_FILE_ERRORS,
+        spared=file_errors,
         note=note,
     )
 
 
 def _limits_cell(model: ConvertedModel) -> str:
-    if model.state != "compared":
-        return _STATES[model.state]
+    states = {"unchanged": "stays FP32", "failed": "failed", "unreached": "not reached"}
+    if model.state in states:
+        return states[model.state]
     return UNKNOWN if model.passes is None else "ok" if model.passes else "over"
 
 
 def _layer_cells(layer: SensitiveLayer, *, has_rank: bool) -> tuple[str, ...]:
-    alone = layer.alone
+    alone, time = layer.alone, layer.alone.time
+    saved = time.saved if time else None
     errors = [output.max_abs_error for output in alone.outputs if output.max_abs_error is not None]
     cosines = [output.cosine for output in alone.outputs if output.cosine is not None]
-    operators = printable(" + ".join(layer.operators[:_OPERATORS]))
-    more = " …" if len(layer.operators) > _OPERATORS else ""
+    operators = printable(" + ".join(layer.operators[:2]))
+    more = " …" if len(layer.operators) > 2 else ""
     return (
         f"{printable(layer.name)} ({operators}{more})",
         *([str(layer.rank or UNKNOWN)] if has_rank else []),
@@ -232,16 +222,10 @@ def _layer_cells(layer: SensitiveLayer, *, has_rank: bool) -> tuple[str, ...]:
         _limits_cell(alone),
         figure(max(errors, default=None), 3),
         f"{min(cosines):.6f}" if cosines else UNKNOWN,
-        *_saved_cells(alone.time),
+        _micro(time.saved_ms) if time else _NOT_MEASURED,
+        f"{_micro(saved.low)} … {_micro(saved.high)}" if saved else UNKNOWN,
         "FP32" if layer.is_kept else "",
     )
-
-
-def _saved_cells(time: LayerTime | None) -> tuple[str, str]:
-    if time is None:
-        return _NOT_MEASURED, UNKNOWN
-    ends = time.saved and f"{_micro(time.saved.low)} … {_micro(time.saved.high)}"
-    return _micro(time.saved_ms), ends or UNKNOWN
 
 
 def _micro(value_ms: float) -> str:
@@ -255,18 +239,16 @@ def _model_table(report: SensitivityReport) -> TextTable:
     on_front = {point.number for point in report.front}
     rows = []
     for at, model in enumerate(report.cumulative):
-        time = model.time
+        time, ratio = model.time, model.time.ratio if model.time else None
         value_ms = time.value_ms if time else report.baseline_ms if not at else None
-        ratio = time.ratio if time else None
-        row = (
-            _point_name(report, at) + (" (proposed)" if at == report.proposed else ""),
-            _error_text(model),
-            _limits_cell(model),
-            _NOT_MEASURED if value_ms is None else format_ms(value_ms).removesuffix(" ms"),
-            *(ratio_text(ratio), range_of(ratio)),
-            "◆" if at in on_front else "",
+        rows.append(
+            (
+                _point_name(report, at) + (" (proposed)" if at == report.proposed else ""),
+                *(_error_text(model), _limits_cell(model)),
+                _NOT_MEASURED if value_ms is None else format_ms(value_ms).removesuffix(" ms"),
+                *(ratio_text(ratio), range_of(ratio), "◆" if at in on_front else ""),
+            )
         )
-        rows.append(row)
     return TextTable(
         title="Cumulative models",
         headers=headers,
@@ -278,7 +260,6 @@ def _model_table(report: SensitivityReport) -> TextTable:
 
 
 def _why_table(report: SensitivityReport) -> TextTable | None:
-    """Return what is not known, by reason; ``None`` without any."""
     models = [(layer.name, layer.alone) for layer in report.layers]
     models += [(_point_name(report, at), model) for at, model in enumerate(report.cumulative)]
     names: dict[str, list[str]] = {}
@@ -288,7 +269,7 @@ def _why_table(report: SensitivityReport) -> TextTable | None:
     if not names:
         return None
     rows = tuple((_names(tuple(some)), printable(why)) for why, some in names.items())
-    return TextTable(title="Not known", headers=(report.by, _WHY), rows=rows, sentences=(_WHY,))
+    return TextTable(title="Not known", headers=(report.by, "why"), rows=rows, sentences=("why",))
 
 
 def _csv_row(
@@ -304,7 +285,6 @@ def _csv_row(
 
 
 def _chart(report: SensitivityReport) -> Chart | None:
-    """Return error against time; ``None`` where no converted model has both."""
     timed = [at for at, model in enumerate(report.cumulative) if at and _is_drawn(model)]
     if not timed:
         return None
@@ -334,9 +314,13 @@ def _chart(report: SensitivityReport) -> Chart | None:
         marks=marks,
         tips=tooltip(name="converted", time="time ÷ FP32's#", shown="RMSE ÷ spread"),
     )
-    spec: Spec = {"layer": layers}
-    title = "Error against time"
-    return Chart(key="error_time", title=title, subtitle=tuple(subtitle), spec=spec, height=320)
+    return Chart(
+        key="error_time",
+        title="Error against time",
+        subtitle=tuple(subtitle),
+        spec={"layer": layers},
+        height=320,
+    )
 
 
 def _is_drawn(model: ConvertedModel) -> bool:

@@ -7,14 +7,7 @@ import shlex
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import format_significant, range_text, with_sign
 from enginescope.judge.verdict import none_above
-from enginescope.records.verdict.shapes import (
-    CostKind,
-    Knee,
-    ProposedProfile,
-    ShapeCost,
-    ShapeLevel,
-    ShapesReport,
-)
+from enginescope.records.verdict.shapes import CostKind, ShapeCost, ShapeLevel, ShapesReport
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, ends_of, printable
 from enginescope.render.base.figures import TextTable, figure
@@ -23,18 +16,6 @@ from enginescope.render.base.phrases import rounds_text, unstable_mark
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, Spec, marks, quantity, tooltip
 
-_COSTS: dict[CostKind, str] = {
-    "new": "first request of a new shape",
-    "again": "first request of an earlier shape",
-    "profile": "of these: profile switched",
-    "bind": "of these: inputs and outputs bound",
-    "graph": "of these: CUDA graph captured",
-}
-_WEIGHTS = {
-    "uniform": "equal weights of the shapes",
-    "given": "your weights",
-    "trace": "weights from the trace",
-}
 _CSV_HEADERS = (
     *("shape", "size", "items", "latency_ms", "low_ms", "high_ms", "items_per_s"),
     *("processes", "profile", "new_ms", "again_ms", "weight", "why"),
@@ -78,7 +59,11 @@ def _answer(report: ShapesReport) -> str:
     gain = f"{knee.gain_pct:g} %"
     if report.is_unstable:
         return "no shape is recommended: measure again on an idle machine"
-    sure = _surely(report, knee)
+    sure = f" (uncertainty unknown: only {report.rounds} processes)"
+    if knee.low is not None:
+        high = f"beyond {last.label}" if knee.high is None else knee.high
+        is_one = knee.low == knee.high or (knee.high is None and knee.low == last.label)
+        sure = f" (95 %: {high if is_one else f'{knee.low} … {high}'})"
     if not knee.is_decided:
         return f"the knee is not decided{sure}: measure more rounds, or on an idle machine"
     if knee.label is None:
@@ -88,33 +73,24 @@ def _answer(report: ShapesReport) -> str:
     return f"run {name}: larger ones have less than {gain} more throughput{sure}"
 
 
-def _surely(report: ShapesReport, knee: Knee) -> str:
-    if knee.low is None:
-        return f" (uncertainty unknown: only {report.rounds} processes)"
-    last = report.measured[-1].label
-    high = f"beyond {last}" if knee.high is None else knee.high
-    is_one = knee.low == knee.high or (knee.high is None and knee.low == last)
-    return f" (95 %: {high if is_one else f'{knee.low} … {high}'})"
-
-
 def _facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
     processes = rounds_text(report, "process", "processes")
+    firsts = {"a new shape": report.cost("new"), "an earlier one": report.cost("again")}
+    changes = [f"first request of {name}: {_cost_text(c)}" for name, c in firsts.items() if c]
+    if switch := report.cost("profile"):
+        changes.append(f"switch of the profile: {figure(switch.value_ms)} ms")
+    spans = "; ".join(f"min {p.low}, opt {p.opt}, max {p.high}" for p in report.proposals)
+    shape = report.shape_to_run
+    alone = f"{_shape_name(report, shape)} alone, or for all shapes: " if shape else ""
+    build = spans and f"{alone}{spans}: opt is the median shape by time, with {_basis(report)}"
     return stated(
-        ("change", _changes(report)),
+        ("change", "; ".join(changes) or "not measured"),
         ("slower", _cliffs(report)),
-        ("build for", _proposal(report)),
+        ("build for", build),
         ("trace", _trace(report)),
         ("model", f"{printable(report.model)} · {printable(report.backend)}"),
         ("evidence", f"{processes}, shapes in random order in each"),
     )
-
-
-def _changes(report: ShapesReport) -> str:
-    firsts = {"a new shape": report.cost("new"), "an earlier one": report.cost("again")}
-    parts = [f"first request of {name}: {_cost_text(c)}" for name, c in firsts.items() if c]
-    if switch := report.cost("profile"):
-        parts.append(f"switch of the profile: {figure(switch.value_ms)} ms")
-    return "; ".join(parts) or "not measured"
 
 
 def _cost_text(cost: ShapeCost) -> str:
@@ -128,17 +104,14 @@ def _cost_text(cost: ShapeCost) -> str:
 
 
 def _cliffs(report: ShapesReport) -> str:
-    if not report.cliffs:
-        return _none_slower(report)
-    return "; ".join(
-        f"{_shape_name(report, cliff.label)} takes {cliff.ratio:.3g} × as long as {cliff.faster} "
-        f"(95 %: {cliff.interval.low:.3g} … {cliff.interval.high:.3g}): pad it to {cliff.faster}"
-        for cliff in report.cliffs
-    )
-
-
-def _none_slower(report: ShapesReport) -> str:
-    """Say by how much at most a shape takes longer than a larger one, by the intervals of both."""
+    """Say which shapes take longer than a larger one; else by how much at most, by intervals."""
+    if report.cliffs:
+        return "; ".join(
+            f"{_shape_name(report, cliff.label)} takes {cliff.ratio:.3g} × as long as "
+            f"{cliff.faster} (95 %: {cliff.interval.low:.3g} … {cliff.interval.high:.3g}): "
+            f"pad it to {cliff.faster}"
+            for cliff in report.cliffs
+        )
     ends = [level.interval for level in report.measured]
     pairs = [(a, b) for at, a in enumerate(ends) for b in ends[at + 1 :]]
     known = [100 * (a.high / b.low - 1) for a, b in pairs if a and b]
@@ -149,17 +122,13 @@ def _none_slower(report: ShapesReport) -> str:
     return f"{none_above(max(known))} to a larger shape is detected"
 
 
-def _proposal(report: ShapesReport) -> str:
-    if not report.proposals:
-        return ""
-    spans = "; ".join(f"min {p.low}, opt {p.opt}, max {p.high}" for p in report.proposals)
-    shape = report.shape_to_run
-    alone = f"{_shape_name(report, shape)} alone, or for all shapes: " if shape else ""
-    return f"{alone}{spans}: opt is the median shape by time, with {_basis(report)}"
-
-
 def _basis(report: ShapesReport) -> str:
-    return f"{_WEIGHTS[report.weights]} and times of {printable(report.backend)}"
+    weights = {
+        "uniform": "equal weights of the shapes",
+        "given": "your weights",
+        "trace": "weights from the trace",
+    }
+    return f"{weights[report.weights]} and times of {printable(report.backend)}"
 
 
 def _trace(report: ShapesReport) -> str:
@@ -215,12 +184,19 @@ def _row(report: ShapesReport, level: ShapeLevel) -> tuple[str, ...]:
 def _cost_table(report: ShapesReport) -> TextTable | None:
     if not report.costs:
         return None
+    texts: dict[CostKind, str] = {
+        "new": "first request of a new shape",
+        "again": "first request of an earlier shape",
+        "profile": "of these: profile switched",
+        "bind": "of these: inputs and outputs bound",
+        "graph": "of these: CUDA graph captured",
+    }
     return TextTable(
         title="Changes of the shape",
         headers=("Median of all shapes", "ms", "95 % interval", "ratio", "changes"),
         rows=tuple(
             (
-                _COSTS[cost.kind],
+                texts[cost.kind],
                 with_sign(cost.value_ms),
                 UNKNOWN if cost.interval is None else _ends(cost.interval),
                 UNKNOWN if cost.ratio is None else f"× {format_significant(cost.ratio, 3)}",
@@ -237,17 +213,13 @@ def _profile_table(report: ShapesReport) -> TextTable | None:
     if not report.proposals:
         return None
     headers = ("Profile", "min", "opt", "max", "requests", "time")
+    shares = ((100 * one.requests, 100 * one.time) for one in report.proposals)
     return TextTable(
         title="Optimization profiles to build",
         headers=headers,
         rows=tuple(
-            (
-                str(at),
-                *(profile.low, profile.opt, profile.high),
-                f"{100 * profile.requests:.3g} %",
-                f"{100 * profile.time:.3g} %",
-            )
-            for at, profile in enumerate(report.proposals)
+            (str(at), one.low, one.opt, one.high, *(f"{share_pct:.3g} %" for share_pct in pcts))
+            for at, (one, pcts) in enumerate(zip(report.proposals, shares, strict=True))
         ),
         numbers=headers,
         note=f"opt is the median shape by time, with {_basis(report)}; TensorRT chooses tactics "
@@ -257,18 +229,15 @@ def _profile_table(report: ShapesReport) -> TextTable | None:
 
 def build_command(report: ShapesReport) -> str | None:
     """Return a command that builds the proposed profiles; ``None`` for an engine."""
-    parts = [part for profile in report.proposals for part in _bounds(profile)]
-    if not parts or not report.file.endswith(".onnx"):
-        return None
-    return " ".join(["enginescope", "build", shlex.quote(report.file), *parts])
-
-
-def _bounds(profile: ProposedProfile) -> list[str]:
-    return [
-        f"--{end}-shape {shlex.quote(one.name)}:{'x'.join(map(str, one.dims))}"
+    bounds = [
+        f"--{end}-shape {shlex.quote(shape.name)}:{'x'.join(map(str, shape.dims))}"
+        for profile in report.proposals
         for end in ("min", "opt", "max")
-        for one in getattr(profile, f"{end}_shapes")
+        for shape in getattr(profile, f"{end}_shapes")
     ]
+    if not bounds or not report.file.endswith(".onnx"):
+        return None
+    return " ".join(["enginescope", "build", shlex.quote(report.file), *bounds])
 
 
 def _csv_row(level: ShapeLevel) -> tuple[object, ...]:
@@ -296,12 +265,15 @@ def _charts(report: ShapesReport) -> tuple[Chart, ...]:
     mark = {"type": "point", "shape": "triangle-down", "size": 260, "color": VERMILLION}
     y = quantity("y", "latency, ms")
     triangles = marks(slow, {**mark, "filled": True}, x=_x(report), y=y)
+    at_knee = [{"x": row["x"]} for row in rates if row["shape"] == report.knee.named]
+    line = {"type": "rule", "strokeDash": [6, 3], "color": GREY, "strokeWidth": 1.4}
+    knee_line = marks(at_knee, line, x=_x(report))
     return (
         Chart(
             key="shapes_throughput",
             title=f"Throughput by shape{dashed}",
             subtitle=("One request at a time; bars are 95 % intervals",),
-            spec={"layer": [*curve, *_knee_layers(report, rates)]},
+            spec={"layer": [*curve, *([knee_line] if at_knee else [])]},
         ),
         Chart(
             key="shapes_latency",
@@ -352,9 +324,3 @@ def _curve(rows: list[Spec], x: Spec, title: str, color: str) -> list[Spec]:
         marks(known, {"type": "rule", "strokeWidth": 3, "opacity": 0.6}, **shared, **ends),
         marks(rows, point, **shared, y=y, tooltip=tips),
     ]
-
-
-def _knee_layers(report: ShapesReport, rows: list[Spec]) -> list[Spec]:
-    values = [{"x": row["x"]} for row in rows if row["shape"] == report.knee.named]
-    line = {"type": "rule", "strokeDash": [6, 3], "color": GREY, "strokeWidth": 1.4}
-    return [marks(values, line, x=_x(report))] if values else []

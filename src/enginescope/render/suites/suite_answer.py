@@ -136,17 +136,13 @@ def reason_text(row: CellRow) -> str:
     return f"{row.reason or 'no reason is known'}{hint}"
 
 
-#: What differs between reasons of one shape: names of providers, paths, numbers.
-_PARTICULARS = re.compile(r"\w+ExecutionProvider|\S*/\S+|0x[0-9a-f]+|\d[\d.,]*")
-_MOST_NAMES = 8
-
-
 def reason_shape(row: CellRow) -> tuple[CellStatus, str]:
     """Return a row's status and reason without its model, backend, paths and numbers."""
     cell, text = row.cell, reason_text(row)
     for name in (cell.job.subject.name, cell.spec, cell.job.backend.name, cell.model):
         text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "…", text)
-    return row.status, _PARTICULARS.sub("…", text)
+    particulars = r"\w+ExecutionProvider|\S*/\S+|0x[0-9a-f]+|\d[\d.,]*"  # providers, paths, numbers
+    return row.status, re.sub(particulars, "…", text)
 
 
 class FailureGroup(Record, frozen=True, kw_only=True):
@@ -188,10 +184,10 @@ def _group(rows: Sequence[CellRow], called: dict[str, str]) -> FailureGroup:
 
 
 def few_of(names: Iterable[str]) -> str:
-    """Return names once each, the first of many."""
-    known = list(dict.fromkeys(names))
-    more = len(known) - _MOST_NAMES
-    return ", ".join([*known[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])])
+    """Return names once each, the first 8 of many."""
+    first = list(dict.fromkeys(names))
+    more = len(first) - 8
+    return ", ".join([*first[:8], *([f"{more:,} more"] if more > 0 else [])])
 
 
 def counts_sentence(result: SuiteResult) -> str:
@@ -260,8 +256,8 @@ def _baseline_sentence(result: SuiteResult) -> str | None:
 
 def explained(result: SuiteResult) -> list[str]:
     """Return what qualifies the figures, a sentence each."""
-    said = (options_sentence, _baseline_sentence, _processes_sentence, weakness_sentence)
-    return [sentence for say in said if (sentence := say(result))]
+    sentences = (options_sentence, _baseline_sentence, _processes_sentence, weakness_sentence)
+    return [text for sentence in sentences if (text := sentence(result))]
 
 
 def coverage_text(row: CellRow) -> str | None:
@@ -337,20 +333,14 @@ def _fastest(result: SuiteResult) -> str:
     lost = [called[row.cell.spec] for row in result.rows if lost_fp16(row)]
     cells = f"{counted(len(lost), 'cell')} of {', '.join(dict.fromkeys(lost))}"
     aside = f"; not ranked, since FP16 runs as FP32: {cells}" if lost else ""
-    if all(win.second is None for win in winners):
-        return _alone(winners, called) + aside
-    is_one = len(winners) == 1
-    return (_one_case(winners[0], called) if is_one else _by_backend(winners, called)) + aside
-
-
-def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
-    if len(winners) > 1:
-        models, cells = len({win.case[0] for win in winners}), len(winners)
-        where = "" if models == cells else f" in {counted(cells, 'cell')}"
-        count = f"{counted(models, 'model')}{where}"
-        return f"{count} measured, none on two backends that can be ranked"
-    row = winners[0].fastest
-    return f"{_named(winners[0])}: {format_ms(row.figure('latency'))} on {called[row.cell.spec]}"
+    if len(winners) == 1:
+        return _one_case(winners[0], called) + aside
+    if any(win.second is not None for win in winners):
+        return _by_backend(winners, called) + aside
+    models = len({win.case[0] for win in winners})
+    where = "" if models == len(winners) else f" in {counted(len(winners), 'cell')}"
+    count = f"{counted(models, 'model')}{where}"
+    return f"{count} measured, none on two backends that can be ranked{aside}"
 
 
 def _named(win: Win) -> str:
@@ -358,11 +348,12 @@ def _named(win: Win) -> str:
 
 
 def _one_case(win: Win, called: dict[str, str]) -> str:
-    assert win.second is not None
+    backend = called[win.fastest.cell.spec]
+    if win.second is None:
+        return f"{_named(win)}: {format_ms(win.fastest.figure('latency'))} on {backend}"
     ends = win.interval and _range((win.interval.low, win.interval.high))
     margin = f"{format_significant(win.ratio or 0.0)} × as fast as {called[win.second.cell.spec]}, "
     margin += f"95 % CI {ends}" if ends else "interval not known"
-    backend = called[win.fastest.cell.spec]
     if win.is_decided:
         return f"{backend} is fastest for {_named(win)} ({margin})"
     busy = ", on a busy machine" if win.is_unstable else ""
@@ -409,13 +400,12 @@ def _failed(result: SuiteResult) -> str | None:
     for status in CellStatus:
         alike = sorted((g for g in groups if g.status is status), key=lambda g: -len(g.rows))
         if alike:
-            first = [group.rows[0].reason or "no reason is known" for group in alike]
-            reasons = [" ".join(reason.split()) for reason in first]
-            of = [", ".join({called[row.cell.spec]: 0 for row in one.rows}) for one in alike]
-            shown = [
-                f"{reason} ({len(group.rows):,} of {names})" if len(alike) > 1 else reason
-                for reason, group, names in zip(reasons[:_MOST_NAMED], alike, of, strict=False)
-            ]
+            shown = []
+            for group in alike[:_MOST_NAMED]:
+                names = ", ".join({called[row.cell.spec]: 0 for row in group.rows})
+                of = f" ({len(group.rows):,} of {names})" if len(alike) > 1 else ""
+                reason = (group.rows[0].reason or "no reason is known").split()
+                shown.append(f"{' '.join(reason)}{of}")
             more = len(alike) - len(shown)
             shown += [f"{more:,} more reason{'s' if more > 1 else ''}"] if more else []
             count = sum(len(group.rows) for group in alike)
@@ -432,8 +422,22 @@ MOST_LINES = 40
 
 def suite_tables(result: SuiteResult) -> tuple[TextTable, ...]:
     """Return what a suite came to: the matrix, what failed, which provider took what."""
-    made = (_matrix(result), _failures(result), _coverage(result))
-    return tuple(table for table in made if table is not None)
+    called = backend_names(result)
+    failed = [
+        (status_text(group.status), f"{group.cells}\n{group.reason}")
+        for group in failure_groups(result)
+    ]
+    coverage = [
+        (case_name(row), called[row.cell.spec], coverage_text(row) or "")
+        for row in result.rows
+        if row.providers and not row.cell.job.backend.is_cpu
+    ]
+    tables = (
+        _matrix(result),
+        _table("cells that are not ok", ("status", "backend and models, and why"), failed),
+        _table("which provider took what", ("model", "backend", "nodes and time"), coverage),
+    )
+    return tuple(table for table in tables if table is not None)
 
 
 def _matrix(result: SuiteResult) -> TextTable | None:
@@ -456,19 +460,3 @@ def _table(
         return None
     more, shown = max(0, len(rows) - MOST_LINES), tuple(rows[:MOST_LINES])
     return TextTable(title=title, headers=headers, rows=shown, left_out=more, is_titled=True)
-
-
-def _failures(result: SuiteResult) -> TextTable | None:
-    rows = [
-        (status_text(group.status), f"{group.cells}\n{group.reason}")
-        for group in failure_groups(result)
-    ]
-    return _table("cells that are not ok", ("status", "backend and models, and why"), rows)
-
-
-def _coverage(result: SuiteResult) -> TextTable | None:
-    """Return which provider took what, of cells in which more than the CPU's could."""
-    found = [row for row in result.rows if row.providers and not row.cell.job.backend.is_cpu]
-    called = backend_names(result)
-    rows = [(case_name(one), called[one.cell.spec], coverage_text(one) or "") for one in found]
-    return _table("which provider took what", ("model", "backend", "nodes and time"), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from enginescope.analysis.suites.suite_table import Win, case_of, cell_columns, tidy_columns, wins
@@ -34,11 +34,6 @@ from enginescope.render.suites.suite_answer import (
 )
 from enginescope.render.suites.suite_pareto import pareto_charts
 
-#: A smaller error is written with an exponent.
-_SMALL_ERROR = 1e-3
-#: Ratio to the line's best below which a cell has a class of the style sheet; above: the last.
-_HEAT = ((1.05, "best"), (1.5, "near"), (3.0, "far"), (10.0, "slow"))
-
 
 def matrix_table(result: SuiteResult, links: Mapping[str, str]) -> DataTable | None:
     """Return a row for each model in each batch and shape, a column for each backend.
@@ -49,23 +44,17 @@ def matrix_table(result: SuiteResult, links: Mapping[str, str]) -> DataTable | N
     lines, called = matrix(result), backend_names(result)
     by_case = {win.case: win for win in wins(result)}
     won = [by_case.get((line.model, line.case)) for line in lines]
-    several = len(called) > 1
     fastest = Counter(win.fastest.cell.spec for win in won if win is not None and win.is_decided)
     order = sorted(enumerate(called), key=lambda one: -fastest[one[1]])
     columns = [
         column("model", [line.model for line in lines]),
         column("batch, shapes", [line.case or None for line in lines], is_choice=True),
-        *([_best_latency(won), _fastest(won, called), _margin(won)] if several else []),
+        *(_of_fastest(won, called) if len(called) > 1 else ()),
         *(_backend(lines, at, spec, links) for at, spec in order),
         column("failures", [_matrix_failures(line) for line in lines], is_mark=True),
     ]
     caption = "Median latency and speed-up over the baseline, or how the cell ended"
     return data_table("matrix", caption, ("model", "models"), columns)
-
-
-def cell_anchors(result: SuiteResult) -> dict[str, str]:
-    """Return the anchors of the cells that have ended, by their keys."""
-    return {row.cell.key: f"#cell-{row.cell.key}" for row in result.rows}
 
 
 def heat(cell: MatrixCell) -> str:
@@ -74,26 +63,23 @@ def heat(cell: MatrixCell) -> str:
         return "unsupported" if cell.row.status is CellStatus.UNSUPPORTED else "bad"
     if cell.of_best is None:
         return "plain"
-    return next((name for bound, name in _HEAT if cell.of_best < bound), "slowest")
+    # below which ratio to the line's best
+    looks = ((1.05, "best"), (1.5, "near"), (3.0, "far"), (10.0, "slow"))
+    return next((name for bound, name in looks if cell.of_best < bound), "slowest")
 
 
-def _fastest(won: list[Win | None], called: Mapping[str, str]) -> DataColumn:
-    ranked = [win if win is not None and win.second is not None else None for win in won]
+def _of_fastest(won: list[Win | None], called: Mapping[str, str]) -> Iterator[DataColumn]:
+    best = [win.fastest.figure("latency") if win and win.is_decided else None for win in won]
+    yield column("latency, ms", best, 4, meaning="Of the fastest backend: its median")
     names = [
-        win and (called[win.fastest.cell.spec] if win.is_decided else "inconclusive")
-        for win in ranked
+        (called[win.fastest.cell.spec] if win.is_decided else "inconclusive")
+        if win and win.second is not None
+        else None
+        for win in won
     ]
     meaning = "The fastest backend; inconclusive where the interval of the lead reaches 1, or at !"
-    return column("fastest", names, is_choice=True, meaning=meaning)
-
-
-def _best_latency(won: list[Win | None]) -> DataColumn:
-    best = [win.fastest.figure("latency") if win and win.is_decided else None for win in won]
-    return column("latency, ms", best, 4, meaning="Of the fastest backend: its median")
-
-
-def _margin(won: list[Win | None]) -> DataColumn:
-    return column(
+    yield column("fastest", names, is_choice=True, meaning=meaning)
+    yield column(
         "lead over next",
         [win.ratio if win else None for win in won],
         2,
@@ -128,8 +114,7 @@ def _text(cell: MatrixCell) -> str:
     error = cell.figure("max_abs_error")
     if error is None or cell.figure("latency") is None:
         return cell_text(cell)
-    is_small = 0 < error < _SMALL_ERROR
-    shown = f"{error:.1e}" if is_small else format_significant(error, 2)
+    shown = f"{error:.1e}" if 0 < error < 1e-3 else format_significant(error, 2)
     return f"{cell_text(cell)} · error {shown}"
 
 
@@ -175,8 +160,8 @@ def suite_page(
     """
     pareto, cells = pareto_charts(result), _cells(result)
     known = [(row.cell.key, (runs or {}).get(row.run or "")) for row in result.rows]
-    own = {key: address for key, address in known if address}
-    matrix = matrix_table(result, {**cell_anchors(result), **own})
+    own = {key: address or f"#cell-{key}" for key, address in known}
+    matrix = matrix_table(result, own)
     whole = suite_files(result)
     files = {name: data.decode() for name, data in whole.items() if len(data) <= _CARRIED_BYTES}
     missing = " and ".join(name for name in whole if name not in files)
@@ -206,7 +191,10 @@ def suite_page(
 def _opened(result: SuiteResult) -> dict[str, Any]:
     """Return for each cell that has ended its row in the table of cells, and what to run next."""
     best = {win.case: win.fastest for win in wins(result)}
-    at_store = _store_option(result.plan.command)
+    words = shlex.split(result.plan.command or "")
+    at = words.index("--store") + 1 if "--store" in words else len(words)
+    # the next command needs the store of the suite's, too
+    at_store = f" --store {shlex.quote(words[at])}" if at < len(words) else ""
     opened: dict[str, Any] = {}
     for at, row in enumerate(result.rows):
         commands = [f"enginescope report {row.run}{at_store}"] if row.run else []
@@ -221,13 +209,6 @@ def _opened(result: SuiteResult) -> dict[str, Any]:
             "commands": commands,
         }
     return opened
-
-
-def _store_option(command: str | None) -> str:
-    """Return ``--store`` as the suite's command has it: the next command needs it too."""
-    words = shlex.split(command or "")
-    at = words.index("--store") + 1 if "--store" in words else len(words)
-    return f" --store {shlex.quote(words[at])}" if at < len(words) else ""
 
 
 def _several(values: Iterable[str | None]) -> str:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from enginescope.judge.units import counted, format_ms
 from enginescope.judge.verdict import VerdictKind, excluded_pct, none_above
-from enginescope.records.verdict.tune import (
-    Alternative,
-    Confirmation,
-    InvalidAlternative,
-    TuneReport,
-)
+from enginescope.records.verdict.tune import Alternative, InvalidAlternative, TuneReport
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, ends_of, printable, ratio_cells
 from enginescope.render.base.figures import TextTable, figure
@@ -18,8 +13,6 @@ from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.verdict_phrases import confidence_text, range_of, ratio_text
 
-#: Heading of the column of reasons, which are sentences.
-_WHY = "reason"
 _LED = {
     VerdictKind.SAME: "but {none} is detected in the confirmation",
     VerdictKind.SLOWER: "but is slower in the confirmation",
@@ -40,13 +33,16 @@ _CSV_HEADERS = (
 
 def tune_answer(report: TuneReport) -> Answer:
     """Return the confirmation, the alternatives, and those that are out."""
-    out = _out_table(report)
+    every: list[Alternative | InvalidAlternative] = [*report.alternatives, *report.invalid]
+    out = tuple((_typed(one), printable(one.why)) for one in every if one.why is not None)
+    headers, reason = ("alternative", "reason"), ("reason",)
+    out_table = TextTable(title="Out", headers=headers, rows=out, sentences=reason)
     return Answer(
         verb="tune",
         title="Fastest options",
         answer=_answer(report),
         facts=_facts(report),
-        tables=(alternative_table(report), *([out] if out else [])),
+        tables=(alternative_table(report), *([out_table] if out else [])),
         notices=report.notices,
         report=report,
         csv=(_CSV_HEADERS, [_csv_row(alternative) for alternative in report.alternatives]),
@@ -62,21 +58,15 @@ def _answer(report: TuneReport) -> str:
     label = label_of(report, leader)
     if confirmed is None:
         return f"no winner for {name} yet: {label} leads the search, and is not confirmed"
+    ratio, interval = confirmed.ratio, confirmed.ratio.interval if confirmed.ratio else None
+    measured = f"{ratio_text(ratio)} × the default's {report.metric}"
+    if interval is not None:
+        measured += f", {confidence_text(interval)} CI {range_of(ratio)}"
     if confirmed.kind is VerdictKind.FASTER:
-        return f"winner for {name}: {label}, confirmed at {_measured(report, confirmed)}"
-    measured = f": {_measured(report, confirmed)}" if confirmed.ratio is not None else ""
-    interval = confirmed.ratio.interval if confirmed.ratio else None
+        return f"winner for {name}: {label}, confirmed at {measured}"
     none = none_above(excluded_pct(interval)) if interval else ""
-    led = _LED[confirmed.kind].format(none=none)
-    return f"no winner for {name}: {label} leads the search, {led}{measured}"
-
-
-def _measured(report: TuneReport, confirmed: Confirmation) -> str:
-    ratio = confirmed.ratio
-    text = f"{ratio_text(ratio)} × the default's {report.metric}"
-    if ratio is None or ratio.interval is None:
-        return text
-    return f"{text}, {confidence_text(ratio.interval)} CI {range_of(ratio)}"
+    led = _LED[confirmed.kind].format(none=none) + (f": {measured}" if ratio is not None else "")
+    return f"no winner for {name}: {label} leads the search, {led}"
 
 
 def label_of(report: TuneReport, alternative: Alternative) -> str:
@@ -93,29 +83,27 @@ def label_of(report: TuneReport, alternative: Alternative) -> str:
 
 
 def _facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
+    left = sum(one.state in ("default", "candidate", "left") for one in report.alternatives)
+    routes, winner = report.unsearched_routes, report.winner
+    more = f"; {counted(routes, 'build route')} of trtexec's file skipped" if routes else ""
+    search = f"{report.rounds} rounds of fresh processes, {left} left at the end{more}"
+    evidence = report.confirmation and report.confirmation.evidence
+    use = f"--on '{printable(winner.backend)}'" if winner else ""
+    if winner and winner.batch is not None:
+        use += f" --batch {winner.batch}"
     return stated(
         ("default", _typed(report.default)),
-        ("search", _search(report)),
+        ("search", f"{counted(len(report.alternatives), 'alternative')}, {search}"),
         ("confirmed", _confirmation(report)),
-        ("evidence", _evidence(report)),
+        ("evidence", evidence.value if evidence else "the search alone"),
         ("selection", _selection(report)),
         ("outputs", _outputs(report)),
-        ("use", _use(report)),
+        ("use", use),
     )
 
 
 def _typed(one: Alternative | InvalidAlternative) -> str:
     return printable(one.backend) + (f", batch {one.batch}" if one.batch is not None else "")
-
-
-def _search(report: TuneReport) -> str:
-    left = sum(one.state in ("default", "candidate", "left") for one in report.alternatives)
-    routes = report.unsearched_routes
-    more = f"; {counted(routes, 'build route')} of trtexec's file skipped" if routes else ""
-    return (
-        f"{counted(len(report.alternatives), 'alternative')}, {report.rounds} rounds of fresh "
-        f"processes, {left} left at the end{more}"
-    )
 
 
 def _confirmation(report: TuneReport) -> str:
@@ -126,12 +114,6 @@ def _confirmation(report: TuneReport) -> str:
         return printable(confirmed.why)
     seed = confirmed.seed
     return f"{confirmed.rounds} rounds of the default and the leader, inputs with seed {seed}"
-
-
-def _evidence(report: TuneReport) -> str:
-    """Return the level of the confirmation; the search alone has no verdict to name one of."""
-    evidence = report.confirmation and report.confirmation.evidence
-    return evidence.value if evidence else "the search alone"
 
 
 def _selection(report: TuneReport) -> str:
@@ -155,17 +137,11 @@ def _outputs(report: TuneReport) -> str:
     return "all measured alternatives agree with the default within the tolerances of validate"
 
 
-def _use(report: TuneReport) -> str:
-    winner = report.winner
-    if winner is None:
-        return ""
-    batch = f" --batch {winner.batch}" if winner.batch is not None else ""
-    return f"--on '{printable(winner.backend)}'{batch}"
-
-
 def alternative_table(report: TuneReport) -> TextTable:
     """Return a row for each alternative: its figures in the search, and when it was dropped."""
-    figures = (_unit(report), "× default", "95 % CI", "rounds", "trtexec")
+    unit = "ms" if {one.batch for one in report.alternatives} <= {None, 1} else "ms per item"
+    unit = "items/s" if report.metric == "throughput" else unit
+    figures = (unit, "× default", "95 % CI", "rounds", "trtexec")
     headers = ("alternative", *figures, "search")
     return TextTable(
         title="Alternatives",
@@ -176,12 +152,6 @@ def alternative_table(report: TuneReport) -> TextTable:
         note="figures of the search; selection makes the leader's figure look too good"
         + (", and the confirmation alone decides about a winner" if report.confirmation else ""),
     )
-
-
-def _unit(report: TuneReport) -> str:
-    if report.metric == "throughput":
-        return "items/s"
-    return "ms" if {one.batch for one in report.alternatives} <= {None, 1} else "ms per item"
 
 
 def _cells(report: TuneReport, choice: Alternative) -> tuple[str, ...]:
@@ -196,15 +166,6 @@ def _cells(report: TuneReport, choice: Alternative) -> tuple[str, ...]:
         UNKNOWN if choice.trtexec_ms is None else format_ms(choice.trtexec_ms),
         f"dropped at {dropped}" if dropped else _STATES[choice.state],
     )
-
-
-def _out_table(report: TuneReport) -> TextTable | None:
-    """Return what is not valid, fails, or gives wrong outputs, and why; ``None`` without any."""
-    every: list[Alternative | InvalidAlternative] = [*report.alternatives, *report.invalid]
-    rows = tuple((_typed(one), printable(one.why)) for one in every if one.why is not None)
-    if not rows:
-        return None
-    return TextTable(title="Out", headers=("alternative", _WHY), rows=rows, sentences=(_WHY,))
 
 
 def _csv_row(choice: Alternative) -> tuple[object, ...]:

@@ -42,21 +42,11 @@ from enginescope.render.accuracy.compared_outputs import (
 from enginescope.render.accuracy.task_answer import task_data, task_part, task_samples_data
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable, figure
-from enginescope.render.bisection.bisect_answer import (
-    bisect_data,
-    inside_part,
-    precision_data,
-    precision_part,
-)
+from enginescope.render.bisection import bisect_answer as bisection
 from enginescope.render.html.answer_page import Answer, Part
 
 #: Samples above which the page does not carry the figures of each.
 _MOST_CARRIED = 500
-_DRAWN = f"of {MOST_DRAWN} outputs, those that fail first"
-#: Names of samples that a line has.
-_MOST_NAMED = 3
-_FIGURES = ("max |err|", "mean |err|", "err ÷ spread", "limit", "cosine", "top-1 %")
-_SIDE_HEADERS = ("side", "", "limits", "output", "max |err|", "err ÷ spread", "cosine")
 
 
 def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Answer:
@@ -112,7 +102,7 @@ def _why(sides: Sequence[ValidatedSide], name: str = "why") -> Iterator[tuple[st
 def validation_facts(found: Validation) -> tuple[tuple[str, str], ...]:
     """Return what the outputs were compared with, and on which samples."""
     names, note = found.samples, found.reference_note
-    listed = "; ".join(names) if len(names) <= _MOST_NAMED else f"{names[0]} … {names[-1]}"
+    listed = "; ".join(names) if len(names) <= 3 else f"{names[0]} … {names[-1]}"
     skipped = f"; {len(found.skipped):,} skipped" if found.skipped else ""
     return stated(
         ("reference" if found.sides else "model", found.reference + (f"; {note}" if note else "")),
@@ -128,16 +118,11 @@ def _side_parts(
     worst: Sequence[WorstAnswer],
 ) -> tuple[Part, ...]:
     """Return the parts of sides; `worst` names them as `whole` does."""
-    pairs = enumerate(zip(whole, sides, strict=True), 1)
-    return tuple(
-        side_part(
-            f"{key}side-{at}",
-            side,
-            [one for one in worst if one.side == own.label],
-            is_alone=len(sides) == 1,
-        )
-        for at, (own, side) in pairs
-    )
+    is_alone, parts = len(sides) == 1, []
+    for at, (own, side) in enumerate(zip(whole, sides, strict=True), 1):
+        of_side = [sample for sample in worst if sample.side == own.label]
+        parts.append(side_part(f"{key}side-{at}", side, of_side, is_alone=is_alone))
+    return tuple(parts)
 
 
 def side_part(
@@ -153,7 +138,7 @@ def side_part(
     diff, inside, kept = side.diff, side.inside, side.precision
     outputs = diff.outputs if diff else ()
     has_samples = diff is not None and len({sample.sample for sample in diff.samples}) > 1
-    panels = (panels_of(one) for one in worst)
+    drawn = f"of {MOST_DRAWN} outputs, those that fail first" if len(outputs) > MOST_DRAWN else None
     return Part(
         key=key,
         title=side.label,
@@ -163,17 +148,18 @@ def side_part(
             *(("differs", difference_text(binding)) for binding in side.bindings),
             *(() if is_alone else _why([side], "fails")),
             *(("renamed?", text) for text in suggestion_texts(side)),
-            *stated(("worst", worst_text(diff) if diff and has_samples else None)),
-            *stated(("pictures", _DRAWN if len(outputs) > MOST_DRAWN else None)),
+            *stated(
+                ("worst", worst_text(diff) if diff and has_samples else None), ("pictures", drawn)
+            ),
         ),
         tables=tuple(_tables(outputs)),
         notices=tuple(notice for output in outputs for notice in output.notices),
         parts=(
-            *((inside_part(inside, key),) if inside else ()),
-            *((precision_part(kept, key),) if kept and inside else ()),
+            *((bisection.inside_part(inside, key),) if inside else ()),
+            *((bisection.precision_part(kept, key),) if kept and inside else ()),
         ),
         charts=tuple(output_charts(key, diff, worst)) if diff else (),
-        panels=tuple(panel for panel in panels if panel is not None),
+        panels=tuple(filter(None, map(panels_of, worst))),
     )
 
 
@@ -181,11 +167,12 @@ def _tables(outputs: Sequence[OutputDiff]) -> Iterator[TextTable]:
     """Yield the figures of outputs, then what is of interest less often."""
     if not outputs:
         return
+    figures = ("max |err|", "mean |err|", "err ÷ spread", "limit", "cosine", "top-1 %")
     yield TextTable(
         title="err ÷ spread: RMSE ÷ the standard deviation of the reference",
-        headers=("output", "", *_FIGURES),
+        headers=("output", "", *figures),
         rows=tuple(map(_row, outputs)),
-        numbers=_FIGURES,
+        numbers=figures,
         shortened={"output": 0},
         spared=("mean |err|",),
     )
@@ -204,7 +191,7 @@ def _tables(outputs: Sequence[OutputDiff]) -> Iterator[TextTable]:
 def _row(one: OutputDiff) -> tuple[str, ...]:
     mark, found = "ok" if one.passes else "✗", one.figures
     if found is None:
-        return (one.name, mark, *[UNKNOWN] * len(_FIGURES))
+        return (one.name, mark, *[UNKNOWN] * 6)
     errors = (found.max_abs_error, found.mean_abs_error, found.error_to_spread, one.error_limit)
     top1 = figure(one.ranks.top1_pct if one.ranks else None, 3)
     return (one.name, mark, *map(error_text, errors), cosine_text(found.cosine), top1)
@@ -217,36 +204,32 @@ def _more_figures(outputs: Sequence[OutputDiff]) -> TextTable:
         *(f"rel. error > {percents}, %", "slope", "SNR dB", "PSNR dB", "NaN", "Inf"),
         *("mismatch %", "top-5 %"),
     )
-    rows = []
-    for one in outputs:
-        found, ranks = one.figures, one.ranks
-        assert found is not None
-        place, sample = found.max_abs_index, found.max_abs_sample
-        rows.append(
+    return TextTable(
+        title="More of each output",
+        headers=headers,
+        rows=tuple(
             (
                 one.name,
                 one.dtype.value if one.dtype else UNKNOWN,
                 f"{found.elements:,}",
-                UNKNOWN if place is None else f"{list(place)} of sample {sample}",
+                f"{list(place)} of sample {found.max_abs_sample}" if place is not None else UNKNOWN,
                 *map(error_text, (found.max_rel_error, found.rmse, found.bias)),
                 *map(error_text, (found.beyond_pct, found.slope)),
                 *(figure(value, 4) for value in (found.snr_db, found.psnr_db)),
                 *(f"{count:,}" for count in (found.nan, found.infinite)),
                 error_text(found.mismatch_pct),
-                figure(ranks.top5_pct if ranks else None, 4),
+                figure(one.ranks.top5_pct if one.ranks else None, 4),
             )
-        )
-    return TextTable(
-        title="More of each output",
-        headers=headers,
-        rows=tuple(rows),
+            for one in outputs
+            if (found := one.figures) is not None
+            for place in (found.max_abs_index,)
+        ),
         numbers=(headers[2], *headers[4:]),
         is_detail=True,
     )
 
 
 def _overview(found: Validation) -> TextTable:
-    """Return the sides in a table: each with the output farthest from its reference."""
     rows = []
     for side in found.sides:
         mark = "ok" if side.passes else "no outputs" if side.failure else "✗"
@@ -256,11 +239,12 @@ def _overview(found: Validation) -> TextTable:
         texts = (*map(error_text, errors), cosine_text(one.cosine if one else None))
         output = worst.output if worst else UNKNOWN
         rows.append((side.label, mark, side.tolerance, output, *texts))
+    headers = ("side", "", "limits", "output", "max |err|", "err ÷ spread", "cosine")
     return TextTable(
         title="Sides, each with the output and sample farthest from the reference",
-        headers=_SIDE_HEADERS,
+        headers=headers,
         rows=tuple(rows),
-        numbers=_SIDE_HEADERS[4:],
+        numbers=headers[4:],
         shortened={"side": 0, "output": 16},
         spared=("limits", "output", "max |err|"),
     )
@@ -318,8 +302,8 @@ def _json_side(one: ValidatedSide) -> dict[str, Any]:
         "suggested_map": one.suggested_pairs,
         "binding_differences": one.bindings,
         "worst": _sample(diff.worst) if diff and diff.worst else None,
-        **({"bisect": bisect_data(one.inside)} if one.inside else {}),
-        **({"precision": precision_data(one.precision)} if one.precision else {}),
+        **({"bisect": bisection.bisect_data(one.inside)} if one.inside else {}),
+        **({"precision": bisection.precision_data(one.precision)} if one.precision else {}),
         "outputs": [_output(each) for each in diff.outputs] if diff else [],
     }
 
@@ -378,14 +362,12 @@ def answers_kept(runs: Sequence[Run]) -> ReportedAnswers | None:
     worst = []
     for side in found.sides:
         one = side.diff.worst if side.diff else None
-        if one is None or one.figures is None:
-            continue
-        reference, candidate = (
-            next(values for values in by_label[label] if values.name == one.output)
-            for label in (found.reference, side.label)
-        )
-        values = {"reference": reference, "candidate": candidate}
-        worst.append(WorstAnswer(side=side.label, sample=0, name=one.name, **values))
+        if one is not None and one.figures is not None:
+            values = {
+                role: next(values for values in by_label[label] if values.name == one.output)
+                for role, label in (("reference", found.reference), ("candidate", side.label))
+            }
+            worst.append(WorstAnswer(side=side.label, sample=0, name=one.name, **values))
     source = "the outputs that the runs kept"
     return ReportedAnswers(source=source, validation=found, worst=tuple(worst))
 
@@ -394,31 +376,32 @@ def answers_parts(found: Sequence[ReportedAnswers]) -> Iterator[Part]:
     """Yield what a report says of each comparison."""
     for at, one in enumerate(found, start=1):
         key, title, validation = f"answers-{at}", "Outputs compared", one.validation
+        names = tuple(dict.fromkeys(name for diff in one.foreign for name, _ in diff.figures))
+        owns = [(diff.output, dict(diff.figures)) for diff in one.foreign]
+        foreign = TextTable(
+            title="As another tool wrote it",
+            headers=("output", *names),
+            rows=tuple((name, *map(error_text, map(own.get, names))) for name, own in owns),
+            numbers=names,
+        )
         part = Part(
             key=key,
             title=title,
             label=title,
             answer=f"{counted(len(one.foreign), 'output')}, not judged",
             facts=(("from", one.source),),
+            tables=(foreign,),
         )
-        if validation is None:
-            yield replace(part, tables=(_foreign(one.foreign),))
-            continue
-        yield replace(
-            part,
-            answer=answer(validation),
-            facts=(*_why(validation.sides), *validation_facts(validation), *part.facts),
-            notices=validation.notices,
-            parts=_side_parts(f"{key}-", validation.sides, validation.sides, one.worst),
-        )
-
-
-def _foreign(found: Sequence[ForeignDifference]) -> TextTable:
-    names = tuple(dict.fromkeys(name for one in found for name, _ in one.figures))
-    owns = [(one.output, dict(one.figures)) for one in found]
-    rows = tuple((output, *(error_text(own.get(name)) for name in names)) for output, own in owns)
-    title = "As another tool wrote it"
-    return TextTable(title=title, headers=("output", *names), rows=rows, numbers=names)
+        if validation is not None:
+            part = replace(
+                part,
+                answer=answer(validation),
+                facts=(*_why(validation.sides), *validation_facts(validation), *part.facts),
+                tables=(),
+                notices=validation.notices,
+                parts=_side_parts(f"{key}-", validation.sides, validation.sides, one.worst),
+            )
+        yield part
 
 
 def answers_data(found: Sequence[ReportedAnswers]) -> list[dict[str, Any]]:

@@ -43,9 +43,6 @@ from enginescope.render.verdicts.verdict_phrases import (
     why_text,
 )
 
-ROW_HEADERS = ("Result", "Job", "Metric", "Baseline", "Current", "Change")
-#: A gate with nothing else to list shows so many rows without regression.
-_MOST_LISTED = 12
 _PLURALS = {
     GateOutcome.REGRESSION: "regressions",
     GateOutcome.NEW_FAILURE: "new failures",
@@ -58,10 +55,6 @@ _NOUNS = frozenset({GateOutcome.REGRESSION, GateOutcome.NEW_FAILURE})
 #: Notices on what differs or was measured, which are about the pair and not its trust: always said.
 _DIFFERENCES = frozenset({"I-ALTERED", "I-MEANT"})
 _ALWAYS = _DIFFERENCES | {"I-MEASURED-AGAIN"}
-#: Before what differs, in a notice on it.
-_SUBJECT = "the current side "
-#: Whether rows have messages of their own -> what stands before the number of rows.
-_OTHERS = {False: "in", True: "this or a similar notice in"}
 
 
 def answer_text(report: GateReport) -> str:
@@ -73,20 +66,17 @@ def answer_text(report: GateReport) -> str:
         return f"gate failed: {', '.join(_failing(report))}"
     count = report.count(GateOutcome.INCONCLUSIVE)
     if not count:
-        return f"gate passed: no regression{_passed_text(report)}"
+        compared = [row for row in report.rows if change_pct(row.verdict) is not None]
+        if len(compared) < 2:
+            return "; ".join(("gate passed: no regression", *map(_change_sentence, compared)))
+        better = report.count(GateOutcome.IMPROVEMENT)
+        improved = f", {better:,} improved" if better else ""
+        return f"gate passed: no regression in {len(compared):,} metrics{improved}"
     metrics = counted(sum(row.metric is not None for row in report.rows), "metric")
     inconclusive = f"{count:,} of {metrics} {'is' if count == 1 else 'are'} inconclusive"
     if report.is_passed:
         return f"gate passed: no regression found; {inconclusive}, treated as passed"
     return f"gate inconclusive: no regression found, but {inconclusive}"
-
-
-def _passed_text(report: GateReport) -> str:
-    compared = [row for row in report.rows if change_pct(row.verdict) is not None]
-    if len(compared) < 2:
-        return "".join(f"; {_change_sentence(row)}" for row in compared)
-    better = report.count(GateOutcome.IMPROVEMENT)
-    return f" in {len(compared):,} metrics{f', {better:,} improved' if better else ''}"
 
 
 def _failing(report: GateReport) -> Iterator[str]:
@@ -113,19 +103,20 @@ def checked_text(report: GateReport) -> str:
 
 
 def is_listed(report: GateReport, row: GateRow) -> bool:
-    """Whether a row is listed unless all are asked for."""
+    """Whether a row is listed unless all are asked for: up to 12 where none has a regression."""
     if row.outcome is not GateOutcome.NO_REGRESSION:
         return True
-    return report.count(row.outcome) == len(report.rows) <= _MOST_LISTED
+    return report.count(row.outcome) == len(report.rows) <= 12
 
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
     """Return baseline, difference, limits, what was checked, and evidence, as names and texts."""
     every = report.terms.limits
     limits = ", ".join(f"{metric_words(one.metric)} {one.regression_pct:g} %" for one in every)
+    differences = (text.removeprefix("the current side ") for text in common_differences(report))
     return stated(
         ("baseline", report.baseline),
-        ("current", "; ".join(one.removeprefix(_SUBJECT) for one in common_differences(report))),
+        ("current", "; ".join(differences)),
         ("limits", limits),
         ("checked", checked_text(report)),
         ("evidence", levels_text(row.verdict for row in report.rows)),
@@ -203,15 +194,13 @@ def repeated_notices(report: GateReport, rows: Sequence[GateRow]) -> dict[str, N
         of_row = {notice.code: notice for notice in shown_notices(report, row)}
         for code in of_row.keys() - _ALWAYS:
             by_code.setdefault(code, []).append(of_row[code])
-    return {
-        code: replace(
-            notices[0],
-            message=f"{notices[0].message}; {_OTHERS[len({n.message for n in notices}) > 1]} "
-            f"{len(notices):,} rows",
-        )
-        for code, notices in sorted(by_code.items())
-        if len(notices) > 1
-    }
+    repeated = {}
+    for code, notices in sorted(by_code.items()):
+        if len(notices) > 1:
+            first, others = notices[0].message, len({notice.message for notice in notices}) > 1
+            where = f"{'this or a similar notice ' if others else ''}in {len(notices):,} rows"
+            repeated[code] = replace(notices[0], message=f"{first}; {where}")
+    return repeated
 
 
 def sentence(row: GateRow) -> str:
@@ -237,8 +226,6 @@ def _word(outcome: GateOutcome) -> str:
 _WHY = "Why"
 #: Outcomes that fail a gate without anything being worse.
 _OPEN = frozenset({GateOutcome.INCONCLUSIVE, GateOutcome.INCOMPARABLE, GateOutcome.UNSTABLE})
-#: Most rows of the chart.
-_DRAWN = 40
 
 
 def gate_answer(
@@ -261,7 +248,7 @@ def gate_answer(
     rows += [mean_cells(mean, "job") for mean in means]
     estimates = (row.verdict.estimate for row in told.rows if row.verdict)
     level = interval_header([*estimates, *means])
-    headers = (*ROW_HEADERS, level)
+    headers = ("Result", "Job", "Metric", "Baseline", "Current", "Change", level)
     jobs = TextTable(
         title="Jobs",
         headers=(*headers, _WHY),
@@ -361,14 +348,10 @@ def _lines(*texts: str | None) -> str:
     return "\n".join(filter(None, texts))
 
 
-#: Version of the document's shape.
-GATE_SCHEMA = 1
-
-
 def gate_json(report: GateReport) -> bytes:
     """Return every row as strict JSON, those without regression too."""
     return answer_json(
-        GATE_SCHEMA,
+        schema=1,
         passed=report.is_passed,
         result=report.result,
         answer=answer_text(report),
@@ -403,10 +386,10 @@ def change_estimate(name: str, verdict: Verdict, kind: str) -> Estimate:
 
 
 def _chart(report: GateReport, lines: str) -> Chart | None:
-    """Return the change of each metric with its interval, the worst first."""
+    """Return the change of each metric with its interval, the worst 40."""
     changes = [
         change_estimate(f"{row.job}, {metric_text(row)}", row.verdict, row.outcome.value)
-        for row in report.rows[:_DRAWN]
+        for row in report.rows[:40]
         if row.verdict is not None and change_pct(row.verdict) is not None
     ]
     axis, title = "change, %", f"Change against {report.baseline}"
@@ -433,16 +416,9 @@ def gate_junit(report: GateReport) -> bytes:
     for name, text in (("answer", answer_text(report)), ("checked", checked_text(report))):
         ET.SubElement(properties, "property", {"name": name, "value": _text(text)})
     kinds = [_case(suite, report, row) for row in report.rows]
-    counts = {
-        "tests": len(kinds),
-        "failures": kinds.count("failure"),
-        "errors": kinds.count("error"),
-        "skipped": kinds.count("skipped"),
-    }
-    for name, count in counts.items():
-        suite.set(name, str(count))
-        if name != "skipped":  # the outer element has no such attribute
-            suites.set(name, str(count))
+    counts = {f"{kind}s": str(kinds.count(kind)) for kind in ("failure", "error")}
+    suites.attrib |= {"tests": str(len(kinds)), **counts}  # it has no attribute "skipped"
+    suite.attrib |= {**suites.attrib, "skipped": str(kinds.count("skipped"))}
     suite.set("timestamp", (report.measured or "1970-01-01T00:00:00")[:19])
     suite.set("hostname", _text(report.host or "unknown"))
     ET.indent(suites)
@@ -451,10 +427,11 @@ def gate_junit(report: GateReport) -> bytes:
 
 
 def _case(suite: ET.Element, report: GateReport, row: GateRow) -> str | None:
-    """Add a row to the suite, and return what it counts as."""
     name = metric_text(row) if row.metric else "run"
     case = ET.SubElement(suite, "testcase", {"classname": _text(row.job), "name": _text(name)})
-    kind = _kind(report, row)
+    kind = "skipped" if row.outcome in _SKIPPED else None
+    if report.fails(row):
+        kind = "error" if row.outcome is GateOutcome.NEW_FAILURE else "failure"
     notices = (*_notes(report, row),)
     if kind is not None:
         said = ET.SubElement(case, kind, {"message": _text(sentence(row))})
@@ -465,14 +442,6 @@ def _case(suite: ET.Element, report: GateReport, row: GateRow) -> str | None:
     told = _lines(row.outcome.value, figures_sentence(row), *notices)
     ET.SubElement(case, "system-out").text = _text(told)
     return kind
-
-
-def _kind(report: GateReport, row: GateRow) -> str | None:
-    if row.outcome is GateOutcome.NEW_FAILURE:
-        return "error"
-    if report.fails(row):
-        return "failure"
-    return "skipped" if row.outcome in _SKIPPED else None
 
 
 def _text(text: str) -> str:
@@ -514,12 +483,15 @@ def _results(report: GateReport, root: str | None) -> Iterator[dict[str, Any]]:
 
 
 def _result(row: GateRow, rule: str, level: str, message: str, root: str | None) -> dict[str, Any]:
+    file = row.path
+    if file is not None and root is not None and PurePath(file).is_relative_to(root):
+        file = PurePath(file).relative_to(root).as_posix()
     return sarif_result(
         *(rule, level, message),
         subject=f"{row.job}/{row.metric or 'run'}",
         places=((row.job, f"{row.model}/{row.backend}"),),
         kind="module",
-        file=_below(row.path, root),
+        file=file,
         properties={
             "metric": row.metric,
             "limit_pct": row.limit_pct,
@@ -528,13 +500,6 @@ def _result(row: GateRow, rule: str, level: str, message: str, root: str | None)
             "current_runs": row.current,
         },
     )
-
-
-def _below(path: str | None, root: str | None) -> str | None:
-    if path is None or root is None:
-        return path
-    pure = PurePath(path)
-    return pure.relative_to(root).as_posix() if pure.is_relative_to(root) else path
 
 
 def _open_level(report: GateReport) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import chain
 
@@ -27,37 +27,12 @@ from enginescope.render.html.images import (
     tooltip,
     zoomable,
 )
-from enginescope.render.verdicts.history_text import (
-    amount_text,
-    anchor,
-    case_name,
-    changes_text,
-    fact_text,
-    flat_ends,
-    grouped,
-    history_json,
-    history_rows,
-    interval_text,
-    lettered,
-    level_text,
-    levels_sentence,
-    named_apart,
-    span_text,
-    title_text,
-    way_text,
-    when_text,
-)
+from enginescope.render.verdicts import history_text as history
 from enginescope.render.verdicts.verdict_phrases import title_of, value_text
 
 #: What brackets and bars of a session are.
 _ENDS = "lowest to highest run of a session; of a single run its 95 % CI"
-#: Runs of the newest session that a job leads to.
-_MOST_RUNS = 3
 _JOB_HEADERS = ("job", "newest session", "change", "sessions", "newest runs", "command")
-_CHANGE_HEADERS = (
-    *("change", "by", "what changed, likely causes first", "levels", "interval"),
-    *("from, UTC", "run"),
-)
 
 
 def history_page(
@@ -78,21 +53,21 @@ def history_page(
         runs: Addresses of runs by their ids, where there is a server.
         steps: Next steps: purpose and command line.
     """
-    named, shared = named_apart(found)
+    named, shared = history.named_apart(found)
     parts = [
         _part(f"history-{number}", jobs, runs or {}, [command for _, command in steps])
-        for number, jobs in enumerate(grouped(named), start=1)
+        for number, jobs in enumerate(history.grouped(named), start=1)
     ]
     first, options = parts[0], stated(("options", shared))
     answered = Answer(
         verb="history",
         title=f"History of {model}",
         report=None,
-        answer=f"{len(parts)} histories of {model}: {changes_text(found)}",
+        answer=f"{len(parts)} histories of {model}: {history.changes_text(found)}",
         facts=options,
         notices=tuple(notices),
         parts=tuple(parts),
-        files={"history.json": history_json(found)},
+        files={"history.json": history.history_json(found)},
         steps=steps,
     )
     if len(parts) == 1:
@@ -119,15 +94,17 @@ def _part(
         numbers=_JOB_HEADERS[1:4],
         below=_JOB_HEADERS[-1],
     )
-    title = title_text(*jobs)
+    title, doubtful = history.title_text(*jobs), (job for job in jobs if job.doubt)
     return Part(
         key=key,
         title=f"{jobs[0].model} · {jobs[0].backend}",
         answer=f"{title[:1].upper()}{title[1:]}",
         facts=tuple(
-            ("open", f"{case_name(job)}: {history_rows(job)[-1][1]}".replace("\n", "; "))
-            for job in jobs
-            if job.doubt
+            (
+                "open",
+                f"{history.case_name(job)}: {history.history_rows(job)[-1][1]}".replace("\n", "; "),
+            )
+            for job in doubtful
         ),
         tables=(*((changes,) if changes.rows else ()), table),
         charts=history_charts(jobs, key=key, title=f"{title_of(jobs[0].metric)} of each session"),
@@ -137,61 +114,43 @@ def _part(
 def _row(job: JobHistory, runs: Mapping[str, str], said: Sequence[str]) -> tuple[str, ...]:
     newest = job.points[-1]
     name = " · ".join(filter(None, (job.case, job.inputs if job.inputs != job.case else None)))
+    change = "none" if len(job.points) >= FEWEST_POINTS else UNKNOWN  # too few to tell
+    if job.doubt:
+        change = "inconclusive"
+    elif job.sure:
+        change = f"{history.amount_text(job.sure[-1])}, {history.way_text(job.sure[-1])}"
+    link = Markup('<a href="{}">{}</a>').format
     return (
-        Markup('<span id="{}">{}</span>').format(anchor(job), name or job.model),
-        level_text(job, newest),
-        _change(job),
+        Markup('<span id="{}">{}</span>').format(history.anchor(job), name or job.model),
+        history.level_text(job, newest),
+        change,
         f"{len(job.points):,}",
-        Markup(" ").join(_links(newest.runs[-_MOST_RUNS:], runs)),
+        Markup(" ").join(
+            link(runs[run], run[:8]) if run in runs else run[:8] for run in newest.runs[-3:]
+        ),
         UNKNOWN if job.command is None or job.command in said else job.command,
     )
-
-
-def _change(job: JobHistory) -> str:
-    """Return the last change of a job's level; a dash where there are too few sessions to tell."""
-    if job.doubt:
-        return "inconclusive"
-    if job.sure:
-        return f"{amount_text(job.sure[-1])}, {way_text(job.sure[-1])}"
-    return "none" if len(job.points) >= FEWEST_POINTS else UNKNOWN
-
-
-def _links(ids: Sequence[str], runs: Mapping[str, str]) -> Iterator[str]:
-    for run in ids:
-        is_known = run in runs
-        yield Markup('<a href="{}">{}</a>').format(runs[run], run[:8]) if is_known else run[:8]
 
 
 def _changes(jobs: Sequence[JobHistory]) -> TextTable:
     rows = tuple(
         (
             name if len(jobs) == 1 else f"{name} {job.case}",
-            f"{amount_text(one)}, {way_text(one)}",
-            "; ".join(map(fact_text, one.changed)) or "no recorded fact",
-            levels_sentence(job, one) or UNKNOWN,
-            interval_text(one),
-            when_text(job, one),
+            f"{history.amount_text(one)}, {history.way_text(one)}",
+            "; ".join(map(history.fact_text, one.changed)) or "no recorded fact",
+            history.levels_sentence(job, one) or UNKNOWN,
+            history.interval_text(one),
+            history.when_text(job, one),
             job.points[one.at].runs[0][:8],
         )
-        for name, job, one in lettered(jobs)
+        for name, job, one in history.lettered(jobs)
+    )
+    headers = (
+        *("change", "by", "what changed, likely causes first", "levels", "interval"),
+        *("from, UTC", "run"),
     )
     title = "Changes of level, with what differs between the runs on either side"
-    sentences = _CHANGE_HEADERS[2:4]
-    return TextTable(title=title, headers=_CHANGE_HEADERS, rows=rows, sentences=sentences)
-
-
-#: Above so many sessions the picture draws no bars of spread.
-_MOST_BARS = 400
-_HOUR_MS = 3.6e6
-#: A day where it begins; else the time too, as zoom and width decide how far ticks are apart.
-_TICK = (
-    "utcFormat(datum.value, utcseconds(datum.value) ? '%m-%d %H:%M:%S'"
-    " : utchours(datum.value) || utcminutes(datum.value) ? '%m-%d %H:%M' : '%Y-%m-%d')"
-)
-
-
-#: Jobs that differ by more than this factor share a logarithmic axis.
-_FAR_APART = 3.0
+    return TextTable(title=title, headers=headers, rows=rows, sentences=headers[2:4])
 
 
 def history_chart(
@@ -203,9 +162,9 @@ def history_chart(
     """
     return Chart(
         key=key,
-        title=title or title_text(*jobs),
+        title=title or history.title_text(*jobs),
         subtitle=(
-            *((span_text(jobs[0]),) if len(jobs) == 1 else ()),
+            *((history.span_text(jobs[0]),) if len(jobs) == 1 else ()),
             f"Bars: {_ENDS}" + ("; band: changes that do not count" if len(jobs) == 1 else ""),
         ),
         spec=zoomable(_layers(jobs)),
@@ -217,14 +176,13 @@ def history_chart(
 
 def history_charts(jobs: Sequence[JobHistory], **named: str) -> tuple[Chart, ...]:
     """Return `history_chart` where a job has more than one session."""
-    has_chart = any(len(job.points) > 1 for job in jobs)
-    return (history_chart(jobs, **named),) if has_chart else ()
+    return (history_chart(jobs, **named),) if any(len(job.points) > 1 for job in jobs) else ()
 
 
 def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
     rows = [
         {
-            "job": case_name(job),
+            "job": history.case_name(job),
             "at": time,
             "value": one.value,
             "low": one.lowest,
@@ -246,7 +204,7 @@ def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
     color: Spec = {"field": "job", "type": "nominal", "title": None, "legend": {"orient": "top"}}
     shared: Spec = {"x": _x(), **({"color": color} if is_shared else {})}
     layers = [*_change_marks(jobs), *_levels(jobs, {**shared, "y": y})]
-    if len(rows) <= _MOST_BARS:
+    if len(rows) <= 400:  # more bars of spread hide the points
         bar = {"type": "rule", "strokeWidth": 1.2, "opacity": 0.45}
         ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
         layers.append(marks(rows, bar, **shared, **ends, tooltip=tips))
@@ -258,9 +216,9 @@ def _scale(jobs: Sequence[JobHistory]) -> Spec:
     values = [end for job in jobs for one in job.points for end in (one.lowest, one.highest)]
     if len(jobs) == 1:
         values += [end for level in jobs[0].levels for end in _band(jobs[0], level)]
-    if len(jobs) > 1 and max(values) > _FAR_APART * min(values) > 0:
+    if len(jobs) > 1 and max(values) > 3 * min(values) > 0:
         return {"type": "log", "nice": False}
-    ends = flat_ends(values)
+    ends = history.flat_ends(values)
     return {"zero": False} if ends is None else {"domain": ends, "nice": False}
 
 
@@ -271,12 +229,17 @@ def _times_ms(found: JobHistory) -> list[float]:
 
 
 def _x() -> Spec:
+    # a day where it begins; else the time too, as zoom and width decide how far ticks are apart
+    tick = (
+        "utcFormat(datum.value, utcseconds(datum.value) ? '%m-%d %H:%M:%S'"
+        " : utchours(datum.value) || utcminutes(datum.value) ? '%m-%d %H:%M' : '%Y-%m-%d')"
+    )
     return {
         "field": "at",
         "type": "temporal",
         "title": "session, UTC",
         "scale": {"type": "utc", "nice": False},
-        "axis": {"labelExpr": _TICK, "grid": False, **X_TICKS, "labelOverlap": True},
+        "axis": {"labelExpr": tick, "grid": False, **X_TICKS, "labelOverlap": True},
     }
 
 
@@ -288,11 +251,11 @@ def _band(job: JobHistory, level: Level) -> tuple[float, float]:
 def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> list[Spec]:
     every = [_times_ms(job) for job in jobs]
     first, last = min(chain(*every)), max(chain(*every))
-    margin = 0.02 * (last - first) or _HOUR_MS  # before the first and after the last
+    margin = 0.02 * (last - first) or 3.6e6  # an hour before and after the only time
     low, high = first - margin, last + margin
     rows: list[Spec] = [
         {
-            "job": case_name(job),
+            "job": history.case_name(job),
             "from": _between(times, level.first) if level.first else low,
             "to": _between(times, level.last + 1) if level.last + 1 < len(times) else high,
             "value": level.value,
@@ -322,8 +285,8 @@ def _between(times: Sequence[float], at: int) -> float:
 
 def _change_marks(jobs: Sequence[JobHistory]) -> list[Spec]:
     rows = [
-        {"at": _between(_times_ms(job), one.at), "letter": name, "change": amount_text(one)}
-        for name, job, one in lettered(jobs)
+        {"at": _between(_times_ms(job), one.at), "letter": name, "change": history.amount_text(one)}
+        for name, job, one in history.lettered(jobs)
     ]
     if not rows:
         return []
@@ -337,9 +300,11 @@ def _change_marks(jobs: Sequence[JobHistory]) -> list[Spec]:
 
 
 def _chart_table(jobs: Sequence[JobHistory]) -> ChartTable:
-    rows = tuple(
+    value, first = f"Value, {jobs[0].unit}", 0 if len(jobs) > 1 else 1
+    headers = ("Job", "Session", "Made, UTC", "First run", "Runs", value, "Commit", "Tags")
+    rows = (
         (
-            *((case_name(job),) if len(jobs) > 1 else ()),
+            history.case_name(job),
             f"{at:,}",
             one.created[:16].replace("T", " "),
             one.runs[0][:8],
@@ -351,9 +316,4 @@ def _chart_table(jobs: Sequence[JobHistory]) -> ChartTable:
         for job in jobs
         for at, one in enumerate(job.points, start=1)
     )
-    headers = (
-        *(("Job",) if len(jobs) > 1 else ()),
-        *("Session", "Made, UTC", "First run", "Runs", f"Value, {jobs[0].unit}"),
-        *("Commit", "Tags"),
-    )
-    return ChartTable(headers=headers, rows=rows)
+    return ChartTable(headers=headers[first:], rows=tuple(row[first:] for row in rows))

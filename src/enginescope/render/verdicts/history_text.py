@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import log
 from string import ascii_uppercase
 
-from enginescope._version import __version__
-from enginescope.core.jsonio import encode
 from enginescope.core.record import replace
 from enginescope.judge.comparison.change_points import FEWEST_POINTS
 from enginescope.judge.units import counted, format_significant, range_text, signed_pct
@@ -19,11 +17,9 @@ from enginescope.records.verdict.history import (
     Level,
     LevelChange,
 )
+from enginescope.render.base.answer_tables import answer_json
 from enginescope.render.base.short_names import NAME_LENGTH, told_apart
 from enginescope.render.verdicts.verdict_phrases import metric_words, value_text
-
-#: Facts of one change that are told; the page and JSON have all.
-_FACTS_TOLD = 6
 
 
 def title_text(*jobs: JobHistory) -> str:
@@ -147,7 +143,7 @@ def interval_text(change: LevelChange) -> str:
     interval = change.estimate.interval
     if interval is None:
         return "no interval"
-    low, high = (_percent(one) for one in (interval.low, interval.high))
+    low, high = _percent(interval.low), _percent(interval.high)
     return f"{100 * interval.confidence:g} % CI {low} … {high} %"
 
 
@@ -176,9 +172,9 @@ def cause_texts(change: LevelChange) -> tuple[str, ...]:
     """Return what changed first, likely causes first; a sentence where nothing is known to."""
     if not change.changed:
         return ("no recorded fact changed: load, temperature, clocks?",)
-    told = [fact_text(one) for one in change.changed[:_FACTS_TOLD]]
-    more = len(change.changed) - len(told)
-    return (*told, *([f"… and {more} more"] if more else []))
+    more = len(change.changed) - 6  # the page and JSON have all
+    rest = (f"… and {more} more",) if more > 0 else ()
+    return (*map(fact_text, change.changed[:6]), *rest)
 
 
 def fact_text(one: FactChange) -> str:
@@ -219,32 +215,22 @@ def history_plot(found: JobHistory, *, width: int = 80) -> tuple[str, ...]:
 
 def history_rows(found: JobHistory) -> tuple[tuple[str, str], ...]:
     """Return every change under its letter, the oldest first."""
-    rows = [(letter(number), "\n".join(_lines(found, number))) for number in range(len(found.sure))]
+    rows = []
+    for number, change in enumerate(found.sure):
+        sentences = (change_sentence(found, change), levels_sentence(found, change))
+        rows.append((letter(number), "\n".join((*filter(None, sentences), *cause_texts(change)))))
     if found.doubt:
         texts = (open_sentence(found, found.doubt), *cause_texts(found.doubt))
         rows.append(("?", "\n".join(texts)))
     return tuple(rows)
 
 
-def _lines(found: JobHistory, number: int) -> Iterator[str]:
-    change = found.sure[number]
-    yield from filter(None, (change_sentence(found, change), levels_sentence(found, change)))
-    yield from cause_texts(change)
-
-
-#: Version of the document's shape.
-HISTORY_SCHEMA = 1
-
-
 def history_json(found: Sequence[JobHistory]) -> bytes:
     """Return every series with its points, levels and changes as strict JSON."""
-    return encode({"schema": HISTORY_SCHEMA, "enginescope": __version__, "series": list(found)})
+    return answer_json(schema=1, series=found)
 
 
 _DOT, _LEVEL, _MARK = "•", "─", "┊"
-_TICKS = 4
-#: A series is flat if its values differ by no more than this part of the largest.
-_FLAT = 0.005
 
 
 def dot_plot(
@@ -262,7 +248,10 @@ def dot_plot(
         marks: Places that a line stands before, with the letter below it.
         width, height: In characters; the height without the axis.
     """
-    low, high = _scale([*values, *(level.value for level in levels)])
+    drawn = [*values, *(level.value for level in levels)]
+    low, high = min(drawn), max(drawn)
+    room = 0.05 * (high - low)
+    low, high = flat_ends(drawn) or (low - room, high + room)
     labels = _labels(low, high, height)
     margin = max(map(len, labels.values()))
     columns = max(8, min(width - margin - 3, 3 * len(values)))
@@ -295,24 +284,18 @@ def dot_plot(
 def flat_ends(values: Sequence[float]) -> tuple[float, float] | None:
     """Return the ends of the axis of a flat series, whose ticks would show digits without meaning.
 
-    ``None``: the series is not flat.
+    ``None``: the series is not flat, its values differ by more than 0.5 % of the largest.
     """
     low, high = min(values), max(values)
-    if high - low > _FLAT * abs(high):
+    if high - low > 0.005 * abs(high):
         return None
     room = 0.01 * abs(high) or 1.0
     return low - room, high + room
 
 
-def _scale(values: Sequence[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
-    room = 0.05 * (high - low)
-    return flat_ends(values) or (low - room, high + room)
-
-
 def _labels(low: float, high: float, height: int) -> dict[int, str]:
     """Return the text at some rows, with digits enough to tell them apart."""
-    rows = sorted({round(at * (height - 1) / (_TICKS - 1)) for at in range(_TICKS)})
+    rows = sorted({round(at * (height - 1) / 3) for at in range(4)})
     amounts = [high - at * (high - low) / (height - 1) for at in rows]
     texts: list[str] = []
     for digits in (3, 4, 5, 6):

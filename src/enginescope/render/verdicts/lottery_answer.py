@@ -19,11 +19,6 @@ from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 
-#: Layers that a terminal lists.
-_TOP_LAYERS = 5
-#: Heading of the column of tactics, one a line.
-_TACTICS = "tactics"
-_LEAST_SHOWN_PCT = 0.005
 _LEVEL_HEADERS = ("level", "standard deviation", "95 % CI", "share of a median's variance")
 _BUILD_HEADERS = (
     *("build", "median", "to all", "build time", "engine"),
@@ -33,14 +28,21 @@ _BUILD_HEADERS = (
 
 def lottery_answer(report: LotteryReport) -> Answer:
     """Return the components, the builds, and layers with several tactics."""
-    tables = _component_table(report), _build_table(report)
+    builds = TextTable(
+        title="Builds",
+        headers=_BUILD_HEADERS,
+        rows=tuple(_build_cells(build, report) for build in report.builds),
+        numbers=(*_BUILD_HEADERS[1:7], _BUILD_HEADERS[8]),
+        note="outputs with one letter have the same bits; layers: how many build 1 does not have",
+    )
+    tables = _component_table(report), builds
     return Answer(
         verb="lottery",
         title="Lottery of builds",
         answer=_answer(report),
         facts=_facts(report),
         tables=(*tables, *_layer_table(report)),
-        screen=(*tables, *_layer_table(report, _TOP_LAYERS)),
+        screen=(*tables, *_layer_table(report, 5)),
         notices=report.notices,
         report=report,
         charts=(_chart(report),),
@@ -73,7 +75,7 @@ def _interval_text(component: VarianceComponent) -> str:
 
 
 def _pct(value: float) -> str:
-    return "0" if value < _LEAST_SHOWN_PCT else format_significant(value, 2)
+    return "0" if value < 0.005 else format_significant(value, 2)
 
 
 def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
@@ -81,6 +83,12 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
         f"{len(report.builds)} builds × {report.processes} processes × {report.iterations:,} "
         f"iterations in {format_span(report.duration_s)}, interleaved"
     )
+    costs = report.costs
+    build, process = (format_significant(time_s, 3) for time_s in (costs.build_s, costs.process_s))
+    iteration, best = format_ms(1e3 * costs.iteration_s, 3), report.best
+    within = f", mean ± {_pct(best.half_width_pct)} %" if best.half_width_pct is not None else ""
+    product = f"{counted(best.builds, 'build')} × {counted(best.processes, 'process', 'processes')}"
+    product += f" × {counted(best.iterations, 'iteration')}"
     return stated(
         ("next", _next(report)),
         ("backend", f"{report.backend}; {counts}"),
@@ -88,8 +96,8 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
         ("evidence", report.evidence.value),
         ("outputs", _outputs(report)),
         ("tactics", _tactics(report)),
-        ("costs", _costs(report)),
-        ("best", _best(report)),
+        ("costs", f"build {build} s, process {process} s, iteration {iteration}"),
+        ("best", f"{product} in {format_span(best.duration_s)}{within}"),
     )
 
 
@@ -127,22 +135,6 @@ def _tactics(report: LotteryReport) -> str:
     return f"{counted(len(report.layers), 'layer')} with several tactics{cost}{other}"
 
 
-def _costs(report: LotteryReport) -> str:
-    costs = report.costs
-    build, process = (format_significant(s, 3) for s in (costs.build_s, costs.process_s))
-    iteration = format_ms(1e3 * costs.iteration_s, 3)
-    return f"build {build} s, process {process} s, iteration {iteration}"
-
-
-def _best(report: LotteryReport) -> str:
-    best = report.best
-    within = f", mean ± {_pct(best.half_width_pct)} %" if best.half_width_pct is not None else ""
-    return (
-        f"{counted(best.builds, 'build')} × {counted(best.processes, 'process', 'processes')} × "
-        f"{counted(best.iterations, 'iteration')} in {format_span(best.duration_s)}{within}"
-    )
-
-
 def _next(report: LotteryReport) -> str:
     build = report.component("build")
     is_disturbed = any(is_unstable(one) or one.code in DISTURBANCES for one in report.notices)
@@ -168,16 +160,6 @@ def _component_table(report: LotteryReport) -> TextTable:
     return TextTable(title="Variation", headers=_LEVEL_HEADERS, rows=rows, numbers=numbers)
 
 
-def _build_table(report: LotteryReport) -> TextTable:
-    return TextTable(
-        title="Builds",
-        headers=_BUILD_HEADERS,
-        rows=tuple(_build_cells(build, report) for build in report.builds),
-        numbers=(*_BUILD_HEADERS[1:7], _BUILD_HEADERS[8]),
-        note="outputs with one letter have the same bits; layers: how many build 1 does not have",
-    )
-
-
 def _build_cells(build: DrawnBuild, report: LotteryReport) -> tuple[str, ...]:
     sizes = (build.engine_bytes, build.device_bytes, build.host_bytes)
     return (
@@ -201,10 +183,10 @@ def _layer_table(report: LotteryReport, top: int | None = None) -> Iterator[Text
     if shown:
         yield TextTable(
             title="Layers with several tactics",
-            headers=("cost", "layer", _TACTICS),
+            headers=("cost", "layer", "tactics"),
             rows=tuple(_layer_cells(layer, is_short=top is not None) for layer in shown),
             numbers=("cost",),
-            sentences=(_TACTICS,),
+            sentences=("tactics",),
             left_out=len(report.layers) - len(shown),
             is_detail=True,
         )
@@ -212,17 +194,15 @@ def _layer_table(report: LotteryReport, top: int | None = None) -> Iterator[Text
 
 def _layer_cells(layer: LayerDraw, *, is_short: bool) -> tuple[str, str, str]:
     cost = UNKNOWN if layer.cost_ms is None else format_ms(layer.cost_ms, 3)
-    tactics = list(_tactic_lines(layer))
-    if is_short and len(tactics) > 3:
-        tactics[1:-1] = [f"{len(tactics) - 2} others"]
-    return cost, printable(layer.layer), "\n".join(tactics)
-
-
-def _tactic_lines(layer: LayerDraw) -> Iterator[str]:
+    tactics = []
     for choice in layer.tactics:
         time = "" if choice.mean_ms is None else f"{format_ms(choice.mean_ms, 3)}, "
         word = "build" if len(choice.builds) == 1 else "builds"
-        yield f"{printable(choice.tactic)} ({time}{word} {', '.join(map(str, choice.builds))})"
+        builds = ", ".join(map(str, choice.builds))
+        tactics.append(f"{printable(choice.tactic)} ({time}{word} {builds})")
+    if is_short and len(tactics) > 3:
+        tactics[1:-1] = [f"{len(tactics) - 2} others"]
+    return cost, printable(layer.layer), "\n".join(tactics)
 
 
 def _chart(report: LotteryReport) -> Chart | None:

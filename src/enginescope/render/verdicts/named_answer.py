@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from enginescope.core.jsonio import encode
 from enginescope.judge.units import counted, signed_pct
-from enginescope.records.verdict.named import NamedComparison, NamedVerdict
+from enginescope.records.verdict.named import NamedComparison
 from enginescope.render.base.figures import UNKNOWN, TextTable
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.verdicts.verdict_phrases import kind_text, value_text
 
-_MOST_NAMED = 3
 _HEADERS = ("benchmark", "A", "B", "change %", "verdict")
 
 
@@ -26,7 +24,17 @@ def named_answer(found: NamedComparison) -> Answer:
         ("only in A", found.only_a),
         ("only in B", found.only_b),
     )
-    title, cells = "Benchmarks by name", tuple(map(_row, rows))
+    cells = tuple(
+        (
+            row.name,
+            value_text(row.verdict.metric, row.verdict.a),
+            value_text(row.verdict.metric, row.verdict.b),
+            UNKNOWN if row.change_pct is None else signed_pct(row.change_pct),
+            kind_text(row.verdict),
+        )
+        for row in rows
+    )
+    title = "Benchmarks by name"
     table = TextTable(title=title, headers=_HEADERS, rows=cells, numbers=_HEADERS[1:4])
     return Answer(
         verb="compare",
@@ -34,23 +42,12 @@ def named_answer(found: NamedComparison) -> Answer:
         report=found,
         document=encode(found),
         answer=f"{counted(len(rows), 'benchmark')} in both files: {kinds or 'no figures'}",
-        facts=tuple((name, _named(names)) for name, names in others if names),
+        facts=tuple(
+            (name, f"{counted(len(names), 'benchmark')}: {', '.join(names[:3])}{rest}")
+            for name, names in others
+            for rest in (" …" if len(names) > 3 else "",)
+            if names
+        ),
         tables=(table,) if rows else (),
         csv=(_HEADERS, table.rows),
-    )
-
-
-def _named(names: Sequence[str]) -> str:
-    rest = " …" if len(names) > _MOST_NAMED else ""
-    return f"{counted(len(names), 'benchmark')}: {', '.join(names[:_MOST_NAMED])}{rest}"
-
-
-def _row(row: NamedVerdict) -> tuple[str, ...]:
-    verdict, change = row.verdict, row.change_pct
-    return (
-        row.name,
-        value_text(verdict.metric, verdict.a),
-        value_text(verdict.metric, verdict.b),
-        UNKNOWN if change is None else signed_pct(change),
-        kind_text(verdict),
     )

@@ -19,10 +19,6 @@ from enginescope.render.html.answer_page import Answer
 from enginescope.render.verdicts.verdict_answer import measured_data, place_facts
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 
-_HEADERS = ("time", "rounds", "smallest difference")
-#: Notices that hold a comparison against a recorded floor: this one is the floor.
-_OF_FLOORS = ("W-BELOW-FLOOR", "W-LOADED-FLOOR")
-
 
 def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> Answer:
     """Return what this machine can decide, and how that was derived.
@@ -40,7 +36,9 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
         )
         for entry in floor.decidable
     )
-    table = TextTable(title="Differences", headers=_HEADERS, rows=rows, numbers=_HEADERS)
+    headers = ("time", "rounds", "smallest difference")
+    table = TextTable(title="Differences", headers=headers, rows=rows, numbers=headers)
+    of_floors = ("W-BELOW-FLOOR", "W-LOADED-FLOOR")  # against a recorded floor: this one is it
     return Answer(
         verb="noise",
         title="Noise",
@@ -55,7 +53,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
             *stated(("itself", None if found is None else _itself(found))),
         ),
         tables=(table,),
-        notices=tuple(notice for notice in notices if notice.code not in _OF_FLOORS),
+        notices=tuple(notice for notice in notices if notice.code not in of_floors),
     )
 
 
@@ -68,24 +66,24 @@ def noise_sentence(floor: NoiseFloor) -> str:
     return f"This machine can detect differences from {_percent(usual.difference_pct)} in {span}"
 
 
-def _facts(floor: NoiseFloor) -> list[tuple[str, str]]:
+def _facts(floor: NoiseFloor) -> tuple[tuple[str, str], ...]:
     apart = 100 * math.expm1(math.sqrt(2) * math.log1p(floor.scatter_pct / 100))
+    within, cores = floor.within_pct, floor.other_cores
     between = (
         f"run-to-run variation ±{_percent(floor.scatter_pct)} (95 %): with one process a side, "
         f"differences below {_percent(apart)} are noise"
     )
-    rows = [("between", between)]
-    if floor.within_pct is not None:
-        within = f"within a process, the median is known to ±{_percent(floor.within_pct)} (95 %)"
-        rows.append(("within", within))
-    if floor.other_cores is not None:
-        load = f"{floor.other_cores:.1f} cores, median of the processes"
-        rows.append(("other load", load))
+    known = "" if within is None else f"the median is known to ±{_percent(within)} (95 %)"
     derived = (
         "simulated comparisons from the measured rounds, with random signs; "
         f"{100 * POWER:.0f} of 100 detect a difference of that size"
     )
-    return [*rows, ("derived", derived)]
+    return stated(
+        ("between", between),
+        ("within", known and f"within a process, {known}"),
+        ("other load", None if cores is None else f"{cores:.1f} cores, median of the processes"),
+        ("derived", derived),
+    )
 
 
 def _itself(found: MeasuredComparison) -> str:

@@ -23,8 +23,6 @@ from enginescope.render.verdicts.upgrade_answer import (
 from enginescope.render.verdicts.verdict_phrases import change_interval, change_text
 
 _HEADERS = ("Release", "Against", "Verdict", "Metric", "Old", "New", "Change", "Interval", "Why")
-#: Versions and hardware that an issue report names.
-_VERSIONS = ("enginescope", "python", "numpy", "onnx", "cpu", "gpu0")
 
 
 def search_answer(result: ReleaseSearch) -> Answer:
@@ -34,7 +32,13 @@ def search_answer(result: ReleaseSearch) -> Answer:
     steps = TextTable(
         title="Comparisons",
         headers=_HEADERS,
-        rows=tuple(_cells(*each) for each in rows),
+        rows=tuple(
+            (
+                *(step.new.name, step.old.name, row.kind.value, metric_text(row), *values_of(row)),
+                *(change_text(row.verdict, is_cell=True), change_interval(row.verdict), why),
+            )
+            for step, row, why in rows
+        ),
         numbers=_HEADERS[4:8],
         sentences=_HEADERS[-1:],
     )
@@ -85,7 +89,8 @@ def _facts(result: ReleaseSearch) -> tuple[tuple[str, str], ...]:
     if result.good and result.bad:
         span = ("--search", f"{result.good}..{result.bad}", "--package", result.package)
         again = shlex.join(("enginescope", "upgrade", result.model, *span))
-    named = [f"{name} {versions[name]}" for name in _VERSIONS if name in versions]
+    of_issue = ("enginescope", "python", "numpy", "onnx", "cpu", "gpu0")  # an issue report has them
+    named = [f"{name} {versions[name]}" for name in of_issue if name in versions]
     return stated(
         ("model", f"{printable(result.model)}, SHA-256 {result.sha256}" if result.sha256 else None),
         ("releases", f"{len(usable)} usable{ends}"),
@@ -111,9 +116,3 @@ def _lines(step: UpgradeReport, row: UpgradeRow, why: str) -> str:
     figures = (f"{old} → {new}", *(text for text in change if text != UNKNOWN))
     what = f"{step.new.name} against {step.old.name} · {metric_text(row)}"
     return "\n".join((what, *([", ".join(figures)] if row.verdict else []), why))
-
-
-def _cells(step: UpgradeReport, row: UpgradeRow, why: str) -> tuple[str, ...]:
-    change = change_text(row.verdict, is_cell=True), change_interval(row.verdict)
-    what = step.new.name, step.old.name, row.kind.value, metric_text(row)
-    return (*what, *values_of(row), *change, why)

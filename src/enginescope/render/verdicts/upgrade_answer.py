@@ -16,7 +16,6 @@ from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
-    DifferenceCause,
     LayerDifferences,
     Stack,
     UpgradedModel,
@@ -62,30 +61,26 @@ _BY_KIND = {
 }
 #: Metrics that tell the GPU's time from the host's.
 _APART = frozenset({"gpu_compute", "enqueue"})
-#: Versions that say what a stack is, the first ones first.
-_TELLING = ("tensorrt", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino")
 
 
 def upgrade_answer(report: UpgradeReport) -> Answer:
     """Return the metrics that count, and all figures and the layers of each model."""
-    means = upgrade_means(report)
-    named = [(name_of(model), model.notices) for model in report.models]
-    rows = [_cells(model, row) for model in report.models for row in model.rows if is_listed(row)]
+    means, models = upgrade_means(report), report.models
+    rows = [_cells(model, row) for model in models for row in model.rows if is_listed(row)]
     rows += [mean_cells(mean, "model") for mean in means]
-    first, has_models = report.models[0], len(report.models) > 1
-    names = () if has_models else (f"{name_of(first)} · {first.backend}",)
-    title, headers = "Metrics that count", ("verdict", "model and metric")
-    counting = metric_table(title, _HEADERS, rows, *names, has_models=has_models)
-    details = (table for model in report.models for table in _model_tables(model))
+    has_models, headers = len(models) > 1, ("verdict", "model and metric")
+    names = () if has_models else (f"{name_of(models[0])} · {models[0].backend}",)
+    counting = metric_table("Metrics that count", _HEADERS, rows, *names, has_models=has_models)
     listed = TextTable(title="Models", headers=headers, rows=upgrade_rows(report))
+    notices = shared_notices([(name_of(model), model.notices) for model in models])
     return Answer(
         verb="upgrade",
         title="Upgrade",
         answer=answer_text(report),
         facts=_facts(report),
-        tables=(counting, *details),
+        tables=(counting, *(table for model in models for table in _model_tables(model))),
         screen=(listed,),
-        notices=(*report.notices, *shared_notices(named)),
+        notices=(*report.notices, *notices),
         report=report,
         data={
             "passed": report.is_passed,
@@ -97,7 +92,7 @@ def upgrade_answer(report: UpgradeReport) -> Answer:
                     "sentences": [row_sentence(model, row) for row in model.rows],
                     "layers": layers_text(model.layers) if model.layers else None,
                 }
-                for model in report.models
+                for model in models
             ],
             "means": means,
         },
@@ -133,9 +128,11 @@ def _printed(models: Sequence[UpgradedModel]) -> str | None:
     cause = printed_cause([row.verdict for row in rows if row.verdict])
     if cause is None:
         return None
-    shown = [row for row in rows if row.metric == THROUGHPUT or row.metric in _APART]
-    texts = (f"{metric_text(row, in_text=True)} {change_text(row.verdict)}" for row in shown)
-    changes = ", ".join(texts)
+    changes = ", ".join(
+        f"{metric_text(row, in_text=True)} {change_text(row.verdict)}"
+        for row in rows
+        if row.metric in {THROUGHPUT, *_APART}
+    )
     return f"printed figures alone say: {cause} ({changes})"
 
 
@@ -150,18 +147,17 @@ def _metrics(model: UpgradedModel) -> str:
 
 
 def _facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
-    evidence = dict.fromkeys(map(evidence_text, report.models))
     references = dict.fromkeys(model.reference for model in report.models if model.reference)
     rows = (row for model in report.models for row in model.rows if row.decides)
     intervals = filter(None, (interval_of(row.verdict) for row in rows if row.verdict))
-    limits = ", ".join(f"{title_of(one.metric)} {one.regression_pct:g} %" for one in report.limits)
+    limits = (f"{title_of(limit.metric)} {limit.regression_pct:g} %" for limit in report.limits)
     return stated(
         ("old", _stack_text(report.old, report.new)),
         ("new", _stack_text(report.new, report.old)),
         ("reference", "; ".join(references)),
-        ("evidence", "; ".join(evidence)),
+        ("evidence", "; ".join(dict.fromkeys(map(evidence_text, report.models)))),
         ("intervals", ", ".join(dict.fromkeys(map(confidence_text, intervals)))),
-        ("limits", limits),
+        ("limits", ", ".join(limits)),
     )
 
 
@@ -169,10 +165,11 @@ def _stack_text(stack: Stack, other: Stack) -> str:
     """Return a stack's name, and the versions in which it differs from the other one."""
     if stack.python is None:
         return stack.name
-    ordered = sorted(stack.versions, key=(*_TELLING, *stack.versions).index)
-    versions = ((name, stack.versions[name]) for name in ordered)
-    differing = [f"{name} {value}" for name, value in versions if other.versions.get(name) != value]
-    text = ", ".join(differing) or "the same versions as the other stack"
+    runtimes = ("tensorrt", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino")
+    differing = dict(stack.versions.items() - other.versions.items())
+    names = sorted(differing, key=(*runtimes, *stack.versions).index)  # runtimes first
+    texts = (f"{name} {differing[name]}" for name in names)
+    text = ", ".join(texts) or "the same versions as the other stack"
     return f"{stack.name} ({text}), {stack.python}"
 
 
@@ -198,10 +195,9 @@ def metric_text(row: UpgradeRow, *, in_text: bool = False) -> str:
 
 def values_of(row: UpgradeRow) -> tuple[str, str]:
     """Return the figures of both stacks; of outputs their largest error."""
-    if row.metric == OUTPUTS:
-        old, new = (UNKNOWN if one is None else f"{one:.2g}" for one in (row.old, row.new))
-    else:
-        old, new = (value_text(row.metric, one) for one in (row.old, row.new))
+    if row.metric != OUTPUTS:
+        return value_text(row.metric, row.old), value_text(row.metric, row.new)
+    old, new = (UNKNOWN if value is None else f"{value:.2g}" for value in (row.old, row.new))
     return old, new
 
 
@@ -301,13 +297,12 @@ def most_text(model: UpgradedModel) -> str | None:
     if sign and layers.old_ms is not None and layers.new_ms is not None:
         if sign * (layers.new_ms - layers.old_ms) <= 0:
             return "these times do not show the difference in latency"
-        causes = tuple(one for one in layers.causes if sign * (one.difference_ms or 0.0) > 0)
+        causes = [cause for cause in layers.causes if sign * (cause.difference_ms or 0.0) > 0]
     else:
-        causes = tuple(one for one in layers.causes if one.cause != Cause.NOTHING.value)
-    return _cause_text(causes[0]) if causes else None
-
-
-def _cause_text(most: DifferenceCause) -> str:
+        causes = [cause for cause in layers.causes if cause.cause != Cause.NOTHING.value]
+    if not causes:
+        return None
+    most = causes[0]
     words = printable(cause_words(Cause(most.cause), most.kind, most.detail, ("old", "new")))
     if most.difference_ms is None:
         return f"most: {words}, {counted(most.layers, 'pair')}"
@@ -344,45 +339,39 @@ def layer_table(model: UpgradedModel) -> TextTable | None:
 
 def upgrade_rows(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
     """Return the verdict and the lines of what is listed."""
-    rows = (
-        (verdict_text(row), "\n".join(_lines(model, row)))
-        for model in report.models
-        for row in model.rows
-        if is_listed(row)
-    )
-    layers = (
-        ("layers", "\n".join((f"{name_of(model)} · {model.backend} · Layers", *texts)))
-        for model in report.models
-        if (texts := _layer_texts(model))
-    )
+    rows, layers = [], []
+    for model in report.models:
+        name = f"{name_of(model)} · {model.backend}"
+        for row in filter(is_listed, model.rows):
+            texts = [f"{name} · {metric_text(row)}", *_figures(row), why_of(row)]
+            rows.append((verdict_text(row), "\n".join(texts)))
+        if texts := _layer_texts(model):
+            layers.append(("layers", "\n".join((f"{name} · Layers", *texts))))
     means = (("mean", mean_lines(mean, "model")) for mean in upgrade_means(report))
     return (*rows, *layers, *means)
 
 
-def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
-    yield f"{name_of(model)} · {model.backend} · {metric_text(row)}"
-    old, new = values_of(row)
+def _figures(row: UpgradeRow) -> Iterator[str]:
     if row.old is not None:
-        figures = (f"{old} → {new}", change_text(row.verdict), change_interval(row.verdict))
+        values = " → ".join(values_of(row))
+        figures = (values, change_text(row.verdict), change_interval(row.verdict))
         known = ", ".join(text for text in figures if text != UNKNOWN)
-        yield known if row.verdict else f"largest error {old} → {new}"
-    yield why_of(row)
+        yield known if row.verdict else f"largest error {values}"
 
 
 def upgrade_chart(report: UpgradeReport) -> Chart | None:
     """Return the changes that count, with their intervals; ``None`` without any."""
-    changes = []
-    for model in report.models:
-        name = f"{name_of(model)}: " if len(report.models) > 1 else ""
-        for row in model.rows:
-            if row.verdict is not None and row.decides and interval_of(row.verdict) is not None:
-                title = name + metric_text(row)
-                changes.append(change_estimate(title, row.verdict, row.kind.value))
-    return estimate_chart(
-        "upgrade_changes",
-        "Metrics that count: change of the new stack against the old one",
-        changes,
-        axis="change, %",
-        reference=0.0,
-        lines="intervals",
-    )
+    has_models = len(report.models) > 1
+    changes = [
+        change_estimate(
+            f"{name_of(model)}: {metric_text(row)}" if has_models else metric_text(row),
+            row.verdict,
+            row.kind.value,
+        )
+        for model in report.models
+        for row in model.rows
+        if row.verdict is not None and row.decides and interval_of(row.verdict) is not None
+    ]
+    title = "Metrics that count: change of the new stack against the old one"
+    axis, lines = "change, %", "intervals"
+    return estimate_chart("upgrade_changes", title, changes, axis=axis, reference=0.0, lines=lines)

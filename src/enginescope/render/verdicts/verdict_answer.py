@@ -16,7 +16,6 @@ from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
-    MeasuredSide,
     RankedSide,
     meant_conditions,
     ranking_of,
@@ -35,38 +34,19 @@ from enginescope.render.base.phrases import within_sentence
 from enginescope.render.base.short_names import told_apart
 from enginescope.render.charts.overlay import side_distributions
 from enginescope.render.html.answer_page import Answer
-from enginescope.render.verdicts.verdict_phrases import (
-    OTHER_RATIO,
-    across_hint,
-    comparison_tag,
-    confidence_text,
-    counts_text,
-    headline_sentence,
-    interval_header,
-    interval_of,
-    is_other_ratio,
-    kind_text,
-    levels_text,
-    looks_text,
-    range_of,
-    rate_note,
-    ratio_note,
-    ratio_text,
-    title_of,
-    unit_of,
-    value_text,
-    why_text,
-)
-
-#: Larger differences matter to most people: no threshold above it is proposed.
-_MOST_THRESHOLD_PCT = 5
+from enginescope.render.verdicts import verdict_phrases as phrases
 
 
 def verdict_answer(found: MeasuredComparison) -> Answer:
     """Return the verdicts, the sides, what would settle the rest, and a table a pair."""
     ranks = ranking_sentence(found)
-    first, *others = [*([ranks] if ranks else []), *map(headline_sentence, found.pairs)]
+    first, *others = [*([ranks] if ranks else []), *map(phrases.headline_sentence, found.pairs)]
     apart = told_apart([side.name for side in found.sides])
+    labels = (side.label for side in found.sides)
+    counts = (
+        phrases.counts_text(side, found.pairs[max(0, at - 1)], is_base=at == 0)
+        for at, side in enumerate(found.sides)
+    )
     has_several = bool(found.other_pairs)
     pairs = (replace(verdict_table(pair), is_titled=has_several) for pair in found.pairs)
     tables = (ranking_table(found), *pairs, pair_table(found))
@@ -76,24 +56,32 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
         report=found,
         answer=first,
         facts=(
-            *(
-                (side.label, name)
-                for side, name in zip(found.sides, map(printable, apart.labels), strict=True)
-            ),
+            *zip(labels, map(printable, apart.labels), strict=True),
             *stated(("sides", apart.shared)),
             *(("verdict", sentence) for sentence in others),
             *place_facts(found),
             *(fact for pair in found.pairs for fact in _settling(pair, found)),
-            ("samples", " · ".join(_side_counts(found))),
-            ("evidence", levels_text(pair.headline for pair in (*found.pairs, *found.other_pairs))),
+            ("samples", " · ".join(counts)),
+            (
+                "evidence",
+                phrases.levels_text(pair.headline for pair in (*found.pairs, *found.other_pairs)),
+            ),
         ),
         more_facts=(
-            *(fact for pair in found.pairs for fact in _lacks(pair, found)),
+            *(
+                (
+                    phrases.title_of(verdict.metric),
+                    f"{f'{pair.b}: ' if has_several else ''}{why} ({verdict.reason.value})",
+                )
+                for pair in found.pairs
+                for verdict in pair.verdicts[1:]
+                if (why := phrases.why_text(verdict)) is not None
+            ),
             *stated(
                 ("took", took_text(found)),
-                ("looks", looks_text(found)),
+                ("looks", phrases.looks_text(found)),
                 ("figures", base_note(found)),
-                ("throughput", rate_note(found)),
+                ("throughput", phrases.rate_note(found)),
                 ("percentiles", tail_note(found)),
             ),
         ),
@@ -106,31 +94,27 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
 
 def verdict_table(pair: MeasuredPair) -> TextTable:
     """Return a pair's verdicts, a row each."""
-    level = _level(pair.headline)
+    level, note, most = _level(pair.headline), phrases.ratio_note(pair), pair.headline.threshold_pct
     ratio_header, interval = f"{pair.b} ÷ {pair.a}", f"{level} CI".lstrip()
     headers = ("metric", pair.a, pair.b, ratio_header, interval, "verdict", "reason")
-    marked = any(map(is_other_ratio, pair.verdicts))
-    rows = [
-        (
-            title_of(verdict.metric),
-            value_text(verdict.metric, verdict.a),
-            value_text(verdict.metric, verdict.b),
-            _ratio(verdict, padded=marked),
-            range_of(verdict.estimate)
-            + (f" ({_level(verdict)})" if _level(verdict) not in ("", level) else ""),
-            kind_text(verdict),
-            _reason(verdict, pair.headline),
-        )
-        for verdict in pair.verdicts
-    ]
-    note = ratio_note(pair)
     return TextTable(
-        title=f"{pair.b} against {pair.a}; differences up to {pair.headline.threshold_pct:g} % "
-        "do not matter",
+        title=f"{pair.b} against {pair.a}; differences up to {most:g} % do not matter",
         headers=headers,
-        rows=tuple(rows),
+        rows=tuple(
+            (
+                phrases.title_of(verdict.metric),
+                phrases.value_text(verdict.metric, verdict.a),
+                phrases.value_text(verdict.metric, verdict.b),
+                _ratio(verdict, padded=note is not None),
+                phrases.range_of(verdict.estimate)
+                + (f" ({_level(verdict)})" if _level(verdict) not in ("", level) else ""),
+                phrases.kind_text(verdict),
+                _reason(verdict, pair.headline),
+            )
+            for verdict in pair.verdicts
+        ),
         numbers=headers[1:5],
-        note=f"{OTHER_RATIO} {note}." if note else None,
+        note=f"{phrases.OTHER_RATIO} {note}." if note else None,
         spared=("reason", interval),
         sentences=("reason",),
     )
@@ -140,31 +124,24 @@ def _reason(verdict: Verdict, headline: Verdict) -> str:
     """Return the verdict's reason in words; of a metric that is not tested, why it is not."""
     if verdict.is_tested or verdict.kind is VerdictKind.INCOMPARABLE or not _level(verdict):
         return reason_text(verdict.reason)
-    interval, most = interval_of(verdict), 1 + verdict.threshold_pct / 100
+    interval, most = phrases.interval_of(verdict), 1 + verdict.threshold_pct / 100
     beyond = interval is not None and (interval.low > most or interval.high < 1 / most)
     far = f"; the interval is beyond {verdict.threshold_pct:g} %" if beyond else ""
-    return f"only {within_sentence(title_of(headline.metric))} is tested{far}"
+    return f"only {within_sentence(phrases.title_of(headline.metric))} is tested{far}"
 
 
 def _ratio(verdict: Verdict, *, padded: bool) -> str:
-    """Return the ratio, marked where it is not the quotient.
-
-    Args:
-        padded: Others have a blank instead of the mark, so that decimal points are aligned.
-    """
+    """Return the ratio; `padded`: with a mark or a blank behind it, so that points are aligned."""
+    text = phrases.ratio_text(verdict.estimate)
     if verdict.estimate is None and verdict.a and verdict.b is not None:
         text = f"{verdict.b / verdict.a:.3f}"
-    else:
-        text = ratio_text(verdict.estimate)
-    if not padded:
-        return text
-    return text + (OTHER_RATIO if is_other_ratio(verdict) else "\u2007")
+    mark = phrases.OTHER_RATIO if phrases.is_other_ratio(verdict) else "\u2007"
+    return f"{text}{mark}" if padded else text
 
 
 def _level(verdict: Verdict) -> str:
-    """Return the confidence of a verdict's interval; nothing without one."""
-    interval = interval_of(verdict)
-    return confidence_text(interval) if interval else ""
+    interval = phrases.interval_of(verdict)
+    return phrases.confidence_text(interval) if interval else ""
 
 
 def pair_table(found: MeasuredComparison) -> TextTable | None:
@@ -172,8 +149,8 @@ def pair_table(found: MeasuredComparison) -> TextTable | None:
     if not found.other_pairs:
         return None
     pairs = (*found.pairs, *found.other_pairs)
-    title = title_of(found.pairs[0].headline.metric)
-    interval = interval_header(pair.headline.estimate for pair in pairs)
+    title = phrases.title_of(found.pairs[0].headline.metric)
+    interval = phrases.interval_header(pair.headline.estimate for pair in pairs)
     headers = ("sides", "ratio", interval, "verdict")
     return TextTable(
         title=f"{title} of every two sides",
@@ -181,9 +158,9 @@ def pair_table(found: MeasuredComparison) -> TextTable | None:
         rows=tuple(
             (
                 f"{pair.b} ÷ {pair.a}",
-                ratio_text(pair.headline.estimate),
-                range_of(pair.headline.estimate),
-                kind_text(pair.headline),
+                phrases.ratio_text(pair.headline.estimate),
+                phrases.range_of(pair.headline.estimate),
+                phrases.kind_text(pair.headline),
             )
             for pair in pairs
         ),
@@ -192,19 +169,10 @@ def pair_table(found: MeasuredComparison) -> TextTable | None:
     )
 
 
-def _side_counts(found: MeasuredComparison) -> list[str]:
-    pairs = (found.pairs[0], *found.pairs)
-    return [
-        counts_text(side, pair, is_base=at == 0)
-        for at, (side, pair) in enumerate(zip(found.sides, pairs, strict=True))
-    ]
-
-
 def place_facts(found: MeasuredComparison) -> tuple[tuple[str, str], ...]:
     """Return the machines that measured the sides."""
     places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
-    known = [place for place in places if place]
-    return (("on", " and ".join(known)),) if known else ()
+    return stated(("on", " and ".join(filter(None, places))))
 
 
 def took_text(found: MeasuredComparison) -> str | None:
@@ -240,11 +208,10 @@ def base_note(comparison: MeasuredComparison) -> str | None:
 
 def tail_note(comparison: MeasuredComparison) -> str | None:
     """Say what percentiles are of, where that is not all samples of each process; else ``None``."""
-    tails = {figure.name for figure in TAILS}
     shown = {verdict.metric for pair in comparison.pairs for verdict in pair.verdicts}
     series = [run.headline for side in comparison.sides for run in side.measured]
     counts = {len(samples) for samples in series if samples is not None}
-    if not tails & shown or len(counts) < 2:
+    if len(counts) < 2 or shown.isdisjoint(figure.name for figure in TAILS):
         return None
     return (
         f"of stretches of {min(counts):,} samples, so that no side has more; those of a whole run "
@@ -253,22 +220,15 @@ def tail_note(comparison: MeasuredComparison) -> str | None:
 
 
 def _settling(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[str, str]]:
-    """Yield why the headline is inconclusive, and what would decide it."""
     of = f"{pair.b}: " if found.other_pairs else ""
-    if (why := why_text(pair.headline)) is not None:
+    if (why := phrases.why_text(pair.headline)) is not None:
         yield "why", f"{of}{why} ({pair.headline.reason.value})"
     plan = plan_of([side.runs for side in found.sides])
-    across = across_hint(pair)
     hints = settling_hints(pair, found.comparison, plan, _unplanned(pair, found, plan))
-    for at, hint in enumerate([across] if across is not None else hints):
+    if pair.differing:
+        hints = iter([phrases.across_text(one.key for one in pair.differing)])
+    for at, hint in enumerate(hints):
         yield "or" if at else "next", f"{of}{hint}"
-
-
-def _lacks(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[str, str]]:
-    of = f"{pair.b}: " if found.other_pairs else ""
-    for verdict in pair.verdicts[1:]:
-        if (why := why_text(verdict)) is not None:
-            yield title_of(verdict.metric), f"{of}{why} ({verdict.reason.value})"
 
 
 def _unplanned(
@@ -309,13 +269,16 @@ def settling_hints(
     interval = estimate.interval
     if interval is not None and comparison and verdict.reason is Reason.INTERVAL_TOO_WIDE:
         threshold = math.floor(100 * (max(interval.high, 1 / interval.low) - 1)) + 1
-        if threshold <= _MOST_THRESHOLD_PCT:
-            command = f"enginescope compare {comparison_tag(comparison)} --threshold {threshold}"
+        if threshold <= 5:  # larger differences matter to most people
+            command = (
+                f"enginescope compare {phrases.comparison_tag(comparison)} --threshold {threshold}"
+            )
             yield f"if differences up to {threshold} % do not matter: {command}"
     if unplanned:
         yield f"measure again: enginescope bench … --compare --across {','.join(unplanned)}"
         return
-    again = f"measure more: enginescope compare {comparison_tag(comparison or '')} --continue"
+    tag = phrases.comparison_tag(comparison or "")
+    again = f"measure more: enginescope compare {tag} --continue"
     if plan is not None and verdict.reason is Reason.NO_INTERVAL:
         yield again
     rounds = estimate.n_a + (verdict.more or 0)
@@ -332,7 +295,7 @@ def _steadying(pair: MeasuredPair, comparison: str | None) -> str:
     disturbed = estimate.disturbed if estimate else None
     if comparison is not None and disturbed is not None and disturbed.unstable is not None:
         label = pair.a if disturbed.unstable == "a" else pair.b
-        command = f"enginescope compare {comparison_tag(comparison)} --html compare.html"
+        command = f"enginescope compare {phrases.comparison_tag(comparison)} --html compare.html"
         return f"look at the processes of {label}: {command}"
     return "find what keeps the machine busy, then measure again: enginescope doctor"
 
@@ -357,16 +320,16 @@ def ranking_table(found: MeasuredComparison) -> TextTable | None:
     if ranking is None:
         return None
     first = ranking.sides[0]
-    title = title_of(ranking.metric)
-    interval = interval_header(side.estimate for side in ranking.sides)
+    title = phrases.title_of(ranking.metric)
+    interval = phrases.interval_header(side.estimate for side in ranking.sides)
     headers = ("rank", "side", title, f"÷ {first.label}", interval, "tied with")
     rows = [
         (
             str(side.rank),
             side.label,
-            value_text(ranking.metric, side.value),
-            "1" if side is first else ratio_text(side.estimate),
-            UNKNOWN if side is first else range_of(side.estimate),
+            phrases.value_text(ranking.metric, side.value),
+            "1" if side is first else phrases.ratio_text(side.estimate),
+            UNKNOWN if side is first else phrases.range_of(side.estimate),
             _ties(side),
         )
         for side in ranking.sides
@@ -382,20 +345,27 @@ def ranking_table(found: MeasuredComparison) -> TextTable | None:
 
 
 def _ties(side: RankedSide) -> str:
-    parts = [f"{label} (same)" for label in side.same]
-    parts += [f"{label} (inconclusive)" for label in side.open]
-    return ", ".join(parts)
+    same = [f"{label} (same)" for label in side.same]
+    return ", ".join([*same, *(f"{label} (inconclusive)" for label in side.open)])
 
 
 def measured_data(found: MeasuredComparison) -> dict[str, Any]:
     """Return everything that is known, for JSON; times in ms, sizes in bytes."""
     return {
         "comparison": found.comparison,
-        "tag": found.comparison and comparison_tag(found.comparison),
+        "tag": found.comparison and phrases.comparison_tag(found.comparison),
         "threshold_pct": found.threshold_pct,
         "is_decided": found.is_decided,
-        "throughput_is": rate_note(found),
-        "sides": [_side(side) for side in found.sides],
+        "throughput_is": phrases.rate_note(found),
+        "sides": [
+            {
+                "label": side.label,
+                "name": side.name,
+                "processes": len(side.measured),
+                "runs": [_process(run) for run in side.runs],
+            }
+            for side in found.sides
+        ],
         "evidence": evidence_level(*(side.runs for side in found.sides)),
         "ranking": ranking_of(found),
         "pairs": [_pair(pair) for pair in found.pairs],
@@ -412,15 +382,6 @@ def verdict_csv(comparison: MeasuredComparison) -> bytes:
     return csv_bytes(tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
-def _side(side: MeasuredSide) -> dict[str, Any]:
-    return {
-        "label": side.label,
-        "name": side.name,
-        "processes": len(side.measured),
-        "runs": [_process(run) for run in side.runs],
-    }
-
-
 def _process(run: Any) -> dict[str, Any]:
     return {
         "run": run.id,
@@ -435,47 +396,42 @@ def _pair(pair: MeasuredPair) -> dict[str, Any]:
     return {
         "a": pair.a,
         "b": pair.b,
-        "sentence": headline_sentence(pair),
-        "ratio_note": ratio_note(pair),
+        "sentence": phrases.headline_sentence(pair),
+        "ratio_note": phrases.ratio_note(pair),
         "meant": pair.meant,
         "differing": pair.differing,
-        "verdicts": [_verdict(verdict) for verdict in pair.verdicts],
+        "verdicts": [
+            {
+                **msgspec.to_builtins(verdict),
+                "title": phrases.title_of(verdict.metric),
+                "unit": phrases.unit_of(verdict.metric),
+                "is_decided": verdict.is_decided,
+                "ratio_per": verdict.estimate.basis if verdict.estimate else None,
+                "is_other_ratio": phrases.is_other_ratio(verdict),
+            }
+            for verdict in pair.verdicts
+        ],
     }
-
-
-def _verdict(one: Verdict) -> dict[str, Any]:
-    return {
-        **msgspec.to_builtins(one),
-        "title": title_of(one.metric),
-        "unit": unit_of(one.metric),
-        "is_decided": one.is_decided,
-        "ratio_per": one.estimate.basis if one.estimate else None,
-        "is_other_ratio": is_other_ratio(one),
-    }
-
-
-_COUNTS = ("processes", "samples", "effective")
 
 
 def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
-    estimate, interval = one.estimate, interval_of(one)
+    estimate, interval = one.estimate, phrases.interval_of(one)
     disturbed = estimate.disturbed if estimate else None
+    counts = (f"{of}_{side}" for of in ("processes", "samples", "effective") for side in "ab")
     return {
         "side": pair.b,
         "against": pair.a,
         "metric": one.metric,
-        "unit": unit_of(one.metric),
+        "unit": phrases.unit_of(one.metric),
         "verdict": one.kind.value,
         "reason": one.reason.value,
         "a": one.a,
         "b": one.b,
         "ratio": estimate.ratio if estimate else None,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
-        "confidence": interval.confidence if interval else None,
+        **{name: getattr(interval, name, None) for name in ("low", "high", "confidence")},
         "threshold_pct": one.threshold_pct,
         "method": estimate.method if estimate else None,
-        **{f"{of}_{side}": getattr(one, f"{of}_{side}") for of in _COUNTS for side in "ab"},
+        **{name: getattr(one, name) for name in counts},
         "more": one.more,
         "evidence": one.evidence.value if one.evidence else None,
         "ratio_per": estimate.basis if estimate else None,

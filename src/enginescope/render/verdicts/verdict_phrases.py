@@ -51,15 +51,8 @@ _LESS_AND_MORE = {
     "B": ("smaller", "larger"),
     "J": ("less", "more"),
 }
-_MOST_PLACES = 6
 #: Stands behind a ratio that is not the quotient of the two medians beside it.
 OTHER_RATIO = "*"
-#: What each ratio belongs to whose middle is the estimate.
-_BASES = {"round": "round", "pair": "pair of processes"}
-_CHANGE_NOTE = (
-    f"{OTHER_RATIO} in the median round or pair of processes; the two medians may differ by "
-    "another amount"
-)
 #: What the sentence on printed figures names, and how.
 _PRINTED = {THROUGHPUT: "throughput", GPU_COMPUTE: "GPU compute time", ENQUEUE: "enqueue time"}
 
@@ -117,7 +110,7 @@ def _places(estimate: RatioEstimate) -> int:
     while (
         interval is not None
         and interval.low < interval.high
-        and places < _MOST_PLACES
+        and places < 6
         and f"{interval.low:.{places}f}" == f"{interval.high:.{places}f}"
     ):
         places += 1
@@ -139,7 +132,11 @@ def _comparable_sentence(pair: MeasuredPair) -> str:
     a, b = pair.a, pair.b
     if verdict.reason is Reason.PRINTED_ONLY:
         return _printed_sentence(pair)
-    amount = f"{ratio_text(verdict.estimate)} × {a}{_interval(verdict.estimate)}"
+    interval, amount = interval_of(verdict), f"{ratio_text(verdict.estimate)} × {a}"
+    if interval is None:
+        amount += ", no interval"
+    else:
+        amount += f" ({confidence_text(interval)} CI {range_of(verdict.estimate)})"
     how = "; ".join(filter(None, (_how(verdict), instability_text(pair))))
     if verdict.kind is VerdictKind.SAME:
         none = judged.same_text(verdict)
@@ -179,12 +176,6 @@ def _printed_sentence(pair: MeasuredPair) -> str:
     return f"{text}: {cause}" if cause else text
 
 
-def _interval(estimate: RatioEstimate | None) -> str:
-    if estimate is None or estimate.interval is None:
-        return ", no interval"
-    return f" ({confidence_text(estimate.interval)} CI {range_of(estimate)})"
-
-
 def interval_of(verdict: Verdict) -> Interval | None:
     """Return the interval of a verdict's ratio; ``None`` without one."""
     return verdict.estimate.interval if verdict.estimate else None
@@ -222,13 +213,16 @@ def change_text(verdict: Verdict | None, *, is_cell: bool = False) -> str:
     basis = verdict.estimate.basis if verdict.estimate else None
     if basis is None or (between is not None and text == f"{signed_pct(between)} %"):
         return text
-    return f"{text}{OTHER_RATIO}" if is_cell else f"{text} in the median {_BASES[basis]}"
+    whose = "pair of processes" if basis == "pair" else basis
+    return f"{text}{OTHER_RATIO}" if is_cell else f"{text} in the median {whose}"
 
 
 def change_note(rows: Iterable[Sequence[str]]) -> str:
     """Say what the mark of `change_text` means; empty where no cell has it."""
-    is_marked = any(cell.endswith(f"%{OTHER_RATIO}") for row in rows for cell in row)
-    return _CHANGE_NOTE if is_marked else ""
+    if not any(cell.endswith(f"%{OTHER_RATIO}") for row in rows for cell in row):
+        return ""
+    which = "in the median round or pair of processes"
+    return f"{OTHER_RATIO} {which}; the two medians may differ by another amount"
 
 
 def change_interval(verdict: Verdict | None) -> str:
@@ -344,11 +338,6 @@ def more_text(verdict: Verdict) -> str:
     return "no realistic number of runs would settle it"
 
 
-def across_hint(pair: MeasuredPair) -> str | None:
-    """Return the option that compares sides all the same whose conditions differ."""
-    return across_text(one.key for one in pair.differing) if pair.differing else None
-
-
 def across_text(keys: Iterable[str]) -> str:
     """Return what to add to compare in spite of these conditions."""
     return f"to compare different conditions on purpose, add --across {','.join(keys)}"
@@ -433,10 +422,6 @@ def levels_text(verdicts: Iterable[Verdict | None]) -> str:
     return ", ".join(f"{level} ({count:,})" for level, count in counts.items())
 
 
-#: Models without a ratio that a line names; the rows above have each.
-_NAMED = 3
-
-
 def mean_cells(mean: ModelMean, unit: str) -> tuple[str, ...]:
     """Return a row below the eight headers of a report: the change where a model has its own.
 
@@ -457,5 +442,5 @@ def mean_lines(mean: ModelMean, unit: str) -> str:
 
 
 def _without(mean: ModelMean) -> str:
-    names = few([f"{name} ({why})" for name, why in mean.left_out], _NAMED)
+    names = few([f"{name} ({why})" for name, why in mean.left_out], 3)  # the rows have each
     return f", without {printable(names)}" if names else ""

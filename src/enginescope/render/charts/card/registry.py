@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.record import Record
@@ -28,21 +27,19 @@ class PlanChart(Record, frozen=True, kw_only=True):
     make: Callable[..., Chart | None]
 
 
-def _slowest(view: PlanView, **options: Any) -> Chart | None:
-    return layer_bars(view.rows, **options)
-
-
-_CHARTS = (
-    ("latency-per-layer", "the slowest layers", "top kinds", _slowest),
-    ("latency-per-type", "time by type, split by precision", "", sums.time_per_type),
-    ("precision-rollup", "what part each precision has", "", sums.rollup),
-    ("footprint-per-layer", "the largest layers", "top", sums.largest_layers),
-    ("live-activations", "memory at each layer", "", sums.live_activations),
-    ("scatter", "any two quantities of layers", "x y kinds", scatter),
-)
 PLAN_CHARTS = {
     name: PlanChart(name=name, shows=shows, options=tuple(options.split()), make=make)
-    for name, shows, options, make in _CHARTS
+    for name, shows, options, make in (
+        (
+            *("latency-per-layer", "the slowest layers", "top kinds"),
+            lambda view, **options: layer_bars(view.rows, **options),
+        ),
+        ("latency-per-type", "time by type, split by precision", "", sums.time_per_type),
+        ("precision-rollup", "what part each precision has", "", sums.rollup),
+        ("footprint-per-layer", "the largest layers", "top", sums.largest_layers),
+        ("live-activations", "memory at each layer", "", sums.live_activations),
+        ("scatter", "any two quantities of layers", "x y kinds", scatter),
+    )
 }
 
 

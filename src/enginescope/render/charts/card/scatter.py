@@ -7,7 +7,7 @@ from collections.abc import Collection
 from operator import itemgetter
 
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.card_data import Clusters, Quantity, clusters, quantity_named
+from enginescope.analysis.report_card.card_data import Quantity, clusters, quantity_named
 from enginescope.judge.units import counted
 from enginescope.render.base.palette import precision_color
 from enginescope.render.charts.bars import group_color
@@ -46,10 +46,15 @@ def scatter(
     ]
     tips = {"name": "layer", "type": "type", "x": f"{across.title}#", "y": f"{up.title}#"}
     tips |= {"group": "precision", "layers": "layers#", "ms": "together, ms#"}
+    layers = sum(point.layers for point in points)
+    note = counted(layers, "layer")
+    note += ", near ones as one larger point" if layers > len(points) else ""
+    if found.left_out:
+        note += f"; {counted(found.left_out, 'layer')} not drawn: a value is 0 or unknown"
     return Chart(
         key=f"{x}-{y}",
         title=f"{_short(up.title).capitalize()} against {_short(across.title)}",
-        subtitle=_notes(found),
+        subtitle=(note,),
         spec=_spec(rows, tips, across, up),
         table=table_of_tips(sorted(rows, key=itemgetter("y"), reverse=True), tips),
         height=300,
@@ -58,14 +63,6 @@ def scatter(
 
 def _short(title: str) -> str:
     return title.partition(",")[0].partition(":")[0]
-
-
-def _notes(found: Clusters) -> tuple[str, ...]:
-    layers = sum(point.layers for point in found.points)
-    text = counted(layers, "layer")
-    text += ", near ones as one larger point" if layers > len(found.points) else ""
-    left = counted(found.left_out, "layer")
-    return (f"{text}; {left} not drawn: a value is 0 or unknown" if found.left_out else text,)
 
 
 def _spec(rows: list[Spec], titles: dict[str, str], across: Quantity, up: Quantity) -> Spec:

@@ -9,7 +9,7 @@ from enginescope.analysis.memory.buffers import Buffer
 from enginescope.analysis.memory.memory_view import MemoryView, memory_of
 from enginescope.analysis.plans.plan_columns import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.report_card.card_data import RollupPart, group_layers, precision_rollup
+from enginescope.analysis.report_card.card_data import group_layers, precision_rollup
 from enginescope.core.units import format_bytes, sum_known
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.render.base.palette import ORANGE, PURPLE, SKY, precision_color
@@ -20,23 +20,6 @@ from enginescope.render.html.images import X_TICKS, Chart, Spec, category, marks
 
 _MIB = 1 << 20
 _COLORS = {"weights": PURPLE, "activations": SKY}
-_MOST_POINTS = 1_000
-_NAMED = 3
-_ALIVE = {
-    "x": "position#",
-    "name": "layer",
-    "kind": "kind",
-    "y": "needed, MiB#",
-    "tensors": "largest tensors",
-}
-_LIFE_EXECUTED = (
-    "Tensors from their writer to their last reader, with the memory that the runtime shares; "
-    "workspace where the runtime's highest mark shows it"
-)
-_LIFE = (
-    "Each from its writer to its last reader, in the plan's order; without the engine's inputs "
-    "and outputs. TensorRT may need more, for workspaces, or less, where layers work in place"
-)
 
 
 def largest_layers(view: PlanView, *, top: int = 30) -> Chart | None:
@@ -75,6 +58,17 @@ def memory_chart(found: MemoryView) -> Chart | None:
         return None
     rows, peak = list(_needed(found)), format_bytes(found.peak_bytes)
     unknown = (f"{counted(found.unknown, 'tensor')} of unknown size not counted",)
+    lives = (
+        "Each from its writer to its last reader, in the plan's order; without the engine's inputs "
+        "and outputs. TensorRT may need more, for workspaces, or less, where layers work in place"
+    )
+    if found.predicted is not None:
+        lives = (
+            "Tensors from their writer to their last reader, with the memory that the runtime "
+            "shares; workspace where the runtime's highest mark shows it"
+        )
+    tips = {"x": "position#", "name": "layer", "kind": "kind", "y": "needed, MiB#"}
+    tips["tensors"] = "largest tensors"
     ticks = {"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"}
     place = {"scale": {"zero": False, "nice": False}, "axis": ticks}
     return Chart(
@@ -82,7 +76,7 @@ def memory_chart(found: MemoryView) -> Chart | None:
         title=f"Memory at each layer: at most {peak}, at layer {found.peak_at + 1:,}",
         subtitle=(
             f"The most is needed while {shorten(found.peak_layer.name, 60)} runs",
-            _LIFE if found.predicted is None else _LIFE_EXECUTED,
+            lives,
             *(unknown if found.unknown else ()),
         ),
         spec=marks(
@@ -91,9 +85,9 @@ def memory_chart(found: MemoryView) -> Chart | None:
             x=quantity("x", "position among the layers that do work", **place),
             y=quantity("y", "needed, MiB", axis={"tickCount": 5}),
             color=category("kind", {"activation": SKY, "output": PURPLE, "workspace": ORANGE}),
-            tooltip=tooltip(**_ALIVE),
+            tooltip=tooltip(**tips),
         ),
-        table=table_of_tips(rows, _ALIVE),
+        table=table_of_tips(rows, tips),
         height=180,
         is_wide=True,
     )
@@ -102,7 +96,7 @@ def memory_chart(found: MemoryView) -> Chart | None:
 def _needed(found: MemoryView) -> Iterator[Spec]:
     """Yield a row for each kind of each layer; of many layers, of those that need the most."""
     count = len(found.layers)
-    step = -(-count // _MOST_POINTS)
+    step = -(-count // 1_000)
     blocks = (range(start, min(start + step, count)) for start in range(0, count, step))
     ats = [max(block, key=found.needed_bytes.__getitem__) for block in blocks]
     alive: list[list[Buffer]] = [[] for _ in ats]
@@ -114,13 +108,13 @@ def _needed(found: MemoryView) -> Iterator[Spec]:
         for kind in found.kinds:
             own = [one for one in buffers if one.kind == kind]
             nbytes = sum(one.nbytes or 0 for one in own)
-            names = ", ".join(shorten(one.tensor.name, 30) for one in own[:_NAMED])
+            names = ", ".join(shorten(one.tensor.name, 30) for one in own[:3])
             yield {
                 "x": at + 1,
                 "y": (found.workspace_bytes[at] or 0 if kind == "workspace" else nbytes) / _MIB,
                 "kind": kind,
                 "name": found.layers[at].name,
-                "tensors": f"{names}, …" if len(own) > _NAMED else names,
+                "tensors": f"{names}, …" if len(own) > 3 else names,
             }
 
 
@@ -141,7 +135,6 @@ def _parts(rank: int, row: LayerFacts) -> list[Spec]:
 
 
 _MOST_TYPES = 20
-_SUMS = {"layers": "layers#", "ms": "time, ms#", "share": "share of the sum, %#"}
 
 
 def time_per_type(view: PlanView) -> Chart | None:
@@ -168,11 +161,12 @@ def time_per_type(view: PlanView) -> Chart | None:
         for one in shown
     ]
     left = len(types) - _MOST_TYPES
+    sums = {"layers": "layers#", "ms": "time, ms#", "share": "share of the sum, %#"}
     more = f"The {_MOST_TYPES} types with the most time; {left:,} more are not shown"
     return bar_chart(
         rows,
         X_TITLE if timed else "layers",
-        {"type": "type", "group": "precision", **_SUMS},
+        {"type": "type", "group": "precision", **sums},
         group_color("precision", [pair.key[1] for pair in pairs], precision_color),
         key="latency-per-type",
         title=f"{'Time' if timed else 'Layers'} by type, split by precision",
@@ -180,28 +174,29 @@ def time_per_type(view: PlanView) -> Chart | None:
     )
 
 
-_TEXTS: dict[str, Callable[[float], str]] = {
-    "layers": lambda value: counted(round(value), "layer"),
-    "time": format_ms,
-    "MACs": lambda value: f"{format_significant(value / 1e9, 4)} billion MACs",
-    "activations": lambda value: format_bytes(round(value)),
-    "weights": lambda value: format_bytes(round(value)),
-}
-
-
 def rollup(view: PlanView) -> Chart | None:
     """What part of layers, time, work and bytes each precision has."""
     parts = precision_rollup(view.facts)
     if not any(part.precision != NOT_KNOWN for part in parts):
         return None
+    texts: dict[str, Callable[[float], str]] = {
+        "layers": lambda value: counted(round(value), "layer"),
+        "time": format_ms,
+        "MACs": lambda value: f"{format_significant(value / 1e9, 4)} billion MACs",
+        "activations": lambda value: format_bytes(round(value)),
+        "weights": lambda value: format_bytes(round(value)),
+    }
     measures = list(dict.fromkeys(part.measure for part in parts))
+    measure = "time" if "time" in measures else "layers"
+    first = next(part for part in parts if part.measure == measure)
+    most = f"{first.precision} has {format_significant(first.share_pct)} % of the {measure}"
     rows: list[Spec] = [
         {
             "row": f"{measures.index(part.measure)}",
             "label": part.measure,
             "group": part.precision,
             "value": part.share_pct,
-            "amount": _TEXTS[part.measure](part.value),
+            "amount": texts[part.measure](part.value),
         }
         for part in parts
     ]
@@ -211,14 +206,7 @@ def rollup(view: PlanView) -> Chart | None:
         {"label": "of", "group": "precision", "value": "share, %#", "amount": "amount"},
         group_color("precision", [part.precision for part in parts], precision_color),
         key="precision-rollup",
-        title=f"Precisions: {_most(parts, measures)}",
+        title=f"Precisions: {most}",
         subtitle=("Of the layers' first inputs; each bar is all of what is known",),
         is_whole=True,
     )
-
-
-def _most(parts: tuple[RollupPart, ...], measures: list[str]) -> str:
-    measure = "time" if "time" in measures else "layers"
-    first = next(part for part in parts if part.measure == measure)
-    share = format_significant(first.share_pct)
-    return f"{first.precision} has {share} % of the {measure}"

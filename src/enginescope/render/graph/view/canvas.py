@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-_STEPS = ("u4", "i4")
-_TYPES = {"u1": "<u1", "u4": "<u4", "i4": "<i4", "f4": "<f4"}
 
 
 def packed(code: str, values: Sequence[Any] | np.ndarray) -> np.ndarray:
@@ -40,7 +38,7 @@ def packed(code: str, values: Sequence[Any] | np.ndarray) -> np.ndarray:
         values: ``None`` is NaN, where the type has it.
     """
     array = np.asarray(values, dtype=np.float32 if code == "f4" else None)
-    return np.ascontiguousarray(array.astype(_TYPES[code]))
+    return np.ascontiguousarray(array.astype(f"<{code}"))
 
 
 def container(value: Any) -> Markup:
@@ -57,7 +55,8 @@ def container(value: Any) -> Markup:
     def reference(array: np.ndarray) -> dict[str, Any]:
         nonlocal length
         code = array.dtype.str[1:]
-        data = (np.diff(array, prepend=array.dtype.type(0)) if code in _STEPS else array).tobytes()
+        is_steps = code in ("u4", "i4")
+        data = (np.diff(array, prepend=array.dtype.type(0)) if is_steps else array).tobytes()
         found = {"$": code, "at": length, "n": array.size}
         parts.append(data + b"\0" * (-len(data) % 4))
         length += len(parts[-1])
@@ -195,8 +194,6 @@ def _form(tensor: Tensor) -> Any:
 #: Pixels; the view draws every layer and every closed group in one size.
 LAYER_SIZE = (184.0, 54.0)
 GROUP_SIZE = (204.0, 64.0)
-#: What is outside of a group lies above and below its members, and takes no room.
-_OUTSIDE_SIZE = (60.0, 0.0)
 _SPACING = Spacing(beside=26.0, below=38.0, parts=44.0)
 
 
@@ -228,8 +225,7 @@ class LevelLayouts:
 def _pack(
     is_layer: Sequence[bool], edges: Sequence[Sequence[int]], spacing: Spacing
 ) -> dict[str, Any]:
-    laid_out = _laid_out(is_layer, edges, spacing)
-    members, count = len(is_layer), len(edges)
+    laid_out, members, count = _laid_out(is_layer, edges, spacing), len(is_layer), len(edges)
     last = int(laid_out.starts[count])
     return {
         "width": round(laid_out.width, 1),
@@ -252,7 +248,8 @@ def _laid_out(
     sizes = [LAYER_SIZE if one else GROUP_SIZE for one in is_layer]
     ends = {end for source, target, _ in edges for end in (source, target) if end < 0}
     place = {end: members + at for at, end in enumerate(sorted(ends, reverse=True))}
-    sizes += [_OUTSIDE_SIZE] * len(place)
+    # what is outside of a group lies above and below its members, and takes no room
+    sizes += [(60.0, 0.0)] * len(place)
     pairs = [(place.get(a, a), place.get(b, b)) for a, b, _ in edges]
     groups = [tensor for _, _, tensor in edges]
     if place:
@@ -365,7 +362,6 @@ def _packed_folding(
 
 
 def _packed_findings(graph: PlanGraph, findings: Mapping[int, Sequence[Finding]]) -> dict[str, Any]:
-    """Return each finding once, and which nodes have which."""
     number: dict[int, int] = {}
     texts, of_node, of_finding = [], [], []
     for node in graph.nodes:

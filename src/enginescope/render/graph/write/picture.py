@@ -1,7 +1,4 @@
-"""From a plan to pictures of it: which part, which words, which colors, whose layout.
-
-A drawing as PNG, and how large one may be.
-"""
+"""From a plan to pictures of it: which part, words, colors and layout; a drawing as PNG."""
 
 from __future__ import annotations
 
@@ -83,12 +80,6 @@ class DrawingOptions(Record, frozen=True, kw_only=True):
     highlight: Sequence[str] = ()
 
 
-_UNFOLDED = {
-    "module": "drawn unfolded: the names of the plan's layers contain no modules",
-    "block": "drawn expanded: no block of layers repeats",
-}
-
-
 class Picture:
     """Pictures of one plan; what they have in common is made once.
 
@@ -133,12 +124,13 @@ class Picture:
             )
         tree = fold(graph, options.fold)
         if tree is None:
-            self._note(_UNFOLDED[options.fold])
+            text = {
+                "module": "drawn unfolded: the names of the plan's layers contain no modules",
+                "block": "drawn expanded: no block of layers repeats",
+            }[options.fold]
+            self.notices += (Notice(code="I-NOT-FOLDED", message=text, level="info"),)
             return graph
         return folded(graph, tree)
-
-    def _note(self, message: str) -> None:
-        self.notices = (*self.notices, Notice(code="I-NOT-FOLDED", message=message, level="info"))
 
     @cached_property
     def _part(self) -> GraphPart | None:

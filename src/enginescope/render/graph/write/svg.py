@@ -31,6 +31,8 @@ from enginescope.render.graph.paint import Category, GraphScene, Paint, paint, s
 
 #: Estimated pixels per character beside an edge.
 LABEL_CHARACTER = 6.8
+#: Pixels that a line of words needs, from top to bottom.
+LABEL_HEIGHT = 12.0
 
 
 class Drawing(Record, frozen=True, kw_only=True, eq=False):
@@ -87,8 +89,6 @@ def _edge_labels(scene: GraphScene, laid_out: LaidOut) -> Iterator[tuple[str, fl
         yield texts[at], x, y
 
 
-#: Pixels that a line of words needs, from top to bottom.
-LABEL_HEIGHT = 12.0
 # Of the grid that says what is near what; between a line and the words beside it.
 _CELL_WIDTH, _CELL_HEIGHT = 256.0, 96.0
 _BESIDE = 5.0
@@ -164,7 +164,17 @@ def style_sheet(found: Iterable[Category], *, is_light: bool) -> str:
     Plain rules without variables: converters to PNG know no more.
     """
     dark = "" if is_light else f"@media (prefers-color-scheme: dark) {{\n{_surface(DARK)}}}\n"
-    return _SHAPES.format(font=FONT) + _surface(LIGHT) + dark + _colored(found)
+    colored = []
+    for number, one in enumerate(found):
+        node = f".n.k{number}"
+        colored += [f"{node} rect {{ fill: {one.color}; stroke: {one.color}; }}"]
+        colored += [f".e.k{number} path {{ stroke: {one.color}; }}"]
+        if one.ink:
+            colored += [f"{node} .box {{ fill-opacity: 1; }}"]
+            colored += [f"{node} .bar {{ fill: {one.ink}; fill-opacity: .6; }}"]
+            colored += [f"{node} text {{ fill: {one.ink}; }}"]
+    rules = "".join(f"{rule}\n" for rule in colored)
+    return _SHAPES.format(font=FONT) + _surface(LIGHT) + dark + rules
 
 
 _SHAPES = """\
@@ -200,26 +210,8 @@ def _surface(theme: Theme) -> str:
     )
 
 
-def _colored(found: Iterable[Category]) -> str:
-    return "".join(
-        f".n.k{number} rect {{ fill: {one.color}; stroke: {one.color}; }}\n"
-        f".e.k{number} path {{ stroke: {one.color}; }}\n"
-        + (_filled(number, one.ink) if one.ink else "")
-        for number, one in enumerate(found)
-    )
-
-
-def _filled(number: int, ink: str) -> str:
-    return (
-        f".n.k{number} .box {{ fill-opacity: 1; }}\n"
-        f".n.k{number} .bar {{ fill: {ink}; fill-opacity: .6; }}\n"
-        f".n.k{number} text {{ fill: {ink}; }}\n"
-    )
-
-
 _SWATCH = '<rect class="box" x="0" y="-7" width="16" height="14" rx="3"/>'
 _LINE = '<path d="M0 0H16"/>'
-_FORK = '<path d="M0 0H6C10 0 10 -5 16 -5M6 0C10 0 10 5 16 5"/>'
 
 
 def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
@@ -232,7 +224,8 @@ def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
     if any(node.generation is not None for node in graph.nodes):
         yield "n io", _SWATCH, "region: memory that is written more than once"
     if max(Counter(map(flow_of, graph.edges)).values(), default=0) > 1:
-        yield "e", _FORK, "fork: one tensor, several readers"
+        fork = '<path d="M0 0H6C10 0 10 -5 16 -5M6 0C10 0 10 5 16 5"/>'
+        yield "e", fork, "fork: one tensor, several readers"
     kinds = {edge.kind for edge in graph.edges}
     if "reuse" in kinds:
         yield "e reuse", _LINE, "same memory, written again"
@@ -242,16 +235,7 @@ def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
         yield "e back", _LINE, "back, for the next iteration"
 
 
-_MARGIN = 24.0
-_LEAST_WIDTH = 560.0
-_LEGEND_ROW = 22.0
-# Estimated pixels per character: of the legend, of the title.
-_CHARACTER, _TITLE = 6.4, 9.6
-_BAR = 4.0
-_ARROW = (
-    '<defs><marker id="end" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="8" '
-    'refX="8" refY="4" orient="auto"><path d="M0 0 9 4 0 8z"/></marker></defs>'
-)
+_MARGIN, _LEGEND_ROW, _BAR = 24.0, 22.0, 4.0
 
 
 def svg(
@@ -270,8 +254,10 @@ def svg(
         part: Where `drawing` shows a part: its centers are framed, and what is left out is said.
     """
     colors = paint(drawing.scene, coloring)
-    left, right = _reach(drawing)
-    width = max(_LEAST_WIDTH, right - left + 2 * _MARGIN)
+    ends = [(x, text_width(text, LABEL_CHARACTER) / 2) for text, x, _ in drawing.labels]
+    left = min([0.0, *(x - half for x, half in ends)])
+    right = max([drawing.laid_out.width, *(x + half for x, half in ends)])
+    width = max(560.0, right - left + 2 * _MARGIN)
     head, top = _head(drawing, colors, part, width)
     shift = (width - (right - left)) / 2 - left
     height = top + drawing.laid_out.height + _MARGIN
@@ -281,12 +267,14 @@ def svg(
     )
     body = "\n".join((*_edges(drawing, colors), *_nodes(drawing, colors, part), *labels))
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    place = 'markerWidth="9" markerHeight="8" refX="8" refY="4" orient="auto"'
+    arrow = f'{place}><path d="M0 0 9 4 0 8z"/>'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
             f"<title>{xml_text(drawing.scene.graph.name)}</title>",
             f"<style>\n{style_sheet(colors.categories, is_light=is_light)}</style>",
-            _ARROW,
+            f'<defs><marker id="end" markerUnits="userSpaceOnUse" {arrow}</marker></defs>',
             '<rect class="paper" width="100%" height="100%"/>',
             *head,
             f'<g transform="translate({shift:.1f} {top:.1f})">',
@@ -298,18 +286,12 @@ def svg(
     )
 
 
-def _reach(drawing: Drawing) -> tuple[float, float]:
-    """The leftmost and rightmost x of the drawing, words beside edges included."""
-    ends = [(x, text_width(text, LABEL_CHARACTER) / 2) for text, x, _ in drawing.labels]
-    left, right = [x - half for x, half in ends], [x + half for x, half in ends]
-    return min([0.0, *left]), max([drawing.laid_out.width, *right])
-
-
 def _head(
     drawing: Drawing, colors: Paint, part: GraphPart | None, width: float
 ) -> tuple[list[str], float]:
     """Title, what is shown, legend; and where the drawing begins."""
-    name = shorten(drawing.scene.graph.name, int((width - 2 * _MARGIN) / _TITLE))
+    # estimated pixels per character: 9.6 of the title, 6.4 of the legend
+    name = shorten(drawing.scene.graph.name, int((width - 2 * _MARGIN) / 9.6))
     subtitle = xml_text(_subtitle(drawing, colors, part))
     lines = [
         f'<text class="t" x="{_MARGIN:g}" y="36">{xml_text(name)}</text>',
@@ -317,7 +299,7 @@ def _head(
     ]
     x, y = _MARGIN, 80.0
     for classes, path, words in legend(drawing, colors):
-        length = 22 + len(words) * _CHARACTER + 18
+        length = 22 + len(words) * 6.4 + 18
         if x + length > width - _MARGIN and x > _MARGIN:
             x, y = _MARGIN, y + _LEGEND_ROW
         lines.append(
