@@ -1,7 +1,5 @@
 """What the library's functions return is shown in notebooks, as plain HTML."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

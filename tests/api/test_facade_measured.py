@@ -1,7 +1,5 @@
 """What is said of measured runs, from Python as from the command line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

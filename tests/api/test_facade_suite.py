@@ -1,7 +1,5 @@
 """Suites from Python."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -1,7 +1,5 @@
 """``es.validate``: the comparison of answers from Python."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec

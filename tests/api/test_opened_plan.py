@@ -1,7 +1,5 @@
 """A plan opened from Python, and its charts as a notebook shows them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

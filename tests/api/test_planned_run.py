@@ -1,7 +1,5 @@
 """Functions on plans take from Python what ``explore`` takes on the command line."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from pathlib import Path

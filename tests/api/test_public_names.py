@@ -1,7 +1,5 @@
 """The public names: each resolves, and each type that a caller needs has one."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

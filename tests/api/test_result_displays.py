@@ -1,7 +1,5 @@
 """Each result of a public function prints in three lines and has a notebook view."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The command line and Python take the same decisions."""
 
-from __future__ import annotations
-
 import json
 import string
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The samples of the package: what is written, and that it is what the tests read too."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

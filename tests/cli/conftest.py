@@ -1,7 +1,5 @@
 """What tests of several verbs share."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.cli.main import main

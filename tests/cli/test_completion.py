@@ -1,7 +1,5 @@
 """What a shell completes, as the shell asks for it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

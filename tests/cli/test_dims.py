@@ -1,7 +1,5 @@
 """``--dim`` and the ranges of indices, in every verb that feeds a model, and from Python."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """An engine file given to a reading verb, on the stand-in for TensorRT."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from pathlib import Path

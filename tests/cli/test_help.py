@@ -1,7 +1,5 @@
 """The help of every verb: plain sentences, options under headings, examples that are true."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from collections import Counter

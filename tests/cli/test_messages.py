@@ -1,7 +1,5 @@
 """``-q``, ``-v`` and the next step: what verbs say on standard error."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every reading verb takes the same names, and each name means the same to all of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

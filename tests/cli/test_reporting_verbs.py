@@ -1,7 +1,5 @@
 """Verbs that measure and report, on the command line: the answer, its files, and mistakes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

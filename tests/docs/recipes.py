@@ -22,8 +22,6 @@ A comment directly above a block says what is special about it:
 Other fenced blocks with a ``title`` are files, written before the commands below them run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """docs/explanation/comparison.md states what the code does, and the example of plans runs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pages on fleets and containers name what there is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

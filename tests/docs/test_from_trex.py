@@ -1,7 +1,5 @@
 """docs/reference/trex-counterparts.md: what its column "here" names exists; its Python runs."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

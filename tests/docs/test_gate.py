@@ -1,7 +1,5 @@
 """docs/reference/gate.md names what there is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

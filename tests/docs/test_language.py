@@ -1,7 +1,5 @@
 """The documentation follows the style sheet, and stays short."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """docs/reference/machine-conditions.md has every code of notices and hints, and no other."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page on providers names what there is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

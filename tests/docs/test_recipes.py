@@ -1,7 +1,5 @@
 """Every command of the site's recipes runs, in a folder with the files that it names."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

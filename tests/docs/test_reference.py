@@ -1,7 +1,5 @@
 """docs/reference is what the code says; ``make reference`` writes its pages anew."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from importlib.metadata import version

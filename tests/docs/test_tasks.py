@@ -1,7 +1,5 @@
 """docs/reference/tasks.md has the options and metrics of every task."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """docs/reference/tensorrt.md names what there is: options, flags, precisions, files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Headless Chromium over the DevTools protocol, with the standard library alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

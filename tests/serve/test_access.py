@@ -1,7 +1,5 @@
 """Who may ask: hosts, the token, the cookie; headers of every answer."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import socket

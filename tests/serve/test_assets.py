@@ -1,7 +1,5 @@
 """The script of report pages: one file, compressed, kept by browsers; pages do not hold it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 

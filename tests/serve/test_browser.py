@@ -1,7 +1,5 @@
 """The pages in a browser: no complaint, no request elsewhere, filters, the keyboard."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

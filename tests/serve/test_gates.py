@@ -1,7 +1,5 @@
 """Gates of a server: the verdict of ``enginescope gate``, as a page, as JSON, as a badge."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The first page: how every job stands, what was asked last, and that it stays current."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -1,7 +1,5 @@
 """Figures of runs are computed once, also over restarts of the server."""
 
-from __future__ import annotations
-
 import time
 
 import msgspec

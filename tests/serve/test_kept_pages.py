@@ -1,7 +1,5 @@
 """What was computed is not computed again, and never shown once the store has changed."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import random

@@ -1,7 +1,5 @@
 """What the pages show, and where they lead."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from html.parser import HTMLParser

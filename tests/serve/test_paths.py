@@ -1,7 +1,5 @@
 """No path outside the store can be read, however it is written."""
 
-from __future__ import annotations
-
 import json
 import socket
 

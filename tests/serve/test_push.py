@@ -1,7 +1,5 @@
 """Runs that are pushed: taken once, checked before they are kept, resumed by what is missing."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import os

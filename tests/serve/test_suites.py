@@ -1,7 +1,5 @@
 """The pages of suites: which there are, a cell's run behind it, the whole page, the table."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import datetime, timezone

@@ -1,7 +1,5 @@
 """Tokens with names, scopes and an end; what is recorded of every push."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """Webhooks: told of a change of level once, signed, again until it is taken, never in the way."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import http.server

@@ -1,7 +1,5 @@
 """``depth`` from end to end on ONNX Runtime, over a network, pictures and depth made here."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

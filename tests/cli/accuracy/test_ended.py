@@ -1,7 +1,5 @@
 """``validate`` and ``depth``, ended from outside: nothing stays but what stored runs name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """``validate`` from end to end, on models made here."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Honest conversions of real nets, and the same answers broken."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

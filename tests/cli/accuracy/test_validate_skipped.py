@@ -1,7 +1,5 @@
 """``validate`` with samples it cannot read, outputs of other names, and full disks."""
 
-from __future__ import annotations
-
 import errno
 import json
 from pathlib import Path

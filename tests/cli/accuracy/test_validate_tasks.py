@@ -1,7 +1,5 @@
 """``validate --task`` of every kind, end to end, on models that only hand their input on."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The verb as a user runs it: real processes, real models, a store of its own."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

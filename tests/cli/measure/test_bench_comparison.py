@@ -1,7 +1,5 @@
 """bench --compare and noise: processes that end at once, with planted medians; some real ones."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

@@ -1,7 +1,5 @@
 """The verb ``build``, and engines given to ``bench``, on the stand-in for TensorRT."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from pathlib import Path

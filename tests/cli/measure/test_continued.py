@@ -1,7 +1,5 @@
 """compare --continue and bench --compare --continue: rounds that are added to recorded ones."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

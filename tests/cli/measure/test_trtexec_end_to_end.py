@@ -1,7 +1,5 @@
 """The verb, the runner, its workers and the backend, on the stand-in for TensorRT and CUDA."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The verb ``archive``, and archives given to the verbs that read."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

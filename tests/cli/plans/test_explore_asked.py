@@ -1,7 +1,5 @@
 """What ``explore`` shows and writes when asked: drawings, a page, limits, nodes, memory."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Files that ``explore`` writes for other programs, and what ``--json`` adds when asked."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``explore`` of a model: it is measured, its run is stored, and the executed graph is shown."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

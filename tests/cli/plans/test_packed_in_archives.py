@@ -1,7 +1,5 @@
 """Files packed with gzip inside archives open like plain ones."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile

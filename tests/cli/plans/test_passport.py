@@ -1,7 +1,5 @@
 """``enginescope explore --passport``, and what ``build`` and ``bench`` do with the file."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from pathlib import Path

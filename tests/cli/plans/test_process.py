@@ -1,7 +1,5 @@
 """``enginescope process`` on the stand-in for TensorRT."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """``report`` carries what was found of its runs' answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

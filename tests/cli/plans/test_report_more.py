@@ -1,7 +1,5 @@
 """What ``report`` takes beside a plan, as ``explore`` does: a GPU, the model, the build's log."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

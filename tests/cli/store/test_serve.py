@@ -1,7 +1,5 @@
 """The verb: addresses, tokens, what it says; a real process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

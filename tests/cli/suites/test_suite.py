@@ -1,7 +1,5 @@
 """``enginescope suite`` as a user runs it: cells in processes, killed, resumed, changed."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import json

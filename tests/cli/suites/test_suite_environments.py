@@ -1,7 +1,5 @@
 """Cells of a suite in another Python of this machine, with other versions of the libraries."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

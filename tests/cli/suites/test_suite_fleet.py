@@ -1,7 +1,5 @@
 """A suite whose cells are done elsewhere: the same rows as here."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

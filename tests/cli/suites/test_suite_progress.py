@@ -1,7 +1,5 @@
 """What is shown of a suite while it runs."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """compare on what was measured: comparisons, tags, runs, imported files."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """``enginescope gate`` on stored sets of runs."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterable

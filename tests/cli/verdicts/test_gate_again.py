@@ -1,7 +1,5 @@
 """``enginescope gate``: jobs that are inconclusive are measured again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

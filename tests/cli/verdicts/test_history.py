@@ -1,7 +1,5 @@
 """``enginescope history`` on stored runs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``enginescope lottery`` on the stand-in for TensorRT, and on ONNX Runtime."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from contextlib import ExitStack

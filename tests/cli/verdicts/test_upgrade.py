@@ -1,7 +1,5 @@
 """``enginescope upgrade`` with another Python of this machine, and with recorded runs."""
 
-from __future__ import annotations
-
 import json
 import stat
 import sys

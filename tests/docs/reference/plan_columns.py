@@ -1,7 +1,5 @@
 """The columns of a plan's data frame, and the limits of GPUs."""
 
-from __future__ import annotations
-
 from enginescope.analysis.plans.plan_columns import COLUMNS
 from enginescope.analysis.roofline.roofline import gpu_limits, known_gpus
 from tests.docs.reference.marked_page import table

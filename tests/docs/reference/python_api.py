@@ -1,7 +1,5 @@
 """The public names with their first lines, and every function with its parameters."""
 
-from __future__ import annotations
-
 import inspect
 
 import enginescope as es

@@ -1,7 +1,5 @@
 """Charts and graphs in a notebook: live where scripts run, a picture where they do not."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 

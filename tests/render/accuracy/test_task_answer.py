@@ -1,7 +1,5 @@
 """A task's figures in words and tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from enginescope.analysis.tasks.base import ScoredPart, TaskMetric, TaskScores

@@ -1,7 +1,5 @@
 """A side's answer in one sentence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

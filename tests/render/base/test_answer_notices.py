@@ -1,7 +1,5 @@
 """What page, Markdown and terminal show of an answer: notices, details, parts, long names."""
 
-from __future__ import annotations
-
 import sys
 
 from rich.console import Group

@@ -1,7 +1,5 @@
 """A column where nothing is known is on no output: page, Markdown, terminal."""
 
-from __future__ import annotations
-
 from enginescope.core.record import replace
 from enginescope.render.base.answer_tables import table_lines
 from enginescope.render.base.figures import TextTable

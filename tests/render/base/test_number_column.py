@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.render.base.data_table import number_column, number_text, places_for

@@ -1,7 +1,5 @@
 """What sides share is left out of their labels and said once; what differs stays."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.render.base.short_names import jobs_apart, told_apart

@@ -1,7 +1,5 @@
 """Where an error starts and what to keep in FP32: words, screens, pictures."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec

@@ -1,7 +1,5 @@
 """How many kinds of chart all pages have together: a reader learns each once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

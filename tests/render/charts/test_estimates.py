@@ -1,7 +1,5 @@
 """Estimates with their intervals: one row each, the reference, colors by kind."""
 
-from __future__ import annotations
-
 from enginescope.render.charts.estimates import Estimate, estimate_chart
 
 WORSE = Estimate(name="a.onnx: Latency", value=3.0, kind="worse", low=2.5, high=3.4)

@@ -1,7 +1,5 @@
 """The page of a comparison as a parser sees it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """The page of a comparison in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import compare

@@ -1,7 +1,5 @@
 """Two plans' graphs beside each other in a real browser: walk by key, selection, one camera."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import compare

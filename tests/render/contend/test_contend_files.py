@@ -1,7 +1,5 @@
 """A contention test as text, Markdown, JSON, page and notebook: the answer leads."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The figures and the screen of ``depth``, on comparisons made by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import json

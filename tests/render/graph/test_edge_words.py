@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.render.graph.node_labels import edge_labels, edge_titles

@@ -1,7 +1,5 @@
 """One picture of an answer for a slide."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """A load test on the terminal, in JSON and on its page."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What axe finds in the pages: nothing serious, in both themes, with everything unfolded."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Labels of axes at every width: none lies on another, and no two names look alike."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import DATA

@@ -1,7 +1,5 @@
 """The first screen in a browser: the picture of time, one selection, one search, keys."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

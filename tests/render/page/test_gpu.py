@@ -1,7 +1,5 @@
 """What is shown of a GPU's readings: words, pictures, page, files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

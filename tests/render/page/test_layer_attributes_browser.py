@@ -1,7 +1,5 @@
 """Every attribute of a layer is one hover away: tooltips, the graph's panel, the table, its CSV."""
 
-from __future__ import annotations
-
 import json
 import random
 

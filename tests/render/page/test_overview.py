@@ -1,7 +1,5 @@
 """Several runs over each other, before they are listed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

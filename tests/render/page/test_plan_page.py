@@ -1,7 +1,5 @@
 """The page over a plan that was not measured as a whole."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

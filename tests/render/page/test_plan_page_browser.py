@@ -1,7 +1,5 @@
 """Pages over plans in a real browser: charts, tables of any length, nothing asked for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

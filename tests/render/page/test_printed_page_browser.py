@@ -1,7 +1,5 @@
 """What a page over a plan has on paper."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Every kind of page at four widths: nothing cut, nothing hidden without a cue, links that land."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Numbers of layers, in words."""
 
-from __future__ import annotations
-
 from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.plans.plan_columns import plan_totals
 from enginescope.analysis.runs.run_view import RunView

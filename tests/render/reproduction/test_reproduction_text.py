@@ -1,7 +1,5 @@
 """An upgrade that ran again, as text, JSON and notebook: the answer leads, names are escaped."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The first screen of layers: groups over rows, layers by what can be won, the unknown apart."""
 
-from __future__ import annotations
-
 from html import unescape
 
 import pytest

@@ -1,7 +1,5 @@
 """The graph's part of the page, before any browser."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView

@@ -1,7 +1,5 @@
 """Sections on memory and precisions of a plan."""
 
-from __future__ import annotations
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine

@@ -1,7 +1,5 @@
 """What layers lose in a lower precision as text, Markdown, CSV, JSON, page and notebook."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

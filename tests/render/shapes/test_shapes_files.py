@@ -1,7 +1,5 @@
 """A sweep of shapes as text, JSON, Markdown, CSV, page and notebook: the answer leads."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The matrix of a suite: who is fastest, what a click opens, what sorts, filters and scrolls."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """A suite's page and screens."""
 
-from __future__ import annotations
-
 import html
 
 import pytest

@@ -1,7 +1,5 @@
 """The page, the maps and the files of a comparison of answers."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

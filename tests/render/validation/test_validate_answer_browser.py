@@ -1,7 +1,5 @@
 """The page of compared answers, and a report that carries some, in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView

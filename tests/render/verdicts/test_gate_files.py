@@ -1,7 +1,5 @@
 """A gate's answer as Markdown, JUnit XML and SARIF: escaped, and of the shape that readers want."""
 
-from __future__ import annotations
-
 import json
 import re
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """The page of histories in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.verdicts.history import histories

@@ -1,7 +1,5 @@
 """A ladder as text, JSON, page and notebook: the answer leads, names are escaped."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """One row for all models of an upgrade or jobs of a gate: their geometric mean."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """A ranking on the terminal, in JSON, Markdown and the page."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

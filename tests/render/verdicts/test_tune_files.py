@@ -1,7 +1,5 @@
 """A search for the fastest options as text, Markdown, CSV, JSON, page and notebook."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """An upgrade as text, Markdown, JSON, page and notebook: the answer leads, names are escaped."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Verdicts in words, on the terminal, as Markdown, JSON, CSV and on the page."""
 
-from __future__ import annotations
-
 import csv
 import json
 import operator

@@ -1,7 +1,5 @@
 """The charts of the report card: figures of trex's examples, hand-made plans, and every size."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The interactive graph in a real browser."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path
