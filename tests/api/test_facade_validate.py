@@ -129,7 +129,6 @@ def test_a_task_s_figures_come_with_it(tmp_path) -> None:
         scene(images, targets, f"p{number}", number)
     given = {"images": tmp_path / "images", "targets": targets}
     found = es.validate(net, task="depth?max_depth=8", task_limits={"d1": 1.1}, **given)
-    assert found.task is not None
     assert found.task.counted == 2
     assert 0 < found.task.sides[0].scores.values["d1"] < 1
     assert not found.passes

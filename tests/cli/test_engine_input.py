@@ -77,7 +77,6 @@ def test_times_by_name_go_before_those_beside(use) -> None:
     Path("net.profile.json").write_text(json.dumps(PROFILE))
     Path("mine.json").write_text(json.dumps([PROFILE[0], PROFILE[1]]))
     source = resolve_plan(str(engine), CompanionFiles(profile=Path("mine.json")))
-    assert source.profile is not None
     assert [one.name for one in source.profile.layers] == ["product"]
 
 

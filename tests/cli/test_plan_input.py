@@ -44,7 +44,6 @@ def test_a_plan_file_with_what_is_named_like_it(folder) -> None:
     assert (found.kind, found.where, found.name) == ("file", "engines/net.graph.json", "net")
     assert found.plan is not None
     assert found.profile is not None
-    assert found.whole is not None
     assert (found.whole.metric, found.whole.mean_ms) == ("gpu_compute", 1.5)
     assert [Path(one.path).name for one in found.artifacts] == [
         "net.graph.json",

@@ -207,7 +207,6 @@ class Folder:
         if line.endswith("&"):
             shell = ["bash", "-c", f"exec {line.removesuffix('&')}"]
             process = subprocess.Popen(shell, stderr=subprocess.PIPE, **options)
-            assert process.stderr is not None
             self._running.append(process)
             self.shown = process.stderr.readline()  # it listens when it has said so
             return 0

@@ -154,8 +154,7 @@ def test_the_way_to_compare_is_in_sight(tab, store, width: int) -> None:
     for number in range(60):
         store.save(a_run("many.onnx", id=f"run{number:03}", at=number))
     with served(store) as address:
-        size = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": False}
-        tab.send("Emulation.setDeviceMetricsOverride", **size)
+        tab.resize(width, 700)
         visit(tab, f"{address}/runs")
         box = "document.querySelector('[data-compare]').getBoundingClientRect()"
         assert tab.evaluate(f"{box}.top > 0 && {box}.bottom <= innerHeight")

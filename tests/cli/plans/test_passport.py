@@ -80,7 +80,6 @@ def test_a_run_of_the_engine_knows_its_build(built, verb, tmp_path) -> None:
     code, out, err = verb("bench", built, *QUICK, "--json")
     assert code == 0, err
     run = Store(tmp_path / "store").load("latest")
-    assert run.build is not None
     assert (run.build.precision, run.build.options["refit"]) == ("fp16", "1")
     assert run.build.from_cache
     assert "W-PASSPORT" not in out
@@ -158,7 +157,6 @@ def test_a_build_over_an_older_one_has_no_word_of_its_passport(built, verb, tmp_
     model = tmp_path / "net.onnx"
     assert verb("build", model, "-o", built, "--on", "trt", "--dim", "n=3")[0] == 0
     found = es.passport(built)
-    assert found.build is not None
     assert found.build.precision is None
     assert found.notices == ()
     assert json.loads((tmp_path / "net.engine.passport.json").read_bytes())["notices"] == []

@@ -109,7 +109,6 @@ def test_a_real_one_ends_when_it_is_told(tmp_path) -> None:
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     )
     try:
-        assert server.stderr is not None
         address = server.stderr.readline().split()[0]
         with urllib.request.urlopen(f"{address}/runs", timeout=30) as answer:
             assert b"/runs/abc" in answer.read()

@@ -251,7 +251,6 @@ def test_a_plot_keeps_its_width_and_shows_every_extreme(count, width) -> None:
 def test_a_flat_series_has_ticks_with_digits_that_it_carries(value: float) -> None:
     """Its axis had 1.500000 at every tick."""
     ends = flat_ends([value, value * (1 + 1e-7)])
-    assert ends is not None
     assert ends[1] - ends[0] >= 0.02 * value
     ticks = [line.split("┤")[0].strip() for line in dot_plot([value] * 9) if "┤" in line]
     assert all(len(one.strip("-−")) <= 5 for one in ticks), ticks

@@ -21,7 +21,6 @@ def gpus_part() -> str:
     rows = []
     for name in known_gpus():
         gpu = gpu_limits(name)
-        assert gpu is not None
         rates = (gpu.peak_tflops.get(kind) for kind in _KINDS)
         cells = ("" if rate is None else f"{rate:g}" for rate in rates)
         rows.append((name, f"{gpu.memory_gb_per_s:g}", *cells))

@@ -42,7 +42,6 @@ def report(values: dict[str, float | None], **more: Any) -> TaskReport:
 
 def test_the_least_classes_are_shown_of_many() -> None:
     table = class_table(report({"miou": 70.0, "error": 0.5}))
-    assert table is not None
     assert len(table.rows) == MOST_PARTS
     assert table.rows[0] == ("class 59", "41.00")
     assert table.title == "IoU % of the 40 least of 60"

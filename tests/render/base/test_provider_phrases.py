@@ -59,7 +59,6 @@ def test_a_share_is_whole_only_where_it_is() -> None:
 def test_many_operators_are_counted() -> None:
     left = share(CPU, 6, 6, A=1, B=1, C=1, D=1, E=1, F=1)
     line = placement_line(run_of([share(TRT, 6, 1), left], (), [TRT, CPU]))
-    assert line is not None
     assert line.endswith("A, B, C, D and 2 more kinds")
 
 
@@ -69,7 +68,6 @@ def test_an_older_runtime_counts_kernels() -> None:
         "TensorRT 1 kernel, 75.0 % of kernel time; CPU 1 kernel, 25.0 % of kernel time"
     )
     found = providers(PageSubject(RunView(run)))
-    assert found is not None
     assert "does not report" in "".join(found.notes)
 
 
@@ -82,7 +80,6 @@ def test_nothing_is_said_of_the_cpu_alone() -> None:
 def test_copies() -> None:
     run = replace(shared_out(), samples=(times("latency", 2.0), times("device_latency", 1.5)))
     line = device_line(RunView(run))
-    assert line is not None
     assert line.startswith("1.500 ms median without copies, 95 % CI")
     assert line.endswith("the copies take 0.500 ms (25 %)")
     assert device_line(RunView(shared_out())) is None
@@ -133,7 +130,6 @@ def test_facts_of_the_page() -> None:
 
 def test_the_section_has_what_was_left_and_why() -> None:
     found = providers(PageSubject(RunView(shared_out())))
-    assert found is not None
     shares, left = found.tables
     assert [one.title for one in shares.columns][:3] == ["Provider", "Nodes", "Nodes %"]
     columns = {one.title: one.values for one in left.columns}

@@ -49,7 +49,6 @@ def test_one_side_without_known_depth_has_two_panels() -> None:
 def test_medians_have_their_intervals() -> None:
     found = depth_benchmark(THREE)
     chart = latency_medians([(one.label, one.view) for one in found.sides])
-    assert chart is not None
     row = chart.spec["data"]["values"][1]
     assert row["value"] == found.sides[1].view.latency.median_ms
     assert row["low"] <= row["value"] <= row["high"]

@@ -75,7 +75,6 @@ def test_times_count_all_but_containers() -> None:
     )
     times = times_of(attribute(plan, Profile(source="trtexec", layers=layers)))
     assert times == Times(time_ms={7: 1.0, 8: 9.0}, sum_ms=4.0)
-    assert times is not None
     assert times.share_pct(7) == 25.0
     assert times.share_pct(1) is None
     assert times_of(None) is None

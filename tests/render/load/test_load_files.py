@@ -104,22 +104,12 @@ def test_json_has_answer_and_report() -> None:
 
 def test_figures_of_a_scenario_are_to_the_nanosecond() -> None:
     report = scenario("single-stream")
-    text = load_screen(report, 80)
-    assert report.loadgen is not None
-    assert f"{report.loadgen.percentile_ms:.6f} ms" in text
-
-
-def test_a_target_cannot_steer_the_terminal() -> None:
-    report = replace(single(), target="a\x1b[2Jb")
-    assert "\x1b" not in dict(scope_facts(report))["target"]
+    assert f"{report.loadgen.percentile_ms:.6f} ms" in load_screen(report, 80)
 
 
 @pytest.mark.parametrize("report", [single(), searched(), scenario("offline")])
-def test_the_page_leads_with_the_answer(report: LoadReport) -> None:
+def test_the_first_table_of_the_page_is_below_the_answer(report: LoadReport) -> None:
     page = load_page(report).decode()
-    answer = answer_text(report)
-    heading = page[page.index("<h1>") + 4 : page.index("</h1>")]
-    assert heading.replace("&lt;", "<").lower() == answer.lower()
     first = load_answer(report).tables[0]
     assert page.index("<h1>") < page.index(f"<caption>{first.title}")
 
@@ -129,11 +119,7 @@ def test_a_closed_loop_has_no_picture_of_parts() -> None:
     trial = report.trials[0]
     assert load_answer(report).charts == (parts_chart(trial),)
     assert parts_chart(trial) is not None
-    assert parts_chart(without_parts(trial)) is None
-
-
-def without_parts(trial):
-    return replace(trial, service=None, queueing=None, lateness=None)
+    assert parts_chart(replace(trial, service=None, queueing=None, lateness=None)) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import DATA, missing
-from tests.render.browser import chromium_tab
 from tests.render.every_page import SERVED, addresses, plan_page, report, write_pages
 from tests.render.page.test_widths_browser import draw_all, visit
 
@@ -40,12 +39,6 @@ def axe(tmp_path_factory) -> str:
     if ended.returncode != 0:
         missing(f"npm cannot install axe-core: {ended.stderr[-200:]}")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
-        yield made
 
 
 PLANS = {file.name: file for file in sorted(DATA.rglob("*.graph.json"))}

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.conftest import DATA
-from tests.render.browser import chromium_tab
 from tests.render.page.test_accessibility_browser import plan_page, report
 from tests.render.page.test_widths_browser import LABELS
 
@@ -12,22 +11,13 @@ pytestmark = pytest.mark.browser
 PAGES = {"report": report, **{one.name: one for one in sorted(DATA.rglob("*.graph.json"))}}
 
 
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
-        yield made
-
-
 @pytest.mark.parametrize("width", [1920, 1280, 800, 420])
 @pytest.mark.parametrize("name", PAGES)
 def test_labels_of_axes_keep_apart(tab, tmp_path, name, width) -> None:
     make = PAGES[name]
     path = tmp_path / "page.html"
     path.write_bytes(make() if callable(make) else plan_page(make))
-    tab.send(
-        "Emulation.setDeviceMetricsOverride",
-        width=width, height=900, deviceScaleFactor=1, mobile=False,
-    )  # fmt: skip
+    tab.resize(width, 900)
     tab.open(path)
     tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     tab.draw_all()

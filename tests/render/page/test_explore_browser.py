@@ -11,7 +11,6 @@ from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA
-from tests.render.browser import chromium_tab
 from tests.render.page.test_plan_page_browser import MANY, many_layers
 from tests.render.runs import measured_run
 
@@ -24,12 +23,6 @@ FOCUS = "document.querySelector('.icicle').dataset.focus"
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "plan.html"
     file = DATA / "trt86-h200" / "resnet18.graph.json"
@@ -38,18 +31,11 @@ def page(tmp_path_factory):
 
 
 @pytest.fixture
-def tab(browser, page):
-    browser.send("Page.navigate", url="about:blank")
-    browser.events.clear()
-    browser.open(page)
-    yield browser
-    assert browser.complaints() == []
-    assert browser.requests() in ([page.as_uri()], ["about:blank", page.as_uri()])
-
-
-def click(tab, x: float, y: float) -> None:
-    for kind in ("mousePressed", "mouseReleased"):
-        tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+def tab(tab, page):
+    tab.open(page)
+    yield tab
+    assert tab.complaints() == []
+    assert tab.requests() == [page.as_uri()]
 
 
 def press(tab, key: str) -> None:
@@ -74,7 +60,7 @@ def test_a_layer_of_the_picture_is_chosen_everywhere(tab) -> None:
     tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
     tip = tab.evaluate("document.querySelector('.tip').innerText")
     assert "µs" in tip
-    click(tab, x, y)
+    tab.click(x, y)
     name = tab.evaluate(PANEL)
     assert name in tip
     assert tab.evaluate(MARKED) == name
@@ -161,10 +147,10 @@ def test_keys_walk_the_picture_and_zoom(tab) -> None:
 
 
 def test_a_group_zooms_in_and_its_head_zooms_out(tab) -> None:
-    click(tab, *place(tab, 0.5, 1))
+    tab.click(*place(tab, 0.5, 1))
     inside = tab.evaluate(FOCUS)
     assert inside != "0"
-    click(tab, *place(tab, 0.5, 0))
+    tab.click(*place(tab, 0.5, 0))
     assert tab.evaluate(FOCUS) == "0"
 
 
@@ -217,7 +203,7 @@ def test_paper_has_every_tab(tab) -> None:
 def test_fifty_thousand_layers_are_few_rectangles(browser, tmp_path) -> None:
     path = tmp_path / "many.html"
     path.write_bytes(report_page([PageSubject(RunView(many_layers()))]))
-    browser.events.clear()
+    browser.reset()
     browser.open(path)
     drawn = browser.evaluate(
         "(() => { let count = 0; const real = CanvasRenderingContext2D.prototype.fillRect;"

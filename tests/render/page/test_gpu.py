@@ -163,5 +163,4 @@ def test_a_stored_run_keeps_its_gpu(tmp_path) -> None:
     store.save(gpu_run())
     loaded = RunView(store.load(gpu_run().id))
     assert loaded.energy == view().energy
-    assert loaded.run.gpu is not None
     assert loaded.run.gpu.others[0].pid == 42

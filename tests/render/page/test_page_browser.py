@@ -8,16 +8,9 @@ from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.render.html.page_frame import scripts
 from enginescope.render.page.page import report_page
-from tests.render.browser import chromium_tab
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def tab(tmp_path):
-    with chromium_tab(tmp_path / "profile") as made:
-        yield made
 
 
 def page_at(folder, *runs):
@@ -84,16 +77,7 @@ def test_first_screen_holds_the_headline_and_the_picture(tab, tmp_path) -> None:
     for what in (".headline", ".icicle canvas", ".where tbody tr"):
         box = f"document.querySelector('{what}').getBoundingClientRect()"
         assert tab.evaluate(f"{box}.bottom") <= 800
-    for width in (1280, 800, 420):
-        tab.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=800,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-        tab.until(f"innerWidth === {width}")
-        tab.until(f"document.documentElement.scrollWidth <= {width}")
+    tab.fits(1280, 800, 420)
 
 
 def test_the_layer_table_sorts_filters_and_stays_small(tab, tmp_path) -> None:

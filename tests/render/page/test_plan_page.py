@@ -66,7 +66,6 @@ def test_the_first_screen_is_about_layers_not_about_latency() -> None:
 def test_the_finding_with_most_at_stake_is_on_the_first_screen(recorded) -> None:
     page = page_of(recorded)
     subject = PageSubject(RunView(recorded))
-    assert subject.findings is not None
     worst = subject.findings.findings[0]
     assert f"{worst.code} " in page.words.split("Where to look")[-1]
     assert "#findings" in page.links
@@ -117,7 +116,6 @@ def test_findings_lead_to_their_layers(recorded) -> None:
     )
     assert column["leads_to"] == "layers"
     report = PageSubject(RunView(recorded)).findings
-    assert report is not None
     by_index = {layer.index: layer.name for layer in recorded.plan.layers}
     for one, row in zip(report.findings, column["rows_there"], strict=True):
         assert names[row] == by_index[one.layers[0]]
@@ -132,8 +130,6 @@ def test_the_roofline_wants_a_gpu(recorded) -> None:
     assert "L4, as given" not in page_of(recorded, gpu=gpu_limits("L4")).words
     assert "chart-roofline" in page.data["charts"]
     view = PageSubject(RunView(unknown), gpu=gpu_limits("H200")).plan
-    assert view is not None
-    assert view.roofline is not None
     lost = [us for us in table(page, "layers")["Above floor µs"] if us]
     worst = view.roofline.worst(len(view.roofline.layers))
     assert sorted(lost, reverse=True) == pytest.approx([1e3 * one.excess_ms for one in worst])

@@ -39,7 +39,6 @@ def test_the_headline() -> None:
 
 
 def rows_of(table: TextTable | None) -> list[dict[str, str]]:
-    assert table is not None
     return [dict(zip(table.headers, row, strict=True)) for row in table.rows]
 
 
@@ -56,7 +55,6 @@ def test_rows() -> None:
     assert [first["ms"], second["ms"]] == ["0.1250", "0.0625"]
     assert list(rows_of(group_table(UNTIMED, None))[0]) == ["finding", "code", "severity"]
     limited = group_table(TIMED, 1)
-    assert limited is not None
     assert (len(limited.rows), limited.left_out) == (1, 2)
 
 
@@ -94,7 +92,6 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
 
 def test_what_may_be_won_in_all() -> None:
     words = saving_words(TIMED)
-    assert words is not None
     assert words.startswith("These findings save at most 0.1875 ms of 0.5000 ms (37.5 %). --gpu")
     assert saving_words(UNTIMED) is None
     given = LintInput(

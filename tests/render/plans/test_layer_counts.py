@@ -45,5 +45,4 @@ def test_lint_and_explore_count_the_same_layers() -> None:
 
 def test_the_page_says_how_many_of_its_layers_the_graph_draws() -> None:
     section = layers(PageSubject(RunView(replace(imported_run(), plan=PLAN, profile=None))))
-    assert section is not None
     assert section.answer == "3 layers: 2 launch work, 1 launches nothing"

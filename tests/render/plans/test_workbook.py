@@ -41,7 +41,6 @@ def test_a_name_that_looks_like_a_formula_stays_text(sign) -> None:
     assert (cell.kind, cell.value, cell.is_formula) == ("s", name, False)
     styles = part(made, "xl/styles.xml")
     formats = styles.find("{*}cellXfs")
-    assert formats is not None
     assert formats[cell.style].get("quotePrefix") == "1"  # editing it makes no formula either
     assert formats[plain.style].get("quotePrefix") is None
 
@@ -57,10 +56,8 @@ def test_nothing_is_guessed_from_a_text(name) -> None:
 def test_the_header_stays_in_view_and_can_filter() -> None:
     sheet = part(book(("a" * 40, 1.0)), "xl/worksheets/sheet1.xml")
     pane = sheet.find(".//{*}pane")
-    assert pane is not None
     assert (pane.get("ySplit"), pane.get("state")) == ("1", "frozen")
     filtered = sheet.find(".//{*}autoFilter")
-    assert filtered is not None
     assert filtered.get("ref") == "A1:B2"
     widths = [float(one.get("width") or 0) for one in sheet.findall(".//{*}col")]
     assert 40 < widths[0] < 50
@@ -70,9 +67,7 @@ def test_the_header_stays_in_view_and_can_filter() -> None:
 def test_names_stay_in_view_and_paper_is_as_wide_as_the_table() -> None:
     sheet = part(book(("a", 1.0)), "xl/worksheets/sheet1.xml")
     pane, setup = sheet.find(".//{*}pane"), sheet.find(".//{*}pageSetup")
-    assert pane is not None
     assert (pane.get("xSplit"), pane.get("ySplit")) == ("1", "1")
-    assert setup is not None
     assert (setup.get("orientation"), setup.get("fitToHeight")) == ("landscape", "0")
 
 
@@ -123,7 +118,6 @@ def test_without_the_package_the_extra_is_named(monkeypatch) -> None:
 def test_equal_tables_make_equal_files_whenever_they_are_made() -> None:
     made = book(("a", 1.0))
     created = part(made, "docProps/core.xml").find("{*}created")
-    assert created is not None
     assert created.text == "2000-01-01T00:00:00Z"
     assert book(("a", 1.0)) == made
 

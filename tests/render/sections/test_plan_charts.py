@@ -20,8 +20,6 @@ def subject_of(plan: Plan, *, timed: bool = True) -> PageSubject:
 def test_a_small_plan_has_both() -> None:
     subject = subject_of(small_plan())
     kept, types = memory(subject), precisions(subject)
-    assert kept is not None
-    assert types is not None
     assert [one.key for one in kept.charts] == ["live-activations", "footprint-per-layer"]
     assert [one.key for one in types.charts] == ["precision-rollup", "latency-per-type"]
 
@@ -37,7 +35,6 @@ def test_what_is_unknown_has_words() -> None:
     plan = Plan(name="n", layers=(Layer(index=0, name="a", type="Pooling"),))
     subject = subject_of(plan, timed=False)
     kept, types = memory(subject), precisions(subject)
-    assert kept is not None
     assert types is not None
     assert (types.empty or "").startswith("The plan has no precisions")
     assert kept.empty == "The plan has no sizes of tensors."

@@ -15,7 +15,6 @@ def test_no_stamps_no_time_line() -> None:
 
 def test_a_typical_request_stands_between_its_neighbors() -> None:
     chart = request_timeline(trace([2.0, 2.0, 9.0, 2.0, 2.0, 2.0, 2.0]))
-    assert chart is not None
     assert chart.title == "One request of 7: 3.00 ms, compute 66.7 % of it"
     found = marks(chart)
     assert {one["request"] for one in found} == {f"{at} of 7" for at in (2, 3, 4, 5, 6)}
@@ -29,6 +28,5 @@ def test_a_typical_request_stands_between_its_neighbors() -> None:
     assert not {one["fill"] for one in own} & {one["fill"] for one in found if one not in own}
     assert len(chart.subtitle) == 1
     late = request_timeline(trace([2.0] * 5, enqueue_at=0.25, stream=1.0))
-    assert late is not None
     assert "differ by at least 0.250 ms" in late.subtitle[1]
     assert {one["lane"] for one in marks(late)} == {"enqueue (host)", "H2D", "compute"}

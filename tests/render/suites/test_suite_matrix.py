@@ -10,7 +10,6 @@ from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_answer import next_steps, suite_answer
 from enginescope.render.suites.suite_page import matrix_table, suite_page
 from enginescope.render.suites.suite_pareto import pareto_charts
-from tests.render.browser import Tab, chromium_tab
 from tests.suites.made import cell, result, row, timed
 
 
@@ -29,7 +28,6 @@ def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
     made = result([replace(each, runs=("r0", "r1", "r2")) for each in rows])
     (win,) = wins(made)
     assert (win.fastest.cell.spec, win.second and win.second.cell.spec) == ("trt", "ort-cuda")
-    assert win.interval is not None
     # both reach 1 % from their medians: √2 of that, on the logarithmic scale
     assert (round(win.interval.low, 4), round(win.interval.high, 4)) == (1.9719, 2.0285)
     said = suite_answer(made)
@@ -37,7 +35,6 @@ def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
     assert said.failed is None
 
     (single,) = wins(result(rows))  # one process a side: 5 % are assumed for each, as compare does
-    assert single.interval is not None
     reach = math.hypot(math.log(1.05), math.log(1.05), math.log(2.0285 / 2))
     assert single.interval.high == pytest.approx(2 * math.exp(reach), rel=1e-3)
 
@@ -45,7 +42,6 @@ def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
 def test_accuracy_stands_beside_speed() -> None:
     rows = [of("a", "ort-cpu", 4.0, error=0.0), of("a", "trt", 1.0, error=1.23e-6)]
     table = matrix_table(result(rows), {})
-    assert table is not None
     shown = {column.title: column.text(0) for column in table.columns}
     assert shown["ort-cpu"] == "4.00 ms · error 0"
     assert shown["trt"] == "1.00 ms · 4.00 × · error 1.2e-06"
@@ -56,7 +52,6 @@ def test_what_intervals_leave_open_is_inconclusive() -> None:
     assert not wins(made)[0].is_decided
     assert suite_answer(made).fastest.startswith("Inconclusive for a: trt is 1.02 × as fast")
     table = matrix_table(made, {})
-    assert table is not None
     shown = {column.title: column.text(0) for column in table.columns}
     assert shown["fastest"] == "inconclusive"
     assert {column.looks for column in table.columns if column.looks} == {("plain",)}
@@ -98,7 +93,6 @@ def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
     assert fastest.startswith("ort-cuda is fastest for a (2.00 × as fast as ort-cpu")
     assert fastest.endswith("; not ranked, since FP16 runs as FP32: 1 cell of ort-cpu:fp16")
     table = matrix_table(made, {})
-    assert table is not None
     shown = {column.title: column.text(0) for column in table.columns}
     assert shown["ort-cpu:fp16"] == "1.00 ms · 4.00 × · not FP16"
     assert wins(result([lost]))[0].fastest.cell.spec == "ort-cpu:fp16"
@@ -153,7 +147,6 @@ def test_fp16_that_runs_as_fp32_is_not_ranked() -> None:
     rows.append(of("a", "trt:fp16", 9.5, error=1e-4))
     rows[1] = replace(rows[1], warnings=("W-NOT-FP16",))
     (chart,) = pareto_charts(result(rows))
-    assert chart.table is not None
     said = {line[0]: line[4] for line in chart.table.rows}
     assert said == {
         "ort-cpu": "no backend is faster and closer",
@@ -173,7 +166,6 @@ def test_the_line_joins_what_no_backend_beats_in_both() -> None:
         ]
     )
     (chart,) = pareto_charts(made)
-    assert chart.table is not None
     beaten = {line[0]: line[4] == "beaten in both" for line in chart.table.rows}
     assert [name for name, is_beaten in beaten.items() if is_beaten] == ["ort-cuda:fp16"]
     assert len(beaten) == 4
@@ -196,28 +188,23 @@ def zoo() -> SuiteResult:
 
 
 @pytest.fixture
-def tab(tmp_path):
+def tab(tab, tmp_path):
     page = tmp_path / "suite.html"
     page.write_bytes(suite_page(zoo()))
-    with chromium_tab(tmp_path / "profile") as made:
-        made.open(page)
-        yield made
-        assert made.complaints() == []
+    tab.open(page)
+    yield tab
+    assert tab.complaints() == []
 
 
 LINES = "[...document.querySelectorAll('#table-matrix tbody tr:not(.spacer)')]"
 MODELS = f"{LINES}.map((line) => line.cells[0].textContent)"
 
 
-def click(tab: Tab, place: str) -> None:
-    tab.evaluate(f"{place}.click()")
-
-
 @pytest.mark.browser
 def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
     panel = "document.getElementById('cell')"
     assert not tab.evaluate(f"{panel}.open")
-    click(tab, f"{LINES}[3].querySelectorAll('a')[2]")  # the one that failed
+    tab.evaluate(f"{LINES}[3].querySelectorAll('a')[2].click()")  # the one that failed
     tab.until(f"{panel}.open")
     assert tab.evaluate(f"{panel}.querySelector('h2').textContent") == "net03 · trt:int8"
     assert "4 GiB" in tab.evaluate(f"{panel}.textContent")
@@ -226,17 +213,16 @@ def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
     tab.until(f"{panel}.querySelector('h2').textContent === 'net04 · trt:fp16'")
     said = tab.evaluate(f"[...{panel}.querySelectorAll('code')].map((one) => one.textContent)")
     assert said == ["enginescope report rnet04-trt:f"]
-    press = {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27}
-    tab.send("Input.dispatchKeyEvent", type="keyDown", **press)
-    tab.send("Input.dispatchKeyEvent", type="keyUp", **press)
+    escape = {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27}
+    tab.send("Input.dispatchKeyEvent", type="keyDown", **escape)
+    tab.send("Input.dispatchKeyEvent", type="keyUp", **escape)
     tab.until(f"!{panel}.open && location.hash === ''")
 
 
 @pytest.mark.browser
 def test_a_cell_is_found_again_by_its_address(tab) -> None:
     address = tab.evaluate("location.href")
-    tab.send("Page.navigate", url="about:blank")
-    tab.send("Page.navigate", url=f"{address}#cell-net07-ort-cpu-None")
+    tab.visit(f"{address}#cell-net07-ort-cpu-None")
     tab.until("document.getElementById('cell')?.open")
     assert tab.evaluate("document.querySelector('#cell h2').textContent") == "net07 · ort-cpu"
 
@@ -245,13 +231,13 @@ def test_a_cell_is_found_again_by_its_address(tab) -> None:
 def test_the_matrix_sorts_and_filters(tab) -> None:
     assert tab.evaluate(MODELS)[:2] == ["net00", "net01"]
     head = "[...document.querySelectorAll('#table-matrix thead button')]"
-    click(tab, f"{head}.find((one) => one.textContent === 'ort-cpu')")
+    tab.evaluate(f"{head}.find((one) => one.textContent === 'ort-cpu').click()")
     assert tab.evaluate(MODELS)[0] == "net00"  # falling
-    click(tab, f"{head}.find((one) => one.textContent === 'ort-cpu')")
+    tab.evaluate(f"{head}.find((one) => one.textContent === 'ort-cpu').click()")
     assert tab.evaluate(MODELS)[0] == "net19"
-    click(tab, "document.querySelector('#table-matrix input[type=checkbox]')")
+    tab.evaluate("document.querySelector('#table-matrix input[type=checkbox]').click()")
     assert tab.evaluate(MODELS) == ["net03"]
-    click(tab, "document.querySelector('#table-matrix input[type=checkbox]')")
+    tab.evaluate("document.querySelector('#table-matrix input[type=checkbox]').click()")
     field = "document.querySelector('#table-matrix input[type=search]')"
     tab.evaluate(f"{field}.value = 'net1'; {field}.dispatchEvent(new Event('input'))")
     assert len(tab.evaluate(MODELS)) == 10
@@ -260,8 +246,7 @@ def test_the_matrix_sorts_and_filters(tab) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1920, 1280, 800, 420])
 def test_columns_that_do_not_fit_scroll_under_the_first(tab, width: int) -> None:
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    tab.send("Emulation.setDeviceMetricsOverride", **size)
+    tab.resize(width, 900)
     tab.evaluate("document.querySelector('#table-matrix .rows').scrollLeft = 1e6")
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     first = f"{LINES}[0].cells[0].getBoundingClientRect()"

@@ -17,7 +17,6 @@ from enginescope.render.suites.suite_answer import (
     weakness_sentence,
 )
 from enginescope.render.suites.suite_page import matrix_table, suite_page
-from tests.render.browser import chromium_tab
 from tests.suites.made import cell, result, row, timed
 
 EVIL = "<script>alert(1)</script>"
@@ -88,7 +87,6 @@ def test_cells_have_the_class_of_their_ratio_to_the_best_of_the_row() -> None:
     specs = ("ort-cpu", "trt", "fake", "ort-cuda", "ort-trt")
     made = result([timed(cell("m", spec), 2.0**at) for at, spec in enumerate(specs)])
     grid = matrix_table(made, {})
-    assert grid is not None
     assert [one.looks for one in grid.columns if one.looks] == [
         (look,) for look in ("best", "far", "slow", "slow", "slowest")
     ]
@@ -116,14 +114,11 @@ def test_what_weakens_figures_is_said_and_marked() -> None:
     quiet = timed(cell("b"), 2.0, warnings=("W-OUTLIERS",))
     assert weakness_sentence(result([timed(cell("c"), 1.0)])) is None
     said = weakness_sentence(result([loud, quiet]))
-    assert said is not None
     assert said.startswith("warnings in 2 cells: W-OUTLIERS 2, W-LOAD 1; !: ")
     assert UNSTABLE in said
     grid = matrix_table(result([loud, quiet]), {})
-    assert grid is not None
     assert grid.columns[-1].meaning == f"{loud.cell.spec}; !: {UNSTABLE}"
     calm = matrix_table(result([quiet]), {})
-    assert calm is not None
     assert calm.columns[-1].meaning == quiet.cell.spec
     assert [cell_text(one.cells[0]) for one in matrix(result([loud, quiet]))] == [
         "2.00 ms !",
@@ -212,14 +207,13 @@ def test_names_that_stay_long_are_shortened_in_their_middle() -> None:
 
 
 @pytest.mark.browser
-def test_two_thousand_cells_in_a_browser(tmp_path) -> None:
+def test_two_thousand_cells_in_a_browser(tab, tmp_path) -> None:
     page = tmp_path / "suite.html"
     page.write_bytes(suite_page(zoo(1_000)))
-    with chromium_tab(tmp_path / "profile") as tab:
-        tab.open(page)
-        heading = tab.evaluate("document.querySelector('h1').textContent")
-        assert heading.startswith("ort-cuda is fastest for 1,000 of 1,000 models (4.00")
-        rows = "document.querySelectorAll('#table-matrix tbody tr:not(.spacer)').length"
-        assert tab.evaluate(rows) <= 300  # of 1,002, as printing does
-        assert tab.requests() == [page.as_uri()]
-        assert tab.complaints() == []
+    tab.open(page)
+    heading = tab.evaluate("document.querySelector('h1').textContent")
+    assert heading.startswith("ort-cuda is fastest for 1,000 of 1,000 models (4.00")
+    rows = "document.querySelectorAll('#table-matrix tbody tr:not(.spacer)').length"
+    assert tab.evaluate(rows) <= 300  # of 1,002, as printing does
+    assert tab.requests() == [page.as_uri()]
+    assert tab.complaints() == []

@@ -58,8 +58,6 @@ def found(*sides: ValidatedSide) -> Validation:
 
 
 def worst_of(one: ValidatedSide) -> WorstAnswer:
-    assert one.diff is not None
-    assert one.diff.worst is not None
     at = one.diff.worst.sample
     noisy = DEPTH[at] + np.float32(0.1)
     return WorstAnswer(
@@ -216,7 +214,6 @@ def test_a_task_s_table_has_the_same_names() -> None:
 def test_maps_share_a_scale_and_vectors_have_none() -> None:
     bad = side("b", 0.5)
     panels = panels_of(worst_of(bad))
-    assert panels is not None
     assert panels.panels[0].range_text == panels.panels[1].range_text
     assert panels.panels[2].range_text == "0 … 0.1"
     vector = tensor(SCORES[0], "scores")
