@@ -47,31 +47,22 @@ def test_placement_in_a_line() -> None:
         "TensorRT 57 nodes (95.0 %) in 2 subgraphs, 99.0 % of kernel time; "
         "CPU 3 nodes (5.00 %), 1.00 % of kernel time: NonMaxSuppression ×2, Gather"
     )
-
-
-def test_a_share_is_whole_only_where_it_is() -> None:
     line = placement_line(run_of([share(TRT, 9_999, 1), share(CPU, 1, 1, Shape=1)], (), [TRT, CPU]))
     assert line is not None
     assert "99.99 %" in line
     assert "CPU 1 node (0.0100 %): Shape" in line
-
-
-def test_many_operators_are_counted() -> None:
     left = share(CPU, 6, 6, A=1, B=1, C=1, D=1, E=1, F=1)
     line = placement_line(run_of([share(TRT, 6, 1), left], (), [TRT, CPU]))
     assert line.endswith("A, B, C, D and 2 more kinds")
 
 
-def test_an_older_runtime_counts_kernels() -> None:
+def test_an_older_runtime_counts_kernels_and_nothing_is_said_of_the_cpu_alone() -> None:
     run = run_of((), [layer(0, TRT, 3.0), layer(1, CPU, 1.0)], [TRT, CPU])
     assert placement_line(run) == (
         "TensorRT 1 kernel, 75.0 % of kernel time; CPU 1 kernel, 25.0 % of kernel time"
     )
     found = providers(PageSubject(RunView(run)))
     assert "does not report" in "".join(found.notes)
-
-
-def test_nothing_is_said_of_the_cpu_alone() -> None:
     run = run_of([share(CPU, 9, 9, Conv=9)], (), [CPU])
     assert placement_line(run) is None
     assert providers(PageSubject(RunView(run))) is None

@@ -98,27 +98,21 @@ def test_layers_that_add_up_to_more_are_said_so() -> None:
     assert "more than the median latency of" in text
 
 
-def test_failed_run_shows_outcome_cause_next_step_and_log() -> None:
+def test_screen_of_a_failed_run_and_of_one_without_samples() -> None:
     text = summary_text(RunView(failed_run()))
     assert "  outcome    crashed (signal 11)" in text
     assert "  why        the worker died while loading the model" in text
     assert "  next       run it with --verbose" in text
     assert "  | Fatal Python error: Segmentation fault" in text
     assert "median" not in text
-
-
-def test_run_without_samples_says_so() -> None:
     assert "none: this run has no samples" in summary_text(RunView(measured_run(samples=())))
 
 
-def test_notices_carry_a_mark_and_their_code() -> None:
+def test_notices_carry_a_mark_and_their_code_and_brackets_stay() -> None:
     text = summary_text(RunView(measured_run()))
     assert "  ! other load: 0.8 of 2 cores busy (W-LOAD)" in text
     assert "  · data: batch became 1 (I-DYNAMIC-SHAPE)" in text
     assert text.index("W-LOAD") < text.index("I-DYNAMIC-SHAPE")
-
-
-def test_square_brackets_in_names_and_messages_are_shown_as_they_are() -> None:
     job = Job(subject=Subject(name="[red]x[/red].onnx"), backend=BackendSpec(name="ort-cpu"))
     notice = Notice(code="W-X", message="input [bold]data[/bold]")
     text = summary_text(RunView(measured_run(job=job, notices=(notice,))))
@@ -126,16 +120,13 @@ def test_square_brackets_in_names_and_messages_are_shown_as_they_are() -> None:
     assert "[bold]data[/bold]" in text
 
 
-def test_colour_only_when_asked() -> None:
+def test_colour_only_when_asked_and_not_for_a_stream_that_is_no_terminal() -> None:
     view = RunView(measured_run())
     assert "\x1b[" not in summary_text(view)
     colored = summary_text(view, color=True)
     assert "\x1b[" in colored
     plain = re.sub(r"\x1b\[[0-9;]*m", "", colored)
     assert [line.rstrip() for line in plain.splitlines()] == summary_text(view).splitlines()
-
-
-def test_show_writes_plain_text_to_a_stream_that_is_no_terminal() -> None:
     stream = io.StringIO()
     show(summary(RunView(measured_run()), width=80), stream)
     assert "\x1b[" not in stream.getvalue()
@@ -244,24 +235,18 @@ def test_options_that_all_runs_share_are_said_below_the_table(width: int) -> Non
     assert " ".join(lines[4:]) == said
 
 
-def test_an_interval_of_no_width_has_no_digits_for_it() -> None:
-    assert range_text(0.545776, 0.545776) == "0.5458 … 0.5458"
-
-
-def test_table_sets_numbers_flush_right() -> None:
+def test_table_sets_numbers_flush_right_and_an_interval_of_no_width_has_no_digits_for_it() -> None:
     text = as_text(table(("name", "ms"), [("a", "1"), ("b", "100")], right=("ms",)), width=40)
     lines = text.splitlines()
     assert lines[2].endswith("  1")
     assert lines[3].endswith("100")
+    assert range_text(0.545776, 0.545776) == "0.5458 … 0.5458"
 
 
-def test_sparkline_shows_the_range_and_what_lies_beyond() -> None:
+def test_sparkline_shows_the_range_what_lies_beyond_and_a_single_sample() -> None:
     text = summary_text(RunView(measured_run()))
     (line,) = [line for line in text.splitlines() if "█" in line]
     assert re.fullmatch(r" {13}[▁▂▃▄▅▆▇█ ]{8,32}   3\.\d+ … \d\.\d+ ms; 1 above", line)
-
-
-def test_sparkline_of_a_single_sample_is_seen() -> None:
     one = replace(
         measured_run().samples[0],
         values_ms=measured_run().samples[0].values_ms[:1],

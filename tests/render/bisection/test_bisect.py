@@ -163,7 +163,7 @@ def test_the_picture_has_a_point_for_each_error_and_words_for_the_rest() -> None
     assert error_growth(bisected(error("a", 0.0)), "g") is None
 
 
-def test_the_data_can_be_written_and_keep_what_is_not_finite_apart() -> None:
+def test_the_data_can_be_written_and_keeps_what_is_not_finite_apart() -> None:
     found = overflown()
     steps = (replace(found.steps[0], own_error=float("inf")), *found.steps[1:])
     data = json.loads(msgspec.json.encode(bisect_data(replace(found, steps=steps))))
@@ -171,6 +171,9 @@ def test_the_data_can_be_written_and_keep_what_is_not_finite_apart() -> None:
     assert data["first_not_finite"] == "b_out"
     assert [one["own_is_finite"] for one in data["growth"]] == [False, None, None, None]
     assert data["growth"][0]["own_error_to_spread"] is None
+    inside = inside_part(overflown(), "s")
+    assert "own" not in inside.tables[0].known().headers
+    assert [chart.key for chart in inside.charts] == ["s-growth"]
 
 
 def trials() -> PrecisionTrials:
@@ -235,9 +238,3 @@ def test_the_front_is_told_in_the_data() -> None:
     data = json.loads(msgspec.json.encode(precision_data(trials())))
     assert [one["on_front"] for one in data["trials"]] == [False, True, True, False, True]
     assert data["suggested"]["kept_nodes"] == ["b"]
-
-
-def test_the_page_leaves_out_a_column_of_nothing() -> None:
-    inside = inside_part(overflown(), "s")
-    assert "own" not in inside.tables[0].known().headers
-    assert [chart.key for chart in inside.charts] == ["s-growth"]

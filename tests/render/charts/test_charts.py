@@ -64,6 +64,8 @@ def test_distribution_counts_every_sample_once() -> None:
     (outside,) = re.findall(r"Samples outside the scale: (\d+) above", " ".join(chart.subtitle))
     assert sum(one["n"] for one in bars) + int(outside) == 600
     assert max(one["high"] for one in bars) < 31
+    chart = latency_distribution(run_of([2.0] * 50))
+    assert sum(one["n"] for one in chart.spec["layer"][0]["data"]["values"]) == 50
 
 
 def test_a_skewed_distribution_has_a_logarithmic_axis() -> None:
@@ -113,11 +115,6 @@ def test_no_line_of_the_distribution_crosses_the_label_of_another(values) -> Non
         assert not any(ends[0] < other["x"] < ends[1] for other in above)
 
 
-def test_distribution_of_equal_values() -> None:
-    chart = latency_distribution(run_of([2.0] * 50))
-    assert sum(one["n"] for one in chart.spec["layer"][0]["data"]["values"]) == 50
-
-
 def test_series_shows_each_sample_and_marks_those_beyond_the_edge() -> None:
     chart = latency_series(RunView(measured_run()))
     assert chart.title == "Latency over the run: each of 600 samples"
@@ -162,16 +159,13 @@ def test_layers_keep_the_colour_of_their_precision() -> None:
     assert EVIL in [one["name"] for one in chart.spec["data"]["values"]]
 
 
-def test_layers_stop_at_topk_and_say_what_share_that_is() -> None:
+def test_layers_stop_at_topk_and_those_without_work_are_not_counted(shared) -> None:
+    """TensorRT 8.6 lists 47 constants and a no-op with a time of 0 beside 105 layers that work."""
     chart = layer_bars(RunView(measured_run()).layers, top=3)
     rows = chart.spec["data"]["values"]
     assert [one["row"] for one in rows] == ["00000", "00001", "00002"]
     assert chart.subtitle[0].startswith("The 3 slowest of 40 timed layers: ")
     assert chart.spec["layer"][0]["encoding"]["color"]["legend"]["title"] == "kind of work"
-
-
-def test_layers_without_work_are_not_counted_as_timed(shared) -> None:
-    """TensorRT 8.6 lists 47 constants and a no-op with a time of 0 beside 105 layers that work."""
     folder = shared / "trt86-h100-trtexec"
     plan, _ = parse_plan((folder / "real.graph.json").read_bytes(), "net")
     profile, _ = parse_profile((folder / "real.profile.json").read_bytes(), "net")
@@ -179,16 +173,12 @@ def test_layers_without_work_are_not_counted_as_timed(shared) -> None:
     assert chart.subtitle[0].startswith("The 30 slowest of 105 timed layers: ")
 
 
-def test_layers_of_which_only_times_are_known_have_no_colours_to_explain() -> None:
+def test_layers_are_bars_of_their_own_without_colours_where_only_times_are_known() -> None:
     run = measured_run()
     bare = tuple(replace(one, kind=None) for one in run.profile.layers)
     chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=bare))))
     assert chart.title == "Layers by time"
     assert chart.spec["layer"][0]["encoding"]["color"]["legend"] is None
-
-
-def test_layers_with_the_same_name_are_bars_of_their_own() -> None:
-    run = measured_run()
     same = tuple(replace(one, name="same") for one in run.profile.layers[:4])
     chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=same))))
     assert len({one["row"] for one in chart.spec["data"]["values"]}) == 4

@@ -29,7 +29,7 @@ def evil_run() -> Run:
     return b.run(EVIL)
 
 
-def test_the_answer_is_the_heading() -> None:
+def test_the_answer_is_the_heading_and_next_steps_are_those_of_the_terminal() -> None:
     page = page_of(run_a(), run_b())
     assert page.headings[0].startswith("The layers of B take 28.7 % less time in the profiles")
     for words in (
@@ -38,9 +38,6 @@ def test_the_answer_is_the_heading() -> None:
         "Reformats that only A",
     ):
         assert words in page.words
-
-
-def test_the_next_steps_are_those_of_the_terminal() -> None:
     steps = (("over time", "enginescope history"),)
     page = compare_page(compare([run_a(), run_b()]), Chosen(), steps=steps).decode()
     assert "over time: <code>enginescope history</code>" in page
@@ -59,13 +56,10 @@ def test_nothing_from_outside_and_nothing_twice() -> None:
         assert one.csp_source in page.policy
 
 
-def test_charts_have_places_and_tables() -> None:
+def test_the_waterfall_leads_from_a_to_b() -> None:
     page = page_of(run_a(), run_b())
     assert set(page.data["charts"]) == {"chart-waterfall"}
     assert set(page.data["charts"]) <= set(page.ids)
-
-
-def test_the_waterfall_leads_from_a_to_b() -> None:
     rows = page_of(run_a(), run_b()).data["charts"]["chart-waterfall"]["data"]["values"]
     first, *steps, last = rows
     assert (first["start"], last["start"]) == (5.875, 4.1875)

@@ -46,7 +46,7 @@ def test_a_busy_machine_is_said_first() -> None:
     )
 
 
-def test_the_matrix_has_the_slowed_in_rows() -> None:
+def test_the_matrix_has_the_slowed_in_rows_and_a_column_of_all() -> None:
     matrix, sets, times = contend_answer(report(SLOWED)).tables
     assert matrix.headers == ("Slowed", "beside A", "beside B")
     assert matrix.rows[0][:2] == ("A", "—")
@@ -54,9 +54,6 @@ def test_the_matrix_has_the_slowed_in_rows() -> None:
     assert matrix.rows[1][1].startswith("1.50 (")
     assert sets.rows[0][0] == "A + B"
     assert [row[0] for row in times.rows] == ["A", "A beside B", "B", "B beside A"]
-
-
-def test_three_contenders_have_a_column_of_all() -> None:
     matrix, sets, _ = contend_answer(report({("C", "A"): 4.0}, count=3)).tables
     assert matrix.headers[-1] == "beside all"
     assert matrix.rows[2][1].startswith("4.0")

@@ -50,7 +50,7 @@ def test_a_screen_fits(report: LoadReport, width: int) -> None:
     assert any("ms" in line or "Latency" in line for line in lines)
 
 
-def test_a_search_names_each_rate_and_what_is_inconclusive() -> None:
+def test_a_search_names_each_rate_in_every_form() -> None:
     text = load_screen(searched(), 100)
     rows = [line.split() for line in text.splitlines()[2:5]]
     assert [row[:2] for row in rows] == [
@@ -59,6 +59,14 @@ def test_a_search_names_each_rate_and_what_is_inconclusive() -> None:
         ["200", "missed"],
     ]
     assert "110 queries/s inconclusive" in answer_text(searched())
+    text = load_markdown(searched()).decode()
+    assert text.startswith("### enginescope: highest rate that meets p99")
+    assert "| Queries/s | Verdict |" in text
+    document = json.loads(load_json(searched()))
+    assert document["verdict"] == "met"
+    assert document["passed"] is True
+    assert document["report"]["inconclusive"] == [110.0]
+    assert document["report"]["steps"][0]["trials"][0]["latency"]["metric"] == "latency"
 
 
 def test_a_late_run_is_marked() -> None:
@@ -80,29 +88,12 @@ def test_a_search_says_how_many_queries_extend_the_duration() -> None:
     assert dict(scope_facts(counted))["arrivals"] == "Poisson, seed 0, 100 queries"
 
 
-def test_markdown_has_the_answer_and_each_run() -> None:
-    text = load_markdown(searched()).decode()
-    assert text.startswith("### enginescope: highest rate that meets p99")
-    assert "| Queries/s | Verdict |" in text
-
-
-def test_a_scenario_that_does_not_pass_says_what_is_missing() -> None:
+def test_scenarios_have_exact_figures_and_say_what_is_missing() -> None:
     report = scenario("server")
     figures = replace(report.loadgen, is_passed=False, needed=report.loadgen.queries + 1)
     text = answer_text(replace(report, loadgen=figures))
     needed = f"{figures.needed:,}"
     assert text.endswith(f"; the run does not pass: early stopping needs {needed} queries")
-
-
-def test_json_has_answer_and_report() -> None:
-    document = json.loads(load_json(searched()))
-    assert document["verdict"] == "met"
-    assert document["passed"] is True
-    assert document["report"]["inconclusive"] == [110.0]
-    assert document["report"]["steps"][0]["trials"][0]["latency"]["metric"] == "latency"
-
-
-def test_figures_of_a_scenario_are_to_the_nanosecond() -> None:
     report = scenario("single-stream")
     assert f"{report.loadgen.percentile_ms:.6f} ms" in load_screen(report, 80)
 

@@ -209,9 +209,6 @@ def test_empty_parts_have_words() -> None:
     assert "This run has no samples: nothing was timed." in page.words
     assert "No layer profile: layers cannot be timed." in page.words
     assert page.data["charts"] == {}
-
-
-def test_a_plan_without_times_shows_its_layers() -> None:
     page = page_of(imported_run(profile=None))
     assert "No layer profile: layers cannot be timed." in page.words
     assert "Reformat | copy" in page.words

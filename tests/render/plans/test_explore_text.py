@@ -62,14 +62,10 @@ def test_activations_that_nothing_is_known_of() -> None:
     assert "not known read" not in flat
 
 
-def test_the_slowest_first_with_like_decimals() -> None:
+def test_tables_and_their_rows() -> None:
     text = shown(timed(), 120)
     rows = text.split("Slowest layers")[1].splitlines()[3:6]
     assert [row.split()[0] for row in rows] == ["0.2586", "0.0414", "0.0000"]
-
-
-def test_tables() -> None:
-    text = shown(timed(), 120)
     for title in (
         "Time by type",
         "Time by precision",
@@ -82,9 +78,6 @@ def test_tables() -> None:
         assert title in text
     assert "(W-TIMES-UNMATCHED)" in text
     assert "(not in the plan)" in text
-
-
-def test_more_than_fits_is_counted() -> None:
     text = shown(timed(), top=1)
     assert "and 3 more" in text
     assert "Weights and activations" in text
@@ -99,15 +92,12 @@ def test_a_plan_without_times_says_how_to_get_them() -> None:
     assert " ms " not in text.split("Layers by their order")[1]
 
 
-def test_names_only_says_how_to_build() -> None:
+def test_names_only_says_how_to_build_and_shows_the_slowest_it_has_times_of() -> None:
     plan, notices = parse_plan(plans.encoded(plans.names_only()), "a.json")
     text = shown(explore("net", plan, None), notices=notices)
     assert "--profilingVerbosity=detailed" in text
     assert "I-NAMES-ONLY" not in text  # said once
     assert "Layers by" not in text
-
-
-def test_names_only_with_times_shows_the_slowest() -> None:
     plan, _ = parse_plan(plans.encoded(plans.names_only()), "a.json")
     times = Profile(source="trtexec", layers=(LayerTiming(index=0, name="head", mean_ms=1.0),))
     text = shown(explore("net", plan, times))

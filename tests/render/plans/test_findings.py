@@ -151,21 +151,18 @@ def test_sarif() -> None:
     assert len(prints) == len(run["results"])
 
 
-def test_sarif_of_a_run_and_of_a_whole_path() -> None:
+def test_sarif_has_a_place_for_every_source_and_none_without_findings() -> None:
     stored = json.loads(findings_sarif([linted("abc123", is_file=False)]))
     assert "physicalLocation" not in stored["runs"][0]["results"][0]["locations"][0]
     whole = json.loads(findings_sarif([linted("/tmp/x y.json")]))
     place = whole["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "file:///tmp/x%20y.json"
-
-
-def test_sarif_of_nothing_found() -> None:
     bare = replace(TIMED, findings=())
     document = json.loads(findings_sarif([Linted(source="x", plan=PLAN, report=bare)]))
     assert document["runs"][0]["results"] == []
 
 
-def test_sarif_names_what_a_cause_explains() -> None:
+def test_sarif_names_what_a_cause_explains_and_braces_are_no_arguments() -> None:
     made = plan(
         layer("Convolution", "in FP16 1x64x8x8", "a FP16 1x12x8x8", tactic_name="x_simt", name="c")
     )
@@ -173,9 +170,6 @@ def test_sarif_names_what_a_cause_explains() -> None:
     document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))
     (one,) = document["runs"][0]["results"]
     assert one["properties"]["symptoms"] == ["PLAN101 c does not use tensor cores"]
-
-
-def test_braces_of_names_are_no_arguments_in_sarif() -> None:
     made = plan(layer("Slice", "in FP16", "out FP32", name="{ForeignNode[a...b]}"))
     report = lint(LintInput(plan=made), LintConfig(select=("PLAN105",)))
     document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))

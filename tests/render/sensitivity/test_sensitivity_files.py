@@ -143,6 +143,8 @@ def test_the_layer_that_fails_is_named_first_and_kept() -> None:
     assert facts["order"].startswith("by error per time saved")
     assert "3 of 4 (proposed)" in on_front(found)
     assert facts["evidence"] == "interleaved processes, 8 rounds"
+    found = report(to="int8", use=None)
+    assert "nodes_to_exclude=['loud']" in dict(scope_facts(found))["use"]
 
 
 def test_harmless_layers_are_not_ranked_and_cost_time() -> None:
@@ -162,7 +164,7 @@ def test_equals_share_a_rank_and_infinities_come_first_without_a_figure() -> Non
     assert "NaN or infinite" in layer_table(found).rows[0]
 
 
-def test_what_is_not_measured_says_so() -> None:
+def test_what_was_not_reached_or_measured_says_so_in_one_row() -> None:
     late = {"state": "unreached", "passes": None, "is_finite": None, "why": "no time"}
     found = report((layer("a", 0.3, None), layer("b", None, None, **late)), factor=None)
     assert found.is_harmless is False
@@ -176,10 +178,6 @@ def test_what_is_not_measured_says_so() -> None:
     assert answer_text(found).startswith("inconclusive for net.onnx: ")
     known = report((layer("a", 0.3, None), layer("b", 0.4, None)), factor=None)
     assert answer_text(known).startswith("no fp16 model of net.onnx passes: b alone has")
-
-
-def test_one_reason_is_one_row() -> None:
-    late = {"state": "unreached", "passes": None, "is_finite": None, "why": "no time"}
     layers = (layer("a", 1e-4), *(layer(name, None, None, **late) for name in "bcdef"))
     last = sensitivity_answer(report(layers)).tables[-1]
     assert last.rows == (("b, c, d and 2 more", "no time"),)
@@ -195,11 +193,6 @@ def test_models_that_were_not_reached_do_not_fail() -> None:
     none = tuple(replace(one, alone=model(one.name, error=None, **late)) for one in EQUALS)
     nothing = replace(short, layers=none, cumulative=short.cumulative[:1])
     assert "3 of 3 fp16 models not compared; no layer is compared" in answer_text(nothing)
-
-
-def test_int8_has_the_argument_of_the_quantizer() -> None:
-    found = report(to="int8", use=None)
-    assert "nodes_to_exclude=['loud']" in dict(scope_facts(found))["use"]
 
 
 def test_json_and_csv_have_the_figures() -> None:

@@ -47,9 +47,11 @@ def test_the_answer_is_the_knee_or_why_there_is_none(knee, words) -> None:
     assert words in answer_text(replace(report(), knee=knee))
 
 
-def test_a_single_measured_shape_is_said() -> None:
+def test_shapes_without_a_figure_are_rows() -> None:
     found = report(why=(*["outside"] * 4, None))
     assert answer_text(found) == "only batch 16 was measured: 3.738 ms"
+    shapes, *_ = shapes_answer(report(why=(*[None] * 4, "outside"))).tables
+    assert shapes.rows[-1][:3] == ("16", "—", "not measured")
 
 
 def test_an_unstable_measurement_says_so_first() -> None:
@@ -96,11 +98,6 @@ def test_a_trace_is_told() -> None:
         "90 requests, 30 changes that take 12 % of the time; padded to the next measured "
         "shape: 4; larger than every measured shape and skipped: 2"
     )
-
-
-def test_a_shape_without_a_figure_is_a_row() -> None:
-    shapes, *_ = shapes_answer(report(why=(*[None] * 4, "outside"))).tables
-    assert shapes.rows[-1][:3] == ("16", "—", "not measured")
 
 
 def test_only_a_decided_knee_has_a_star() -> None:

@@ -59,13 +59,10 @@ def test_what_intervals_leave_open_is_inconclusive() -> None:
     assert tuple(next_steps(made)) == (f"decide a: {command}",)
 
 
-def test_an_interval_that_is_not_known_is_said() -> None:
+def test_an_interval_that_is_not_known_decides_nothing() -> None:
+    """A suite said that one thread is 2.4 × as fast; a comparison found it 1.6 × slower."""
     made = result([timed(cell("a"), 2.0), timed(cell("a", "trt"), 1.0)])
     assert "interval not known" in suite_answer(made).fastest
-
-
-def test_a_single_process_on_a_busy_machine_decides_nothing() -> None:
-    """A suite said that one thread is 2.4 × as fast; a comparison found it 1.6 × slower."""
     busy = replace(of("a", "trt", 1.0), is_unstable=True)
     made = result([of("a", "ort-cpu", 2.4), busy])
     assert wins(made)[0].interval is None
@@ -111,7 +108,8 @@ def test_models_are_not_counted_as_cells() -> None:
     assert suite_answer(result(rows[::2])).fastest.startswith("3 models measured, ")
 
 
-def test_many_models_are_counted_by_their_winner() -> None:
+def test_many_and_few_models_are_counted_by_their_winner() -> None:
+    """The title of three models had all their margins and intervals, three lines long."""
     rows = []
     for at in range(5):
         rows += [of(f"m{at}", "ort-cpu", 10.0), of(f"m{at}", "trt", 5.0 - at)]
@@ -121,10 +119,6 @@ def test_many_models_are_counted_by_their_winner() -> None:
         "trt is fastest for 5 of 6 models (2.00 … 10.0 × as fast as the next backend, by model), "
         "ort-cpu for 1 (2.00 ×)"
     )
-
-
-def test_few_models_are_counted_too_and_the_largest_lead_is_explained() -> None:
-    """The title of three models had all their margins and intervals, three lines long."""
     rows = [of(model, spec, ms) for model in "ab" for spec, ms in (("ort-cpu", 9.0), ("trt", 1.0))]
     lead = [of("c", "trt", 2.0), of("c", "ort-cpu", 2.0 * 1.001), of("d", "trt", 1.0)]
     assert suite_answer(result([*rows, *lead])).fastest == (

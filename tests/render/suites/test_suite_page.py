@@ -42,6 +42,8 @@ def test_the_page_reads_without_scripts() -> None:
     for said in ("5.00 ms · 4.00 ×", "20.0 ms", "unsupported", "not done", "late", "Conditions"):
         assert said in body
     assert "://" not in body.partition("Licenses of the JavaScript")[0]
+    page = suite_page(zoo()).decode()
+    assert '<td data-of="why" class="sentence">' in page
 
 
 def several():
@@ -63,11 +65,6 @@ def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
     assert suite_tables(zoo())[0].title == "latency (median) and speed-up"
 
 
-def test_why_a_cell_failed_is_broken_into_lines() -> None:
-    page = suite_page(zoo()).decode()
-    assert '<td data-of="why" class="sentence">' in page
-
-
 def test_copies_are_on_the_page_where_they_are_known() -> None:
     copies = {"device_latency": 1.5, "copies": 0.5}
     made = result([timed(cell("a", "ort-cuda"), 2.0, figures=copies), timed(cell("a"), 1.0)])
@@ -83,12 +80,17 @@ def test_a_long_table_lies_beside_the_page(monkeypatch) -> None:
     assert "Too long for this page: results.csv and cells.csv, next to it." in text
 
 
-def test_cells_have_the_class_of_their_ratio_to_the_best_of_the_row() -> None:
+def test_the_matrix_has_classes_and_says_what_was_not_asked_for() -> None:
     specs = ("ort-cpu", "trt", "fake", "ort-cuda", "ort-trt")
     made = result([timed(cell("m", spec), 2.0**at) for at, spec in enumerate(specs)])
     grid = matrix_table(made, {})
     assert [one.looks for one in grid.columns if one.looks] == [
         (look,) for look in ("best", "far", "slow", "slow", "slowest")
+    ]
+    lines = matrix(result([timed(cell("a"), 2.0), timed(cell("b", "fake"), 1.0)]))
+    assert [[one.is_asked for one in line.cells] for line in lines] == [
+        [True, False],
+        [False, True],
     ]
 
 
@@ -99,14 +101,6 @@ def test_the_advice_to_compare_outputs_is_for_suites_that_do_not() -> None:
     both = suite_page(replace(alone, plan=replace(alone.plan, suite=suite))).decode()
     assert "--mode both" not in both
     assert "No model has outputs compared and times measured on two backends." in both
-
-
-def test_the_matrix_says_what_was_not_asked_for() -> None:
-    lines = matrix(result([timed(cell("a"), 2.0), timed(cell("b", "fake"), 1.0)]))
-    assert [[one.is_asked for one in line.cells] for line in lines] == [
-        [True, False],
-        [False, True],
-    ]
 
 
 def test_what_weakens_figures_is_said_and_marked() -> None:
@@ -192,13 +186,10 @@ def test_options_that_backends_share_are_said_once() -> None:
     assert TUNED[2] in body[body.index('<section id="failures">') :]
 
 
-def test_a_single_long_backend_goes_by_its_name() -> None:
+def test_long_backends_go_by_their_name_or_are_shortened() -> None:
     made = result([timed(cell("a", one), 1.0) for one in TUNED[:2]])
     assert (options_sentence(made) or "").startswith("options of trt: tactic_sources=")
     assert list(backend_names(made).values()) == ["ort-cpu", "trt?…"]
-
-
-def test_names_that_stay_long_are_shortened_in_their_middle() -> None:
     specs = [f"{TUNED[1]}&timing_cache={name}" for name in ("x" * 40, "y" * 40)]
     made = result([timed(cell("a", one), 1.0) for one in specs])
     names = list(backend_names(made).values())

@@ -95,8 +95,12 @@ def test_the_page_answers_first_and_escapes_names() -> None:
         assert f'id="chart-{key}"' in page
 
 
-def test_an_answer_that_begins_with_a_name_keeps_its_letters() -> None:
+def test_a_side_that_could_not_answer_has_words() -> None:
     assert "<h1>fine · trt passes" in page_of(found(side("fine · trt", 1e-4)))
+    lost = ValidatedSide(label="x", tolerance="fp32", tolerance_why="", failure="died of SIGSEGV")
+    page = page_of(found(lost))
+    assert "died of SIGSEGV" in page
+    assert "x could not run" in page
 
 
 def test_the_reason_of_a_failure_is_the_first_line_below_the_answer() -> None:
@@ -133,13 +137,6 @@ def test_what_has_no_error_has_no_picture_of_it() -> None:
     charts = [chart.key for chart in part.charts]
     assert "side-1-o0-errors" in charts
     assert not any(key.startswith("side-1-o1") for key in charts)  # scores are equal
-
-
-def test_a_side_that_could_not_answer_has_words() -> None:
-    lost = ValidatedSide(label="x", tolerance="fp32", tolerance_why="", failure="died of SIGSEGV")
-    page = page_of(found(lost))
-    assert "died of SIGSEGV" in page
-    assert "x could not run" in page
 
 
 def test_json_holds_every_figure_and_no_nan() -> None:

@@ -75,14 +75,11 @@ _CHILDREN = {
 }
 
 
-def test_json_names_the_evidence_of_each_verdict() -> None:
+def test_every_form_names_the_evidence() -> None:
     rows = json.loads(gate_json(report()))["rows"]
     levels = {row["evidence"] for row in rows if row["verdict"]}
     assert levels == {"separate processes"}
     assert all(row["evidence"] is None for row in rows if not row["verdict"])
-
-
-def test_every_form_names_the_evidence() -> None:
     found = report()
     assert dict(scope_facts(found))["evidence"] == "separate processes"
     assert "evidence: separate processes" in gate_markdown(found).decode()
@@ -184,7 +181,7 @@ def cells(line: str) -> list[str]:
     return re.split(r"(?<!\\)\|", line)[1:-1]
 
 
-def test_markdown_tables_keep_their_columns() -> None:
+def test_markdown_keeps_the_columns_of_its_tables_and_folds_what_holds() -> None:
     text = gate_markdown(report(NASTY)).decode()
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert {len(cells(line)) for line in tables} == {7, 8}
@@ -193,6 +190,12 @@ def test_markdown_tables_keep_their_columns() -> None:
     assert "| ✗ regression |" in text
     assert "| ? inconclusive |" in text  # a cross means worse
     assert "| inconclusive |" in gate_markdown(report(inconclusive="pass")).decode()
+    text = gate_markdown(report()).decode()
+    head, _, folded = text.partition("<details>")
+    assert "no regression" not in head.partition("\n")[2]
+    assert "enet.onnx" in folded
+    assert "enet.onnx" not in head
+    assert folded.count("| no regression |") == folded.count("</details>") == 1
 
 
 def test_the_next_step_is_the_advice_of_the_worst_row_with_its_runs() -> None:
@@ -224,15 +227,6 @@ def test_options_that_all_jobs_share_are_said_once() -> None:
     assert {name.partition(" · batch")[0] for name in names} == {"a.onnx · trt", "b.onnx · trt"}
     assert dict(answered.facts)["jobs"] == "options of all: device_id=1 & tf32=0"
     assert "?device_id=1&tf32=0" in json.loads(gate_json(found))["rows"][0]["job"]
-
-
-def test_markdown_folds_what_holds() -> None:
-    text = gate_markdown(report()).decode()
-    head, _, folded = text.partition("<details>")
-    assert "no regression" not in head.partition("\n")[2]
-    assert "enet.onnx" in folded
-    assert "enet.onnx" not in head
-    assert folded.count("| no regression |") == folded.count("</details>") == 1
 
 
 def test_a_page_has_the_answer_the_chart_and_what_holds_folded_away() -> None:

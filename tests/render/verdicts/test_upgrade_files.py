@@ -110,6 +110,10 @@ def test_layers_say_what_differs_and_where_the_time_goes() -> None:
         assert "only new" in text
     (data,) = json.loads(upgrade_json(report(model)))["models"]
     assert data["layers"] == layers_text(model.layers)
+    model = layered("net.onnx", is_timed=False)
+    assert layers_text(model.layers).endswith("; no layer times")
+    assert layer_table(model).known().headers == ("Layer", "Type", "Differs in")
+    assert most_text(model).startswith("most: ")
 
 
 def test_the_picture_has_each_change_that_counts() -> None:
@@ -132,13 +136,6 @@ def test_equal_layers_explain_nothing_and_times_that_contradict_the_verdict_say_
     layers = layered("a").layers  # less time in the new stack
     assert most_text(replace(measured("a", 1.05), layers=layers)) == text
     assert most_text(replace(measured("a", 0.9), layers=layers)).startswith("most of it: ")
-
-
-def test_layers_without_times_have_no_columns_of_times() -> None:
-    model = layered("net.onnx", is_timed=False)
-    assert layers_text(model.layers).endswith("; no layer times")
-    assert layer_table(model).known().headers == ("Layer", "Type", "Differs in")
-    assert most_text(model).startswith("most: ")
 
 
 def test_one_model_is_in_the_caption_and_no_column() -> None:

@@ -198,14 +198,11 @@ def test_words_by_unit(metric, kind, higher, word) -> None:
     assert kind_text(verdict(kind, metric=metric, higher_is_better=higher)) == word
 
 
-def test_values_have_units() -> None:
+def test_values_and_ratios_have_units_and_decimals() -> None:
     assert value_text("latency", 1.37) == "1.370 ms"
     assert value_text("throughput", 708.8) == "708.8 /s"
     assert value_text("peak_memory", 96 << 20) == "96.0 MiB"
     assert value_text("latency", None) == "—"
-
-
-def test_decimals_tell_the_ends_apart() -> None:
     close = RatioEstimate(
         ratio=1.00012, interval=Interval(low=1.00011, high=1.00013), method="rounds", n_a=8, n_b=8
     )
@@ -253,12 +250,19 @@ def test_what_is_open_says_what_would_decide_it(one, said) -> None:
     assert why is None if said is None else said in why
 
 
-def test_rounds_to_ask_for() -> None:
+def test_rounds_to_ask_for_continue_only_what_was_comparable() -> None:
+    """To continue it would keep the conditions of its start, and add no round."""
     pair = MeasuredPair(
         a="A", b="B", verdicts=(verdict("inconclusive", "interval-too-wide", more=12),)
     )
     assert list(settling_hints(pair, None)) == [
         "measure more: enginescope bench … --compare --rounds 20"
+    ]
+    one = verdict("inconclusive", "no-interval", interval=None)
+    plan = RoundPlan(rounds=60, threshold_pct=1.0)
+    pair = MeasuredPair(a="A", b="B", verdicts=(one,))
+    assert list(settling_hints(pair, "12ab", plan, ["shapes"])) == [
+        "measure again: enginescope bench … --compare --across shapes"
     ]
 
 
@@ -268,16 +272,6 @@ def test_a_comparison_that_can_be_continued_is_not_begun_anew(most: int, more: s
     plan = RoundPlan(rounds=most, threshold_pct=1.0)
     found = list(settling_hints(MeasuredPair(a="A", b="B", verdicts=(one,)), "12ab", plan))
     assert found == [f"measure more: enginescope compare cmp-12ab --continue{more}"]
-
-
-def test_a_comparison_that_began_as_incomparable_is_begun_anew() -> None:
-    """To continue it would keep the conditions of its start, and add no round."""
-    one = verdict("inconclusive", "no-interval", interval=None)
-    plan = RoundPlan(rounds=60, threshold_pct=1.0)
-    pair = MeasuredPair(a="A", b="B", verdicts=(one,))
-    assert list(settling_hints(pair, "12ab", plan, ["shapes"])) == [
-        "measure again: enginescope bench … --compare --across shapes"
-    ]
 
 
 @pytest.mark.parametrize(
@@ -358,7 +352,7 @@ def test_markdown_shows_names_as_they_are() -> None:
     assert "- evidence: interleaved processes" in text
 
 
-def test_levels_of_evidence_are_named_and_counted() -> None:
+def test_json_csv_and_facts_have_every_verdict_and_its_evidence() -> None:
     found = compare_sides(named(*in_turn(1.05)))
     assert levels_text(found.pairs[0].verdicts) == "interleaved processes"
     weaker = replace(found.pairs[0].headline, evidence=EvidenceLevel.SAMPLES)
@@ -367,9 +361,6 @@ def test_levels_of_evidence_are_named_and_counted() -> None:
     answered = verdict_answer(found)
     assert ("evidence", "interleaved processes") in answered.facts
     assert [name for name, _ in answered.facts][-2:] == ["samples", "evidence"]
-
-
-def test_json_and_csv_have_every_verdict() -> None:
     found = compare_sides(named(*in_turn(1.05), in_turn(0.9)[1]))
     made = json.loads(compare_json(None, Chosen(), measured=found))["measured"]
     assert [one["b"] for one in made["pairs"]] == ["B", "C"]
@@ -452,7 +443,7 @@ def test_three_sides_lie_over_each_other_and_too_many_do_not(monkeypatch) -> Non
     assert side_distributions(found) == ()
 
 
-def test_samples_outside_the_scale_are_counted() -> None:
+def test_samples_outside_the_scale_are_counted_and_do_not_flatten_the_picture() -> None:
     import numpy as np
 
     from enginescope.judge.samples import Samples, frozen
@@ -461,13 +452,6 @@ def test_samples_outside_the_scale_are_counted() -> None:
     far = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))
     (chart,) = side_distributions(compare_sides(named((far,), (process(1.01),))))
     assert re.search(r"Samples outside the scale: \d+ of A", " ".join(chart.subtitle))
-
-
-def test_a_tail_of_a_hundredth_does_not_flatten_the_picture() -> None:
-    import numpy as np
-
-    from enginescope.judge.samples import Samples, frozen
-
     random = np.random.default_rng(1)
     values = np.append(random.normal(1.0, 0.01, 2_000), random.uniform(2.0, 90.0, 20))
     tailed = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))

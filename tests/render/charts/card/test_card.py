@@ -194,13 +194,10 @@ def test_any_two_quantities() -> None:
         chart_of(small_view(), "scatter", x="tim")
 
 
-def test_names_stay_names() -> None:
+def test_names_stay_names_and_unknown_numbers_are_no_0() -> None:
     view = view_of(layer(0, EVIL, EVIL, [], []), times={EVIL: 1.0})
     for name in ("latency-per-layer", "latency-per-type"):
         assert EVIL in json.dumps(chart_of(view, name).complete()), name
-
-
-def test_a_number_that_is_not_known_is_no_0() -> None:
     rows, tips = with_tips([{"macs": 0.018432}, {"macs": None}], {"macs": "million MACs#"})
     assert [one["field"] for one in tips] == ["macs_text"]
     assert [row["macs_text"] for row in rows] == ["0.0184320", "—"]

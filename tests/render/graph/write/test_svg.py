@@ -49,7 +49,7 @@ def of_class(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
     return [one for one in inside if name in one.attrib["class"].split()]
 
 
-def test_times_and_shares_are_on_the_layers() -> None:
+def test_layers_have_times_and_shares_or_say_why_not() -> None:
     root = picture(small(), timed(small(), 0.01, 0.03, 0.0))
     shown = texts(root)
     assert "0.0300 ms · 75 %" in shown
@@ -60,20 +60,14 @@ def test_times_and_shares_are_on_the_layers() -> None:
     about = next(one for one in titles if one.startswith("conv + relu\n#1"))
     assert "tactic sm80_xmma_fprop" in about
     assert "in   packed  1×3×8×8 FP16 NHWC8" in about
-
-
-def test_without_a_profile_that_is_said() -> None:
     assert any("no profile: layers have no times" in one for one in texts(picture(small())))
 
 
-def test_reformats_say_what_they_change() -> None:
+def test_reformats_and_edges_say_what_they_change() -> None:
     root = picture(small())
     (reformat,) = of_class(root, "r")
     assert "FP32 NCHW → FP16 NHWC8" in texts(reformat)
     assert "reformat: changes type or layout only" in texts(root)
-
-
-def test_edges_say_what_flows() -> None:
     (edge,) = [
         one
         for one in of_class(picture(small()), "e")
@@ -84,16 +78,13 @@ def test_edges_say_what_flows() -> None:
     )
 
 
-def test_colours_by_precision_are_those_of_every_chart() -> None:
+def test_colours_are_those_of_every_chart_in_the_theme_of_the_viewer() -> None:
     root = picture(small(), coloring="precision")
     style = root.findtext(f"{SVG}style") or ""
     for name in ("FP32", "FP16", "INT8"):
         assert PRECISIONS[name] in style
     assert "INT8 (tensors)" in texts(root)
     assert (PRECISIONS["FP16"], PRECISIONS["INT8"]) == (ORANGE, GREEN)
-
-
-def test_the_theme_follows_the_viewer_unless_it_is_light() -> None:
     auto = picture(small()).findtext(f"{SVG}style") or ""
     light = picture(small(), is_light=True).findtext(f"{SVG}style") or ""
     assert "prefers-color-scheme: dark" in auto
