@@ -30,7 +30,7 @@ def locked(store):
         yield client
 
 
-def test_without_the_token_there_is_nothing(locked) -> None:
+def test_without_the_token_only_the_form_is_open(locked) -> None:
     for address in ADDRESSES:
         answer = locked.get(address)
         assert (answer.status_code, answer.headers["location"]) == (303, "/login"), address
@@ -38,6 +38,9 @@ def test_without_the_token_there_is_nothing(locked) -> None:
     for address in ("/api", "/api/none"):
         answer = locked.get(address)
         assert (answer.status_code, answer.json()) == (401, {"error": "a token is needed"})
+    for address in ("/loginx", "/login/", "/login/runs", "/static"):
+        assert locked.get(address).headers["location"] == "/login", address
+    assert locked.post("/login", data={"token": "x" * 10_000}).status_code == 413
 
 
 def test_no_way_around_the_token(store) -> None:
@@ -87,24 +90,16 @@ def test_a_host_that_holds_a_path(store, monkeypatch, host) -> None:
             assert (answer.status_code, answer.text) == (303, ""), address
 
 
-def test_only_the_form_itself_is_open(locked) -> None:
-    for address in ("/loginx", "/login/", "/login/runs", "/static"):
-        assert locked.get(address).headers["location"] == "/login", address
-
-
 WRONG = (
     *("", "Bearer", "Bearer x", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}"),
     *(TOKEN, "Bearer \u00e9", f"Bearer  {TOKEN.upper()}"),
 )
 
 
-def test_a_wrong_header(locked) -> None:
+def test_a_wrong_or_right_token_as_a_header(locked) -> None:
     for header in WRONG:
         answer = locked.get("/runs", headers={"Authorization": header.encode("latin-1")})
         assert answer.status_code == 303, header
-
-
-def test_the_token_as_a_header(locked) -> None:
     answer = locked.get("/runs", headers={"Authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200
     assert locked.get("/runs").status_code == 303  # it is for one request
@@ -163,10 +158,6 @@ def test_a_cookie_ends_after_a_week(locked, monkeypatch) -> None:
         assert locked.get("/runs", headers=forged_header).status_code == 303
 
 
-def test_a_form_that_is_too_long(locked) -> None:
-    assert locked.post("/login", data={"token": "x" * 10_000}).status_code == 413
-
-
 def test_a_cookie_is_no_leave_to_write(store) -> None:
     with client_of(store, Access(token=TOKEN), Taking(is_on=True)) as client:
         client.post("/login", data={"token": TOKEN})
@@ -180,12 +171,9 @@ def test_without_a_token_there_is_no_sign_in(client) -> None:
     assert "Sign out" not in client.get("/").text
 
 
-def test_hosts_of_ours(client) -> None:
+def test_hosts_of_ours_and_names_that_point_here(client) -> None:
     for host in ("localhost", "localhost:8642", "127.0.0.1:1", "[::1]:8642"):
         assert client.get("/runs", headers={"Host": host}).status_code == 200
-
-
-def test_a_name_that_was_made_to_point_here(client) -> None:
     for host in ("evil.example", "localhost.evil.example:80", "", "127.0.0.1.x", "[::2]"):
         answer = client.get("/runs", headers={"Host": host})
         assert answer.status_code == 400

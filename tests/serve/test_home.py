@@ -133,7 +133,7 @@ def test_runs_that_are_not_usable_are_counted_and_nothing_is_called_fine(tmp_pat
             assert ("not usable" in page) is (run.model in names)
 
 
-def test_filters_are_part_of_the_address(sessions) -> None:
+def test_filters_are_part_of_the_address_and_no_address_of_the_machine_is_shown(sessions) -> None:
     gpu = Environment(host=Host(name="gpu-7"), devices=(Device(name="NVIDIA H200"),))
     other = process(9.0, of=job("other.onnx"), environment=gpu, created="2026-03-01T00:00:00Z")
     sessions.save(other, tags=["branch"])
@@ -151,6 +151,8 @@ def test_filters_are_part_of_the_address(sessions) -> None:
         text = page_of(client, "/?machine=gpu-7")
     assert 'href="/?machine=gpu-7&amp;state=unknown">1 job without a verdict' in text
     assert "<option selected>gpu-7</option>" in text
+    with client_of(sessions) as client:
+        assert str(sessions.path) not in page_of(client)
 
 
 def test_the_newest_failure_needs_a_look(sessions) -> None:
@@ -215,20 +217,6 @@ def test_machines_say_what_they_can_decide(sessions) -> None:
     assert noise_sentence(FLOOR) in unescape(text)
 
 
-def test_an_open_page_learns_of_a_suite_that_runs(sessions) -> None:
-    one = cell("net", "ort-cpu")
-    plan = result([], cells=(one, cell("net", "trt:fp16"))).plan
-    claim = Claim(owner="gpu7 (process 12)", token="t", seconds=900)
-    with client_of(sessions) as client:
-        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', page_of(client))[1]
-        sessions.suites.put_suite("nightly", SuiteChange(plan=plan, claim=claim))
-        assert "hx-trigger" in client.get(unescape(seen)).headers
-        text = page_of(client)
-        assert "is running on gpu7 (process 12): 0 of 2 cells" in text
-        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', text)[1]
-        assert "hx-trigger" not in client.get(unescape(seen)).headers
-
-
 def test_runs_are_grouped_by_what_asked_for_them(tmp_path) -> None:
     store = Store(tmp_path / "store")
     command = "enginescope bench /home/somebody/net.onnx --on ort-cpu,trt --compare"
@@ -288,7 +276,7 @@ def test_processes_of_a_ladder_or_a_load_test_are_a_question_and_no_job(tmp_path
         assert [state for _, state in jobs(page_of(client))] == ["unchanged"]  # it has a history
 
 
-def test_an_open_page_learns_of_changes(sessions) -> None:
+def test_an_open_page_learns_of_changes_and_of_a_suite_that_runs(sessions) -> None:
     with client_of(sessions) as client:
         text = page_of(client)
         address = re.search(r'hx-get="(/changes\?seen=\d+)"', text)[1]
@@ -297,6 +285,17 @@ def test_an_open_page_learns_of_changes(sessions) -> None:
         sessions.save(process(4.0, of=job("added.onnx")))
         wait_for(lambda: "hx-trigger" in client.get(address).headers)
         assert "added.onnx" in page_of(client, "/?state=unknown")
+    one = cell("net", "ort-cpu")
+    plan = result([], cells=(one, cell("net", "trt:fp16"))).plan
+    claim = Claim(owner="gpu7 (process 12)", token="t", seconds=900)
+    with client_of(sessions) as client:
+        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', page_of(client))[1]
+        sessions.suites.put_suite("nightly", SuiteChange(plan=plan, claim=claim))
+        assert "hx-trigger" in client.get(unescape(seen)).headers
+        text = page_of(client)
+        assert "is running on gpu7 (process 12): 0 of 2 cells" in text
+        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', text)[1]
+        assert "hx-trigger" not in client.get(unescape(seen)).headers
 
 
 def test_only_models_with_other_runs_are_computed_again(sessions, monkeypatch) -> None:
@@ -358,11 +357,6 @@ def test_the_axis_ends_where_it_says() -> None:
     assert axis.px(0.0) == 55.0
     assert axis.px(-10.0) == axis.px(-80.0) < axis.px(-9.0)
     assert axis.px(10.0) == axis.px(300.0) > axis.px(9.0)
-
-
-def test_no_address_of_the_machine_is_shown(sessions) -> None:
-    with client_of(sessions) as client:
-        assert str(sessions.path) not in page_of(client)
 
 
 def test_replaced_runs_change_the_page(sessions) -> None:

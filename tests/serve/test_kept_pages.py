@@ -100,7 +100,8 @@ def test_lists_of_an_unchanged_store_are_read_once(store, counted) -> None:
     assert counted["list"] == 1
 
 
-def test_a_change_is_seen_at_once(store) -> None:
+def test_a_change_is_seen_at_once_by_any_process(store) -> None:
+    """Another `Store` stands for it: nothing but files is shared."""
     with client_of(store) as client:
         for number in range(4):
             time.sleep(SETTLED_S * (number % 2))
@@ -112,10 +113,6 @@ def test_a_change_is_seen_at_once(store) -> None:
         store.delete("ccc0")
         assert "7 runs of 3 models" in client.get("/").text
         assert "/runs/ccc0" not in client.get("/runs").text
-
-
-def test_a_change_by_another_process(store) -> None:
-    """Another `Store` stands for it: nothing but files is shared."""
     other = Store(store.path)
     with client_of(store) as client:
         time.sleep(SETTLED_S)

@@ -30,12 +30,17 @@ def links(text: str) -> list[str]:
     return parser.found
 
 
-def test_the_first_page(client) -> None:
+def test_the_first_page_and_those_of_every_kind_have_the_same_links(client) -> None:
     wait_for(lambda: "; reading " not in client.get("/").text)
     answer = client.get("/")
     assert answer.status_code == 200
     assert "4 runs of 2 models" in answer.text
     assert "/runs/bbb222" in answer.text
+    for address in ("/", "/runs", "/suites", "/runs/aaa111", "/runs/aaa111/files", *FRAMED):
+        text = client.get(address).text
+        top = text[text.index('<header class="top">') : text.index("</header>")]
+        assert links(top)[:4] == ["/", "/", "/runs", "/suites"], address
+        assert top.count("enginescope") == 1
 
 
 def test_an_empty_store(tmp_path) -> None:
@@ -83,14 +88,11 @@ ASKED = (
 )
 
 
-def test_runs_that_are_asked_for(client) -> None:
+def test_runs_that_are_asked_for_in_their_order(client) -> None:
     for query, expected in ASKED:
         text = client.get(f"/runs?{query}").text
         found = re.findall(r'href="/runs/(\w+)"', text)
         assert found == expected
-
-
-def test_runs_in_the_order_that_was_asked_for(client) -> None:
     for sort, expected in (
         ("oldest", ["aaa111", "aaa222", "bbb111", "bbb222"]),
         ("model", ["bbb222", "bbb111", "aaa222", "aaa111"]),
@@ -129,7 +131,7 @@ def test_runs_that_are_not_read_yet_are_not_without_warnings(store, monkeypatch)
             assert ('hx-trigger="load' in text) is (unread > 0)
 
 
-def test_what_cannot_be_asked(client) -> None:
+def test_what_there_is_not_and_what_cannot_be_asked(client) -> None:
     for query in (
         "page=0",
         "page=-1",
@@ -144,6 +146,13 @@ def test_what_cannot_be_asked(client) -> None:
         answer = client.get(f"/runs?{query}")
         assert answer.status_code == 400
         assert "Not shown" in answer.text
+    for address in ("/none", "/runs/none", "/suites/none", "/static/none", "/static/serve.css"):
+        answer = client.get(address)
+        assert answer.status_code == 404, address
+        assert "Not shown" in answer.text
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        for address in ("/", "/runs", "/runs/aaa111", "/runs/aaa111/files"):
+            assert client.request(method, address).status_code == 405
 
 
 def test_pages_of_many_runs(tmp_path, monkeypatch) -> None:
@@ -172,7 +181,7 @@ def test_the_report_of_a_run(client) -> None:
     assert policy.endswith("frame-ancestors 'none'")
 
 
-def test_files(client) -> None:
+def test_files_and_the_whole_of_a_run(client, store, tmp_path) -> None:
     text = client.get("/runs/aaa111/files").text
     assert "artifacts/build.log" in text
     answer = client.get("/runs/aaa111/files/artifacts/build.log")
@@ -180,23 +189,17 @@ def test_files(client) -> None:
     assert answer.headers["content-disposition"] == 'attachment; filename="build.log"'
     assert answer.headers["content-type"] == "application/octet-stream"
     assert "No other files" in client.get("/runs/aaa222/files").text
-
-
-def test_a_whole_run(client, store, tmp_path) -> None:
     answer = client.get("/runs/aaa111/archive")
     assert "aaa111/run.json" in zipfile.ZipFile(BytesIO(answer.content)).namelist()
     (tmp_path / "one.zip").write_bytes(answer.content)
     assert Store(tmp_path / "other").import_zip(tmp_path / "one.zip").tags == ("main",)
 
 
-def test_a_history(client) -> None:
+def test_a_history_and_a_comparison(client) -> None:
     assert "History of resnet.onnx" in client.get("/history?model=resnet.onnx").text
     for query in ("model=none", "", "model=resnet", "model=resnet.onnx&metric=odd"):
         answer = client.get(f"/history?{query}")
         assert answer.status_code == 400, query
-
-
-def test_two_runs_compared(client) -> None:
     answer = client.get("/compare?run=aaa111&run=aaa222")
     assert answer.status_code == 200
     assert "aaa111" in answer.text
@@ -208,14 +211,6 @@ def test_two_runs_compared(client) -> None:
     assert "it crashed" in answer.text
     assert client.get("/compare?run=aaa111&run=none").status_code == 404
     assert client.get("/compare?tag=main").status_code == 404  # not of a comparison
-
-
-def test_every_page_has_the_same_links_at_the_top(client) -> None:
-    for address in ("/", "/runs", "/suites", "/runs/aaa111", "/runs/aaa111/files", *FRAMED):
-        text = client.get(address).text
-        top = text[text.index('<header class="top">') : text.index("</header>")]
-        assert links(top)[:4] == ["/", "/", "/runs", "/suites"], address
-        assert top.count("enginescope") == 1
 
 
 def test_a_damaged_run_is_named(client, store) -> None:
@@ -286,19 +281,6 @@ def test_a_bug_has_the_headers_too(client, monkeypatch) -> None:
     assert answer.status_code == 500
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "ZeroDivision" not in answer.text
-
-
-def test_what_there_is_not(client) -> None:
-    for address in ("/none", "/runs/none", "/suites/none", "/static/none", "/static/serve.css"):
-        answer = client.get(address)
-        assert answer.status_code == 404, address
-        assert "Not shown" in answer.text
-
-
-def test_nothing_can_be_changed(client) -> None:
-    for method in ("POST", "PUT", "DELETE", "PATCH"):
-        for address in ("/", "/runs", "/runs/aaa111", "/runs/aaa111/files"):
-            assert client.request(method, address).status_code == 405
 
 
 def test_nothing_is_loaded_from_elsewhere(client) -> None:

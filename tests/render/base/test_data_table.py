@@ -13,14 +13,8 @@ def test_columns_in_which_nothing_is_known_are_left_out() -> None:
     table = made(column("a", [1, None], 0), column("b", [None, None]))
     assert [one.title for one in table.columns] == ["a"]
     assert table.length == 2
-
-
-def test_without_a_value_or_a_row_there_is_no_table() -> None:
     assert made(column("a", []), column("b", [])) is None
     assert made(column("a", [None])) is None
-
-
-def test_zero_and_empty_text_are_values() -> None:
     assert made(column("a", [0, None], 0)) is not None
     assert made(column("a", [""])) is not None
 
@@ -28,25 +22,23 @@ def test_zero_and_empty_text_are_values() -> None:
 def test_cells_as_they_are_shown() -> None:
     table = made(column("ms", [1234.5678, 0.0, None], 2), column("name", ["x", None, "z"]))
     assert table.static_rows() == [["1,234.57", "x"], ["0.00", ""], ["—", "z"]]
-
-
-def test_a_small_number_keeps_its_digits_and_a_large_one_its_decimals() -> None:
     numbers = [17.04743, 0.0056451, -3.73e-9, 0.0, None]
     table = made(column("ms", numbers, 4, digits=3))
     shown = [row[0] for row in table.static_rows()]
     assert shown == ["17.0474", "0.00565", "-0.00000000373", "0.0000", "—"]
     assert table.packed()["columns"][0]["digits"] == 3
-
-
-def test_only_the_first_rows_are_written_into_the_page() -> None:
     table = made(column("#", range(STATIC_ROWS + 5), 0))
     assert len(table.static_rows()) == STATIC_ROWS
     assert table.packed()["length"] == STATIC_ROWS + 5
 
 
-def test_numbers_are_packed_unrounded() -> None:
+def test_numbers_and_links_are_packed() -> None:
     packed = made(column("ms", [0.123456789, None], 2)).packed()["columns"][0]
     assert packed == {"title": "ms", "places": 2, "values": (0.123456789, None)}
+    one = column("Layer", ["a", "b"], leads_to="layers", rows_there=(7, None))
+    packed = made(one).packed()["columns"][0]
+    assert packed["leads_to"] == "layers"
+    assert packed["rows_there"] == (7, None)
 
 
 def test_texts_that_repeat_are_packed_as_words_and_their_places() -> None:
@@ -55,24 +47,11 @@ def test_texts_that_repeat_are_packed_as_words_and_their_places() -> None:
     assert packed["is_choice"] is True
     assert [packed["words"][at] for at in packed["at"]] == values
     assert "values" not in packed
-
-
-def test_texts_that_differ_are_packed_as_they_are() -> None:
     packed = made(column("Layer", ["a", "b", "c"])).packed()["columns"][0]
     assert packed["values"] == ("a", "b", "c")
     assert "words" not in packed
-
-
-def test_a_choice_is_packed_as_words_however_few_rows_there_are() -> None:
     packed = made(column("Type", ["Conv", "Reformat"], is_choice=True)).packed()["columns"][0]
     assert packed["words"] == ["Conv", "Reformat"]
-
-
-def test_links_say_where_each_row_leads() -> None:
-    one = column("Layer", ["a", "b"], leads_to="layers", rows_there=(7, None))
-    packed = made(one).packed()["columns"][0]
-    assert packed["leads_to"] == "layers"
-    assert packed["rows_there"] == (7, None)
 
 
 @pytest.mark.parametrize(

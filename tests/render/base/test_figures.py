@@ -19,9 +19,6 @@ def test_a_column_where_nothing_is_known_is_on_no_output() -> None:
     assert TABLE.known().headers == ("job", "why")
     assert on_screen(TABLE).headers == ("job", "why")
     assert table_lines(TABLE)[1] == "| job | why |"
-
-
-def test_a_column_of_which_one_cell_is_known_stays() -> None:
     assert TABLE.known().rows == (("a\nb", "slow"), ("c", "—"))
     assert TextTable(title="None", headers=("job", "ms"), rows=()).known().headers == ("job", "ms")
 

@@ -9,9 +9,6 @@ def test_one_number_of_decimals_for_all() -> None:
     assert number_column([1234.5, -1.0]) == ["1,234", "−1"]
     assert number_column([]) == []
     assert number_column([None]) == ["—"]
-
-
-def test_signs() -> None:
     assert number_column([1.5, -1.5, 0.0], signed=True) == ["+1.500", "−1.500", "0.000"]
 
 

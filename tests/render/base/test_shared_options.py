@@ -8,36 +8,30 @@ LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
 SAID = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization_level=2"
 
 
-def test_options_of_all_are_left_out() -> None:
+def test_options_of_all_or_of_one_backend_are_said_once() -> None:
     found = told_apart([f"trt?{LONG}", f"trt:fp16?{LONG}"])
     assert found.labels == ("trt", "trt:fp16")
     assert found.shared == f"options of all: {SAID}"
+    found = told_apart(["trt?a=1", "trt?a=1"])
+    assert found.labels == ("trt", "trt")
+    assert found.shared == "options of all: a=1"
+    found = told_apart(["ort-cpu", f"trt?{LONG}", f"trt fp16?{LONG}&tf32=0"])
+    assert found.labels == ("ort-cpu", "trt", "trt fp16?tf32=0")
+    assert found.shared == f"options of all trt: {SAID}"
+    found = told_apart(
+        ["ort-cuda?device_id=1", "ort-trt@new?device_id=1&a=2", "ort-trt:fp16?a=2&device_id=1"]
+    )
+    assert found.labels == ("ort-cuda", "ort-trt@new", "ort-trt:fp16")
+    assert found.shared == "options of all: device_id=1; options of all ort-trt: a=2"
 
 
 def test_what_differs_stays_in_its_order() -> None:
     found = told_apart(["net.onnx · trt?a=1&b=2&c=3", "net.onnx · trt:fp16?a=1&b=4&c=3"])
     assert found.labels == ("net.onnx · trt?b=2", "net.onnx · trt:fp16?b=4")
     assert found.shared == "options of all: a=1 & c=3"
-
-
-def test_options_of_one_backend_are_said_of_it() -> None:
-    found = told_apart(["ort-cpu", f"trt?{LONG}", f"trt fp16?{LONG}&tf32=0"])
-    assert found.labels == ("ort-cpu", "trt", "trt fp16?tf32=0")
-    assert found.shared == f"options of all trt: {SAID}"
-
-
-def test_the_id_of_a_run_is_no_option() -> None:
     found = told_apart(["trt?a=1&b=2 (0f5f34d1)", "trt?a=1&b=2 (e3b2b1)", "trt?a=1&b=3 (ef884e)"])
     assert found.labels == ("trt?b=2 (0f5f34d1)", "trt?b=2 (e3b2b1)", "trt?b=3 (ef884e)")
     assert found.shared == "options of all: a=1"
-
-
-def test_of_all_before_those_of_one_backend() -> None:
-    found = told_apart(
-        ["ort-cuda?device_id=1", "ort-trt@new?device_id=1&a=2", "ort-trt:fp16?a=2&device_id=1"]
-    )
-    assert found.labels == ("ort-cuda", "ort-trt@new", "ort-trt:fp16")
-    assert found.shared == "options of all: device_id=1; options of all ort-trt: a=2"
 
 
 @pytest.mark.parametrize(
@@ -54,12 +48,6 @@ def test_of_all_before_those_of_one_backend() -> None:
 def test_where_nothing_can_be_left_out_nothing_is(labels) -> None:
     found = told_apart(labels)
     assert (found.labels, found.shared) == (labels, None)
-
-
-def test_rows_of_one_backend_alone() -> None:
-    found = told_apart(["trt?a=1", "trt?a=1"])
-    assert found.labels == ("trt", "trt")
-    assert found.shared == "options of all: a=1"
 
 
 def test_a_long_label_is_told_apart_by_its_name() -> None:
@@ -80,9 +68,6 @@ def test_jobs_are_named_by_the_options_that_differ() -> None:
     found = jobs_apart(names)
     assert found.labels == ("net.onnx · trt?tf32=0 · batch 0", "net.onnx · trt?tf32=1 · batch 1")
     assert found.shared == f"options of all: {SAID}"
-
-
-def test_a_single_job_has_its_options_beside_its_name() -> None:
     found = jobs_apart([f"net.onnx · trt?{LONG} · batch 1"])
     assert found.labels == ("net.onnx · trt?… · batch 1",)
     assert found.shared == f"options of trt: {SAID}"

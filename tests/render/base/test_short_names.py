@@ -19,13 +19,10 @@ def test_names_that_differ_look_different(names) -> None:
     assert all(one == name for name, one in short.items() if len(name) <= LIMIT)
 
 
-def test_the_part_that_siblings_share_is_left_out() -> None:
+def test_a_fused_layer_and_its_siblings_have_their_path_once() -> None:
+    """A convolution looked like a slow Relu: ``/layer4/layer…/relu_1/Relu``."""
     names = [f"/model/encoder/layers.{at}/attention/self/query/MatMul" for at in range(3)]
     assert shorten_apart(names, LIMIT) == [f"/model/encoder/layers.{at}…" for at in range(3)]
-
-
-def test_a_fused_layer_has_its_path_once_and_its_first_operator() -> None:
-    """A convolution looked like a slow Relu: ``/layer4/layer…/relu_1/Relu``."""
     names = [
         " + ".join(f"/layer{at}/layer{at}.1/{one}" for one in ("conv2/Conv", "Add", "relu_1/Relu"))
         for at in (3, 4)

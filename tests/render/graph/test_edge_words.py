@@ -22,12 +22,9 @@ def test_a_tensor_has_one_label_however_many_read_it() -> None:
     assert [text for text, _, _ in drawing.labels] == ["FP16"]
 
 
-def test_titles_say_what_flows_and_between_which_nodes() -> None:
+def test_titles_say_what_flows_and_long_names_are_cut_at_the_ends() -> None:
     plan = made(("a", "x", "t"), ("b", "t", "y"), io="x > y")
     assert list(edge_titles(plan_graph(plan)))[1] == "t\nFP16\na → b"
-
-
-def test_long_names_are_cut_at_the_ends_only() -> None:
     name = "n" * 10_000
     (into, _) = edge_titles(plan_graph(made((name, "x", "y"), io="x > y")))
     assert len(into) < 300

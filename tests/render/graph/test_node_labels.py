@@ -48,22 +48,20 @@ def test_what_a_reformat_changes(before, after, text) -> None:
     assert face_of(reformat(tensor(*before), tensor(*after)), None).lines == (text,)
 
 
-def test_quantising_reformats_say_so() -> None:
+def test_reformats_tensors_regions_and_groups_have_their_words() -> None:
+    """A fold may hold tensors alone."""
     same = tensor(DataType.FP32, LINEAR)
     assert face_of(reformat(same, same, Origin="QDQ"), None).heading == "Reformat (Q/DQ)"
     bare = Layer(index=0, name="copy", type="Reformat")
     node = GraphNode(id=0, kind="layer", name="copy", layer=bare)
     assert face_of(node, None).lines == ("copy",)
-
-
-def test_a_tensor_as_text() -> None:
     assert form_text(tensor(DataType.FP16, PACKED)) == "1×?×4 FP16 NHWC8"
     assert form_text(Tensor(name="t")) == ""
-
-
-def test_uses_of_a_region_are_counted() -> None:
     node = GraphNode(id=0, kind="tensor", name="t", tensor=Tensor(name="t"), generation=1)
     assert face_of(node, None).heading == "region, use 2"
+    label = face_of(GraphNode(id=0, kind="group", name="4 × output"), None)
+    assert label.heading == "4 × output"
+    assert label.lines == ("0 layers",)
 
 
 def test_times_count_all_but_containers() -> None:
@@ -81,9 +79,14 @@ def test_times_count_all_but_containers() -> None:
     assert times_of(attribute(plan, Profile(source="trtexec", layers=()))) is None
 
 
-def test_shortening() -> None:
+def test_names_are_shortened_and_no_two_look_alike() -> None:
     assert shorten("short", 5) == "short"
     assert shorten("abcdefghij", 5) == "ab…ij"
+    names = [f"{'/block' * 6}/{at}{'/conv' * 6}" for at in range(3)]
+    layers = tuple(Layer(index=at, name=name, type="conv") for at, name in enumerate(names))
+    scene = sketch(plan_graph(Plan(name="p", layers=layers)))
+    assert len({face.lines for face in scene.faces}) == 3
+    assert len({shorten(name, NAME_CHARACTERS) for name in names}) == 1
 
 
 def test_a_drawing_says_every_attribute() -> None:
@@ -95,18 +98,3 @@ def test_a_drawing_says_every_attribute() -> None:
     assert "kernel 7×7, stride 2×2, padding 3×3" in title
     assert "activation RELU" in title
     assert "118 million MACs, 61.3 MAC/byte" in title
-
-
-def test_no_two_layers_look_alike() -> None:
-    names = [f"{'/block' * 6}/{at}{'/conv' * 6}" for at in range(3)]
-    layers = tuple(Layer(index=at, name=name, type="conv") for at, name in enumerate(names))
-    scene = sketch(plan_graph(Plan(name="p", layers=layers)))
-    assert len({face.lines for face in scene.faces}) == 3
-    assert len({shorten(name, NAME_CHARACTERS) for name in names}) == 1
-
-
-def test_a_group_without_layers_has_a_label() -> None:
-    """A fold may hold tensors alone."""
-    label = face_of(GraphNode(id=0, kind="group", name="4 × output"), None)
-    assert label.heading == "4 × output"
-    assert label.lines == ("0 layers",)

@@ -16,7 +16,7 @@ def strict(data: bytes) -> dict:
     return json.loads(data, parse_constant=refuse)
 
 
-def test_summary_holds_the_figures_unrounded() -> None:
+def test_summary_holds_the_figures_unrounded_of_runs_in_order() -> None:
     view = RunView(measured_run())
     (run,) = strict(summary_json([view]))["runs"]
     assert run["run"] == view.id
@@ -31,6 +31,8 @@ def test_summary_holds_the_figures_unrounded() -> None:
     assert run["layer_sum"]["ratio"] == view.layer_sum_ratio
     assert {one["name"] for one in run["phases"]} == {"load", "first_inference"}
     assert next(one["code"] for one in run["notices"]) == "W-LOAD"
+    views = [RunView(measured_run()), RunView(failed_run())]
+    assert [one["run"] for one in strict(summary_json(views))["runs"]] == [one.id for one in views]
 
 
 def test_report_holds_the_record_and_the_slowest_layers() -> None:
@@ -45,16 +47,13 @@ def test_report_holds_the_record_and_the_slowest_layers() -> None:
     assert times[0] == max(row.time_ms for row in view.layers)
     assert run["layers_total"] == 40
     assert run["samples"] == [{"metric": "latency", "steady_state": 600, "warm_up": 5}]
-
-
-def test_stamps_of_queries_are_no_part_of_the_report() -> None:
     trace = QueryTrace(**dict.fromkeys(QueryTrace.__struct_fields__, np.arange(3.0)))
     run = replace(measured_run(), trace=trace)
     (reported,) = strict(report_json([RunView(run)]))["runs"]
     assert "trace" not in reported["record"]
 
 
-def test_a_failed_run_has_no_figures_and_says_why() -> None:
+def test_failed_and_imported_runs_say_what_is_known() -> None:
     (run,) = strict(report_json([RunView(failed_run())]))["runs"]
     assert run["outcome"] == "crashed"
     assert run["record"]["outcome"]["message"] == "the worker died while loading the model"
@@ -62,9 +61,6 @@ def test_a_failed_run_has_no_figures_and_says_why() -> None:
     assert run["throughput"] is None
     assert run["summaries"] == []
     assert run["layer_sum"] is None
-
-
-def test_an_imported_run_keeps_what_its_tool_printed() -> None:
     (run,) = strict(report_json([RunView(imported_run())]))["runs"]
     assert run["reported"][0]["min_ms"] == 0.8
     assert run["throughput"] == {
@@ -72,8 +68,3 @@ def test_an_imported_run_keeps_what_its_tool_printed() -> None:
         "unit": "queries",
         "definition": "as trtexec printed it",
     }
-
-
-def test_several_runs_stand_in_order() -> None:
-    views = [RunView(measured_run()), RunView(failed_run())]
-    assert [one["run"] for one in strict(summary_json(views))["runs"]] == [one.id for one in views]

@@ -49,7 +49,7 @@ def test_series_holds_every_sample_and_the_warm_up() -> None:
     assert [int(row["i"]) for row in warm_up] == list(range(5))
 
 
-def test_percentiles_go_from_least_to_greatest() -> None:
+def test_percentiles_go_from_least_to_greatest_and_failed_runs_have_none() -> None:
     view = RunView(measured_run())
     rows = read(latency_percentiles_csv([view]))
     values = [float(row["value_ms"]) for row in rows]
@@ -59,9 +59,6 @@ def test_percentiles_go_from_least_to_greatest() -> None:
     assert by_p[99]["needed_n"] == "459"
     assert by_p[99.9]["mark"] == "effective-samples"
     assert all(bool(row["mark"]) or bool(row["low_ms"]) for row in rows)
-
-
-def test_failed_runs_leave_no_percentiles() -> None:
     assert read(latency_percentiles_csv([RunView(failed_run())])) == []
 
 

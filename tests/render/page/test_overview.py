@@ -32,7 +32,7 @@ def bars(chart) -> dict[str, list[float]]:
     return found
 
 
-def test_runs_share_bins_and_scale() -> None:
+def test_runs_share_bins_and_scale_and_leave_out_the_gap() -> None:
     chart = overview_chart([run(1, 1.0, "ort-cpu"), run(2, 0.8, "ort-cuda")])
     found = bars(chart)
     assert list(found) == ["ort-cpu", "ort-cuda"]  # the model, which both have, is left out
@@ -40,9 +40,6 @@ def test_runs_share_bins_and_scale() -> None:
     assert np.allclose(np.diff(found["ort-cpu"], 2), 0, atol=1e-9)
     assert chart.spec["usermeta"]["zooms"]
     assert "scale: 1 of ort-cpu, 1 of ort-cuda" in chart.subtitle[1]
-
-
-def test_the_gap_between_runs_that_are_far_apart_is_left_out() -> None:
     chart = overview_chart([run(1, 1.0, "ort-cpu"), run(2, 0.02, "trt")])
     scale = chart.spec["layer"][0]["encoding"]["x"]["scale"]
     assert len(scale["domain"]) == len(scale["range"]) == 4
@@ -50,33 +47,24 @@ def test_the_gap_between_runs_that_are_far_apart_is_left_out() -> None:
     assert any("The axis leaves out" in line for line in chart.subtitle)
 
 
-def test_runs_of_one_job_go_by_their_ids() -> None:
+def test_runs_of_one_job_go_by_their_ids_and_many_are_medians() -> None:
     chart = overview_chart([run(1, 1.0, "trt"), run(2, 0.9, "trt")])
     assert chart is not None
     assert list(bars(chart)) == ["trt (013ac0)", "trt (023ac0)"]
-
-
-def test_many_runs_are_medians() -> None:
     chart = overview_chart([run(at, 1 + at / 10, f"b{at}") for at in range(8)])
     assert chart.key == "all_runs"
     assert len(chart.spec["data"]["values"]) == 8
 
 
-def test_the_fastest_is_named_and_no_verdict_given() -> None:
+def test_only_runs_with_the_same_inputs_and_samples_have_a_fastest() -> None:
     said = overview_sentence([run(1, 1.0, "ort-cpu"), run(2, 0.8, "ort-cuda"), run(3, 0.6, "trt")])
     assert said.startswith("trt has the lowest median, 2.512 ms; the highest is 4.187 ms.")
     assert said.endswith("enginescope compare 013ac019 033ac019")
-
-
-def test_networks_with_other_inputs_have_no_fastest() -> None:
     small, large = run(1, 1.0, "trt"), run(2, 2.0, "trt")
     (tensor,) = small.run.inputs
     other = replace(tensor, shape=(*tensor.shape[:-1], 7))
     assert overview_sentence([small, large]) is not None
     assert overview_sentence([small, RunView(replace(large.run, inputs=(other,)))]) is None
-
-
-def test_runs_without_samples_are_not_laid_over_each_other() -> None:
     bare = RunView(replace(measured_run(), samples=()))
     assert overview_chart([bare, run(1, 1.0, "trt")]) is None
     assert overview_sentence([bare, run(1, 1.0, "trt")]) is None

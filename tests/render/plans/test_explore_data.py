@@ -65,10 +65,6 @@ def test_every_attribute_of_a_layer_is_in_the_files() -> None:
     layer = next(one for one in layers if one["name"] == name)
     assert (layer["kernel"], layer["activation"], layer["macs"]) == ("7×7", "RELU", 118013952)
     assert layer["plan_fields"]["Stride"] == [2, 2]
-
-
-def test_the_document_is_compact_with_a_line_for_each_layer() -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
     plan = parse_plan(file.read_bytes(), file.name)[0]
     found = explore("resnet18", plan, None)
     text = b"".join(explore_json(found, found.layers)).decode()
@@ -78,18 +74,10 @@ def test_the_document_is_compact_with_a_line_for_each_layer() -> None:
     assert names == [layer.row.name for layer in found.layers][:-1]
     assert ": " not in lines[1].partition('"inputs"')[0]
     assert "plan_fields" not in text
-
-
-def test_roles_are_indices_and_names() -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
     found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
     roles = document(found)["roles"]
     assert roles["active"] == [layer.index for layer in found.roles.active]
     assert set(roles) == {"active", "constants", "sources"}
-
-
-def test_layers_that_are_alike_share_no_attribute_that_differs() -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
     found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
     for layer, row in zip(found.layers, document(found)["layers"], strict=True):
         own = {one.key: one.value(layer.layer) for one in LAYER_ATTRIBUTES}

@@ -29,20 +29,14 @@ def test_layers_at_rest_that_took_time_are_counted() -> None:
     assert timed_at_rest(rows) == 1
 
 
-def test_nothing_is_launched_only_where_nothing_took_time() -> None:
+def test_layers_that_launch_nothing_are_counted_alike_everywhere() -> None:
+    """`lint` counted every layer of a plan, `explore` those that launch work, both as layers."""
     totals = plan_totals(PLAN)
     assert layers_text(totals, 0) == "3 layers: 2 launch work, 1 launches nothing"
     took = "3 layers: 2 launch work, 1 launches no kernel, 1 of which took time"
     assert layers_text(totals, 1) == took
     assert layers_text(replace(totals, active_layers=3), 0) == "3 layers"
-
-
-def test_lint_and_explore_count_the_same_layers() -> None:
-    """`lint` counted every layer of a plan, `explore` those that launch work, both as layers."""
     said = headline(lint(LintInput(plan=PLAN)))
     assert said.startswith("made (3 layers, 2 launch work)")
-
-
-def test_the_page_says_how_many_of_its_layers_the_graph_draws() -> None:
     section = layers(PageSubject(RunView(replace(imported_run(), plan=PLAN, profile=None))))
     assert section.answer == "3 layers: 2 launch work, 1 launches nothing"

@@ -53,7 +53,7 @@ def test_nothing_is_guessed_from_a_text(name) -> None:
     assert (cell.kind, cell.value, cell.is_formula) == ("s", name, False)
 
 
-def test_the_header_stays_in_view_and_can_filter() -> None:
+def test_header_and_names_stay_in_view_and_can_filter() -> None:
     sheet = part(book(("a" * 40, 1.0)), "xl/worksheets/sheet1.xml")
     pane = sheet.find(".//{*}pane")
     assert (pane.get("ySplit"), pane.get("state")) == ("1", "frozen")
@@ -62,23 +62,19 @@ def test_the_header_stays_in_view_and_can_filter() -> None:
     widths = [float(one.get("width") or 0) for one in sheet.findall(".//{*}col")]
     assert 40 < widths[0] < 50
     assert 6 < widths[1] < 20
-
-
-def test_names_stay_in_view_and_paper_is_as_wide_as_the_table() -> None:
     sheet = part(book(("a", 1.0)), "xl/worksheets/sheet1.xml")
     pane, setup = sheet.find(".//{*}pane"), sheet.find(".//{*}pageSetup")
     assert (pane.get("xSplit"), pane.get("ySplit")) == ("1", "1")
     assert (setup.get("orientation"), setup.get("fitToHeight")) == ("landscape", "0")
 
 
-def test_a_table_without_rows_has_its_header() -> None:
+def test_texts_and_numbers_that_no_cell_holds() -> None:
     assert values(sheets(book())["Layers"]) == [["name", "mean, ms"]]
-
-
-def test_text_that_no_cell_holds_is_cut_and_says_so() -> None:
     (_, (cell, _)) = sheets(book(("x" * 40_000, 1.0)))["Layers"]
     assert len(cell.value) == explore_workbook.MOST_LETTERS
     assert cell.value.endswith("(cut at the most letters that a cell of Excel holds)")
+    rows = sheets(book(("inf", float("inf")), ("nan", float("nan")), ("big", 2**60)))["Layers"]
+    assert [row[1].value for row in rows[1:]] == ["inf", "nan", str(2**60)]
 
 
 @pytest.mark.parametrize(
@@ -93,11 +89,6 @@ def test_text_that_no_cell_holds_is_cut_and_says_so() -> None:
 def test_characters_that_xml_refuses(name, kept) -> None:
     (_, (cell, _)) = sheets(book((name, 1.0)))["Layers"]
     assert cell.value == kept
-
-
-def test_numbers_that_no_cell_holds_are_text() -> None:
-    rows = sheets(book(("inf", float("inf")), ("nan", float("nan")), ("big", 2**60)))["Layers"]
-    assert [row[1].value for row in rows[1:]] == ["inf", "nan", str(2**60)]
 
 
 def test_more_rows_than_a_sheet_holds(monkeypatch) -> None:

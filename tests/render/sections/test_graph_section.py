@@ -17,13 +17,10 @@ def section_of(plan: Plan | None):
     return graph(PageSubject(RunView(imported_run(plan=plan, profile=None))))
 
 
-def test_a_run_without_a_plan_has_none() -> None:
+def test_a_run_without_a_plan_or_without_layers_to_draw_has_none() -> None:
     assert section_of(None) is None
     assert b'id="graph-data"' not in report_page([RunView(measured_run())])
     assert b"readContainer" not in report_page([RunView(measured_run())])
-
-
-def test_nothing_to_draw_is_said() -> None:
     found = section_of(Plan(name="p", layers=(Layer(index=0, name="n", type="NoOp"),)))
     assert "no graph" in found.empty
 

@@ -31,16 +31,13 @@ def test_runs_without_a_plan_have_neither() -> None:
         assert precisions(subject) is None
 
 
-def test_what_is_unknown_has_words() -> None:
+def test_what_is_unknown_or_hidden_has_words() -> None:
     plan = Plan(name="n", layers=(Layer(index=0, name="a", type="Pooling"),))
     subject = subject_of(plan, timed=False)
     kept, types = memory(subject), precisions(subject)
     assert types is not None
     assert (types.empty or "").startswith("The plan has no precisions")
     assert kept.empty == "The plan has no sizes of tensors."
-
-
-def test_what_myelin_hides_is_said() -> None:
     kept = memory(subject_of(small_plan()))
     assert kept is not None
     assert "stand" not in (kept.answer or "")

@@ -9,11 +9,8 @@ def marks(chart):
     return inner["data"]["values"]
 
 
-def test_no_stamps_no_time_line() -> None:
-    assert request_timeline(None) is None
-
-
 def test_a_typical_request_stands_between_its_neighbors() -> None:
+    assert request_timeline(None) is None
     chart = request_timeline(trace([2.0, 2.0, 9.0, 2.0, 2.0, 2.0, 2.0]))
     assert chart.title == "One request of 7: 3.00 ms, compute 66.7 % of it"
     found = marks(chart)

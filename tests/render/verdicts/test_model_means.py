@@ -25,7 +25,7 @@ from tests.render.verdicts.test_upgrade_files import (
 )
 
 
-def test_models_that_were_not_timed_are_named_and_are_not_ones() -> None:
+def test_models_that_were_not_timed_are_named_and_one_has_no_mean() -> None:
     whole = report(measured("a", 1.2), measured("b", 1.3), untimed("c"))
     latency, *_ = upgrade_means(whole)
     assert latency.metric == "latency"
@@ -34,9 +34,6 @@ def test_models_that_were_not_timed_are_named_and_are_not_ones() -> None:
     assert latency.interval.confidence == 0.99
     assert latency.models == ("a · ort-cpu", "b · ort-cpu")
     assert latency.left_out == (("c · ort-cpu", "outputs-first"),)
-
-
-def test_a_metric_of_one_model_has_no_mean() -> None:
     assert upgrade_means(report(measured("a", 1.2), untimed("c"))) == ()
     assert upgrade_means(report(measured("a", 1.2))) == ()
 
