@@ -17,15 +17,12 @@ RECORDED = Path(__file__).parents[1] / "data" / "trt86-h200" / "resnet18.graph.j
 CONVNET = RECORDED.parents[1] / "trt86-h200-process" / "small_convnet.onnx.engine.graph.json"
 
 
-def test_a_plan_with_what_lies_beside_it() -> None:
+def test_a_plan_with_what_lies_beside_it_or_elsewhere(tmp_path: Path) -> None:
     view = es.open_plan(RECORDED)
     assert view.plan.name == "resnet18"
     assert view.total_ms == pytest.approx(0.18141, rel=1e-4)
     assert view.gpu is None
     assert es.open_plan(RECORDED, gpu="H200").roofline is not None
-
-
-def test_a_profile_from_elsewhere(tmp_path: Path) -> None:
     plan = tmp_path / "a.graph.json"
     plan.write_bytes(RECORDED.read_bytes())
     assert es.open_plan(plan).profile is None
@@ -35,15 +32,11 @@ def test_a_profile_from_elsewhere(tmp_path: Path) -> None:
         es.open_plan(small_view(), profile=times)
 
 
-def test_a_view_stays_what_it_is() -> None:
+def test_views_stay_what_they_are_and_runs_without_a_plan_say_how_to_get_one() -> None:
     view = es.open_plan(small_view())
     assert view.plan == small_plan()
     assert view.total_ms == pytest.approx(1.0)
-    given = es.open_plan(es.open_plan(small_view(), gpu="H200"))
-    assert given.gpu.name == "H200"
-
-
-def test_a_run_without_a_plan_says_how_to_get_one() -> None:
+    assert es.open_plan(es.open_plan(small_view(), gpu="H200")).gpu.name == "H200"
     from enginescope.analysis.runs.run_view import RunView
     from tests.render.runs import measured_run
 
@@ -67,7 +60,7 @@ def test_one_optimisation_profile_of_several() -> None:
         es.open_plan(both, plan_profile=2)
 
 
-def test_charts_by_name() -> None:
+def test_charts_are_made_by_name_and_what_there_is_not_is_told() -> None:
     view = es.open_plan(small_view())
     assert set(view.charts()) == set(view.chart_names)
     assert set(es.open_plan(small_view(timed=False)).charts()) < set(view.chart_names)
@@ -82,10 +75,6 @@ def test_charts_by_name() -> None:
         "Time, ms": pytest.approx(0.8),
         "Share of the sum, %": pytest.approx(80),
     }
-
-
-def test_what_there_is_not_is_told() -> None:
-    view = es.open_plan(small_view())
     with pytest.raises(UsageError, match="no chart 'latency-per-tipe'") as caught:
         view.chart("latency-per-tipe")
     assert caught.value.hint == "did you mean latency-per-type?"

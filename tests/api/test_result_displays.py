@@ -190,8 +190,7 @@ def test_a_result_prints_in_three_lines_and_has_a_notebook_view(
     value = example(inputs)
     assert isinstance(value, result_class)
     lines = repr(value).splitlines()
-    name = lines[0].removeprefix("<").split()[0]
-    assert isinstance(value, getattr(es, name))
+    assert isinstance(value, getattr(es, lines[0].removeprefix("<").split()[0]))
     assert len(lines) <= 3
     assert max(map(len, lines)) <= 100
     assert text in checked(value._repr_html_()).text

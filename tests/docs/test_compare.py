@@ -34,8 +34,7 @@ def test_every_reason_of_a_difference_is_explained() -> None:
     text = section("Comparing plans")
     for cause in Cause:
         if cause is not Cause.PRECISION:  # called by its types
-            words = _CAUSES[cause].partition(",")[0]
-            assert words.removeprefix("only in ") in text, cause
+            assert _CAUSES[cause].partition(",")[0].removeprefix("only in ") in text, cause
 
 
 def test_looks_and_their_confidence() -> None:

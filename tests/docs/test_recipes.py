@@ -58,8 +58,7 @@ def test_the_commands_of_a_page_run(
             if not isinstance(step, Command):
                 folder.write(*step)
             elif is_run(step):
-                code = folder.run(step)
-                assert code in step.exit_codes, (step.line, folder.shown, folder.errors)
+                assert folder.run(step) in step.exit_codes, (step.line, folder.shown, folder.errors)
                 if step.is_exact:
                     assert shown_lines(step, folder.shown) == [*step.output], step.line
     finally:

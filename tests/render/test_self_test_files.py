@@ -73,8 +73,7 @@ TEST = SelfTest(
 def test_the_answer_is_the_difference_that_is_found() -> None:
     expected = "a difference of 2.1 % in 95 of 100 cases (95 % CI 1.6 … 2.9 %)"
     assert expected in answer_text(TEST)
-    wide = replace(TEST, smallest_high_pct=None)
-    assert "(95 % CI 1.6 … over 100 %)" in answer_text(wide)
+    assert "(95 % CI 1.6 … over 100 %)" in answer_text(replace(TEST, smallest_high_pct=None))
     none = replace(TEST, smallest_pct=None, smallest_low_pct=None, smallest_high_pct=None)
     assert "miss even a difference of 100 %" in answer_text(none)
 

@@ -167,8 +167,7 @@ def test_the_page_of_a_suite_that_runs_shows_the_next_row(tab, store) -> None:
 
     def put(*ended: CellRow, seconds: float = 900) -> None:
         claim = Claim(owner="gpu7 (process 12)", token="t", seconds=seconds)
-        change = SuiteChange(plan=plan, rows=ended, claim=claim)
-        store.suites.put_suite("nightly", change)
+        store.suites.put_suite("nightly", SuiteChange(plan=plan, rows=ended, claim=claim))
 
     line = "document.querySelector('#live').textContent"
     put(*rows[:2])

@@ -129,8 +129,7 @@ def test_runs_that_are_not_usable_are_counted_and_nothing_is_called_fine(tmp_pat
         names = {model for model, _ in jobs(page_of(client, "/?state=unusable"))}
         assert names == {"busy.onnx", "also.onnx"}
         for run in store.rows():
-            page = client.get(f"/runs/{run.id}").text
-            assert ("not usable" in page) is (run.model in names)
+            assert ("not usable" in client.get(f"/runs/{run.id}").text) is (run.model in names)
 
 
 def test_filters_are_part_of_the_address_and_no_address_of_the_machine_is_shown(sessions) -> None:
@@ -198,8 +197,7 @@ def test_a_chosen_job_is_shown_beside_the_list(sessions) -> None:
         assert "<h2>better.onnx</h2>" in panel
         assert "Faster</strong>: −25" in panel
         compared = re.search(r'href="([^"]*)">Compare with the level before<', panel)[1]
-        page = unescape(client.get(compared).text)
-        assert "B is faster: 0.75" in page
+        assert "B is faster: 0.75" in unescape(client.get(compared).text)
         assert client.get(re.search(r'href="([^"]*)">Newest run<', panel)[1]).status_code == 200
 
 
@@ -285,8 +283,7 @@ def test_an_open_page_learns_of_changes_and_of_a_suite_that_runs(sessions) -> No
         sessions.save(process(4.0, of=job("added.onnx")))
         wait_for(lambda: "hx-trigger" in client.get(address).headers)
         assert "added.onnx" in page_of(client, "/?state=unknown")
-    one = cell("net", "ort-cpu")
-    plan = result([], cells=(one, cell("net", "trt:fp16"))).plan
+    plan = result([], cells=(cell("net", "ort-cpu"), cell("net", "trt:fp16"))).plan
     claim = Claim(owner="gpu7 (process 12)", token="t", seconds=900)
     with client_of(sessions) as client:
         seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', page_of(client))[1]

@@ -149,8 +149,7 @@ def test_kept_pages_are_bounded(monkeypatch) -> None:
     monkeypatch.setattr(kept_pages, "MOST_PAGE_BYTES", 25_000 + 2 * kept_pages._PAGE_BYTES)
     asked = Asked(make)
     for path in ("/1", "/2", "/1", "/3", "/1", "/2"):
-        expected = random.Random(path).randbytes(10_000)
-        assert asked.get(path, state="same").body == expected
+        assert asked.get(path, state="same").body == random.Random(path).randbytes(10_000)
     assert made == ["/1", "/2", "/3", "/2"]
     assert asked.pages._pages.size <= 25_000 + 2 * kept_pages._PAGE_BYTES
     assert len(asked.pages._pages) == 2

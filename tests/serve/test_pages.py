@@ -72,8 +72,7 @@ def test_every_link_leads_somewhere(client) -> None:
 def test_names_are_text_everywhere(client) -> None:
     for address in ("/", "/runs", "/runs/bbb111", "/runs?model=<b>x", "/runs?with=<b>x"):
         text = client.get(address).text
-        body = re.sub(r"(?s)<script.*?</script>", "", text)
-        assert "<b>" not in body, address
+        assert "<b>" not in re.sub(r"(?s)<script.*?</script>", "", text), address
     assert "&lt;b&gt;bert&lt;/b&gt;.onnx" in client.get("/runs").text
 
 
@@ -91,8 +90,7 @@ ASKED = (
 def test_runs_that_are_asked_for_in_their_order(client) -> None:
     for query, expected in ASKED:
         text = client.get(f"/runs?{query}").text
-        found = re.findall(r'href="/runs/(\w+)"', text)
-        assert found == expected
+        assert re.findall(r'href="/runs/(\w+)"', text) == expected
     for sort, expected in (
         ("oldest", ["aaa111", "aaa222", "bbb111", "bbb222"]),
         ("model", ["bbb222", "bbb111", "aaa222", "aaa111"]),
@@ -182,8 +180,7 @@ def test_the_report_of_a_run(client) -> None:
 
 
 def test_files_and_the_whole_of_a_run(client, store, tmp_path) -> None:
-    text = client.get("/runs/aaa111/files").text
-    assert "artifacts/build.log" in text
+    assert "artifacts/build.log" in client.get("/runs/aaa111/files").text
     answer = client.get("/runs/aaa111/files/artifacts/build.log")
     assert answer.text == "what the build said"
     assert answer.headers["content-disposition"] == 'attachment; filename="build.log"'
@@ -302,8 +299,7 @@ def test_a_store_in_a_database(tmp_path, monkeypatch) -> None:
     with client_of(store) as client:
         assert "2 runs of 1 model" in client.get("/").text
         assert "Distribution of latency" in client.get("/runs/aaa111").text
-        answer = client.get("/runs/aaa111/files/artifacts/build.log")
-        assert answer.text == "what the build said"
+        assert client.get("/runs/aaa111/files/artifacts/build.log").text == "what the build said"
         assert client.get("/compare?run=aaa111&run=aaa222").status_code == 200
         assert "History of resnet" in client.get("/history?model=resnet.onnx").text
         assert client.get("/runs/none").status_code == 404

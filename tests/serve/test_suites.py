@@ -67,8 +67,7 @@ def test_the_whole_page_and_the_table(nightly) -> None:
 
 
 def test_only_suites_of_the_list(nightly, store) -> None:
-    outside = SuiteFolder(store.path / "elsewhere")
-    outside.begin(result([timed(cell(), 1.0)]).plan)
+    SuiteFolder(store.path / "elsewhere").begin(result([timed(cell(), 1.0)]).plan)
     for name in ("elsewhere", "..%2felsewhere", "%2e%2e/elsewhere", ".", "%2e", "none"):
         for rest in ("", "/results.csv"):
             answer = nightly.get(f"/suites/{name}{rest}")

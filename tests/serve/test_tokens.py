@@ -232,22 +232,19 @@ def test_mistakes_on_the_command_line(store, tokens, capsys, words, why) -> None
     assert why in capsys.readouterr().err
 
 
-def test_where_there_is_no_token_the_next_step_makes_one(store, capsys) -> None:
+def test_expired_or_missing_tokens_have_a_next_step(store, capsys, tokens) -> None:
     """It said "one of: " and named none."""
     assert tokens_of("revoke", "ada", store=store) == 2
     assert "enginescope serve tokens create makes one" in capsys.readouterr().err
+    tokens.create("old", ("read",), timedelta(seconds=-1))
+    assert main(["serve", "--store", str(store.path), "--port", "0"]) == 2
+    assert "have expired" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("option", "value"), [("--host", "0.0.0.0"), ("--store", "elsewhere")])
 def test_an_option_before_the_verb_is_not_ignored(capsys, option, value) -> None:
     assert main(["serve", option, value, "tokens", "list"]) == 2
     assert f"{option} before a verb of serve" in capsys.readouterr().err
-
-
-def test_a_server_whose_tokens_have_expired_does_not_open(store, tokens, capsys) -> None:
-    tokens.create("old", ("read",), timedelta(seconds=-1))
-    assert main(["serve", "--store", str(store.path), "--port", "0"]) == 2
-    assert "have expired" in capsys.readouterr().err
 
 
 def test_a_file_of_a_newer_enginescope(tokens) -> None:

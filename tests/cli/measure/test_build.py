@@ -1,7 +1,6 @@
 """The verb ``build``, and engines given to ``bench``, on the stand-in for TensorRT."""
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
 
 import onnx
@@ -11,20 +10,9 @@ from enginescope.backends.tensorrt import libraries
 from enginescope.cli.measure.build import profiles_text
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.records.run.job import InputShape
-from tests.fakes import loading, models
+from tests.fakes import models
 
 QUICK = ["--iterations", "10", "--warmup", "0", "--no-layers"]
-
-
-@pytest.fixture
-def use(monkeypatch):
-    """Put the stand-in where this process and its workers find it."""
-    with ExitStack() as stack:
-
-        def loaded(version: str = "10.16.1", fault: str = ""):
-            return stack.enter_context(loading.loaded(version, fault))
-
-        yield loaded
 
 
 @pytest.fixture
@@ -132,8 +120,7 @@ def test_an_engine_is_not_built_again(use, verb, tmp_path) -> None:
 
 def test_names_with_brackets_keep_all_their_files(use, verb, tmp_path) -> None:
     use()
-    path = models.perceptron(tmp_path / "net[v1].onnx")
-    code, out, _ = verb("build", path, "--json")
+    code, out, _ = verb("build", models.perceptron(tmp_path / "net[v1].onnx"), "--json")
     assert code == 0
     assert len(json.loads(out)["files"]) == 5
 

@@ -4,14 +4,13 @@ import gzip
 import json
 import re
 import zipfile
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from enginescope.cli.main import main
 from enginescope.store.archive import Store
-from tests.fakes import loading, models
+from tests.fakes import models
 from tests.fakes.driving import BATCHES, plan_of
 from tests.render.runs import imported_run, measured_run
 
@@ -20,11 +19,8 @@ READERS = (("explore",), ("lint",), ("report",), ("import",))
 
 
 @pytest.fixture
-def folder(data: Path, tmp_path, monkeypatch) -> Path:
+def folder(data: Path, store, tmp_path) -> Path:
     """What ``process`` leaves, with an engine and a timing cache; works above it."""
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
     made = tmp_path / "out"
     made.mkdir()
     for one in (data / "trt86-h200-process").iterdir():
@@ -42,16 +38,6 @@ def archive(folder, capsys) -> Path:
     assert main(["archive", "create", "net.tea", "out"]) == 0
     capsys.readouterr()
     return Path("net.tea")
-
-
-@pytest.fixture
-def use():
-    with ExitStack() as stack:
-
-        def loaded(version: str = "10.16.1"):
-            return stack.enter_context(loading.loaded(version))
-
-        yield loaded
 
 
 def trex(fake=None) -> Path:
@@ -100,9 +86,12 @@ def test_every_verb_reads_it_as_the_folder(archive, folder, verb, capsys) -> Non
     assert "/tmp/" not in of_archive.out + of_archive.err
 
 
-def test_two_archives_are_compared(archive, capsys) -> None:
+def test_archives_are_compared_and_findings_name_the_file_in_them(archive, capsys) -> None:
     assert main(["compare", "net.tea", "net.tea"]) == 0
     assert re.search(r"^ *A +small_convnet", capsys.readouterr().out, re.MULTILINE)
+    assert main(["lint", "net.tea", "--json"]) in (0, 1)
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    assert plan["source"] == f"net.tea/{NAME}.graph.json"
 
 
 def test_nothing_is_left_behind(archive, tmp_path, monkeypatch) -> None:
@@ -115,12 +104,6 @@ def test_nothing_is_left_behind(archive, tmp_path, monkeypatch) -> None:
     run = Store().load("latest")
     assert {one.kind for one in run.artifacts} >= {"plan", "trtexec_times", "trtexec_log"}
     assert len(Store().artifact_paths("latest")) == len(run.artifacts)
-
-
-def test_findings_name_the_file_in_the_archive(archive, capsys) -> None:
-    assert main(["lint", "net.tea", "--json"]) in (0, 1)
-    (plan,) = json.loads(capsys.readouterr().out)["plans"]
-    assert plan["source"] == f"net.tea/{NAME}.graph.json"
 
 
 def test_a_run_with_all_its_files(folder, capsys) -> None:
@@ -149,8 +132,7 @@ def test_a_run_without_a_plan_can_be_looked_into(folder, capsys) -> None:
 
 
 def test_an_exported_run_is_an_archive_too(folder, capsys) -> None:
-    run = imported_run()
-    Store().save(run)
+    Store().save(imported_run())
     assert main(["runs", "export", "latest", "run.zip"]) == 0
     assert main(["explore", "run.zip"]) == 0
     assert "Slowest layers" in capsys.readouterr().out

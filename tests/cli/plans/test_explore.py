@@ -7,20 +7,11 @@ import pytest
 from enginescope.cli.main import main
 from enginescope.services.declared import declared
 from enginescope.services.plans.explore_request import ExploreRequest
-from enginescope.store.archive import Store
 from tests.analysis.layers.test_layer_table import several
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
 from tests.render.runs import imported_run, measured_run
 from tests.store.test_archive import a_run
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-    return Store()
 
 
 @pytest.fixture
@@ -81,13 +72,10 @@ def test_a_stored_run(store, tmp_path, capsys) -> None:
         assert "Slowest layers" in capsys.readouterr().out
 
 
-def test_a_run_without_a_plan(store, capsys) -> None:
+def test_runs_without_a_plan_or_anything_to_look_into(store, capsys) -> None:
     store.save(measured_run())
     assert main(["explore", "latest"]) == 0
     assert "MatMul" in capsys.readouterr().out
-
-
-def test_a_run_with_nothing_to_look_into(store, capsys) -> None:
     store.save(a_run(plan=None, profile=None))
     assert main(["explore", "latest"]) == 2
     assert "neither a plan nor layer times" in capsys.readouterr().err

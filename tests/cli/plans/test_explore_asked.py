@@ -76,8 +76,7 @@ def test_memory_alone_as_text_and_json(plan, capsys) -> None:
 
 
 def test_memory_takes_no_other_files_and_a_limit_needs_a_model(plan, tmp_path, capsys) -> None:
-    page = str(tmp_path / "page.html")
-    assert main(["explore", str(plan), "--memory", "--html", page]) == 2
+    assert main(["explore", str(plan), "--memory", "--html", str(tmp_path / "page.html")]) == 2
     assert "--html with --memory" in capsys.readouterr().err
     assert main(["explore", str(plan), "--fits", "seq=1GiB"]) == 2
     assert "is not an ONNX model" in capsys.readouterr().err
@@ -144,20 +143,18 @@ def test_what_cannot_be_drawn(plan, tmp_path, monkeypatch, capsys, options, mess
 def test_colours_by_time_without_times(plan, tmp_path, capsys) -> None:
     bare = tmp_path / "bare.json"
     bare.write_bytes(Path(plan).read_bytes())
-    target = str(tmp_path / "x.svg")
-    assert main(["explore", str(bare), "--svg", target, "--color", "time"]) == 2
+    assert main(["explore", str(bare), "--svg", str(tmp_path / "x.svg"), "--color", "time"]) == 2
     assert "--profile FILE" in capsys.readouterr().err
 
 
-def test_modules_are_one_box_each(data, tmp_path) -> None:
-    path, plan = tmp_path / "x.svg", data / "trt86-h200" / "resnet18.graph.json"
-    assert main(["explore", str(plan), "--svg", str(path), "--fold", "module"]) == 0
+def test_modules_are_one_box_each_and_nothing_to_fold_is_drawn_whole(
+    data, tmp_path, plan, capsys
+) -> None:
+    path, modules = tmp_path / "x.svg", data / "trt86-h200" / "resnet18.graph.json"
+    assert main(["explore", str(modules), "--svg", str(path), "--fold", "module"]) == 0
     drawn = path.read_text(encoding="utf-8")
     assert all(f">layer{number}</text>" in drawn for number in (1, 2, 3, 4))
     assert "layer1.0/conv1" not in drawn
-
-
-def test_nothing_to_fold_is_said_and_drawn_whole(plan, tmp_path, capsys) -> None:
     path = tmp_path / "x.svg"
     assert main(["explore", plan, "--svg", str(path), "--fold", "block"]) == 0
     assert "drawn expanded: no block of layers repeats (I-NOT-FOLDED)" in (capsys.readouterr().err)
@@ -202,6 +199,12 @@ def test_with_json_the_document_is_alone_on_standard_output(plan, tmp_path, caps
     assert main(["explore", plan, "--html", str(page), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == NAME
     assert page.stat().st_size > 100_000
+    page = tmp_path / "plan.html"
+    assert main(["explore", plan, "--html", str(page), "--gpu", "H201"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "H201" in captured.err
+    assert not page.exists()
 
 
 def test_times_alone_have_a_page(data, tmp_path, monkeypatch) -> None:
@@ -211,15 +214,6 @@ def test_times_alone_have_a_page(data, tmp_path, monkeypatch) -> None:
     assert main(["import", str(profile)]) == 0
     assert main(["explore", "latest", "--html", str(page)]) == 0
     assert "layer times" in page.read_text(encoding="utf-8")
-
-
-def test_nothing_is_written_where_the_gpu_is_not_known(plan, tmp_path, capsys) -> None:
-    page = tmp_path / "plan.html"
-    assert main(["explore", plan, "--html", str(page), "--gpu", "H201"]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "H201" in captured.err
-    assert not page.exists()
 
 
 def test_python_writes_the_files_of_the_command_line(plan, tmp_path) -> None:

@@ -71,8 +71,7 @@ def test_the_timing_cache_of_a_second_build_has_a_digest(built, verb, tmp_path) 
     other = tmp_path / "other.engine"
     assert verb("build", tmp_path / "net.onnx", "-o", other, "--dim", "n=3")[0] == 0
     digest = es.passport(other).build.timing_cache_sha256
-    caches = list((tmp_path / "store" / "engines" / "timing").glob("*.cache"))
-    assert len(caches) == 1
+    assert len(list((tmp_path / "store" / "engines" / "timing").glob("*.cache"))) == 1
     assert digest is not None
 
 

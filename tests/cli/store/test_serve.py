@@ -87,8 +87,7 @@ def test_an_address_that_cannot_be(never, capsys, tmp_path) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        assert main(["serve", "--port", port, "--store", str(tmp_path)]) == 2
+        assert main(["serve", "--port", str(taken.getsockname()[1]), "--store", str(tmp_path)]) == 2
     assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
     assert main(["serve", "--certificate", __file__, "--store", str(tmp_path)]) == 2
 

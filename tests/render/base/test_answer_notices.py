@@ -94,8 +94,7 @@ def test_parts_are_on_page_markdown_and_terminal() -> None:
     assert shown.count("\n0.1    0.9     conv1\nalone\n") == 2  # details are left out
     for text in (markdown, page, shown):
         assert "formula" in text
-    brief = as_text(Group(*answer_lines(answered, 80, is_whole=False)), width=80)
-    assert "formula" not in brief
+    assert "formula" not in as_text(Group(*answer_lines(answered, 80, is_whole=False)), width=80)
 
 
 WIDE = TextTable(
@@ -117,8 +116,7 @@ def test_a_narrow_terminal_divides_a_table_and_repeats_its_first_column() -> Non
         ["tensor", "peak"],
     ]
     assert max(map(len, lines)) <= 36
-    whole = as_text(Group(*stacked([table], 120)), width=120)
-    assert whole.count("tensor") == 1
+    assert as_text(Group(*stacked([table], 120)), width=120).count("tensor") == 1
 
 
 def test_a_terminal_breaks_a_long_answer_between_words(capsys, monkeypatch) -> None:

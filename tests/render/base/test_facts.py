@@ -52,15 +52,12 @@ def test_backends_shapes_tensors_and_devices() -> None:
     )
 
 
-def test_inputs_are_named_and_shapes_that_were_asked_for_stand_in() -> None:
+def test_inputs_and_places_have_names() -> None:
     inputs = tuple(Tensor(name=name, shape=(1,)) for name in "abcd")
     assert inputs_text(measured_run(inputs=inputs)) == "a 1, b 1, c 1, …"
     workload = Workload(shapes=(InputShape(name="x", dims=(2, 3)),))
     job = Job(subject=Subject(name="m"), backend=BackendSpec(name="b"), workload=workload)
     assert subject_line(measured_run(job=job, inputs=())) == "m · b · 2×3"
-
-
-def test_place_is_the_gpu_if_there_is_one() -> None:
     assert place_line(imported_run()) == "NVIDIA H200"
     assert place_line(measured_run()) == "AMD EPYC, 2 cores"
     assert place_line(BARE) is None

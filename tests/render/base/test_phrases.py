@@ -50,8 +50,7 @@ def test_interval_that_could_not_be_had_is_said_so() -> None:
         percentiles=(),
     )
     assert interval_text(summary) == "no interval: all samples are equal"
-    varied = replace(summary, std_ms=0.1)
-    assert interval_text(varied) == "no interval: too few independent samples"
+    assert interval_text(replace(summary, std_ms=0.1)) == "no interval: too few independent samples"
 
 
 def test_layer_sum_against_the_whole() -> None:
@@ -89,14 +88,11 @@ def test_layer_sum_of_medians() -> None:
     assert "(sum of layer medians, 5 iterations, no interval: too few iterations)" in few
 
 
-def test_layer_sum_of_a_host_that_enqueues() -> None:
+def test_layer_sums_of_hosts_profilers_and_operators_say_what_they_are() -> None:
     found = LayerSum(sum_ms=2.9, whole_ms=1.4, whole_metric="device_latency", is_host=True)
     assert layer_sum_sentence(found).endswith(
         ": they are times in which the host enqueued the layers; the GPU ran them later."
     )
-
-
-def test_what_the_profiler_added_is_an_estimate() -> None:
     whole = {"whole_ms": 0.4, "whole_metric": "gpu_compute"}
     found = LayerSum(sum_ms=0.4, raw_ms=0.6, profiler_ms=0.0019, **whole)
     assert layer_sum_sentence(found) == (
@@ -104,9 +100,6 @@ def test_what_the_profiler_added_is_an_estimate() -> None:
         "adds, about 1.9 µs a layer); the profiler reported 0.6000 ms (sum of layer means, no "
         "interval: the profile holds means alone); GPU compute time 0.4000 ms."
     )
-
-
-def test_operators_of_pytorch_are_no_layers() -> None:
     text = layer_sum_sentence(LayerSum(sum_ms=0.31, iterations=1, part="operator"))
     assert text.startswith("The operators add up to 0.3100 ms (sum of operator means, 1 iteration")
     assert "layer" not in text

@@ -61,19 +61,24 @@ def test_an_older_runtime_counts_kernels_and_nothing_is_said_of_the_cpu_alone() 
     assert placement_line(run) == (
         "TensorRT 1 kernel, 75.0 % of kernel time; CPU 1 kernel, 25.0 % of kernel time"
     )
-    found = providers(PageSubject(RunView(run)))
-    assert "does not report" in "".join(found.notes)
+    assert "does not report" in "".join(providers(PageSubject(RunView(run))).notes)
     run = run_of([share(CPU, 9, 9, Conv=9)], (), [CPU])
     assert placement_line(run) is None
     assert providers(PageSubject(RunView(run))) is None
 
 
-def test_copies() -> None:
+def test_copies_and_cold_starts() -> None:
     run = replace(shared_out(), samples=(times("latency", 2.0), times("device_latency", 1.5)))
     line = device_line(RunView(run))
     assert line.startswith("1.500 ms median without copies, 95 % CI")
     assert line.endswith("the copies take 0.500 ms (25 %)")
     assert device_line(RunView(shared_out())) is None
+    assert cold_line(prepared()) == (
+        "34.0 s load, 5.00 ms first inference with empty caches; they hold 2 files, 1.00 MiB"
+    )
+    line = cold_line(prepared(from_cache=True))
+    assert line is not None
+    assert "measured when the engines were built" in line
 
 
 def prepared(**more) -> Run:
@@ -101,27 +106,14 @@ def prepared(**more) -> Run:
     return replace(shared_out(), preparation=made)
 
 
-def test_cold() -> None:
-    assert cold_line(prepared()) == (
-        "34.0 s load, 5.00 ms first inference with empty caches; they hold 2 files, 1.00 MiB"
-    )
-    line = cold_line(prepared(from_cache=True))
-    assert line is not None
-    assert "measured when the engines were built" in line
-
-
-def test_facts_of_the_page() -> None:
+def test_facts_and_sections_have_what_was_left_and_why() -> None:
     run = replace(
         prepared(), arenas=(ArenaUse(provider=CUDA, in_use_peak_bytes=1 << 20, held_bytes=1 << 21),)
     )
     facts = dict(provider_facts(RunView(run)))
     assert facts["Model made: fp16"] == ("by onnxruntime.transformers.float16 (onnx 1.2), 12.0 ms")
     assert facts["Memory by CUDA's allocator"] == "1.00 MiB in use at its peak, 2.00 MiB held"
-
-
-def test_the_section_has_what_was_left_and_why() -> None:
-    found = providers(PageSubject(RunView(shared_out())))
-    shares, left = found.tables
+    shares, left = providers(PageSubject(RunView(shared_out()))).tables
     assert [one.title for one in shares.columns][:3] == ["Provider", "Nodes", "Nodes %"]
     columns = {one.title: one.values for one in left.columns}
     assert columns["Operator"] == ("NonMaxSuppression", "Gather")

@@ -70,8 +70,7 @@ def test_series_beside_the_headline_have_lines_measured_or_printed() -> None:
     stated = "0.002000 ms median   max 0.01000 ms"
     assert lines["enqueue"].endswith(f"{stated}   as printed, no interval")
     assert "D2H" not in lines
-    whole = summary_text(RunView(replace(measured, samples=())), width=300)
-    assert f"{stated}\n" in whole
+    assert f"{stated}\n" in summary_text(RunView(replace(measured, samples=())), width=300)
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -81,15 +80,12 @@ def test_no_line_is_wider_than_asked(make, width) -> None:
     assert max(len(line) for line in text.splitlines()) <= width
 
 
-def test_weak_percentiles_say_what_they_lack() -> None:
+def test_sums_of_layers_and_weak_percentiles_say_what_they_lack() -> None:
     values = measured_run().samples[0].values_ms[:120]
     run = measured_run()
     few = replace(run.samples[0], values_ms=values, start_ms=None, warmup_ms=None)
     text = summary_text(RunView(measured_run(samples=(few,))))
     assert re.search(r"p99 [\d.]+ ms \(\d+ of 459 effective samples needed\)", text)
-
-
-def test_layers_that_add_up_to_more_are_said_so() -> None:
     text = " ".join(summary_text(RunView(measured_run())).split())
     view = RunView(measured_run())
     assert view.layer_sum_ratio is not None

@@ -163,7 +163,7 @@ def test_the_picture_has_a_point_for_each_error_and_words_for_the_rest() -> None
     assert error_growth(bisected(error("a", 0.0)), "g") is None
 
 
-def test_the_data_can_be_written_and_keeps_what_is_not_finite_apart() -> None:
+def test_data_keeps_what_is_not_finite_apart_and_tells_the_front() -> None:
     found = overflown()
     steps = (replace(found.steps[0], own_error=float("inf")), *found.steps[1:])
     data = json.loads(msgspec.json.encode(bisect_data(replace(found, steps=steps))))
@@ -174,6 +174,9 @@ def test_the_data_can_be_written_and_keeps_what_is_not_finite_apart() -> None:
     inside = inside_part(overflown(), "s")
     assert "own" not in inside.tables[0].known().headers
     assert [chart.key for chart in inside.charts] == ["s-growth"]
+    data = json.loads(msgspec.json.encode(precision_data(trials())))
+    assert [one["on_front"] for one in data["trials"]] == [False, True, True, False, True]
+    assert data["suggested"]["kept_nodes"] == ["b"]
 
 
 def trials() -> PrecisionTrials:
@@ -215,8 +218,7 @@ def test_trials_are_a_table_with_the_suggestion_above(width) -> None:
 
 def test_what_is_suggested_in_words() -> None:
     found = trials()
-    none = replace(found, trials=found.trials[:1])
-    assert "no proposal" in suggestion_text(none)
+    assert "no proposal" in suggestion_text(replace(found, trials=found.trials[:1]))
     nothing = PrecisionTrials(way="", why_none="it computes in fp32 already")
     assert suggestion_text(nothing) == "nothing to try: it computes in fp32 already"
     fast = replace(found.trials[-1], latency_ms=1.1, interval=None)
@@ -230,11 +232,4 @@ def test_what_is_suggested_in_words() -> None:
     reason = "latency is not a reason for reduced precision on this backend"
     assert reason not in suggestion_text(slow)
     faster = replace(fast, latency_ms=0.9)
-    useless = replace(found, trials=(found.trials[0], faster))
-    assert suggestion_text(useless).endswith(f"; {reason}")
-
-
-def test_the_front_is_told_in_the_data() -> None:
-    data = json.loads(msgspec.json.encode(precision_data(trials())))
-    assert [one["on_front"] for one in data["trials"]] == [False, True, True, False, True]
-    assert data["suggested"]["kept_nodes"] == ["b"]
+    assert suggestion_text(replace(found, trials=(found.trials[0], faster))).endswith(f"; {reason}")

@@ -75,8 +75,7 @@ def test_a_ratio_says_what_it_is_the_quotient_of() -> None:
     rows = {name: cells for name, *cells in facts_table(found.overview).rows}
     per_item = a.sum_ms / a.batch / (b.sum_ms / b.batch)
     assert rows["A ÷ it"] == ["—", f"{per_item:.2f} × per item", f"{a.sum_ms / c.sum_ms:.2f} ×"]
-    wide = layer_table(compare(runs[::2]).pairs, Chosen())
-    assert "A ÷ B" in wide.headers
+    assert "A ÷ B" in layer_table(compare(runs[::2]).pairs, Chosen()).headers
 
 
 def test_more_than_two_plans() -> None:
@@ -129,8 +128,7 @@ def test_reasons_end_in_the_whole_and_what_does_not_differ_is_folded() -> None:
         "and 2 more; 2 do not differ and take the same time within 3 %: "
         "0.8750 ms in A, 0.8750 ms in B"
     )
-    loose = layer_table(two().pairs, Chosen(threshold_pct=10))
-    assert loose.note.startswith("3 do not differ")
+    assert layer_table(two().pairs, Chosen(threshold_pct=10)).note.startswith("3 do not differ")
 
 
 @pytest.mark.parametrize(
@@ -143,8 +141,7 @@ def test_reasons_end_in_the_whole_and_what_does_not_differ_is_folded() -> None:
     ],
 )
 def test_only_some_layers(only, names) -> None:
-    table = layer_table(two().pairs, Chosen(only=only))
-    assert [row[-1] for row in table.rows] == names
+    assert [row[-1] for row in layer_table(two().pairs, Chosen(only=only)).rows] == names
 
 
 def test_wide_screens_say_why_and_narrow_ones_drop_the_share() -> None:
@@ -240,8 +237,7 @@ def test_memory_at_the_peak_is_compared_by_type() -> None:
     made = json.loads(compare_json(found, Chosen()))
     assert made["memory"][0]["nbytes"] == [1 << 20, 3 << 20]
     assert made["plans"][1]["memory"]["tensor_bytes"] == {"Conv": 3 << 20, "Pool": 1 << 20}
-    page = compare_page(found, Chosen()).decode()
-    assert "Memory at the peak by type" in page
+    assert "Memory at the peak by type" in compare_page(found, Chosen()).decode()
 
 
 def test_memory_at_the_peak_is_compared_where_it_is_known() -> None:

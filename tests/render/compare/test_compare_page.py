@@ -105,8 +105,7 @@ def test_the_layers_that_lead_stand_below_the_waterfall() -> None:
 
 
 def test_every_pair_is_in_the_data_once() -> None:
-    page = page_of(run_a(), run_b())
-    pairs = page.data["tables"]["table-pairs"]
+    pairs = page_of(run_a(), run_b()).data["tables"]["table-pairs"]
     columns = {one["key"]: one for one in pairs["columns"]}
     assert pairs["length"] == 8
     for one in columns.values():
@@ -132,8 +131,7 @@ def test_without_times_layers_are_counted() -> None:
     assert not page.data["charts"]
     assert "W-NO-LAYER-TIMES" in page.words
     assert "What differs" in page.words
-    neither = page_of(run_a(timed=False), run_b(timed=False))
-    assert "Layers by type" in neither.words
+    assert "Layers by type" in page_of(run_a(timed=False), run_b(timed=False)).words
 
 
 def test_three_plans_are_small_multiples_on_one_scale() -> None:
@@ -185,5 +183,4 @@ def test_specifications_compile() -> None:
     runs = (network_a(1).run("a"), network_b(4).run("b"))
     for page in (page_of(*runs), page_of(*runs, *runs), page_of(runs[0], run_b(timed=False))):
         for spec in page.data["charts"].values():
-            made = converter.vegalite_to_vega({**spec, "width": 600}, vl_version="6.1")
-            assert made["marks"]
+            assert converter.vegalite_to_vega({**spec, "width": 600}, vl_version="6.1")["marks"]

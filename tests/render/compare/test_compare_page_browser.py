@@ -113,8 +113,7 @@ def test_small_screens_and_both_themes(tab, tmp_path) -> None:
         tab.fits(width)
         # six lines of links stood above the answer of a phone
         tab.until(f"document.querySelector('.index details').open === {str(width > 980).lower()}")
-        is_listed = tab.evaluate("document.querySelector('.index a').checkVisibility()")
-        assert is_listed is (width > 980)
+        assert tab.evaluate("document.querySelector('.index a').checkVisibility()") is (width > 980)
     tab.evaluate("document.getElementById('theme').click()")
     tab.until("document.documentElement.dataset.charts === 'drawn'")
     assert tab.complaints() == []

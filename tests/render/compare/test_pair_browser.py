@@ -82,11 +82,7 @@ def test_keys_walk_through_every_change_the_largest_first(tab, tmp_path) -> None
     shown = differences["values"][:6]
     assert shown == sorted(shown, key=lambda ms: -abs(ms))
     assert walked == [
-        "conv1/x",
-        "in/reformat",
-        "conv2/x + pool/x",
-        "conv1/out reformat",
-        "head/x",
+        *("conv1/x", "in/reformat", "conv2/x + pool/x", "conv1/out reformat", "head/x"),
         "same/x",
     ]
     tab.press("n")

@@ -80,14 +80,6 @@ def test_a_late_run_is_marked() -> None:
     assert "late: the load generator was late (W-LATE)" in page
 
 
-def test_a_search_says_how_many_queries_extend_the_duration() -> None:
-    report = replace(searched(), rule=LoadRule(duration_ms=3_000.0, least_queries=736))
-    arrivals = dict(scope_facts(report))["arrivals"]
-    assert arrivals == "Poisson, seed 0, 3 s and at least 736 queries"
-    counted = replace(report, rule=LoadRule(queries=100))
-    assert dict(scope_facts(counted))["arrivals"] == "Poisson, seed 0, 100 queries"
-
-
 def test_scenarios_have_exact_figures_and_say_what_is_missing() -> None:
     report = scenario("server")
     figures = replace(report.loadgen, is_passed=False, needed=report.loadgen.queries + 1)
@@ -145,6 +137,10 @@ def test_the_report_of_a_run_has_a_section() -> None:
     assert "Queueing time" in page
 
 
-def test_other_limits_are_stated() -> None:
+def test_other_limits_and_durations_are_stated() -> None:
     report = single(20.0, Slo(p=99.9, limit_ms=1_500.0), queries=9_000)
     assert answer_text(report).startswith("p99.9 < 1,500 ms is met")
+    report = replace(searched(), rule=LoadRule(duration_ms=3_000.0, least_queries=736))
+    assert dict(scope_facts(report))["arrivals"] == "Poisson, seed 0, 3 s and at least 736 queries"
+    counted = replace(report, rule=LoadRule(queries=100))
+    assert dict(scope_facts(counted))["arrivals"] == "Poisson, seed 0, 100 queries"

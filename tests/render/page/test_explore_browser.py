@@ -101,8 +101,7 @@ def test_a_group_of_mixed_work_has_the_color_of_the_most_time(browser, tmp_path)
     file.write_bytes(report_page([RunView(run)]))
     browser.open(file)
     browser.until("!document.querySelector('.icicle').hidden")
-    conv = family_color(type_family("Conv")).lower()
-    assert browser.evaluate(DRAWN)["fills"][0] == conv
+    assert browser.evaluate(DRAWN)["fills"][0] == family_color(type_family("Conv")).lower()
 
 
 @pytest.mark.parametrize("how", ["look", "table", "graph"])
@@ -148,8 +147,7 @@ def test_keys_walk_the_picture_and_zoom(tab) -> None:
 
 def test_a_group_zooms_in_and_its_head_zooms_out(tab) -> None:
     tab.click(*place(tab, 0.5, 1))
-    inside = tab.evaluate(FOCUS)
-    assert inside != "0"
+    assert tab.evaluate(FOCUS) != "0"
     tab.click(*place(tab, 0.5, 0))
     assert tab.evaluate(FOCUS) == "0"
 
@@ -166,7 +164,7 @@ def test_times_switch_between_own_and_profiled(tab) -> None:
 
 
 def test_one_search_finds_layers_tactics_and_tensors(tab) -> None:
-    press(tab, "/")
+    tab.press("/")
     assert tab.evaluate("document.activeElement.id") == "find"
     tab.evaluate(
         "{ const field = document.getElementById('find'); field.value = 'conv1';"
@@ -212,6 +210,5 @@ def test_fifty_thousand_layers_are_few_rectangles(browser, tmp_path) -> None:
         " document.dispatchEvent(new Event('theme'));"
         " CanvasRenderingContext2D.prototype.fillRect = real; return count; })()"
     )
-    width = browser.evaluate(f"{CANVAS}.clientWidth")
-    assert MANY / 100 < drawn < 10 * width
+    assert MANY / 100 < drawn < 10 * browser.evaluate(f"{CANVAS}.clientWidth")
     assert browser.complaints() == []

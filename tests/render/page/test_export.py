@@ -1,3 +1,7 @@
+"""The JSON and CSV files of a report."""
+
+import csv
+import io
 import json
 
 import numpy as np
@@ -5,8 +9,15 @@ import numpy as np
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.records.samples import QueryTrace
-from enginescope.render.page.export import report_json, summary_json
-from tests.render.runs import failed_run, imported_run, measured_run
+from enginescope.render.page.export import (
+    latency_percentiles_csv,
+    latency_series_csv,
+    per_layer_times_csv,
+    report_json,
+    summary_csv,
+    summary_json,
+)
+from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 
 def strict(data: bytes) -> dict:
@@ -68,3 +79,62 @@ def test_failed_and_imported_runs_say_what_is_known() -> None:
         "unit": "queries",
         "definition": "as trtexec printed it",
     }
+
+
+def read(data: bytes) -> list[dict[str, str]]:
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    assert all(None not in row for row in rows)
+    assert all(None not in row.values() for row in rows)
+    return rows
+
+
+def test_summary_has_a_row_per_run_and_metric() -> None:
+    views = [RunView(measured_run()), RunView(imported_run()), RunView(failed_run())]
+    rows = read(summary_csv(views))
+    assert [(row["run"], row["metric"]) for row in rows] == [
+        ("7f3ac01944de", "latency"),
+        ("0123456789ab", "trtexec_latency"),
+        ("0123456789ab", "gpu_compute"),
+        ("deadbeef0001", ""),
+    ]
+    latency = views[0].latency
+    assert float(rows[0]["median_ms"]) == latency.median_ms
+    assert float(rows[0]["median_low_ms"]) == latency.median_interval.low
+    assert float(rows[0]["p99_ms"]) == latency.p99_ms
+    assert bool(rows[0]["p99_mark"]) is not bool(rows[0]["p99_low_ms"])
+    assert (rows[0]["throughput_unit"], rows[1]["throughput_unit"]) == ("items", "queries")
+    assert rows[2]["throughput_per_s"] == ""
+    assert (rows[3]["outcome"], rows[3]["median_ms"], rows[3]["p99_ms"]) == ("crashed", "", "")
+
+
+def test_series_holds_every_sample_and_the_warm_up() -> None:
+    run = measured_run()
+    rows = read(latency_series_csv([RunView(run)]))
+    steady = [row for row in rows if row["phase"] == "steady_state"]
+    assert [float(row["value_ms"]) for row in steady] == run.samples[0].values_ms.tolist()
+    assert [float(row["start_ms"]) for row in steady] == run.samples[0].start_ms.tolist()
+    warm_up = [row for row in rows if row["phase"] == "warm_up"]
+    assert [float(row["value_ms"]) for row in warm_up] == run.samples[0].warmup_ms.tolist()
+    assert {row["start_ms"] for row in warm_up} == {""}
+    assert [int(row["i"]) for row in warm_up] == list(range(5))
+
+
+def test_percentiles_go_from_least_to_greatest_and_failed_runs_have_none() -> None:
+    rows = read(latency_percentiles_csv([RunView(measured_run())]))
+    values = [float(row["value_ms"]) for row in rows]
+    assert values == sorted(values)
+    by_p = {float(row["p"]): row for row in rows}
+    assert {1, 50, 90, 99, 99.5, 99.9} <= set(by_p)
+    assert by_p[99]["needed_n"] == "459"
+    assert by_p[99.9]["mark"] == "effective-samples"
+    assert all(bool(row["mark"]) or bool(row["low_ms"]) for row in rows)
+    assert read(latency_percentiles_csv([RunView(failed_run())])) == []
+
+
+def test_layers_are_sorted_and_complete_and_defused() -> None:
+    rows = read(per_layer_times_csv([RunView(imported_run())]))
+    assert [row["name"] for row in rows] == ["stem", EVIL, "Reformat | copy", "fc"]
+    assert [float(row["time_ms"]) for row in rows] == [0.3, 0.2, 0.15, 0.05]
+    assert rows[0]["tactic"] == "'=HYPERLINK(1)"
+    assert rows[0]["onnx_nodes"] == "Conv_0;Relu_1"
+    assert [row["precision"] for row in rows] == ["INT8", "INT8", "FP32", "FP16"]

@@ -71,8 +71,7 @@ def test_columns_are_chosen_and_the_address_and_the_file_have_them(tab, page) ->
     assert text.splitlines()[0].replace('"', "").split(",")[:2] == ["Layer", "% of sum"]
     assert ",Padding" in text.splitlines()[0]
     assert "Time µs" not in text.splitlines()[0]
-    address = tab.evaluate("location.href")
-    tab.visit(address)
+    tab.visit(tab.evaluate("location.href"))
     tab.until("document.documentElement?.dataset.charts === 'drawn'")
     assert tab.evaluate(HEADS) == after
     assert tab.evaluate("document.querySelector('.tab.open #layers') !== null")

@@ -65,8 +65,7 @@ def test_the_first_screen_is_about_layers_not_about_latency() -> None:
 
 def test_findings_are_on_the_first_screen_and_lead_to_their_layers(recorded) -> None:
     page = page_of(recorded)
-    subject = PageSubject(RunView(recorded))
-    worst = subject.findings.findings[0]
+    worst = PageSubject(RunView(recorded)).findings.findings[0]
     assert f"{worst.code} " in page.words.split("Where to look")[-1]
     assert "#findings" in page.links
     names = table(page, "layers")["Layer"]
@@ -145,8 +144,7 @@ def test_the_build_from_its_log(recorded, story) -> None:
     page = page_of(recorded, story=story)
     for caption in ("Layers after each step", "Memory by stage"):
         assert caption in page.words
-    chosen = table(page, "build-choices")
-    gaps = [gap for gap in chosen["Gap µs"] if gap is not None]
+    gaps = [gap for gap in table(page, "build-choices")["Gap µs"] if gap is not None]
     assert gaps == sorted(gaps, reverse=True)
     assert min(gaps) >= 0
     assert {"table-build-tuning", "table-build-fusions"} <= set(page.data["tables"])

@@ -7,14 +7,8 @@ from enginescope.render.page.report import write_report
 from tests.render.runs import failed_run, imported_run, measured_run
 
 DATA_FILES = {
-    "report.json",
-    "report.md",
-    "report.html",
-    "summary.json",
-    "summary.csv",
-    "latency_series.csv",
-    "latency_percentiles.csv",
-    "per_layer_times.csv",
+    *("report.json", "report.md", "report.html", "summary.json", "summary.csv"),
+    *("latency_series.csv", "latency_percentiles.csv", "per_layer_times.csv"),
 }
 PLOTS = {"latency_hist.png", "percentiles.png", "per_layer_time.png"}
 

@@ -31,14 +31,8 @@ def test_every_table_has_its_cells_in_order() -> None:
         assert set(one.numbers) <= set(one.headers)
         assert as_text(table(one.headers, one.rows, right=one.numbers), width=80)
     assert list(tables_of(WARNED)) == [
-        "The build",
-        "Layers after each step",
-        "Fusions",
-        "Chosen against fastest tried",
-        "What tuning cost",
-        "Inserted conversions",
-        "Memory by stage",
-        "Warnings and errors",
+        *("The build", "Layers after each step", "Fusions", "Chosen against fastest tried"),
+        *("What tuning cost", "Inserted conversions", "Memory by stage", "Warnings and errors"),
     ]
     limited = tables_of(WARNED, limit=1)
     assert limited["Warnings and errors"].rows == (("warning", "1", "low"),)
@@ -57,10 +51,7 @@ def test_overview_steps_conversions_and_memory() -> None:
     assert figures["timing cache"] == "7 entries loaded, 9 stored, 7 hits"
     steps = tables_of(build_logs.log_86())["Layers after each step"]
     assert [row[0] for row in steps.rows] == [
-        "Original",
-        "Myelin optimization",
-        "scale fusion",
-        "concat removal",
+        *("Original", "Myelin optimization", "scale fusion", "concat removal"),
         "reformat layers",
     ]
     assert steps.rows[3] == ("concat removal", "1", "−2", "2", "0", "0")
@@ -96,8 +87,7 @@ def test_fusions_choices_and_tuning() -> None:
     assert cost.rows[-1][:3] == ("unnamed: layers", "1", "0")
     assert cost.rows[-1][-2:] == ("—", "—")
     assert cost.note == "timing took 0.875 s in all"
-    old = tables_of(build_logs.prefixed(build_logs.TUNING_84))["What tuning cost"]
-    assert old.note is None
+    assert tables_of(build_logs.prefixed(build_logs.TUNING_84))["What tuning cost"].note is None
 
 
 def test_two_builds() -> None:

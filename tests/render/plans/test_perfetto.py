@@ -41,8 +41,7 @@ def test_layers_lie_end_to_end_with_every_attribute() -> None:
 
 
 def test_requests_have_their_stamps() -> None:
-    run = replace(measured_run(), trace=trace([2.0, 3.0]))
-    events = events_of((), run)
+    events = events_of((), replace(measured_run(), trace=trace([2.0, 3.0])))
     assert named(events, 2) == [
         "requests: recorded stamps",
         "enqueue (host clock)",

@@ -154,8 +154,7 @@ def test_a_run_without_a_plan_keeps_its_own_figures_and_has_no_column_of_unknown
     assert "p99" in labels
     assert "time above the floor" not in labels
     subject = PageSubject(RunView(measured_run()))
-    look = first_screen(subject)
-    assert {(one.above, one.fix) for one in look.rows} == {("", "")}
+    assert {(one.above, one.fix) for one in first_screen(subject).rows} == {("", "")}
     page = report_page([subject]).decode().partition('<nav class="tabs"')[0]
     for title in ("What to do", "Bound"):
         assert f">{title}</th>" not in page

@@ -195,16 +195,12 @@ def test_models_that_were_not_reached_do_not_fail() -> None:
     assert "3 of 3 fp16 models not compared; no layer is compared" in answer_text(nothing)
 
 
-def test_json_and_csv_have_the_figures() -> None:
-    document = json.loads(sensitivity_json(report()))
-    assert document["report"]["layers"][0]["rank"] == 1
+def test_json_csv_and_the_page_have_the_figures() -> None:
+    assert json.loads(sensitivity_json(report()))["report"]["layers"][0]["rank"] == 1
     rows = list(csv.DictReader(io.StringIO(sensitivity_csv(report()).decode("utf-8-sig"))))
     assert [row["kind"] for row in rows] == ["layer"] * 4 + ["cumulative"] * 5
     assert float(rows[0]["error_to_spread"]) == pytest.approx(0.4)
     assert rows[4]["ratio"] == ""
-
-
-def test_the_page_leads_with_the_answer_and_one_picture() -> None:
     assert "3 of 4" in answer_html(sensitivity_answer(report()))
     page = sensitivity_page(report()).decode()
     order = ["Keep 1 of 4 layers", "chart-error_time", '<section id="cumulative"']
@@ -213,8 +209,7 @@ def test_the_page_leads_with_the_answer_and_one_picture() -> None:
 
 def test_the_picture_tells_fp32_the_proposal_and_single_layers_apart() -> None:
     many = tuple(layer(f"layer{at}", 1e-4 * (1 + at / 50)) for at in range(40))
-    chart = error_time_chart(report((*many, layer("loud", 0.4))))
-    *_, points = chart.spec["layer"]
+    *_, points = error_time_chart(report((*many, layer("loud", 0.4)))).spec["layer"]
     assert points["encoding"]["color"]["scale"]["domain"] == [
         *("FP32", "layers together", "proposed: 40 of 41", "one layer alone")
     ]

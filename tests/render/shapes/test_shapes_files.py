@@ -47,13 +47,6 @@ def test_the_answer_is_the_knee_or_why_there_is_none(knee, words) -> None:
     assert words in answer_text(replace(report(), knee=knee))
 
 
-def test_shapes_without_a_figure_are_rows() -> None:
-    found = report(why=(*["outside"] * 4, None))
-    assert answer_text(found) == "only batch 16 was measured: 3.738 ms"
-    shapes, *_ = shapes_answer(report(why=(*[None] * 4, "outside"))).tables
-    assert shapes.rows[-1][:3] == ("16", "—", "not measured")
-
-
 def test_an_unstable_measurement_says_so_first() -> None:
     notice = Notice(code="W-LOAD", message="busy", evidence={"unstable": True})
     unstable = replace(report(), notices=(notice,))
@@ -91,13 +84,17 @@ def test_facts_have_costs_slow_shapes_and_profiles() -> None:
     )
 
 
-def test_a_trace_is_told() -> None:
+def test_a_trace_and_shapes_without_a_figure_are_told() -> None:
     use = TraceUse(requests=90, padded=4, beyond=2, changes=30, change_share=0.125)
     facts = dict(scope_facts(replace(report(), trace=use)))
     assert facts["trace"] == (
         "90 requests, 30 changes that take 12 % of the time; padded to the next measured "
         "shape: 4; larger than every measured shape and skipped: 2"
     )
+    found = report(why=(*["outside"] * 4, None))
+    assert answer_text(found) == "only batch 16 was measured: 3.738 ms"
+    shapes, *_ = shapes_answer(report(why=(*[None] * 4, "outside"))).tables
+    assert shapes.rows[-1][:3] == ("16", "—", "not measured")
 
 
 def test_only_a_decided_knee_has_a_star() -> None:
@@ -115,8 +112,7 @@ def test_the_command_builds_all_profiles() -> None:
 
 
 def test_json_csv_page_and_notebook_have_every_shape() -> None:
-    document = json.loads(shapes_json(report()))
-    assert document["report"]["levels"][2]["label"] == "4"
+    assert json.loads(shapes_json(report()))["report"]["levels"][2]["label"] == "4"
     lines = list(csv.DictReader(io.StringIO(shapes_csv(report()).decode())))
     assert [line["shape"] for line in lines] == ["1", "2", "4", "8", "16"]
     assert float(lines[0]["latency_ms"]) == pytest.approx(1, rel=0.02)

@@ -74,11 +74,15 @@ def test_an_interval_that_is_not_known_decides_nothing() -> None:
     assert wins(result([of("a", "ort-cpu", 2.4), several]))[0].is_decided
 
 
-def test_wrong_outputs_do_not_win() -> None:
+def test_wrong_outputs_and_failures_do_not_win() -> None:
     wrong = row(cell("a", "trt"), CellStatus.WRONG, figures={"latency": 0.1}, reason="12 % differ")
     made = result([of("a", "ort-cpu", 2.0), of("a", "ort-cuda", 1.0), wrong])
     assert wins(made)[0].fastest.cell.spec == "ort-cuda"
     assert suite_answer(made).failed == "Of 3 cells, 1 wrong: 12 % differ."
+    assert suite_answer(result([], cells=[cell("a")])).fastest == "No cell has ended"
+    crashed = result([row(cell("a"), CellStatus.CRASHED, reason="signal 11")])
+    assert suite_answer(crashed).fastest == "No latency in 1 cell"
+    assert suite_answer(crashed).failed == "Of 1 cell, 1 crashed: signal 11."
 
 
 def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
@@ -89,8 +93,7 @@ def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
     fastest = suite_answer(made).fastest
     assert fastest.startswith("ort-cuda is fastest for a (2.00 × as fast as ort-cpu")
     assert fastest.endswith("; not ranked, since FP16 runs as FP32: 1 cell of ort-cpu:fp16")
-    table = matrix_table(made, {})
-    shown = {column.title: column.text(0) for column in table.columns}
+    shown = {column.title: column.text(0) for column in matrix_table(made, {}).columns}
     assert shown["ort-cpu:fp16"] == "1.00 ms · 4.00 × · not FP16"
     assert wins(result([lost]))[0].fastest.cell.spec == "ort-cpu:fp16"
 
@@ -127,13 +130,6 @@ def test_many_and_few_models_are_counted_by_their_winner() -> None:
     )
     command = "enginescope compare rb-ort-cpu-N rb-trt-None"
     assert tuple(next_steps(result(rows))) == (f"what explains the lead for b: {command}",)
-
-
-def test_nothing_measured_is_said() -> None:
-    assert suite_answer(result([], cells=[cell("a")])).fastest == "No cell has ended"
-    crashed = result([row(cell("a"), CellStatus.CRASHED, reason="signal 11")])
-    assert suite_answer(crashed).fastest == "No latency in 1 cell"
-    assert suite_answer(crashed).failed == "Of 1 cell, 1 crashed: signal 11."
 
 
 def test_fp16_that_runs_as_fp32_is_not_ranked() -> None:

@@ -30,8 +30,7 @@ def zoo(count: int = 2):
         made.append(timed(cell(f"net{at}", "ort-cuda"), 5.0, providers=CUDA))
     made.append(row(cell(EVIL), CellStatus.CRASHED, reason=EVIL))
     made.append(row(cell(EVIL, "ort-cuda"), CellStatus.UNSUPPORTED))
-    pending = cell("late")
-    return result(made, cells=[*(one.cell for one in made), pending])
+    return result(made, cells=[*(one.cell for one in made), cell("late")])
 
 
 def test_the_page_reads_without_scripts() -> None:
@@ -42,8 +41,7 @@ def test_the_page_reads_without_scripts() -> None:
     for said in ("5.00 ms · 4.00 ×", "20.0 ms", "unsupported", "not done", "late", "Conditions"):
         assert said in body
     assert "://" not in body.partition("Licenses of the JavaScript")[0]
-    page = suite_page(zoo()).decode()
-    assert '<td data-of="why" class="sentence">' in page
+    assert '<td data-of="why" class="sentence">' in suite_page(zoo()).decode()
 
 
 def several():
@@ -54,8 +52,7 @@ def several():
 
 
 def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
-    text = suite_page(several()).decode()
-    body = text.partition('<template id="report-data"')[0]
+    body = suite_page(several()).decode().partition('<template id="report-data"')[0]
     for said in ("3 processes a cell", "medians of 3 processes a side", "3 a cell"):
         assert said in body
     assert suite_tables(several())[0].title == "latency (median of 3 processes) and speed-up"
@@ -65,13 +62,17 @@ def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
     assert suite_tables(zoo())[0].title == "latency (median) and speed-up"
 
 
-def test_copies_are_on_the_page_where_they_are_known() -> None:
+def test_copies_and_advice_are_on_the_page_where_they_apply() -> None:
     copies = {"device_latency": 1.5, "copies": 0.5}
     made = result([timed(cell("a", "ort-cuda"), 2.0, figures=copies), timed(cell("a"), 1.0)])
-    page = suite_page(made).decode()
-    assert "without copies, ms" in page
-    plain = result([timed(cell("b"), 1.0)])
-    assert "copies, ms" not in suite_page(plain).decode()
+    assert "without copies, ms" in suite_page(made).decode()
+    assert "copies, ms" not in suite_page(result([timed(cell("b"), 1.0)])).decode()
+    alone = result([timed(cell("a"), 2.0)])
+    assert "--mode both" in suite_page(alone).decode()
+    suite = replace(alone.plan.suite, mode="both")
+    both = suite_page(replace(alone, plan=replace(alone.plan, suite=suite))).decode()
+    assert "--mode both" not in both
+    assert "No model has outputs compared and times measured on two backends." in both
 
 
 def test_a_long_table_lies_beside_the_page(monkeypatch) -> None:
@@ -94,15 +95,6 @@ def test_the_matrix_has_classes_and_says_what_was_not_asked_for() -> None:
     ]
 
 
-def test_the_advice_to_compare_outputs_is_for_suites_that_do_not() -> None:
-    alone = result([timed(cell("a"), 2.0)])
-    assert "--mode both" in suite_page(alone).decode()
-    suite = replace(alone.plan.suite, mode="both")
-    both = suite_page(replace(alone, plan=replace(alone.plan, suite=suite))).decode()
-    assert "--mode both" not in both
-    assert "No model has outputs compared and times measured on two backends." in both
-
-
 def test_what_weakens_figures_is_said_and_marked() -> None:
     loud = timed(cell("a"), 2.0, warnings=("W-LOAD", "W-OUTLIERS"), is_unstable=True)
     quiet = timed(cell("b"), 2.0, warnings=("W-OUTLIERS",))
@@ -112,8 +104,7 @@ def test_what_weakens_figures_is_said_and_marked() -> None:
     assert UNSTABLE in said
     grid = matrix_table(result([loud, quiet]), {})
     assert grid.columns[-1].meaning == f"{loud.cell.spec}; !: {UNSTABLE}"
-    calm = matrix_table(result([quiet]), {})
-    assert calm.columns[-1].meaning == quiet.cell.spec
+    assert matrix_table(result([quiet]), {}).columns[-1].meaning == quiet.cell.spec
     assert [cell_text(one.cells[0]) for one in matrix(result([loud, quiet]))] == [
         "2.00 ms !",
         "2.00 ms",
@@ -157,8 +148,7 @@ def test_reasons_of_one_shape_are_one_line_on_the_screen_and_on_the_page() -> No
     assert first.startswith("ort-cuda, ort-trt · a, net, large\n")
     assert first.endswith("5 more, with other names or numbers")
     assert last.startswith("ort-cpu · a, trt · large\n")  # not trt · a, which did not fail
-    page = suite_page(suite).decode()
-    assert page.count("with other names or numbers") == 2
+    assert suite_page(suite).decode().count("with other names or numbers") == 2
 
 
 LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"

@@ -44,9 +44,13 @@ def report(mine: str | None = None, **fields) -> LadderReport:
 
 
 def test_without_a_figure_the_answer_is_the_largest_step() -> None:
-    text = answer_text(report())
-    assert text.startswith("the largest step is “copies”, +0.1")
+    assert answer_text(report()).startswith("the largest step is “copies”, +0.1")
     assert "to “pinned copies” (0.5" in str(meaning_text(report()))
+    notice = Notice(code="W-LOAD", message="others", evidence={"unstable": True})
+    assert answer_text(report(notices=(notice,))).startswith("unstable measurement: ")
+    facts = dict(scope_facts(report()))
+    assert facts["evidence"] == "interleaved processes, 8 rounds, 1 disturbed excluded"
+    assert facts["adds up"].startswith("pinned copies: steps +0.1")
 
 
 @pytest.mark.parametrize(
@@ -85,11 +89,6 @@ def test_many_rungs_are_counted_and_not_named() -> None:
     assert "fits 5 of 6 rungs (0.2" in answer_text(replace(made, mine=mine))
 
 
-def test_an_unstable_measurement_is_said_first() -> None:
-    notice = Notice(code="W-LOAD", message="others", evidence={"unstable": True})
-    assert answer_text(report(notices=(notice,))).startswith("unstable measurement: ")
-
-
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_waterfall_fits_and_has_an_interval_on_each_line(width) -> None:
     lines = waterfall(report("0.3ms"), width=width)
@@ -110,12 +109,6 @@ def test_a_step_beyond_the_largest_rung_keeps_its_line() -> None:
     assert max(map(len, waterfall(replace(made, steps=steps), width=120))) <= 120
 
 
-def test_evidence_and_sums_are_facts() -> None:
-    facts = dict(scope_facts(report()))
-    assert facts["evidence"] == "interleaved processes, 8 rounds, 1 disturbed excluded"
-    assert facts["adds up"].startswith("pinned copies: steps +0.1")
-
-
 def test_json_page_markdown_and_notebook_have_every_rung_and_every_step() -> None:
     document = json.loads(ladder_json(report("0.5ms")))
     provider = document["report"]["rungs"][5]
@@ -134,15 +127,11 @@ def test_json_page_markdown_and_notebook_have_every_rung_and_every_step() -> Non
 
 
 def test_bars_of_steps_begin_where_their_rung_ends() -> None:
-    rows = ladder_chart(report()).spec["data"]["values"]
-    by_name = {row["what"]: row for row in rows}
+    by_name = {row["what"]: row for row in ladder_chart(report()).spec["data"]["values"]}
     copies = by_name["copies"]
     assert copies["start"] == pytest.approx(by_name["host latency, no copies"]["end"])
     assert copies["kind"] == "more time"
     assert by_name["layers' own times"]["start"] == 0.0
-
-
-def test_an_interval_wider_than_the_chart_is_cut() -> None:
     marked = [layer["mark"] for layer in ladder_chart(report()).spec["layer"]]
     (rule,) = (mark for mark in marked if mark["type"] == "rule")
     assert rule["clip"] is True  # otherwise the bars shrink to a line to leave it room

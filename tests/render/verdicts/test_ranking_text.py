@@ -44,8 +44,7 @@ def test_the_sentence(ratios, said) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_screen_begins_with_it_and_fits(width) -> None:
-    found = compared(1.0, 1.001, 0.8, 1.3)
-    text = screen_of(found, width)
+    text = screen_of(compared(1.0, 1.001, 0.8, 1.3), width)
     assert text.startswith("C is fastest, then A and B (tie), then D\n")
     assert max(map(len, text.splitlines())) <= width
     rows = [line.split() for line in text.splitlines() if "(same)" in line]
@@ -91,6 +90,5 @@ def test_json_markdown_and_page_have_the_same_ranks_of_three_sides() -> None:
 def test_intervals_are_headed_by_their_confidence() -> None:
     found = compared(1.0, 1.2, 0.8)
     assert "99 % CI" in ranking_table(found).headers
-    text = screen_of(found, 80)
-    assert "95 % CI" not in text
+    assert "95 % CI" not in screen_of(found, 80)
     assert ranking_table(compared(1.0, 1.2, 0.8, rounds=3)).headers[4] == "CI"

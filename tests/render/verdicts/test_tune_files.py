@@ -63,11 +63,17 @@ def report(factor: float = 0.9, **fields) -> TuneReport:
     )
 
 
-def test_the_answer_is_the_confirmed_winner_with_its_interval() -> None:
+def test_the_answer_is_the_confirmed_winner_with_its_interval_and_facts() -> None:
     text = answer_text(report())
     assert text.startswith("winner for net.onnx: intra_op_num_threads=2, confirmed at 0.90")
     assert "× the default's latency, 99 % CI 0.9" in text
     assert dict(scope_facts(report()))["use"] == "--on 'ort-cpu?intra_op_num_threads=2'"
+    facts = dict(scope_facts(report()))
+    assert facts["selection"].startswith("0.88")
+    assert facts["outputs"] == "1 of 4 alternatives give other outputs than the default"
+    assert facts["confirmed"].startswith("8 rounds")
+    assert facts["evidence"] == "independent builds"
+    assert dict(scope_facts(report(confirmation=None)))["evidence"] == "the search alone"
 
 
 @pytest.mark.parametrize(
@@ -84,15 +90,6 @@ def test_without_a_confirmation_there_is_no_winner(found, text) -> None:
     assert answer.startswith("no winner for net.onnx")
     assert text in answer
     assert "use" not in dict(scope_facts(found))
-
-
-def test_the_facts_tell_how_much_the_search_overstated_the_leader() -> None:
-    facts = dict(scope_facts(report()))
-    assert facts["selection"].startswith("0.88")
-    assert facts["outputs"] == "1 of 4 alternatives give other outputs than the default"
-    assert facts["confirmed"].startswith("8 rounds")
-    assert facts["evidence"] == "independent builds"
-    assert dict(scope_facts(report(confirmation=None)))["evidence"] == "the search alone"
 
 
 def test_every_alternative_has_its_interval_the_round_of_its_end_and_trtexec_s_time() -> None:
@@ -123,24 +120,17 @@ def test_a_label_is_what_differs_from_the_default() -> None:
     assert label("trt:fp16") == "trt:fp16"
 
 
-def test_the_picture_has_the_confirmation_first() -> None:
+def test_picture_page_json_and_csv_have_the_figures() -> None:
     rows = tune_answer(report()).charts[0].spec["data"]["values"]
     assert [(row["name"], row["kind"]) for row in rows[:2]] == [
         ("intra_op_num_threads=2", "confirmation"),
         ("intra_op_num_threads=2", "search"),
     ]
-
-
-def test_json_and_csv_have_the_figures() -> None:
-    document = json.loads(tune_json(report()))
-    assert document["report"]["confirmation"]["kind"] == "faster"
+    assert json.loads(tune_json(report()))["report"]["confirmation"]["kind"] == "faster"
     rows = list(csv.DictReader(io.StringIO(tune_csv(report()).decode("utf-8-sig"))))
     assert [row["state"] for row in rows] == ["default", "candidate", "left", "dropped", "wrong"]
     assert rows[3]["dropped_after"] == "3"
     assert float(rows[1]["ratio"]) == pytest.approx(0.885, abs=0.006)
-
-
-def test_the_page_leads_with_the_answer_and_the_confirmation() -> None:
     page = tune_page(report()).decode()
     order = ["inner for net.onnx", "Alternatives against the default", "dropped at 3"]
     assert [page.index(text) for text in order] == sorted(page.index(text) for text in order)

@@ -138,13 +138,16 @@ def test_equal_layers_explain_nothing_and_times_that_contradict_the_verdict_say_
     assert most_text(replace(measured("a", 0.9), layers=layers)).startswith("most of it: ")
 
 
-def test_one_model_is_in_the_caption_and_no_column() -> None:
+def test_models_are_named_where_there_are_several() -> None:
     one = upgrade_page(report(measured("a.onnx", 1.05))).decode()
     assert "a.onnx · ort-cpu" in one
     two = upgrade_page(report(measured("a.onnx", 1.05), measured("b.onnx", 1.05))).decode()
     assert '<th scope="col">Model</th>' in two
     assert '<th scope="col">Model</th>' not in one
     assert "per round" not in one
+    notice = Notice(code="W-LOAD", message="other load", level="warning")
+    models = replace(measured("a", 1.0), notices=(notice,)), measured("b", 1.0)
+    assert "a: other load" in upgrade_markdown(report(*models)).decode()
 
 
 def test_a_change_that_is_not_that_of_the_two_medians_says_which_it_is() -> None:
@@ -198,9 +201,3 @@ def test_rows_that_do_not_count_are_in_brackets_and_json_has_every_row() -> None
     (model,) = found["models"]
     assert "Latency" in model["sentences"][1]
     assert found["report"]["models"][0]["evidence"] == "independent builds"
-
-
-def test_a_notice_names_the_models_that_have_it() -> None:
-    notice = Notice(code="W-LOAD", message="other load", level="warning")
-    models = replace(measured("a", 1.0), notices=(notice,)), measured("b", 1.0)
-    assert "a: other load" in upgrade_markdown(report(*models)).decode()

@@ -144,15 +144,12 @@ def test_every_chart_is_whole(view: PlanView) -> None:
             assert labelled, (name, axis)
 
 
-def test_the_dark_theme_compiles_too() -> None:
+def test_charts_compile_in_the_dark_and_large_plans_have_few_marks() -> None:
     converter = pytest.importorskip("vl_convert")
     for chart in every_chart(small_view()).values():
         converter.vegalite_to_vega(
             vl_spec=chart.complete(), vl_version="6.1", config=chart_config(DARK)
         )
-
-
-def test_large_plans_have_few_marks() -> None:
     for name, chart in every_chart(large_view(20_000)).items():
         assert len(rows_of(chart)) <= 3_600, name
         assert len(chart.table.rows) <= 251, name
@@ -166,12 +163,18 @@ def test_what_needs_times_is_left_out_without_them() -> None:
     assert sum(row["value"] for row in rows_of(chart)) == 4
 
 
-def test_the_slowest() -> None:
+def test_the_slowest_and_any_two_quantities() -> None:
     chart = chart_of(small_view(), "latency-per-layer", top=2)
     assert [row["label"] for row in rows_of(chart)] == ["conv", "depthwise"]
     assert chart.subtitle[0].startswith("The 2 slowest of 4 timed layers: 80.0 % of the sum")
     figures = [row["text"] for row in chart.spec["layer"][1]["data"]["values"]]
     assert figures == [f"{1e3 * row['value']:.0f} µs" for row in rows_of(chart)]
+    chart = chart_of(small_view(), "scatter", x="macs", y="bandwidth", kinds={"Convolution"})
+    assert len(rows_of(chart)) == 2
+    assert chart.key == "macs-bandwidth"
+    assert chart.title == "Memory rate against multiply-accumulates"
+    with pytest.raises(UsageError, match="not a quantity"):
+        chart_of(small_view(), "scatter", x="tim")
 
 
 def test_colours_are_those_of_the_palette() -> None:
@@ -183,15 +186,6 @@ def test_colours_are_those_of_the_palette() -> None:
     }
     some = chart_of(small_view(), "latency-per-layer", kinds=CONVOLUTIONS)
     assert {row["type"] for row in rows_of(some)} == {"Convolution"}
-
-
-def test_any_two_quantities() -> None:
-    chart = chart_of(small_view(), "scatter", x="macs", y="bandwidth", kinds={"Convolution"})
-    assert len(rows_of(chart)) == 2
-    assert chart.key == "macs-bandwidth"
-    assert chart.title == "Memory rate against multiply-accumulates"
-    with pytest.raises(UsageError, match="not a quantity"):
-        chart_of(small_view(), "scatter", x="tim")
 
 
 def test_names_stay_names_and_unknown_numbers_are_no_0() -> None:

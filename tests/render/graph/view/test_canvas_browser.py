@@ -295,8 +295,7 @@ def test_a_loop_is_drawn_backwards(tab, tmp_path) -> None:
     opened(
         tab, page_of(tmp_path, made(("a", "x s", "1"), ("b", "1", "s"), ("c", "s", "y"), io="x>y"))
     )
-    back = tab.evaluate(f"{VIEW}.scene.back.filter(Boolean).length")
-    assert back == 1
+    assert tab.evaluate(f"{VIEW}.scene.back.filter(Boolean).length") == 1
     assert "an earlier iteration" in tab.evaluate(
         "document.querySelector('.graph-help').textContent"
     )
@@ -333,8 +332,7 @@ def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
     try:
         tab.send("Page.navigate", url=path.as_uri())
         time.sleep(0.5)
-        tree = tab.send("DOM.getDocument", depth=-1, pierce=True)
-        words = json.dumps(tree)
+        words = json.dumps(tab.send("DOM.getDocument", depth=-1, pierce=True))
     finally:
         tab.send("Emulation.setScriptExecutionDisabled", value=False)
     assert "The interactive graph needs JavaScript" in words
@@ -398,15 +396,13 @@ def test_open_groups_grow_within_their_column(tab, tmp_path) -> None:
 @pytest.mark.slow
 def test_fifty_thousand_layers(tab, tmp_path) -> None:
     plan = transformer(10_000)
-    base = plan.layers[0]
-    odd = replace(base, inputs=(Tensor(name="x", dtype=DataType.FP16),))
+    odd = replace(plan.layers[0], inputs=(Tensor(name="x", dtype=DataType.FP16),))
     opened(tab, page_of(tmp_path, replace(plan, layers=(odd, *plan.layers[1:]))))
     assert tab.evaluate(f"{VIEW}.scene.count") == 5
     tab.evaluate(f"{VIEW}.part('unfold').click()")
     assert tab.evaluate(f"{VIEW}.scene.count") == 50_004
     assert tab.evaluate(PIXELS)[0] > 20
-    drawn = tab.evaluate(f"{VIEW}.painter.drawn")
-    assert 0 < drawn < 200  # only what is in sight
+    assert 0 < tab.evaluate(f"{VIEW}.painter.drawn") < 200  # only what is in sight
     before = tab.evaluate(f"{VIEW}.camera.scale")
     focus(tab)
     tab.press("+")

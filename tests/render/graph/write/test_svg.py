@@ -36,8 +36,7 @@ def timed(plan: Plan, *means: float) -> Attribution:
 
 
 def picture(plan: Plan, attribution: Attribution | None = None, **look: str) -> ElementTree.Element:
-    text = svg(draw(plan_graph(plan), attribution), **look)
-    return ElementTree.fromstring(text)
+    return ElementTree.fromstring(svg(draw(plan_graph(plan), attribution), **look))
 
 
 def texts(root: ElementTree.Element) -> list[str]:
@@ -133,8 +132,7 @@ def test_nothing_in_a_name_is_markup() -> None:
     text = svg(draw(plan_graph(made((EVIL, "x", "y"), io="x > y"))))
     assert "<script" not in text
     text.encode()  # no lone surrogates
-    root = ElementTree.fromstring(text)
-    titles = [one.text or "" for one in root.iter(f"{SVG}title")]
+    titles = [one.text or "" for one in ElementTree.fromstring(text).iter(f"{SVG}title")]
     assert any(EVIL.replace("\x1e", "␞").replace("\ud800", "�") in one for one in titles)
 
 
@@ -177,8 +175,7 @@ def test_a_group_is_one_box_with_the_sum_of_its_layers() -> None:
     graph = folded(plan_graph(plan), tree)
     joined = timed(plan, *[0.5] * len(plan.layers))
     for coloring in ("type", "precision", "time", "lint"):
-        root = ElementTree.fromstring(svg(draw(graph, joined), coloring=coloring))
-        shown = texts(root)
+        shown = texts(ElementTree.fromstring(svg(draw(graph, joined), coloring=coloring)))
         assert "layers.0 … layers.31, 32 blocks" in shown
         assert "160 layers" in shown
         assert "80.0 ms · 99 %" in shown

@@ -1,3 +1,5 @@
+"""Labels and titles of a graph's nodes and edges."""
+
 from xml.etree import ElementTree
 
 import pytest
@@ -9,10 +11,20 @@ from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import DataType, Layout, Tensor
 from enginescope.render.base.facts import form_text
 from enginescope.render.base.short_names import shorten
-from enginescope.render.graph.node_labels import NAME_CHARACTERS, Times, face_of, times_of
+from enginescope.render.graph.node_labels import (
+    NAME_CHARACTERS,
+    Times,
+    edge_labels,
+    edge_titles,
+    face_of,
+    times_of,
+)
 from enginescope.render.graph.paint import sketch
 from enginescope.render.graph.write.picture import Picture
+from enginescope.render.graph.write.svg import draw
+from tests.analysis.graph.test_plan_graph import made
 from tests.conftest import DATA
+from tests.formats import plans
 
 LINEAR = Layout(name="NCHW", text="")
 PACKED = Layout(name="NHWC8", text="")
@@ -98,3 +110,27 @@ def test_a_drawing_says_every_attribute() -> None:
     assert "kernel 7×7, stride 2×2, padding 3×3" in title
     assert "activation RELU" in title
     assert "118 million MACs, 61.3 MAC/byte" in title
+
+
+def test_labels_say_shape_precision_and_format_between_layers() -> None:
+    graph = plan_graph(parse_plan(plans.encoded(plans.tensorrt_8_4()), "small")[0])
+    found = {
+        (graph.nodes[edge.source].name, graph.nodes[edge.target].name): label
+        for edge, label in zip(graph.edges, edge_labels(graph), strict=True)
+    }
+    assert found["copy for conv", "conv + relu"] == "1×3×8×8 FP16 NHWC8"
+    assert sum(label is None for label in found.values()) == len(found) - 1  # the boxes say it
+
+
+def test_a_tensor_has_one_label_however_many_read_it() -> None:
+    plan = made(("a", "x", "t"), *((f"r{one}", "t", f"u{one}") for one in range(4)), io="x >")
+    assert [text for text, _, _ in draw(plan_graph(plan)).labels] == ["FP16"]
+
+
+def test_titles_say_what_flows_and_long_names_are_cut_at_the_ends() -> None:
+    plan = made(("a", "x", "t"), ("b", "t", "y"), io="x > y")
+    assert list(edge_titles(plan_graph(plan)))[1] == "t\nFP16\na → b"
+    name = "n" * 10_000
+    (into, _) = edge_titles(plan_graph(made((name, "x", "y"), io="x > y")))
+    assert len(into) < 300
+    assert into.startswith("x\nFP16\nx → nnn")
