@@ -17,7 +17,7 @@ def plan(data: Path) -> Path:
     return data / "trt86-h200-process" / f"{NAME}.graph.json"
 
 
-def test_plans_charts_and_runs_are_shown(plan: Path) -> None:
+def test_plans_are_shown_and_compared(plan: Path, data: Path) -> None:
     text = checked(es.open_plan(plan)._repr_html_()).text
     assert "21 layers: 19 launch work" in text
     assert "GPU compute time 0.08120 ms" in text  # of the metadata beside the plan
@@ -25,6 +25,9 @@ def test_plans_charts_and_runs_are_shown(plan: Path) -> None:
     (run,) = es.import_artifacts(plan, plan.with_name(f"{NAME}.profile.json"))
     assert isinstance(run, es.RunView)
     assert "small_convnet · trtexec" in checked(run._repr_html_()).text
+    found = es.compare_plans(plan, data / "trt86-h200" / "resnet18.graph.json", names=["a", "b"])
+    assert "layers of B take 123 % more time" in checked(found._repr_html_()).text
+    assert len(found.columns()["relation"]) == len(found.pairs.layers)
 
 
 def test_a_graph(plan: Path, tmp_path: Path) -> None:
@@ -89,9 +92,3 @@ def test_findings_as_a_frame(plan: Path) -> None:
 def test_what_cannot_be_looked_for(plan: Path, more: dict) -> None:
     with pytest.raises(UsageError):
         es.lint(plan, **more)
-
-
-def test_compared_plans(plan: Path, data: Path) -> None:
-    found = es.compare_plans(plan, data / "trt86-h200" / "resnet18.graph.json", names=["a", "b"])
-    assert "layers of B take 123 % more time" in checked(found._repr_html_()).text
-    assert len(found.columns()["relation"]) == len(found.pairs.layers)

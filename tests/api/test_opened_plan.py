@@ -86,13 +86,28 @@ def test_charts_are_made_by_name_and_what_there_is_not_is_told() -> None:
     assert caught.value.why == "it has no layer times"
 
 
-def test_a_notebook_shows_a_picture_and_its_table() -> None:
+def test_charts_are_shown_saved_and_have_rows(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     html = es.open_plan(small_view()).chart("latency-per-layer")._repr_html_()
     assert "src='data:image/png;base64," in html
     assert "<td>depthwise</td>" in html
     checked_live(html)
     assert not re.search(r"(?:src|href)=['\"]https?:", html)
+    chart = es.open_plan(small_view()).chart("precision-rollup")
+    assert chart.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert chart.save(tmp_path / "a.svg").read_text().startswith("<svg")
+    assert (
+        json.loads(chart.save(tmp_path / "a.json").read_text())["title"]["text"]
+        == chart.chart.title
+    )
+    with pytest.raises(UsageError, match=r"cannot save a chart as a\.gif"):
+        chart.save(tmp_path / "a.gif")
+    spec = {"data": {"values": [{"a": 1}]}, "mark": "bar"}
+    bare = ChartDisplay(Chart(key="a", title="A", spec=spec))
+    assert bare.rows() == []
+    assert "<details>" not in bare._repr_html_()
+    table = ChartTable(headers=("X",), rows=(("1",),))
+    assert ChartDisplay(Chart(key="a", title="A", spec=spec, table=table)).rows() == [{"X": 1}]
 
 
 def test_names_are_escaped() -> None:
@@ -113,28 +128,6 @@ def test_without_the_converter_the_table_stays(monkeypatch) -> None:
     assert "x[plots]" in html
     assert "<td>depthwise</td>" in html
     assert "<img" not in html
-
-
-def test_a_chart_is_saved(tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
-    chart = es.open_plan(small_view()).chart("precision-rollup")
-    assert chart.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert chart.save(tmp_path / "a.svg").read_text().startswith("<svg")
-    assert (
-        json.loads(chart.save(tmp_path / "a.json").read_text())["title"]["text"]
-        == chart.chart.title
-    )
-    with pytest.raises(UsageError, match=r"cannot save a chart as a\.gif"):
-        chart.save(tmp_path / "a.gif")
-
-
-def test_a_chart_without_a_table() -> None:
-    spec = {"data": {"values": [{"a": 1}]}, "mark": "bar"}
-    bare = ChartDisplay(Chart(key="a", title="A", spec=spec))
-    assert bare.rows() == []
-    assert "<details>" not in bare._repr_html_()
-    table = ChartTable(headers=("X",), rows=(("1",),))
-    assert ChartDisplay(Chart(key="a", title="A", spec=spec, table=table)).rows() == [{"X": 1}]
 
 
 def test_a_model_has_the_shapes_that_the_engine_was_built_for(convnet, tmp_path) -> None:

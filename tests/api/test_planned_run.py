@@ -45,15 +45,12 @@ def test_a_file_a_folder_and_an_archive_are_one_plan(archive, what) -> None:
     assert es.compare_plans(what, "engines/net.graph.json").layers is not None
 
 
-def test_a_stored_run_by_the_names_it_has(folder) -> None:
+def test_stored_runs_are_found_by_their_names_and_store(folder, tmp_path) -> None:
     run = imported_run()
     names = (run.id[:6], "mine", "latest", Store().save(run, tags=("mine",)))
     assert {len(es.open_plan(one).all_layers) for one in names} == {len(run.plan.layers)}
     es.lint("mine")
     es.compare_plans("mine", "engines/net.graph.json")
-
-
-def test_runs_are_looked_for_in_the_store_that_is_named(folder, tmp_path) -> None:
     Store(tmp_path / "elsewhere").save(imported_run(), tags=("there",))
     with pytest.raises(StoreError):
         es.open_plan("there")

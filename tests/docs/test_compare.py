@@ -47,18 +47,12 @@ def test_looks_and_their_confidence() -> None:
     assert f"matter ({THRESHOLD_PCT:g})" in text
 
 
-def test_verdicts() -> None:
+def test_figures_of_verdicts_and_pages_are_stated() -> None:
     named = set(re.findall(r"`([a-z-]+)`", first_cells(section("Verdicts"))))
     assert named == {one.value for one in VerdictKind}
-
-
-def test_the_assumed_variation() -> None:
     text = section("What the unit is")
     assert f"else ±{ASSUMED_SCATTER_PCT:g} %" in text
     assert f"assumption of ±{ASSUMED_SCATTER_PCT:g} %" in text
-
-
-def test_the_limit_of_a_page() -> None:
     assert f"Up to {MAX_CARRIED_PAIRS:,} pairs" in section("The page")
 
 

@@ -31,7 +31,7 @@ def rows(text: str, heading: str) -> list[list[str]]:
     ]
 
 
-def test_outcomes_and_which_of_them_fail() -> None:
+def test_outcomes_metrics_and_rules_of_gates() -> None:
     table = rows(GATE, "| outcome | fails | when |")
     told = {row[0].strip().partition(" (")[0]: row[1].strip() for row in table}
     told.pop("---", None)
@@ -39,9 +39,6 @@ def test_outcomes_and_which_of_them_fail() -> None:
     assert {name for name, fails in told.items() if fails == "yes"} == {
         one.value for one in FAILING
     }
-
-
-def test_metrics_and_rules() -> None:
     metrics = GATE.partition("## Metrics\n")[2].partition("\n## ")[0]
     assert set(re.findall(r"`([a-z]+_?[a-z]*|p\d\d)`", metrics)) <= set(GATE_METRICS)
     for code, *_ in RULES:
@@ -55,20 +52,14 @@ def named(file: Path) -> set[str]:
     return set(re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]+)", file.read_text()))
 
 
-def test_every_option_is_explained_and_no_other() -> None:
+def test_options_files_and_functions_that_are_named_exist() -> None:
     taken = {name for one in command.params for name in one.opts if name.startswith("--")}
     assert {"--on-ray", "--in-docker"} <= named(FLEETS)
     assert named(FLEETS) <= taken
-
-
-def test_files_that_are_named_are_there() -> None:
     for file in (FLEETS, CONTAINERS):
         text = file.read_text()
         for path in re.findall(r"`((?:docker|\.github|src)/[\w./-]+)`", text):
             assert (DOCS.parent / path).exists(), path
-
-
-def test_what_the_docs_call_from_python_is_there() -> None:
     text = (DOCS / "reference" / "python.md").read_text()
     names = set(re.findall(r"\bes\.(\w+)\(", text))
     assert {"compare", "bench_interleaved", "noise_floor", "gate", "history"} <= names
@@ -90,11 +81,8 @@ def codes_of(heading: str) -> set[str]:
     return set(re.findall(rf"^\| `({heading}-[A-Z-]+)` \|", MACHINE, re.MULTILINE))
 
 
-def test_hints() -> None:
+def test_hints_and_notices_on_the_machine() -> None:
     assert codes_of("H") == codes_in(machine_hints)
-
-
-def test_notices() -> None:
     codes = {code for code in codes_in(notices, gpu_condition) if code.startswith("W")}
     assert codes_of("W") <= codes
     assert {code for code in codes - codes_of("W") if f"`{code}`" not in CODES} == set()
@@ -118,12 +106,9 @@ def test_every_option_of_ours_is_named(option) -> None:
     assert f"`{option}`" in PROVIDERS
 
 
-def test_precisions_with_a_switch_are_listed() -> None:
+def test_precisions_and_metrics_of_providers_are_listed() -> None:
     for precision in providers.TENSORRT.switches:
         assert f":{precision}`" in PROVIDERS
-
-
-def test_the_metric_without_copies_is_explained() -> None:
     assert "| `device_latency` |" in PROVIDERS
     assert "device_latency" in METRICS
 

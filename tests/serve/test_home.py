@@ -102,7 +102,7 @@ def test_jobs_are_named_by_the_options_that_differ(tmp_path) -> None:
     assert re.search(r"trt\?device_id=1&tf32=\d · batch 1", chosen(text))
 
 
-def test_a_noisy_job_is_unknown_and_not_unchanged(tmp_path) -> None:
+def test_noisy_jobs_are_unknown_and_warnings_are_marked(tmp_path) -> None:
     store = Store(tmp_path / "store")
     for run in over_days([4.0] * 12, noise=0.1):
         store.save(run)
@@ -110,6 +110,13 @@ def test_a_noisy_job_is_unknown_and_not_unchanged(tmp_path) -> None:
         text = page_of(client)
     assert [state for _, state in jobs(text)] == ["too noisy"]
     assert "sessions vary too much to tell a change of 2 %" in text
+    store = Store(tmp_path / "store")
+    store.save(process(4.0, n=12))
+    with client_of(store) as client:
+        text = page_of(client)
+    assert "W-FEW-SAMPLES" in text
+    assert re.search(r"<td title=\"[^\"]*W-FEW-SAMPLES[^\"]*\" class=\"some\">\s*<code>W-", text)
+    assert "W-FEW-SAMPLES" in chosen(text)
 
 
 def test_runs_that_are_not_usable_are_counted_and_nothing_is_called_fine(tmp_path) -> None:
@@ -201,7 +208,7 @@ def test_a_chosen_job_is_shown_beside_the_list(sessions) -> None:
         assert client.get(re.search(r'href="([^"]*)">Newest run<', panel)[1]).status_code == 200
 
 
-def test_machines_say_what_they_can_decide(sessions) -> None:
+def test_machines_say_what_they_can_decide_and_axes_where_they_end(sessions) -> None:
     load = Host(name="bench-9", cpu_model="Ryzen 9", cores_usable=8, load_1min=3.25)
     run = process(4.0, of=job("busy.onnx"), environment=Environment(host=load))
     sessions.save(run)
@@ -213,6 +220,10 @@ def test_machines_say_what_they_can_decide(sessions) -> None:
         FLOORS.record(sessions.path, replace(FLOOR, environment=run.environment.comparable_key()))
         text = page_of(client)
     assert noise_sentence(FLOOR) in unescape(text)
+    axis = Axis(limit_pct=10.0)
+    assert axis.px(0.0) == 55.0
+    assert axis.px(-10.0) == axis.px(-80.0) < axis.px(-9.0)
+    assert axis.px(10.0) == axis.px(300.0) > axis.px(9.0)
 
 
 def test_runs_are_grouped_by_what_asked_for_them(tmp_path) -> None:
@@ -337,23 +348,6 @@ def test_a_gate_marks_its_jobs(sessions) -> None:
         text = page_of(client)
     assert re.search(r'<a class="quiet-link bad" href="/gate/nightly">regression</a>', text)
     assert '<a href="/gate/nightly">gate nightly: failing</a>' in text
-
-
-def test_warnings_of_the_runs_are_marked(tmp_path) -> None:
-    store = Store(tmp_path / "store")
-    store.save(process(4.0, n=12))
-    with client_of(store) as client:
-        text = page_of(client)
-    assert "W-FEW-SAMPLES" in text
-    assert re.search(r"<td title=\"[^\"]*W-FEW-SAMPLES[^\"]*\" class=\"some\">\s*<code>W-", text)
-    assert "W-FEW-SAMPLES" in chosen(text)
-
-
-def test_the_axis_ends_where_it_says() -> None:
-    axis = Axis(limit_pct=10.0)
-    assert axis.px(0.0) == 55.0
-    assert axis.px(-10.0) == axis.px(-80.0) < axis.px(-9.0)
-    assert axis.px(10.0) == axis.px(300.0) > axis.px(9.0)
 
 
 def test_replaced_runs_change_the_page(sessions) -> None:

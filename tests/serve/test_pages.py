@@ -69,11 +69,17 @@ def test_every_link_leads_somewhere(client) -> None:
     assert {"/runs/aaa111", "/runs/aaa111/files/artifacts/build.log", "/suites"} <= seen
 
 
-def test_names_are_text_everywhere(client) -> None:
+def test_names_are_text_and_nothing_is_loaded_from_elsewhere(client) -> None:
     for address in ("/", "/runs", "/runs/bbb111", "/runs?model=<b>x", "/runs?with=<b>x"):
         text = client.get(address).text
         assert "<b>" not in re.sub(r"(?s)<script.*?</script>", "", text), address
     assert "&lt;b&gt;bert&lt;/b&gt;.onnx" in client.get("/runs").text
+    for address in ("/", "/runs", "/suites", "/runs/aaa111/files"):
+        for one in links(client.get(address).text):
+            assert one.startswith(("/", "#", "data:,")), one
+            assert not one.startswith("//")
+    for name in ("page.css", "htmx.min.js", "serve.js", "LICENSES.txt"):
+        assert client.get(f"/static/{name}").status_code == 200
 
 
 FRAMED = ("/history?model=resnet.onnx", "/compare?run=aaa111&run=aaa222")
@@ -278,15 +284,6 @@ def test_a_bug_has_the_headers_too(client, monkeypatch) -> None:
     assert answer.status_code == 500
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "ZeroDivision" not in answer.text
-
-
-def test_nothing_is_loaded_from_elsewhere(client) -> None:
-    for address in ("/", "/runs", "/suites", "/runs/aaa111/files"):
-        for one in links(client.get(address).text):
-            assert one.startswith(("/", "#", "data:,")), one
-            assert not one.startswith("//")
-    for name in ("page.css", "htmx.min.js", "serve.js", "LICENSES.txt"):
-        assert client.get(f"/static/{name}").status_code == 200
 
 
 def test_a_store_in_a_database(tmp_path, monkeypatch) -> None:

@@ -108,7 +108,7 @@ def test_the_shared_token_still_allows_all(store, tokens, tmp_path) -> None:
         assert 'href="/pushes"' in client.get("/runs").text
 
 
-def test_signing_in_without_the_scope_says_so(store, tokens, monkeypatch) -> None:
+def test_damaged_files_and_missing_scopes_let_nobody_in(store, tokens, monkeypatch) -> None:
     monkeypatch.setattr("enginescope.serve.access._PAUSE_S", 0)
     token = tokens.create("ci", ("push",), None)
     with client_of(store, Access(named=tokens)) as client:
@@ -116,9 +116,6 @@ def test_signing_in_without_the_scope_says_so(store, tokens, monkeypatch) -> Non
         assert answer.status_code == 401
         assert "Token ci has no scope read" in answer.text
         assert "set-cookie" not in answer.headers
-
-
-def test_nobody_gets_in_while_the_file_is_damaged(store, tokens) -> None:
     token = tokens.create("ada", ("read",), None)
     with client_of(store, Access(named=tokens)) as client:
         whole = tokens.file.read_text()
@@ -162,7 +159,7 @@ def test_a_push_that_cannot_be_recorded_is_not_acknowledged(store, tokens, tmp_p
         assert "pushes.jsonl" in answer.json()["error"]
 
 
-def test_a_line_that_a_kill_cut_off_hides_no_other(tmp_path) -> None:
+def test_records_of_pushes_survive_kills_and_stay_small(tmp_path, monkeypatch) -> None:
     log = uploads.PushLog(tmp_path)
     push = uploads.Push(
         at="2026-11-23T10:00:00Z", token="ci", address="::1", run="a", status=201, result="stored"
@@ -172,9 +169,6 @@ def test_a_line_that_a_kill_cut_off_hides_no_other(tmp_path) -> None:
         file.write(b'{"at":"2026')
     log.add(replace(push, run="b"))
     assert [one.run for one in log.newest()] == ["b", "a"]
-
-
-def test_the_record_does_not_grow_for_ever(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(uploads, "MOST_BYTES", 1_000)
     log = uploads.PushLog(tmp_path)
     for at in range(200):

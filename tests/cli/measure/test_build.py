@@ -108,7 +108,7 @@ def test_user_errors(use, verb, model, arguments, words) -> None:
     assert not model.with_suffix(".engine").exists()
 
 
-def test_an_engine_is_not_built_again(use, verb, tmp_path) -> None:
+def test_engines_are_built_once_with_all_their_files(use, verb, tmp_path) -> None:
     use()
     engine = tmp_path / "net.engine"
     engine.write_bytes(b"an engine")
@@ -116,9 +116,6 @@ def test_an_engine_is_not_built_again(use, verb, tmp_path) -> None:
     assert code == 2
     assert "is an engine already" in err
     assert engine.read_bytes() == b"an engine"
-
-
-def test_names_with_brackets_keep_all_their_files(use, verb, tmp_path) -> None:
     use()
     code, out, _ = verb("build", models.perceptron(tmp_path / "net[v1].onnx"), "--json")
     assert code == 0

@@ -13,16 +13,15 @@ from tests.probe.test_nvml import fake_nvml
 from tests.test_lock import PROJECT
 
 
-def test_screen_json_and_the_command_of_a_self_test(capsys, capfdbinary, verb) -> None:
-    assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out
+def test_screen_json_and_the_command_of_a_self_test(verb) -> None:
+    code, shown, _ = verb("doctor")
+    assert code == 0
     assert "ort-cpu" in shown
     assert "timer" in shown
-    assert main(["doctor", "--json"]) == 0
-    found = json.loads(capfdbinary.readouterr().out)
-    usable = {one["name"]: one["usable"] for one in found["backends"]}
-    assert usable["ort-cpu"] is True
-    assert "no self-test of this machine; enginescope doctor --self-test" in verb("doctor")[1]
+    assert "no self-test of this machine; enginescope doctor --self-test" in shown
+    code, shown, _ = verb("doctor", "--json")
+    usable = {one["name"]: one["usable"] for one in json.loads(shown)["backends"]}
+    assert (code, usable["ort-cpu"]) == (0, True)
 
 
 def test_a_gpu_and_its_highest_clocks(monkeypatch, capsys) -> None:

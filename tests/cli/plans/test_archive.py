@@ -122,16 +122,13 @@ def test_a_run_with_all_its_files(folder, capsys) -> None:
     assert "Slowest layers" in capsys.readouterr().out
 
 
-def test_a_run_without_a_plan_can_be_looked_into(folder, capsys) -> None:
+def test_runs_can_be_looked_into_in_archives_and_exports(folder, capsys) -> None:
     Store().save(measured_run())
     assert main(["archive", "create", "run.tea", "latest"]) == 0
     assert main(["explore", "run.tea"]) == 0
     assert "MatMul" in capsys.readouterr().out
     assert main(["lint", "run.tea"]) == 2
     assert "run.tea/runs/" in capsys.readouterr().err
-
-
-def test_an_exported_run_is_an_archive_too(folder, capsys) -> None:
     Store().save(imported_run())
     assert main(["runs", "export", "latest", "run.zip"]) == 0
     assert main(["explore", "run.zip"]) == 0
@@ -188,35 +185,19 @@ def test_times_do_without_the_engine(folder, capsys, monkeypatch) -> None:
     assert "Slowest layers" in shown.out
 
 
-def test_files_and_folders_together(folder, capsys) -> None:
+def test_files_and_folders_together_without_hidden_ones_and_links(folder, capsys) -> None:
     Path("other").mkdir()
     Path("other/notes.txt").write_text("x")
     Path("alone.txt").write_text("y")
     assert main(["archive", "create", "net.tea", "out", "other", "alone.txt", "--json"]) == 0
     names = {one["name"] for one in json.loads(capsys.readouterr().out)["files"]}
     assert {f"out/{NAME}", "other/notes.txt", "alone.txt"} <= names
-
-
-def test_hidden_files_links_and_the_archive_itself_stay_out(folder, capsys) -> None:
     (folder / ".secret").write_text("x")
     (folder / "link").symlink_to("/etc/passwd")
     assert main(["archive", "create", "out/net.tea", "out"]) == 0
     assert main(["archive", "create", "out/net.tea", "out", "--force"]) == 0
     with zipfile.ZipFile("out/net.tea") as packed:
         assert not {".secret", "link", "net.tea"} & set(packed.namelist())
-
-
-def test_extracting(archive, folder, capsys) -> None:
-    assert main(["archive", "extract", "net.tea"]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    assert {Path(line).name for line in printed} == {one.name for one in folder.iterdir()}
-    assert (Path("net") / NAME).read_bytes() == (folder / NAME).read_bytes()
-    assert main(["archive", "extract", "net.tea"]) == 2
-    assert "a file of this name exists" in capsys.readouterr().err
-    assert main(["archive", "extract", "net.tea", "timing.cache", "-o", "one"]) == 0
-    assert [one.name for one in Path("one").iterdir()] == ["timing.cache"]
-    assert main(["archive", "extract", "net.tea", "timing.cach"]) == 2
-    assert "did you mean timing.cache?; --output names a folder" in capsys.readouterr().err
 
 
 def test_a_changed_file_is_told(archive, capsys) -> None:
@@ -269,11 +250,21 @@ def test_what_cannot_be_done(folder, arguments, message, capsys) -> None:
     assert "Traceback" not in shown
 
 
-def test_an_archive_is_not_overwritten_unasked(archive, capsys) -> None:
+def test_an_archive_is_not_overwritten_unasked_and_extracted_whole(archive, capsys, folder) -> None:
     before = archive.read_bytes()
     assert main(["archive", "create", "net.tea", "out"]) == 2
     assert "--force overwrites it" in capsys.readouterr().err
     assert archive.read_bytes() == before
+    assert main(["archive", "extract", "net.tea"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert {Path(line).name for line in printed} == {one.name for one in folder.iterdir()}
+    assert (Path("net") / NAME).read_bytes() == (folder / NAME).read_bytes()
+    assert main(["archive", "extract", "net.tea"]) == 2
+    assert "a file of this name exists" in capsys.readouterr().err
+    assert main(["archive", "extract", "net.tea", "timing.cache", "-o", "one"]) == 0
+    assert [one.name for one in Path("one").iterdir()] == ["timing.cache"]
+    assert main(["archive", "extract", "net.tea", "timing.cach"]) == 2
+    assert "did you mean timing.cache?; --output names a folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["explore", "lint", "report", "import"])

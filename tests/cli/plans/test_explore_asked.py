@@ -17,7 +17,7 @@ NAME = "small_convnet.onnx.engine"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_layers_against_the_limits_of_a_gpu(plan, capsys) -> None:
+def test_limits_nodes_and_the_story_of_the_build_are_shown(plan, capsys, convnet, log) -> None:
     assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "3"]) == 0
     printed = capsys.readouterr().out
     assert "Furthest from the limits of H200" in printed
@@ -25,25 +25,19 @@ def test_layers_against_the_limits_of_a_gpu(plan, capsys) -> None:
     assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "1"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "The layer that loses most would save at most" in printed
-
-
-def test_nodes_of_the_model_and_what_they_cost(plan, convnet, capsys) -> None:
     assert main(["explore", plan, "--onnx", str(convnet), "--top", "4"]) == 0
     printed = capsys.readouterr().out
     table = printed[printed.index("ONNX nodes that cost most") :]
     assert "Conv" in table
     assert "shares its time out" in " ".join(table.split())
     assert " nodes are in 18 layers" in " ".join(table.split())
-
-
-def test_the_story_of_its_build(plan, log, capsys) -> None:
     assert main(["explore", plan, "--build-log", str(log)]) == 0
     printed = capsys.readouterr().out
     for title in ("Layers after each step", "Chosen against fastest tried", "What tuning cost"):
         assert title in printed
 
 
-def test_the_plan_as_a_picture(plan, tmp_path, capsys) -> None:
+def test_pictures_are_of_the_whole_a_part_or_what_is_meant(plan, tmp_path, capsys) -> None:
     whole, part = tmp_path / "whole.svg", tmp_path / "part.svg"
     assert main(["explore", plan, "--svg", str(whole), "--color", "precision"]) == 0
     assert main(["explore", plan, "--svg", str(part), "--beam", "head/pool,1"]) == 0
@@ -52,6 +46,13 @@ def test_the_plan_as_a_picture(plan, tmp_path, capsys) -> None:
     assert boxes[0] > boxes[1] > 5
     assert "head/pool" in part.read_text()
     assert "stage0/down" not in part.read_text()
+    path = tmp_path / "x.svg"
+    assert main(["explore", plan, "--svg", str(path), "--filter", "type:Pooling"]) == 0
+    found = texts(path)
+    assert any(" of " in one and "nodes" in one for one in found)
+    assert "left out" in found
+    assert "Pooling" in found
+    assert "Convolution" not in found
 
 
 @pytest.mark.parametrize("option", [("--gpu", "H200"), ("--svg", "x.svg")])
@@ -64,7 +65,7 @@ def test_times_alone_are_not_enough(data, tmp_path, monkeypatch, capsys, option)
     assert "no plan" in capsys.readouterr().err
 
 
-def test_memory_alone_as_text_and_json(plan, capsys) -> None:
+def test_memory_alone_takes_no_other_files(plan, capsys, tmp_path) -> None:
     assert main(["explore", str(plan), "--memory"]) == 0
     shown = capsys.readouterr().out
     assert "packed into one block" in shown
@@ -73,9 +74,6 @@ def test_memory_alone_as_text_and_json(plan, capsys) -> None:
     data = json.loads(capsys.readouterr().out)
     assert data["peak"]["bytes"] == max(one["bytes"] for one in data["layers"])
     assert data["arena"] is None
-
-
-def test_memory_takes_no_other_files_and_a_limit_needs_a_model(plan, tmp_path, capsys) -> None:
     assert main(["explore", str(plan), "--memory", "--html", str(tmp_path / "page.html")]) == 2
     assert "--html with --memory" in capsys.readouterr().err
     assert main(["explore", str(plan), "--fits", "seq=1GiB"]) == 2
@@ -106,16 +104,6 @@ def test_every_colouring_has_its_legend(plan, tmp_path, coloring) -> None:
     legend = {"type": "convolution", "precision": "FP16", "time": " ms: ", "lint": "nothing found"}
     assert legend[coloring] in words
     assert ("PLAN" in words) == (coloring == "lint")
-
-
-def test_only_what_is_meant(plan, tmp_path) -> None:
-    path = tmp_path / "x.svg"
-    assert main(["explore", plan, "--svg", str(path), "--filter", "type:Pooling"]) == 0
-    found = texts(path)
-    assert any(" of " in one and "nodes" in one for one in found)
-    assert "left out" in found
-    assert "Pooling" in found
-    assert "Convolution" not in found
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_without_the_package_the_extra_is_named(plan, monkeypatch, capsys) -> No
     assert not Path("net.xlsx").exists()
 
 
-def test_a_model_with_times_for_netron(plan, convnet, capsys) -> None:
+def test_times_of_nodes_for_netron_and_model_explorer(plan, convnet, capsys) -> None:
     assert main(["explore", plan, "--onnx", str(convnet), "--netron", "timed.onnx"]) == 0
     assert "written: timed.onnx" in capsys.readouterr().err
     made = onnx.load("timed.onnx")
@@ -120,9 +120,6 @@ def test_a_model_with_times_for_netron(plan, convnet, capsys) -> None:
     assert notes["head/pool"]["enginescope.layers"] == "head/pool"
     original = onnx.load(str(convnet))
     assert [one.op_type for one in made.graph.node] == [one.op_type for one in original.graph.node]
-
-
-def test_times_of_nodes_for_model_explorer(plan, convnet) -> None:
     arguments = ["explore", plan, "--onnx", str(convnet), "--model-explorer", "times.json"]
     assert main(arguments) == 0
     (made,) = json.loads(Path("times.json").read_bytes()).values()
@@ -167,7 +164,7 @@ def test_a_plan_for_model_explorer_without_its_model(plan) -> None:
     assert whole_ms == pytest.approx(es.open_plan(plan).total_ms, rel=1e-4)
 
 
-def test_a_trace_for_perfetto(plan) -> None:
+def test_traces_for_perfetto_need_times(plan, tmp_path, capsys) -> None:
     for role in ("graph", "profile"):
         path = Path(plan).with_name(Path(plan).name.replace("graph", role))
         Path(f"net.{role}.json").write_bytes(path.read_bytes())
@@ -175,9 +172,6 @@ def test_a_trace_for_perfetto(plan) -> None:
     events = json.loads(Path("trace.json").read_bytes())["traceEvents"]
     whole_ms = sum(one["dur"] for one in events if one["ph"] == "X") / 1e3
     assert whole_ms == pytest.approx(es.open_plan("net.graph.json").total_ms, rel=1e-3)
-
-
-def test_nothing_timed_is_nothing_for_perfetto(tmp_path, capsys) -> None:
     bare = tmp_path / "bare.graph.json"
     bare.write_text('{"Layers": [{"Name": "conv", "LayerType": "Convolution"}]}')
     assert main(["explore", str(bare), "--perfetto", "trace.json"]) == 2

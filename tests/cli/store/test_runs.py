@@ -149,7 +149,7 @@ def test_nothing_fits_is_not_an_empty_store_and_outcomes_are_suggested(store, ca
 
 
 def test_options_before_the_sub_command_count_and_an_empty_store_says_so(
-    store, tmp_path, monkeypatch, capfdbinary, capsys
+    store, tmp_path, monkeypatch, capfdbinary
 ) -> None:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "elsewhere"))
     assert main(["runs", "--store", str(store.path), "--json", "list", "--limit", "1"]) == 0

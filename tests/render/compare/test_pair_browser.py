@@ -124,14 +124,6 @@ def test_a_click_chooses_the_counterpart_and_the_row(tab, tmp_path) -> None:
     assert tab.complaints() == []
 
 
-def test_chosen_layers_lie_level(tab, tmp_path) -> None:
-    opened(tab, tmp_path, run_a(), run_b())
-    tab.press("n", "n", "n", "n")
-    level = [place_of(tab, side, "head/x")[1] for side in (0, 1)]
-    assert level[0] == pytest.approx(level[1], abs=0.5)
-    tab.until("Number(document.getElementById('graph').dataset.links) > 0")
-
-
 @pytest.mark.parametrize("side", [0, 1])
 def test_one_camera_moves_both(tab, tmp_path, side) -> None:
     opened(tab, tmp_path, chain(60, 1.0), chain(60, 1.25))
@@ -188,10 +180,15 @@ def test_bars_of_the_waterfall_are_walked_by_the_same_keys(tab, tmp_path) -> Non
     assert tab.complaints() == []
 
 
-def test_an_address_leads_to_its_pair(tab, tmp_path) -> None:
+def test_an_address_leads_to_its_pair_and_chosen_layers_lie_level(tab, tmp_path) -> None:
     opened(tab, tmp_path, run_a(), run_b(), hash_="#layers?pair=4")
     assert tab.evaluate(AT) == "5 of 6"
     assert tab.evaluate(CHOSEN) == ["head/x", "head/x"]
+    opened(tab, tmp_path, run_a(), run_b())
+    tab.press("n", "n", "n", "n")
+    level = [place_of(tab, side, "head/x")[1] for side in (0, 1)]
+    assert level[0] == pytest.approx(level[1], abs=0.5)
+    tab.until("Number(document.getElementById('graph').dataset.links) > 0")
 
 
 def test_five_thousand_layers_answer_at_once(tab, tmp_path) -> None:

@@ -121,19 +121,16 @@ def test_each_kind_of_mark_reaches_the_panel(tab, how) -> None:
     assert tab.evaluate(MARKED) == name
 
 
-def test_the_panel_names_the_onnx_nodes_of_a_layer(tab) -> None:
+def test_the_panel_names_onnx_nodes_and_neighbors_that_lead_on(tab) -> None:
     facts = "[...document.querySelectorAll('.panel dl > div')].map((one) => one.innerText)"
     tab.until(f"{facts}.some((one) => /ONNX nodes/.test(one) && /conv2.Conv/.test(one))")
-
-
-def test_the_panel_has_neighbors_that_lead_on(tab) -> None:
     tab.until("document.querySelector('.panel li button') !== null")
     name = tab.evaluate("document.querySelector('.panel li button').title")
     tab.evaluate("document.querySelector('.panel li button').click()")
     assert tab.evaluate(PANEL) == name
 
 
-def test_keys_walk_the_picture_and_zoom(tab) -> None:
+def test_keys_and_clicks_walk_the_picture_and_zoom(tab) -> None:
     tab.evaluate(f"{CANVAS}.focus()")
     press(tab, "ArrowRight")
     first = tab.evaluate(PANEL)
@@ -143,9 +140,6 @@ def test_keys_walk_the_picture_and_zoom(tab) -> None:
     assert tab.evaluate(PANEL) == first
     press(tab, "Escape")
     assert tab.evaluate(FOCUS) == "0"
-
-
-def test_a_group_zooms_in_and_its_head_zooms_out(tab) -> None:
     tab.click(*place(tab, 0.5, 1))
     assert tab.evaluate(FOCUS) != "0"
     tab.click(*place(tab, 0.5, 0))
@@ -179,14 +173,11 @@ def test_one_search_finds_layers_tactics_and_tensors(tab) -> None:
     assert tab.evaluate("document.querySelector('.hits').hidden")
 
 
-def test_a_question_mark_shows_the_keys(tab) -> None:
+def test_a_question_mark_shows_the_keys_and_paper_every_tab(tab) -> None:
     press(tab, "?")
     assert tab.evaluate("document.querySelector('dialog.keys').open")
     press(tab, "?")
     assert tab.evaluate("document.querySelector('dialog.keys').open") is False
-
-
-def test_paper_has_every_tab(tab) -> None:
     shown = (
         "[...document.querySelectorAll('.tab')]"
         ".filter((one) => getComputedStyle(one).display !== 'none').length"

@@ -70,14 +70,11 @@ def test_first_screen_holds_the_headline_and_the_picture(tab, tmp_path) -> None:
     tab.fits(1280, 800, 420)
 
 
-def test_downloads_carry_the_files(tab, tmp_path) -> None:
+def test_downloads_carry_the_files_and_the_command_is_copied(tab, tmp_path) -> None:
     tab.open(page_at(tmp_path, measured_run()))
     links = "[...document.querySelectorAll('.downloads a')].map((a) => a.href.slice(0, 5))"
     assert tab.evaluate(links) == ["blob:"] * 6
     assert tab.complaints() == []
-
-
-def test_the_command_is_copied(tab, tmp_path) -> None:
     run = measured_run()
     tab.open(page_at(tmp_path, run))
     tab.evaluate(

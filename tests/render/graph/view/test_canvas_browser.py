@@ -340,7 +340,7 @@ def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
     assert '"nodeName": "svg"' in words
 
 
-def test_hovering_tells_what_a_box_is(tab, tmp_path) -> None:
+def test_boxes_tell_what_they_are_and_share_one_scale_of_time(tab, tmp_path) -> None:
     opened(tab, page_of(tmp_path, transformer(32)))
     tip = "document.querySelector('.tip')"
     tab.evaluate(f"{VIEW}.canvas.scrollIntoView({{behavior:'instant', block: 'center'}})")
@@ -354,9 +354,6 @@ def test_hovering_tells_what_a_box_is(tab, tmp_path) -> None:
         tab.until(f"!{tip}.hidden && {tip}.textContent.includes('{words[0]}')")
         assert all(one in tab.evaluate(f"{tip}.textContent") for one in words)
     assert tab.complaints() == []
-
-
-def test_one_scale_of_time_for_layers_and_groups(tab, tmp_path) -> None:
     opened(tab, page_of(tmp_path, transformer(32)))
     # Green rises all along viridis.
     greens = tab.evaluate(f"""(() => {{
