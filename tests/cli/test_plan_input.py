@@ -71,9 +71,9 @@ def test_one_plan_is_wanted_and_there_are_several(folder) -> None:
     (folder / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
     with pytest.raises(UsageError, match="engines holds 2 plans: net, other"):
         resolve_plan("engines")
-    for number in range(9):
+    for number in range(8):
         (folder / f"other{number}.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
-    with pytest.raises(UsageError, match=r"engines holds 10 plans: net, .* other6 and 2 more\n"):
+    with pytest.raises(UsageError, match=r"engines holds 10 plans: net, .* other5 and 2 more\n"):
         resolve_plan("engines")
 
 

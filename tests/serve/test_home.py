@@ -110,7 +110,7 @@ def test_noisy_jobs_are_unknown_and_warnings_are_marked(tmp_path) -> None:
         text = page_of(client)
     assert [state for _, state in jobs(text)] == ["too noisy"]
     assert "sessions vary too much to tell a change of 2 %" in text
-    store = Store(tmp_path / "store")
+    store = Store(tmp_path / "few")
     store.save(process(4.0, n=12))
     with client_of(store) as client:
         text = page_of(client)

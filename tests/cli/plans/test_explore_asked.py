@@ -187,7 +187,7 @@ def test_with_json_the_document_is_alone_on_standard_output(plan, tmp_path, caps
     assert main(["explore", plan, "--html", str(page), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == NAME
     assert page.stat().st_size > 100_000
-    page = tmp_path / "plan.html"
+    page = tmp_path / "none.html"
     assert main(["explore", plan, "--html", str(page), "--gpu", "H201"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

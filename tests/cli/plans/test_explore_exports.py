@@ -174,9 +174,9 @@ def test_traces_for_perfetto_need_times(plan, tmp_path, capsys) -> None:
     assert whole_ms == pytest.approx(es.open_plan("net.graph.json").total_ms, rel=1e-3)
     bare = tmp_path / "bare.graph.json"
     bare.write_text('{"Layers": [{"Name": "conv", "LayerType": "Convolution"}]}')
-    assert main(["explore", str(bare), "--perfetto", "trace.json"]) == 2
+    assert main(["explore", str(bare), "--perfetto", "none.json"]) == 2
     assert "neither layer times nor requests" in capsys.readouterr().err
-    assert not Path("trace.json").exists()
+    assert not Path("none.json").exists()
 
 
 @pytest.mark.parametrize("option", ["--netron", "--model-explorer"])

@@ -138,6 +138,7 @@ def test_configuration_of_the_working_directory_or_by_name(plan, capfdbinary, tm
     assert [one["code"] for one in found["findings"]] == ["PLAN104"]
     assert found["suppressed"] == 1
     assert main(["lint", str(plan), "--level", "info", "--ignore", "PLAN104"]) == 0
+    capfdbinary.readouterr()
     Path("enginescope.toml").write_text("[lint]\nselect = []\n")
     mine = tmp_path / "mine.toml"
     mine.write_text('[lint]\nselect = ["PLAN104"]\n[suite]\nx = 1\n')

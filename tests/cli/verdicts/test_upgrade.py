@@ -121,9 +121,8 @@ def test_recorded_runs_have_the_evidence_that_they_have_and_need_a_counterpart(
     assert "upgrade is not safe" in shown
     assert "samples of one process" in shown
     assert "no-outputs" in shown
-    pair(tmp_path)
-    store = str(tmp_path / "store")
-    assert main(["upgrade", "--old", "a", "--new", "nowhere", "--store", store]) == 2
+    arguments[4] = "nowhere"
+    assert main(arguments) == 2
     assert "nowhere" in capsys.readouterr().err
 
 

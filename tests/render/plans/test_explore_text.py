@@ -18,8 +18,8 @@ from enginescope.render.plans.explore_text import explore_tables, explore_text
 from enginescope.render.plans.findings import headline
 from enginescope.render.plans.plan_headline import PageSubject, layers_text, timed_at_rest
 from enginescope.render.sections.layers import layers
-from enginescope.rules.view import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.formats import plans
 from tests.render.runs import EVIL, imported_run
 from tests.rules.made import layer, plan
